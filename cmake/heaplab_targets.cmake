@@ -1,0 +1,31 @@
+# What every target of heaplab shares, and how a folder becomes a target.
+
+find_package(Threads REQUIRED)
+
+add_library(heaplab_options INTERFACE)
+target_compile_options(heaplab_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+# The build-id is how a run proves which library served it.
+target_link_options(heaplab_options INTERFACE -Wl,--build-id=sha1)
+target_include_directories(heaplab_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+target_link_libraries(heaplab_options INTERFACE Threads::Threads)
+
+# Sanitizers watch programs and tests. A library that is itself the malloc stays
+# uninstrumented: the sanitizer runtime would replace the malloc under test.
+add_library(heaplab_sanitized INTERFACE)
+target_link_libraries(heaplab_sanitized INTERFACE heaplab_options)
+if(HEAPLAB_SANITIZE)
+  target_compile_options(heaplab_sanitized INTERFACE
+    -fsanitize=${HEAPLAB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(heaplab_sanitized INTERFACE -fsanitize=${HEAPLAB_SANITIZE})
+endif()
+
+# Adds every sub-folder that has a CMakeLists.txt: a new workload, allocator or
+# test suite is a new folder and nothing else.
+function(heaplab_add_subfolders)
+  file(GLOB entries CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
+  foreach(entry IN LISTS entries)
+    cmake_path(GET entry PARENT_PATH folder)
+    add_subdirectory(${folder})
+  endforeach()
+endfunction()

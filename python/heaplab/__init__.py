@@ -1,0 +1,1 @@
+"""heaplab: a laboratory for dynamic memory on Linux."""

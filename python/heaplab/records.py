@@ -1,0 +1,134 @@
+"""What a results file holds: one JSON object a line, appended and never changed.
+
+A campaign file begins with one `Campaign` line and one `Host` line, then holds `Library` lines (each
+allocator as it was found), then `Run` lines in the order they happened. Nothing is averaged: everything
+heaplab shows is computed from these lines by pure functions.
+
+Units are those of the metric: `s` seconds, `B` bytes, `1/s` operations a second, `1` a plain count.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+SCHEMA = 1
+
+Parameter = bool | int | float | str
+
+
+class Record(BaseModel):
+    """Base of all records: immutable, and a field nobody knows is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Metric(Record):
+    value: float
+    unit: str
+
+
+class Series(Record):
+    """A quantity over time: `points` are (seconds since the clock started, value in `unit`)."""
+
+    unit: str
+    points: list[tuple[float, float]]
+
+
+class ServedBy(Record):
+    """The library that really answered: path as the loader knows it, build-id in hex ("" if it has none)."""
+
+    path: str
+    build_id: str = ""
+
+
+class Sample(Record):
+    """The line a workload writes for one execution (`--json`)."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    workload: str
+    parameters: dict[str, Parameter]
+    seed: int
+    metrics: dict[str, Metric]
+    series: dict[str, Series] = {}
+    served_by: dict[Literal["malloc", "operator new"], ServedBy]
+
+
+class Process(Record):
+    """What the runner saw of the process from outside, the same for any program."""
+
+    wall: float  # s
+    user: float  # s
+    system: float  # s
+    minor_faults: int
+    major_faults: int
+    voluntary_switches: int
+    involuntary_switches: int
+    peak_memory: int  # B: largest sampled RssAnon + RssShmem + page tables of the process and its children
+    mean_memory: float  # B: mean of the same over the samples
+    memory: list[tuple[float, int, int]] = []  # (s since start, anonymous resident B, page tables B)
+
+
+class Status(StrEnum):
+    OK = "ok"
+    VOID = "void"  # ran, but its figures count for nothing: wrong library, too much foreign load
+    FAILED = "failed"  # exit status not 0, a signal, or output that is not the contract's
+    TIMEOUT = "timeout"
+    SKIPPED = "skipped"  # could not be started here
+
+
+class Campaign(Record):
+    kind: Literal["campaign"] = "campaign"
+    schema_version: Literal[1] = Field(SCHEMA, alias="schema")
+    id: str  # hash of everything below: a resumed campaign must have the same
+    started: str  # ISO 8601, UTC
+    heaplab: str  # version
+    command: list[str]  # what the user typed, to reproduce it
+    scale: str
+    seed: int
+    experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()
+    workloads: dict[str, dict[str, Any]]  # spec.Workload.model_dump() by id
+    allocators: list[str]  # names in the order of the user's request; the first is the baseline
+
+
+class Host(Record):
+    kind: Literal["host"] = "host"
+    facts: dict[str, Any]  # see host.py
+
+
+class Library(Record):
+    """One allocator as it was found here. `preload` is empty for the C library's own malloc."""
+
+    kind: Literal["library"] = "library"
+    allocator: str
+    title: str
+    version: str
+    preload: list[str]
+    environment: dict[str, str]
+    sha256: dict[str, str]  # by path
+    build_id: dict[str, str]  # by path
+
+
+class Run(Record):
+    """One fresh process executing one cell under one allocator."""
+
+    kind: Literal["run"] = "run"
+    experiment: str
+    cell: dict[str, Parameter]  # the swept parameters of this cell; {} for a program of the user's
+    allocator: str  # "glibc#again" is the A/A control: the baseline under a second name
+    block: int  # runs of the same experiment, cell and block are paired
+    order: int  # position in the campaign
+    seed: int
+    attempt: int  # 0, or 1 when repeated because of foreign load
+    status: Status
+    reason: str = ""  # one line unless the status is ok
+    environment_bytes: int  # random padding added to the environment
+    foreign_cpu: float  # CPU seconds others used while this ran
+    sample: Sample | None = None
+    process: Process | None = None
+
+
+AnyRecord = Annotated[Campaign | Host | Library | Run, Field(discriminator="kind")]
+ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord)
+
+CONTROL_SUFFIX = "#again"

@@ -1,0 +1,159 @@
+"""The three kinds of TOML files in the catalog, as checked and immutable values.
+
+`catalog/allocators/NAME.toml`, `catalog/workloads/NAME.toml`, `catalog/experiments/GROUP/NAME.toml`.
+The id of a file is its path below its folder without the suffix (`acdc-ismm13/fig12`).
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from heaplab.errors import UsageError
+
+Parameter = bool | int | float | str
+
+
+class Spec(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Kind = TypeVar("Kind", bound=Spec)
+
+# ---------------------------------------------------------------- allocators
+
+
+class Source(Spec):
+    """One way to get the library. `heaplab get` tries them in order."""
+
+    kind: Literal["system", "debian", "wheel", "crate", "heaplab"]
+    package: str = ""  # Debian package, wheel or crate
+    version: str = ""  # exact; empty: whatever is there
+    library: str = ""  # the file, or a glob, to preload: below the package's root
+    build: list[str] = []  # crate: commands run in the unpacked sources; {out} is the library to make
+    packages: list[str] = []  # Debian packages the build needs
+
+
+class Variant(Spec):
+    """The same library with other settings."""
+
+    title: str
+    environment: dict[str, str] = {}
+    library: str = ""  # another file of the same source
+
+
+class Allocator(Spec):
+    id: str
+    title: str
+    summary: str  # one sentence
+    licence: str
+    homepage: str = ""
+    quick: bool = False  # part of `make compare`: ready-made, obtained in seconds
+    sources: list[Source] = Field(min_length=1)
+    environment: dict[str, str] = {}
+    library_path: bool = False  # the library's folder must be on LD_LIBRARY_PATH
+    variants: dict[str, Variant] = {}  # "scalloc" with variant "paper" is named scalloc-paper
+    notes: str = ""
+
+
+# ---------------------------------------------------------------- workloads
+
+
+class Card(Spec):
+    """What a reader must know to read a figure made with a workload."""
+
+    source: str  # publication, section
+    shows: str
+    does_not_show: str
+    defaults: str  # where the default values come from
+    flaws: str = ""  # known flaws of the original and what heaplab does about them
+
+
+class MetricSpec(Spec):
+    title: str
+    unit: str
+    better: Literal["lower", "higher", "neither"] = "lower"
+
+
+class Workload(Spec):
+    id: str
+    title: str
+    kind: Literal["synthetic", "program"] = "synthetic"
+    program: str  # heaplab's own: name of the executable; else a path or command
+    arguments: list[str] = []  # always given
+    card: Card
+    metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
+    main_metric: str = "wall"  # what a suite compares
+    memory_mib: int = 64  # warmed before each run: at least what a run touches
+    timeout_s: float = 120
+
+
+# ---------------------------------------------------------------- experiments
+
+
+class Scale(Spec):
+    """What differs between the quick and the full form of an experiment."""
+
+    parameters: dict[str, Parameter] = {}
+    sweep: dict[str, list[Parameter]] = {}
+    blocks: int = 5  # at least this many paired repetitions
+    blocks_most: int = 15  # and at most this many, until the intervals are tight
+
+
+class Plot(Spec):
+    kind: Literal["curve", "bars", "heat", "series", "scatter"] = "bars"
+    x: str = ""  # a swept parameter
+    y: str = ""  # a metric
+    per: str = ""  # one panel for each value of this swept parameter
+    log_x: bool = False
+    log_y: bool = False
+    series: str = ""  # kind "series": the series of the sample drawn over time
+
+
+class Expectation(Spec):
+    """A sentence of the publication as a test on the results; see claims.py for the kinds."""
+
+    says: str  # the published sentence in our words
+    test: str  # the kind of test
+    arguments: dict[str, Parameter | list[Parameter]] = {}
+
+
+class Experiment(Spec):
+    id: str
+    title: str
+    publication: str
+    figure: str  # "Figure 12", "Table 8"
+    claim: str  # one sentence
+    workload: str
+    parameters: dict[str, Parameter] = {}
+    allocators: list[str] = []  # empty: all that are asked for
+    metrics: list[str] = Field(min_length=1)
+    plots: list[Plot] = []
+    expectations: list[Expectation] = []
+    quick: Scale
+    full: Scale
+    notes: str = ""
+
+    def cells(self, scale: Literal["quick", "full"]) -> list[dict[str, Parameter]]:
+        """Return the swept parameters of every cell, the first axis slowest; [{}] without a sweep."""
+        cells: list[dict[str, Parameter]] = [{}]
+        for name, values in getattr(self, scale).sweep.items():
+            cells = [{**cell, name: value} for cell in cells for value in values]
+        return cells
+
+
+def load(kind: type[Kind], path: Path, identifier: str) -> Kind:
+    """Read one TOML file. Raises UsageError with one line that names file, key and fault."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not TOML: {error}") from error
+    try:
+        return kind.model_validate({"id": identifier} | content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "(file)"
+        raise UsageError(f"{path}: {key}: {first['msg']}") from error

@@ -1,0 +1,49 @@
+// What an allocator must offer so that src/shim can make a malloc of it.
+//
+// A heap is a type with static member functions and no constructor to run: the first malloc of a
+// process comes before any constructor. Every function may be called at any time, from any thread, also
+// while a thread ends, and none touches errno: the shim turns a null result into ENOMEM.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+namespace heaplab {
+
+// What a heap says about itself, for mallinfo2, malloc_stats and malloc_info. All in bytes.
+struct heap_statistics {
+  std::size_t reserved = 0;   // address space held
+  std::size_t committed = 0;  // of that: memory the heap has touched and not given back
+  std::size_t live = 0;       // of that: in blocks handed out, by size class
+  std::size_t mapped = 0;     // in blocks with a mapping of their own
+  std::size_t mappings = 0;   // how many of those
+};
+
+template <class Heap>
+concept heap = requires(std::size_t size, std::size_t alignment, void* block, int fd) {
+  // A name as in lib<name>.so.
+  { Heap::name } -> std::convertible_to<const char*>;
+  // At least `size` bytes (0 asks for the smallest block), aligned to 16. Null: out of memory.
+  { Heap::allocate(size) } noexcept -> std::same_as<void*>;
+  // As allocate, all bytes zero.
+  { Heap::allocate_zeroed(size) } noexcept -> std::same_as<void*>;
+  // As allocate, aligned to `alignment`, a power of two of any size.
+  { Heap::allocate_aligned(alignment, size) } noexcept -> std::same_as<void*>;
+  // Takes a block back; never null. A pointer that is recognised as not a live block is fatal().
+  { Heap::deallocate(block) } noexcept -> std::same_as<void>;
+  // Bytes that may be used in the block; never null; at least what was asked for.
+  { Heap::usable_size(block) } noexcept -> std::same_as<std::size_t>;
+  // Grows or shrinks; contents kept up to the smaller size; may move. Null: out of memory, block untouched.
+  { Heap::reallocate(block, size) } noexcept -> std::same_as<void*>;
+  // Gives unused memory back to the system, keeping about `size` (a pad) bytes. True if any was given back.
+  { Heap::trim(size) } noexcept -> std::same_as<bool>;
+  { Heap::statistics() } noexcept -> std::same_as<heap_statistics>;
+  // Called around fork(2): locks are taken before, released by the parent, reset by the child.
+  { Heap::before_fork() } noexcept -> std::same_as<void>;
+  { Heap::after_fork_in_parent() } noexcept -> std::same_as<void>;
+  { Heap::after_fork_in_child() } noexcept -> std::same_as<void>;
+  // Writes a human-readable account to a file descriptor without allocating.
+  { Heap::print_statistics(fd) } noexcept -> std::same_as<void>;
+};
+
+}  // namespace heaplab

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Fail on every include or import that LAYERS.md does not allow.
+
+Usage: tools/check_layers.py [ROOT]     exit status 0: none found, 1: some found, 2: LAYERS.md unusable
+"""
+
+import ast
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<((?:heaplab)/[^>]+)>)')
+ROW = re.compile(r"^\|\s*`([^`]+)`\s*\|(.*)\|\s*$")
+CPP_SUFFIXES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row of a table: what `part` may use."""
+
+    part: str
+    allowed: tuple[str, ...]
+
+    def match(self, path: str) -> str | None:
+        """Return what the `*` of the part stands for in `path` ("" where it has none), or None."""
+        pattern = re.escape(self.part).replace(r"\*", "([^/]+)") + r"(?:/|$)"
+        found = re.match(pattern, path)
+        if not found:
+            return None
+        return found.group(1) if found.groups() else ""
+
+
+def read_rules(layers: Path) -> tuple[list[Rule], list[Rule]]:
+    """Return the rules of the C++ table and of the Python table."""
+    tables: dict[str, list[Rule]] = {"C++": [], "Python": []}
+    heading = ""
+    for line in layers.read_text().splitlines():
+        if line.startswith("## "):
+            heading = line[3:].strip()
+        elif (row := ROW.match(line)) and heading in tables:
+            tables[heading].append(Rule(row[1], tuple(re.findall(r"`([^`]+)`", row[2]))))
+    if not all(tables.values()):
+        sys.exit(f"{layers}: the tables 'C++' and 'Python' are not both there")
+    return tables["C++"], tables["Python"]
+
+
+def covers(part: str, path: str) -> bool:
+    return path == part or path.startswith(part + "/")
+
+
+def allows(rules: list[Rule], user: str, used: str) -> bool:
+    """Whether the most specific rule for `user` lets it use `used` (both relative paths)."""
+    matching = [(len(rule.part), rule, name) for rule in rules if (name := rule.match(user)) is not None]
+    if not matching:
+        return False
+    _, rule, name = max(matching, key=lambda entry: entry[0])
+    parts = (rule.part, *rule.allowed)
+    return any(covers(part.replace("*", name), used) for part in parts)
+
+
+def resolve_include(root: Path, source: Path, name: str) -> str | None:
+    """Return the project path an include names, or None if it is not the project's."""
+    for base in (source.parent, root / "src", root / "include"):
+        candidate = (base / name).resolve()
+        if candidate.is_file() and candidate.is_relative_to(root):
+            return candidate.relative_to(root).as_posix()
+    return None
+
+
+def check_cpp(root: Path, rules: list[Rule]) -> list[str]:
+    faults = []
+    sources = [p for top in ("src", "include") for p in (root / top).rglob("*") if p.suffix in CPP_SUFFIXES]
+    for source in sorted(sources):
+        user = source.relative_to(root).as_posix()
+        for number, line in enumerate(source.read_text().splitlines(), 1):
+            if not (found := INCLUDE.match(line)):
+                continue
+            used = resolve_include(root, source, found[1] or found[2])
+            if used is None and found[1]:
+                faults.append(f'{user}:{number}: "{found[1]}" is no file of this project; use <> for others')
+            elif used and not allows(rules, user, used):
+                faults.append(f"{user}:{number}: LAYERS.md has no arrow to {used}")
+    return faults
+
+
+def imported_modules(tree: ast.AST) -> list[tuple[int, str]]:
+    """Return (line, module of heaplab) for every import of heaplab's own modules."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = (
+                [f"heaplab.{alias.name}" for alias in node.names]
+                if node.module == "heaplab"
+                else [node.module]
+            )
+        else:
+            continue
+        found += [(node.lineno, name.split(".")[1]) for name in names if name.startswith("heaplab.")]
+    return found
+
+
+def check_python(root: Path, rules: list[Rule]) -> list[str]:
+    faults = []
+    package = root / "python" / "heaplab"
+    for source in sorted(package.rglob("*.py")):
+        module = source.relative_to(package).with_suffix("").parts[0]
+        if module in ("__init__", "__main__"):
+            continue
+        tree = ast.parse(source.read_text(), str(source))
+        where = source.relative_to(root).as_posix()
+        if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree)):
+            faults.append(f"{where}: relative import; name the module in full")
+        for line, used in imported_modules(tree):
+            if used.isidentifier() and not used.startswith("__") and not allows(rules, module, used):
+                faults.append(f"{where}:{line}: LAYERS.md has no arrow from {module} to {used}")
+    return faults
+
+
+def main() -> int:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
+    layers = root / "LAYERS.md"
+    if not layers.is_file():
+        print(f"{layers}: no such file", file=sys.stderr)
+        return 2
+    cpp, python = read_rules(layers)
+    faults = check_cpp(root, cpp) + check_python(root, python)
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
