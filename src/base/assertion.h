@@ -1,0 +1,28 @@
+// Assertions in three price classes, chosen by HEAPLAB_ASSERTIONS (0, 1, 2; default 1 in debug builds, else
+// 0).
+#pragma once
+
+#include "base/fatal.h"
+
+#ifndef HEAPLAB_ASSERTIONS
+#ifdef NDEBUG
+#define HEAPLAB_ASSERTIONS 0
+#else
+#define HEAPLAB_ASSERTIONS 1
+#endif
+#endif
+
+#define HEAPLAB_CHECK_AT_(level, condition)                                  \
+  do {                                                                       \
+    if constexpr (HEAPLAB_ASSERTIONS >= (level)) {                           \
+      if (!(condition)) [[unlikely]]                                         \
+        ::heaplab::fatal("assertion failed: " #condition " (" __FILE__ ")"); \
+    }                                                                        \
+  } while (false)
+
+// Always on: a compare and a branch that is never taken, off the fast paths.
+#define HEAPLAB_VERIFY(condition) HEAPLAB_CHECK_AT_(0, condition)
+// Debug builds: constant time.
+#define HEAPLAB_ASSERT(condition) HEAPLAB_CHECK_AT_(1, condition)
+// Only on demand: may walk lists.
+#define HEAPLAB_ASSERT_EXPENSIVE(condition) HEAPLAB_CHECK_AT_(2, condition)

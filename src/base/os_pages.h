@@ -1,0 +1,88 @@
+// Memory from the operating system, by the page. Addresses and sizes are multiples of page_bytes.
+// Failure is a null pointer or false; errno is left as it was, because a malloc must not disturb it
+// where it succeeds in the end.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace heaplab::os_pages {
+
+inline constexpr std::size_t page_bytes = 4096;
+inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
+class errno_keeper {
+public:
+  errno_keeper() = default;
+  ~errno_keeper() { errno = saved_; }
+  errno_keeper(const errno_keeper&) = delete;
+  errno_keeper& operator=(const errno_keeper&) = delete;
+
+private:
+  int saved_ = errno;
+};
+
+inline void unmap(void* address, std::size_t bytes) {
+  const errno_keeper keep;
+  if (bytes != 0) ::munmap(address, bytes);
+}
+
+inline void* map(std::size_t bytes, int protection, int flags) {
+  const errno_keeper keep;
+  void* const address = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  return address == MAP_FAILED ? nullptr : address;
+}
+
+// Maps `bytes` at a multiple of `alignment` (a power of two): maps more and returns the rest.
+inline void* map_aligned(std::size_t bytes, std::size_t alignment, int protection, int flags) {
+  if (alignment <= page_bytes) return map(bytes, protection, flags);
+  const std::size_t padded = bytes + alignment - page_bytes;
+  if (padded < bytes) return nullptr;
+  char* const start = static_cast<char*>(map(padded, protection, flags));
+  if (start == nullptr) return nullptr;
+  char* const aligned = reinterpret_cast<char*>(align_up(reinterpret_cast<std::uintptr_t>(start), alignment));
+  const std::size_t before = static_cast<std::size_t>(aligned - start);
+  unmap(start, before);
+  unmap(aligned + bytes, padded - bytes - before);
+  return aligned;
+}
+
+// Address space that costs nothing until it is touched: readable and writable, not counted against the
+// overcommit limit.
+inline void* reserve(std::size_t bytes, std::size_t alignment) {
+  return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+}
+
+// Readable, writable, zero.
+inline void* allocate(std::size_t bytes, std::size_t alignment = page_bytes) {
+  return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, 0);
+}
+
+// Gives the memory back and keeps the addresses; the next touch finds zeros.
+inline bool discard(void* address, std::size_t bytes) {
+  const errno_keeper keep;
+  return ::madvise(address, bytes, MADV_DONTNEED) == 0;
+}
+
+// Asks for (or forbids) huge pages; only a wish.
+inline bool advise_huge(void* address, std::size_t bytes, bool wanted) {
+  const errno_keeper keep;
+  return ::madvise(address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
+}
+
+// Touches every page in one call, so that no page fault comes later; false where the kernel cannot.
+inline bool populate(void* address, std::size_t bytes) {
+  const errno_keeper keep;
+  return ::madvise(address, bytes, MADV_POPULATE_WRITE) == 0;
+}
+
+}  // namespace heaplab::os_pages
