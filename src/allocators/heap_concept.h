@@ -5,10 +5,15 @@
 // while a thread ends, and none touches errno: the shim turns a null result into ENOMEM.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstring>
 
 namespace heaplab {
+
+// Every block is aligned to this at least: alignof(std::max_align_t), whatever its size.
+inline constexpr std::size_t heap_alignment = 16;
 
 // What a heap says about itself, for mallinfo2, malloc_stats and malloc_info. All in bytes.
 struct heap_statistics {
@@ -23,17 +28,21 @@ template <class Heap>
 concept heap = requires(std::size_t size, std::size_t alignment, void* block, int fd) {
   // A name as in lib<name>.so.
   { Heap::name } -> std::convertible_to<const char*>;
-  // At least `size` bytes (0 asks for the smallest block), aligned to 16. Null: out of memory.
+  // At least `size` bytes (0 asks for the smallest block), aligned to heap_alignment. Null: out of memory, or
+  // `size` is above PTRDIFF_MAX. (Only here: the shim's fast path has no test of its own; a heap finds out
+  // for nothing where it leaves its fast path. The shim never passes such a size to the functions below.)
   { Heap::allocate(size) } noexcept -> std::same_as<void*>;
   // As allocate, all bytes zero.
   { Heap::allocate_zeroed(size) } noexcept -> std::same_as<void*>;
-  // As allocate, aligned to `alignment`, a power of two of any size.
+  // As allocate, aligned to `alignment`, a power of two above heap_alignment. alignment + size does not
+  // exceed PTRDIFF_MAX.
   { Heap::allocate_aligned(alignment, size) } noexcept -> std::same_as<void*>;
   // Takes a block back; never null. A pointer that is recognised as not a live block is fatal().
   { Heap::deallocate(block) } noexcept -> std::same_as<void>;
   // Bytes that may be used in the block; never null; at least what was asked for.
   { Heap::usable_size(block) } noexcept -> std::same_as<std::size_t>;
-  // Grows or shrinks; contents kept up to the smaller size; may move. Null: out of memory, block untouched.
+  // Grows or shrinks to `size` > 0; contents kept up to the smaller size; may move. Null: out of memory,
+  // block untouched.
   { Heap::reallocate(block, size) } noexcept -> std::same_as<void*>;
   // Gives unused memory back to the system, keeping about `size` (a pad) bytes. True if any was given back.
   { Heap::trim(size) } noexcept -> std::same_as<bool>;
@@ -45,5 +54,15 @@ concept heap = requires(std::size_t size, std::size_t alignment, void* block, in
   // Writes a human-readable account to a file descriptor without allocating.
   { Heap::print_statistics(fd) } noexcept -> std::same_as<void>;
 };
+
+// The plain way to reallocate, for a block that cannot stay where it is.
+template <class Heap>
+void* reallocate_by_copy(void* block, std::size_t size) noexcept {
+  void* const moved = Heap::allocate(size);
+  if (moved == nullptr) return nullptr;
+  std::memcpy(moved, block, std::min(size, Heap::usable_size(block)));
+  Heap::deallocate(block);
+  return moved;
+}
 
 }  // namespace heaplab

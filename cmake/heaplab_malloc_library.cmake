@@ -1,0 +1,63 @@
+# heaplab_add_malloc_library(<name> [SOURCES <file>...] [DEFINITIONS <name>=<value>...] [EXPORTS <symbol>...])
+#
+# Makes lib/libheaplab_<name>.so, which replaces malloc by being preloaded or linked, and
+# lib/libheaplab_<name>.a, which replaces it by being linked, from library.cpp of the calling folder (see
+# src/shim/bind.h) and SOURCES. Installs both with a CMake target (heaplab::<name>, heaplab::<name>_static)
+# and pkg-config files. EXPORTS names what the library offers beyond the contract of src/shim. Variants of
+# an allocator are further calls with other DEFINITIONS.
+#
+# The global property HEAPLAB_MALLOC_LIBRARIES lists the names: the test suites run on each.
+
+# Recognising calls of malloc would let the compiler make calloc call itself.
+set(heaplab_malloc_compile_options
+  -O2 -fno-exceptions -fno-rtti -fasynchronous-unwind-tables -fvisibility=hidden -ftls-model=initial-exec
+  -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free -fno-builtin-aligned_alloc)
+
+# Linked as a C program is: without a C++ run-time library.
+# initfirst: fork handlers are registered before anybody else's (src/shim/fork_safety.h).
+# nodelete: blocks and thread-exit handlers outlive a dlclose.
+set(heaplab_malloc_link_options
+  LINKER:-z,now,-z,relro,-z,defs,-z,initfirst,-z,nodelete,--as-needed,-Bsymbolic)
+
+function(heaplab_malloc_objects target)
+  add_library(${target} OBJECT ${ARGN})
+  target_link_libraries(${target} PRIVATE heaplab_shim)
+  target_compile_options(${target} PRIVATE ${heaplab_malloc_compile_options})
+endfunction()
+
+function(heaplab_malloc_package name target)
+  # A program that names no allocation function itself must get the library all the same.
+  target_link_options(${target} INTERFACE LINKER:--undefined=malloc)
+  install(TARGETS ${target} EXPORT heaplab_targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+function(heaplab_add_malloc_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEFINITIONS;EXPORTS" ${ARGN})
+  set(target heaplab_${name})
+
+  heaplab_malloc_objects(${target}_c library.cpp ${arg_SOURCES})
+  target_compile_definitions(${target}_c PRIVATE HEAPLAB_BIND_C ${arg_DEFINITIONS})
+  heaplab_malloc_objects(${target}_cxx library.cpp)
+  target_compile_definitions(${target}_cxx PRIVATE HEAPLAB_BIND_CXX ${arg_DEFINITIONS})
+
+  add_library(${target} SHARED
+    $<TARGET_OBJECTS:${target}_c> $<TARGET_OBJECTS:${target}_cxx> $<TARGET_OBJECTS:heaplab_cxx_runtime_shared>)
+  target_link_options(${target} PRIVATE ${heaplab_malloc_link_options})
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:heaplab_options>)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C EXPORT_NAME ${name} HEAPLAB_EXPORTS "${arg_EXPORTS}")
+  heaplab_malloc_package(${name} ${target})
+
+  add_library(${target}_static STATIC
+    $<TARGET_OBJECTS:${target}_c> $<TARGET_OBJECTS:${target}_cxx> $<TARGET_OBJECTS:heaplab_cxx_runtime_static>)
+  set_target_properties(${target}_static PROPERTIES OUTPUT_NAME ${target} EXPORT_NAME ${name}_static
+    ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  heaplab_malloc_package(${name} ${target}_static)
+
+  set(HEAPLAB_LIBRARY_NAME ${name})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/heaplab_malloc_library.pc.in
+    ${PROJECT_BINARY_DIR}/pkgconfig/heaplab-${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/pkgconfig/heaplab-${name}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  set_property(GLOBAL APPEND PROPERTY HEAPLAB_MALLOC_LIBRARIES ${name})
+endfunction()
