@@ -1,0 +1,293 @@
+"""The statistics on data whose answer is known, and on the laws they must obey."""
+
+from math import inf, isnan
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heaplab import stats
+from heaplab.stats import Interval, Verdict
+from heaplab.stats.verdict import error_probability
+
+POSITIVE = st.floats(1e-6, 1e6)
+PAIRS = st.lists(st.tuples(POSITIVE, POSITIVE), min_size=1, max_size=12).map(
+    lambda pairs: ([a for a, _ in pairs], [b for _, b in pairs])
+)
+INTERVALS = st.tuples(POSITIVE, POSITIVE, POSITIVE).map(
+    lambda t: Interval(sorted(t)[1], sorted(t)[0], sorted(t)[2], 10)
+)
+
+
+def blocks(generator, count, effect=1.0, noise=0.01, drift=0.05):
+    """Baseline and another taking `effect` times as long, on a machine that drifts from block to block."""
+    machine = np.exp(generator.normal(0, drift, count))
+    base, other = (machine * np.exp(generator.normal(0, noise, count)) for _ in range(2))
+    return base.tolist(), (effect * other).tolist()
+
+
+def shares(effect, threshold, repetitions=200, count=10, **kwargs):
+    """How often each verdict comes out."""
+    generator = np.random.default_rng(3)
+    verdicts = [
+        stats.judge(stats.compare(*blocks(generator, count, effect, **kwargs)), threshold)
+        for _ in range(repetitions)
+    ]
+    return {verdict: verdicts.count(verdict) / repetitions for verdict in Verdict}
+
+
+# ---------------------------------------------------------------- known answers
+
+
+def test_the_same_thing_twice_is_no_difference():
+    seen = shares(1.0, 0.03, drift=0.01)
+    assert seen[Verdict.SAME] > 0.9
+    assert seen[Verdict.LOWER] == seen[Verdict.HIGHER] == 0
+
+
+def test_a_planted_tenth_is_found_in_both_directions():
+    assert shares(1 / 1.1, 0.03)[Verdict.LOWER] > 0.9
+    assert shares(1.1, 0.03)[Verdict.HIGHER] > 0.9
+
+
+def test_too_much_noise_is_undecided_rather_than_no_difference():
+    assert shares(1.0, 0.03, noise=0.2)[Verdict.UNDECIDED] > 0.9
+
+
+def test_a_difference_at_the_threshold_is_seldom_called_larger():
+    assert shares(1 / 1.03, 0.03, drift=0.0)[Verdict.LOWER] < 0.05
+
+
+@pytest.mark.parametrize("effect", [0.9, 1.0, 1.1])
+@pytest.mark.parametrize("count", [7, 10, 15])
+@pytest.mark.parametrize("factor", [0.001, 1000.0])
+def test_one_outlier_moves_no_verdict(effect, count, factor):
+    base, other = blocks(np.random.default_rng(5), count, effect, noise=0.004, drift=0.004)
+    before = stats.judge(stats.compare(base, other))
+    assert before is not Verdict.UNDECIDED
+    other[2] *= factor
+    after = stats.compare(base, other)
+    assert stats.judge(after) is before
+    assert stats.outliers(other) == [2]
+
+
+@pytest.mark.parametrize(("count", "noise", "drift"), [(5, 0.03, 0.0), (10, 0.03, 0.02), (15, 0.02, 0.05)])
+def test_the_interval_holds_the_truth_as_often_as_it_says(count, noise, drift):
+    generator = np.random.default_rng(11)
+    ratios = [stats.compare(*blocks(generator, count, 0.8, noise, drift)) for _ in range(500)]
+    inside = [ratio.low <= 0.8 <= ratio.high for ratio in ratios]
+    assert np.mean(inside) >= 0.90
+
+
+def test_the_interval_of_a_geometric_mean_holds_the_truth_too():
+    generator = np.random.default_rng(13)
+    inside = 0
+    for _ in range(200):
+        groups = [
+            [
+                (blocks(generator, 5, effect), stats.seed_of(group, cell))
+                for cell, effect in enumerate(effects)
+            ]
+            for group, effects in enumerate([(0.5, 0.9), (0.7,), (1.2, 1.0, 0.8)])
+        ]
+        truth = np.exp(np.mean([np.mean(np.log(e)) for e in ([0.5, 0.9], [0.7], [1.2, 1.0, 0.8])]))
+        ratio = stats.geometric_mean(groups)
+        inside += ratio.low <= truth <= ratio.high
+    assert inside / 200 >= 0.92
+
+
+def test_stopping_when_precise_does_not_spoil_the_interval():
+    generator = np.random.default_rng(17)
+    inside = 0
+    for _ in range(300):
+        base, other = blocks(generator, 15, 0.9, noise=0.012, drift=0.01)
+        for look in stats.look_schedule(5, 15):
+            if stats.precise_enough(base[:look], [other[:look]]):
+                break
+        ratio = stats.compare(base[:look], other[:look])
+        inside += ratio.low <= 0.9 <= ratio.high
+    assert inside / 300 >= 0.89
+
+
+def test_a_family_of_nothing_seldom_shows_anything():
+    generator = np.random.default_rng(19)
+    wrong = plain = 0
+    for _ in range(60):
+        family = [stats.compare(*blocks(generator, 10, 1.0, 0.03, 0.0)) for _ in range(20)]
+        wrong += any(v in (Verdict.LOWER, Verdict.HIGHER) for v in stats.judge_family(family, 0.0))
+        plain += any(stats.judge(ratio, 0.0) in (Verdict.LOWER, Verdict.HIGHER) for ratio in family)
+    assert wrong <= 6
+    assert plain >= 18  # what would come out without Holm's procedure
+
+
+def test_a_clear_difference_survives_a_large_family_even_with_five_blocks():
+    generator = np.random.default_rng(23)
+    family = [stats.compare(*blocks(generator, 5, 0.5, 0.01, 0.0)) for _ in range(10)]
+    assert stats.judge_family(family) == [Verdict.LOWER] * 10
+
+
+# ---------------------------------------------------------------- laws
+
+
+@given(PAIRS, st.floats(1e-3, 1e3))
+@settings(deadline=None, max_examples=50)
+def test_units_do_not_matter(pair, scale):
+    base, other = pair
+    plain = stats.compare(base, other)
+    scaled = stats.compare([scale * v for v in base], [scale * v for v in other])
+    for name in ("estimate", "low", "high"):
+        assert getattr(scaled, name) == pytest.approx(getattr(plain, name), rel=1e-9)
+
+
+@given(PAIRS)
+@settings(deadline=None, max_examples=50)
+def test_swapping_the_two_inverts_ratio_and_verdict(pair):
+    ratio = stats.compare(*pair)
+    swapped = stats.compare(*reversed(pair)).inverse()
+    assert swapped.estimate == pytest.approx(ratio.estimate)
+    assert swapped.low == pytest.approx(ratio.low)
+    assert swapped.high == pytest.approx(ratio.high)
+
+
+@given(INTERVALS)
+def test_swapped_intervals_get_opposite_verdicts(ratio):
+    opposite = {Verdict.LOWER: Verdict.HIGHER, Verdict.HIGHER: Verdict.LOWER}
+    verdict = stats.judge(ratio)
+    assert stats.judge(ratio.inverse()) is opposite.get(verdict, verdict)
+
+
+@given(INTERVALS)
+def test_a_family_of_one_is_judged_like_a_single_comparison(ratio):
+    assert stats.judge_family([ratio]) == [stats.judge(ratio)]
+
+
+@given(st.lists(INTERVALS, min_size=1, max_size=20))
+def test_a_family_only_ever_withholds_words(family):
+    for alone, together in zip(map(stats.judge, family), stats.judge_family(family), strict=True):
+        assert together in (alone, Verdict.UNDECIDED)
+
+
+@given(PAIRS, st.randoms())
+@settings(deadline=None, max_examples=50)
+def test_the_estimate_does_not_depend_on_the_order_of_blocks(pair, random):
+    shuffled = list(zip(*pair, strict=True))
+    random.shuffle(shuffled)
+    base, other = zip(*shuffled, strict=True)
+    assert stats.compare(base, other).estimate == stats.compare(*pair).estimate
+
+
+def test_results_are_functions_of_their_arguments():
+    pair = blocks(np.random.default_rng(1), 10)
+    assert stats.compare(*pair, seed=1) == stats.compare(*pair, seed=1)
+    assert stats.compare(*pair, seed=1) != stats.compare(*pair, seed=2)
+    assert stats.seed_of("fig12", {"threads": 4}) == 852971154
+
+
+def test_pairing_removes_the_drift_of_the_machine():
+    pair = blocks(np.random.default_rng(2), 15, 0.9, noise=0.005, drift=0.1)
+    assert stats.compare(*pair).half_width < stats.compare_apart(*pair).half_width / 2
+
+
+# ---------------------------------------------------------------- edges
+
+
+def test_four_blocks_have_no_interval_and_five_have():
+    four = stats.compare([1.0] * 4, [2.0] * 4)
+    assert (four.estimate, four.low, four.high) == (2.0, 0.0, inf)
+    assert stats.judge(four) is Verdict.UNDECIDED
+    assert stats.compare([1.0] * 5, [2.0] * 5).bounded
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), inf])
+def test_what_has_no_logarithm_has_no_ratio(bad):
+    ratio = stats.compare([1.0, bad, 1, 1, 1], [1.0] * 5)
+    assert isnan(ratio.estimate)
+    assert stats.judge(ratio) is Verdict.UNDECIDED
+    assert stats.judge_family([ratio]) == [Verdict.UNDECIDED]
+
+
+def test_lists_of_different_lengths_are_no_pair():
+    with pytest.raises(ValueError, match="5 and 4 values"):
+        stats.compare([1.0] * 5, [1.0] * 4)
+
+
+def test_no_spread_at_all_is_certainty():
+    assert stats.judge_family([stats.compare([2.0] * 5, [2.0] * 5)]) == [Verdict.SAME]
+    assert error_probability(stats.compare([2.0] * 5, [3.0] * 5)) == 0
+
+
+def test_at_the_threshold_the_probability_is_five_percent():
+    ratio = Interval(0.9, 0.8, 1 / 1.03 - 1e-12, 10)
+    assert error_probability(ratio) == pytest.approx(0.05, abs=1e-6)
+
+
+def test_every_group_weighs_the_same():
+    half, double = ([1.0] * 5, [0.5] * 5), ([1.0] * 5, [2.0] * 5)
+    assert stats.geometric_mean([[(half, 0)] * 9, [(double, 0)]]).estimate == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "bounded"), [((5,), True), ((4,), False), ((3, 3), True), ((9, 2), False)]
+)
+def test_a_mean_needs_enough_pairs_everywhere(counts, bounded):
+    groups = [[(([1.0] * count, [2.0] * count), 0)] for count in counts]
+    assert stats.geometric_mean(groups).bounded is bounded
+
+
+def test_the_mean_of_nothing_is_not_a_number():
+    assert isnan(stats.geometric_mean([]).estimate)
+    assert isnan(stats.geometric_mean([[]]).estimate)
+
+
+def test_the_noise_floor_is_the_distance_few_controls_exceed():
+    assert stats.noise_floor([Interval(1.02), Interval(1 / 1.02)]) == pytest.approx(0.02)
+    assert stats.noise_floor([Interval(1.0)] * 99 + [Interval(2.0)]) < 0.01
+    assert isnan(stats.noise_floor([]))
+
+
+def test_outliers_are_what_lies_ten_standard_deviations_off():
+    normal = [10.0, 10.1, 9.9, 10.05, 9.95]
+    assert stats.outliers(normal) == []
+    assert stats.outliers([*normal, 12.0]) == [5]
+    assert stats.outliers([4096.0] * 9 + [4097.0]) == []
+    assert stats.outliers([4096.0] * 9 + [8192.0]) == [9]
+    assert stats.outliers([1.0, 100.0]) == []
+
+
+def test_the_looks_are_fixed_in_advance():
+    assert stats.look_schedule(5, 15) == (5, 8, 12, 15)
+    assert stats.look_schedule(1, 3) == (1, 2, 3)
+    assert stats.look_schedule(5, 5) == (5,)
+    with pytest.raises(ValueError, match="at least 5, at most 4"):
+        stats.look_schedule(5, 4)
+
+
+def test_precision_asks_for_every_ratio():
+    tight, loose = [1.0, 1.001, 0.999, 1.0, 1.002], [1.0, 1.2, 0.8, 1.1, 0.9]
+    assert stats.precise_enough(tight, [tight])
+    assert not stats.precise_enough(tight, [tight, loose])
+    assert not stats.precise_enough(tight[:4], [tight[:4]])
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=300), st.integers(4, 50))
+def test_thinning_keeps_peaks_ends_and_order(values, most):
+    points = list(enumerate(values))
+    kept = stats.thin(points, most)
+    assert len(kept) <= most or len(points) <= most
+    assert kept == sorted(kept)
+    assert set(kept) <= set(points)
+    assert {points[0], points[-1]} <= set(kept)
+    assert max(v for _, v in kept) == max(values)
+    assert min(v for _, v in kept) == min(values)
+
+
+def test_every_nine_gets_the_same_room():
+    assert [stats.nines(f) for f in (0, 0.9, 0.99, 0.999)] == pytest.approx([0, 1, 2, 3])
+
+
+def test_a_median_of_counts_may_be_zero():
+    median = stats.median_interval([0.0, 0.0, 0.0, 1.0, 0.0])
+    assert (median.estimate, median.low) == (0.0, 0.0)
+    assert stats.median_interval([1.0, 2.0]).low == -inf
+    assert isnan(stats.median_interval([]).estimate)
