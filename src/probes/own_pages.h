@@ -1,0 +1,63 @@
+// Memory for bookkeeping that never comes from the heap under test: pages of our own, all touched when
+// they are taken, so that nothing faults or allocates while the clock runs.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+
+#include "base/bits.h"
+#include "base/cache_line.h"
+
+namespace heaplab::probes {
+
+// Bytes of all own_pages alive: to be subtracted from what the process occupies.
+std::size_t own_pages_total();
+
+// A region of touched, zeroed pages out of which arrays are cut. Nothing is given back before the whole.
+class own_pages {
+public:
+  // Takes `bytes`, rounded up to pages. Throws std::bad_alloc when the system refuses.
+  explicit own_pages(std::size_t bytes);
+  own_pages(own_pages&& other) noexcept;
+  own_pages& operator=(own_pages&& other) noexcept;
+  ~own_pages();
+
+  // Cuts off `count` value-initialised elements on cache lines of their own: two arrays never share one.
+  // Throws std::bad_alloc when they do not fit.
+  template <class T>
+  std::span<T> array(std::size_t count) {
+    static_assert(std::is_trivially_destructible_v<T>, "own_pages runs no destructor");
+    if (count > bytes_ / sizeof(T)) throw std::bad_alloc();
+    T* const first = static_cast<T*>(cut(count * sizeof(T), alignof(T)));
+    std::uninitialized_value_construct_n(first, count);
+    return {first, count};
+  }
+
+  // As array, for one object.
+  template <class T>
+  T& object() {
+    return array<T>(1)[0];
+  }
+
+  std::size_t bytes() const { return bytes_; }
+  std::size_t left() const { return bytes_ - used_; }
+
+  // Upper bound of what array<T>(count) uses, for adding up how much to take.
+  template <class T>
+  static constexpr std::size_t needed(std::size_t count) {
+    constexpr std::size_t line = alignof(T) > cache_line_bytes ? alignof(T) : cache_line_bytes;
+    return align_up(count * sizeof(T), line) + line;
+  }
+
+private:
+  void* cut(std::size_t bytes, std::size_t alignment);
+
+  std::byte* start_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::size_t used_ = 0;
+};
+
+}  // namespace heaplab::probes

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+namespace heaplab::probes {
+
+// What the kernel has charged to this process so far, all threads together.
+struct resource_usage {
+  double user_s = 0;
+  double system_s = 0;
+  std::uint64_t minor_faults = 0;
+  std::uint64_t major_faults = 0;
+  std::uint64_t voluntary_switches = 0;
+  std::uint64_t involuntary_switches = 0;
+
+  static resource_usage now();
+  resource_usage operator-(const resource_usage& earlier) const;
+};
+
+}  // namespace heaplab::probes

@@ -1,0 +1,124 @@
+#include "probes/tick_clock.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace heaplab::probes {
+
+namespace {
+
+constexpr double rate_tolerance = 1e-3;
+constexpr std::uint64_t calibration_ns = 5'000'000;  // twice
+constexpr int processors_looked_at = 8;
+constexpr double processor_tolerance_s = 20e-6;
+
+bool processor_says_invariant() {
+#if defined(__x86_64__)
+  constexpr unsigned power_management_leaf = 0x80000007;
+  constexpr unsigned invariant_bit = 1U << 8;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(power_management_leaf, &eax, &ebx, &ecx, &edx) != 0 && (edx & invariant_bit) != 0;
+#else
+  return false;
+#endif
+}
+
+// Both clocks at the same moment.
+struct moment {
+  std::uint64_t ticks;
+  std::uint64_t ns;
+};
+
+// The reading with the least time between its two ends, of several: an interruption cannot spoil it.
+moment read_both() {
+  moment best{};
+  std::uint64_t best_width = ~std::uint64_t{0};
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    const std::uint64_t before = time_stamp_counter();
+    const std::uint64_t ns = monotonic_nanoseconds();
+    const std::uint64_t width = time_stamp_counter() - before;
+    if (width < best_width) {
+      best_width = width;
+      best = {before + width / 2, ns};
+    }
+  }
+  return best;
+}
+
+moment wait_until(std::uint64_t ns) {
+  while (monotonic_nanoseconds() < ns) {
+  }
+  return read_both();
+}
+
+double rate(const moment& from, const moment& to) {
+  return static_cast<double>(to.ticks - from.ticks) / (static_cast<double>(to.ns - from.ns) * 1e-9);
+}
+
+// Whether the counter, projected from `origin`, shows the right time on the processors this process may use.
+bool agrees_on_processors(const moment& origin, double ticks_per_second) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
+  bool agrees = true;
+  const int step = std::max(1, CPU_COUNT(&allowed) / processors_looked_at);
+  for (int cpu = 0, nth = 0; cpu < CPU_SETSIZE && agrees; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || nth++ % step != 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (sched_setaffinity(0, sizeof one, &one) != 0) continue;
+    const moment here = read_both();
+    const double by_ticks = static_cast<double>(here.ticks - origin.ticks) / ticks_per_second;
+    const double by_clock = static_cast<double>(here.ns - origin.ns) * 1e-9;
+    agrees = std::abs(by_ticks - by_clock) < processor_tolerance_s + rate_tolerance * by_clock;
+  }
+  sched_setaffinity(0, sizeof allowed, &allowed);
+  return agrees;
+}
+
+// The counter's ticks per second, or 0 where it cannot be trusted.
+double trusted_rate() {
+  if (!processor_says_invariant()) return 0;
+  const moment first = read_both();
+  const moment second = wait_until(first.ns + calibration_ns);
+  const moment third = wait_until(second.ns + calibration_ns);
+  const double early = rate(first, second);
+  const double late = rate(second, third);
+  if (!(early > 0) || std::abs(late / early - 1) > rate_tolerance) return 0;
+  const double whole = rate(first, third);
+  return agrees_on_processors(third, whole) ? whole : 0;
+}
+
+std::uint64_t median_empty_interval() {
+  std::array<std::uint64_t, 1001> intervals;
+  for (std::uint64_t& interval : intervals) {
+    const std::uint64_t before = read_ticks();
+    interval = read_ticks() - before;
+  }
+  const auto middle = intervals.begin() + intervals.size() / 2;
+  std::nth_element(intervals.begin(), middle, intervals.end());
+  return *middle;
+}
+
+}  // namespace
+
+tick_clock tick_clock::calibrate(clock_source wanted) {
+  tick_clock clock;
+  ticks_come_from = clock_source::monotonic;
+  if (wanted == clock_source::time_stamp_counter) {
+    if (const double found = trusted_rate(); found > 0) {
+      clock.source_ = ticks_come_from = clock_source::time_stamp_counter;
+      clock.ticks_per_second_ = found;
+    }
+  }
+  clock.empty_interval_ = median_empty_interval();
+  return clock;
+}
+
+}  // namespace heaplab::probes

@@ -1,0 +1,116 @@
+// The one place that knows the command line library.
+#include "workloads/harness/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "workloads/harness/usage_error.h"
+
+namespace heaplab::harness {
+
+namespace {
+
+std::string described(const option& one) {
+  std::string text = one.help;
+  std::string facts = one.allowed;
+  if (!one.standard.empty()) facts += (facts.empty() ? "default " : "; default ") + one.standard;
+  if (!facts.empty()) text += " (" + facts + ")";
+  return text;
+}
+
+// Writes the two forms of a flag as one.
+class help_formatter final : public CLI::Formatter {
+public:
+  std::string make_option_name(const CLI::Option* one, bool is_positional) const override {
+    const std::string name = CLI::Formatter::make_option_name(one, is_positional);
+    const std::size_t second = name.find(",--no-");
+    return second == std::string::npos ? name : "--[no-]" + name.substr(2, second - 2);
+  }
+};
+
+void add_to(CLI::App& app, option& one) {
+  if (one.flag != nullptr) {
+    app.add_flag("--" + one.name + ",!--no-" + one.name, *one.flag, described(one))
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    return;
+  }
+  const auto take = [&one](const std::string& text) {
+    try {
+      one.read(text);
+    } catch (const usage_error& error) {
+      throw usage_error("--" + one.name + ": " + error.what());
+    }
+  };
+  app.add_option_function<std::string>("--" + one.name, take, described(one))
+      ->type_name(one.kind)
+      ->take_last();
+}
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+    }
+  }
+  return row.back();
+}
+
+// One line about an argument that is no option: with the nearest option there is.
+std::string about_unknown(const std::string& argument, const option_table& options) {
+  const std::string typed = argument.substr(0, argument.find('='));
+  std::string line = (typed.starts_with("-") ? "unknown option " : "unexpected argument ") + typed;
+  std::string nearest;
+  std::size_t least = 4;
+  for (const option& one : options.options()) {
+    const std::string dashed = "--" + one.name;
+    if (const std::size_t distance = edit_distance(typed, dashed); distance < least) {
+      least = distance;
+      nearest = dashed;
+    }
+  }
+  return line + (nearest.empty() ? "; see --help" : "; did you mean " + nearest + "?");
+}
+
+void declare_services(option_table& options, request& wanted) {
+  options.count("seed", wanted.services.seed, {0, no_limit}, "Seed of every random choice");
+  options.flag("latency", wanted.services.latency, "Latency of single calls, by timing one in 64");
+  options.flag("memory-left", wanted.services.memory_left,
+               "Memory left 100 ms and 1 s after everything was freed");
+  options.flag("counters", wanted.services.counters, "Counters of the processor, where it has them");
+}
+
+}  // namespace
+
+void read_command_line(const description& about, option_table& options, request& wanted, int argc,
+                       char** argv) {
+  declare_services(options, wanted);
+  CLI::App app(std::string(about.name) + ": " + about.summary, about.name);
+  app.formatter(std::make_shared<help_formatter>());
+  for (option& one : options.options()) add_to(app, one);
+  app.add_option("--json", wanted.json, "Write the result as one JSON line to FILE, - or fd:N")
+      ->type_name("FILE");
+  app.set_version_flag("--version", std::string(about.name) + " (heaplab " HEAPLAB_VERSION ")");
+  app.footer(std::string("\nExample: ") + about.example);
+  app.allow_extras();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    wanted.text = app.help();
+  } catch (const CLI::CallForVersion& version) {
+    wanted.text = std::string(version.what()) + "\n";
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(error.what());
+  }
+  if (!wanted.text.empty()) return;
+  if (const auto extras = app.remaining(); !extras.empty())
+    throw usage_error(about_unknown(extras.front(), options));
+  for (option& one : options.options()) one.given = app.count("--" + one.name) != 0;
+}
+
+}  // namespace heaplab::harness

@@ -1,0 +1,95 @@
+// The calls under test. A workload is written once against these five functions; measurement::with_heap
+// chooses whether they are the bare calls or sample their latency.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/compiler.h"
+#include "probes/latency_histogram.h"
+#include "probes/sampling.h"
+#include "probes/tick_clock.h"
+
+namespace heaplab::harness {
+
+// Ends the program with one line and status 1: the heap has no more memory.
+[[noreturn, gnu::noinline, gnu::cold]] void out_of_memory(std::size_t bytes);
+
+// malloc and free of this process, whoever serves them. A null result ends the program.
+struct plain_heap {
+  HEAPLAB_FAST_PATH void* allocate(std::size_t bytes) { return expect(std::malloc(bytes), bytes); }
+  HEAPLAB_FAST_PATH void* allocate_zeroed(std::size_t bytes) { return expect(std::calloc(1, bytes), bytes); }
+  // `alignment` is a power of two, `bytes` a multiple of it.
+  HEAPLAB_FAST_PATH void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
+    return expect(std::aligned_alloc(alignment, bytes), bytes);
+  }
+  HEAPLAB_FAST_PATH void* reallocate(void* block, std::size_t bytes) {
+    return expect(std::realloc(block, bytes), bytes);
+  }
+  HEAPLAB_FAST_PATH void release(void* block) { std::free(block); }
+
+private:
+  static void* expect(void* block, std::size_t bytes) {
+    if (block == nullptr && bytes != 0) [[unlikely]]
+      out_of_memory(bytes);
+    return block;
+  }
+};
+
+// What one thread has sampled. Latencies have the empty interval of the clock subtracted.
+struct latency_samples {
+  probes::latency_histogram allocation;
+  probes::latency_histogram release;
+};
+
+// As plain_heap, with one call in 64 timed.
+class sampled_heap {
+public:
+  sampled_heap(latency_samples& samples, std::uint64_t empty_interval, std::uint64_t seed)
+      : samples_(&samples), empty_interval_(empty_interval), allocations_(seed), releases_(~seed) {}
+
+  void* allocate(std::size_t bytes) {
+    return allocation([&] { return heap_.allocate(bytes); });
+  }
+  void* allocate_zeroed(std::size_t bytes) {
+    return allocation([&] { return heap_.allocate_zeroed(bytes); });
+  }
+  void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
+    return allocation([&] { return heap_.allocate_aligned(alignment, bytes); });
+  }
+  void* reallocate(void* block, std::size_t bytes) {
+    return allocation([&] { return heap_.reallocate(block, bytes); });
+  }
+  void release(void* block) {
+    if (!releases_.next()) [[likely]]
+      return heap_.release(block);
+    const std::uint64_t begin = probes::read_ticks();
+    heap_.release(block);
+    record(samples_->release, begin);
+  }
+
+private:
+  template <class Call>
+  HEAPLAB_FAST_PATH void* allocation(Call call) {
+    if (!allocations_.next()) [[likely]]
+      return call();
+    const std::uint64_t begin = probes::read_ticks();
+    void* const block = call();
+    record(samples_->allocation, begin);
+    return block;
+  }
+
+  void record(probes::latency_histogram& histogram, std::uint64_t begin) {
+    const std::uint64_t ticks = probes::read_ticks() - begin;
+    histogram.record(ticks > empty_interval_ ? ticks - empty_interval_ : 0);
+  }
+
+  plain_heap heap_;
+  latency_samples* samples_;
+  std::uint64_t empty_interval_;
+  probes::sampling allocations_;
+  probes::sampling releases_;
+};
+
+}  // namespace heaplab::harness

@@ -1,0 +1,123 @@
+#include "workloads/harness/option_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "workloads/harness/usage_error.h"
+#include "workloads/harness/value_text.h"
+
+namespace heaplab::harness {
+
+namespace {
+
+template <class Number>
+using reader = std::optional<Number> (*)(std::string_view);
+
+// An option that holds a number: `show` gives the text of one value of it.
+template <class Number>
+option number_option(std::string name, Number& variable, range<Number> allowed, std::string help,
+                     reader<Number> read, std::string (*show)(Number), std::string kind,
+                     std::string examples) {
+  option made;
+  made.name = std::move(name);
+  made.help = std::move(help);
+  made.kind = std::move(kind);
+  made.allowed = allowed.most == std::numeric_limits<Number>::max()
+                     ? show(allowed.least) + " or more"
+                     : show(allowed.least) + " to " + show(allowed.most);
+  made.standard = show(variable);
+  made.read = [&variable, allowed, read, words = made.allowed, examples](const std::string& text) {
+    const std::optional<Number> number = read(text);
+    if (!number) throw usage_error("'" + text + "' is not " + examples + "; allowed is " + words);
+    if (*number < allowed.least || *number > allowed.most) throw usage_error(text + " is outside " + words);
+    variable = *number;
+  };
+  made.write = [&variable](probes::json_line& json) { json.value(variable); };
+  return made;
+}
+
+std::string show_percent(double percent) {
+  return show_number(percent) + "%";
+}
+
+std::string show_seconds(double seconds) {
+  return show_number(seconds) + "s";
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string all;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i != 0) all += i + 1 == words.size() ? " or " : ", ";
+    all += words[i];
+  }
+  return all;
+}
+
+}  // namespace
+
+void option_table::count(std::string name, std::uint64_t& variable, count_range allowed, std::string help) {
+  options_.push_back(number_option<std::uint64_t>(std::move(name), variable, allowed, std::move(help),
+                                                  read_count, show_count, "COUNT", "a count (1000, 10k)"));
+}
+
+void option_table::size(std::string name, std::uint64_t& variable, count_range allowed, std::string help) {
+  options_.push_back(number_option<std::uint64_t>(std::move(name), variable, allowed, std::move(help),
+                                                  read_size, show_size, "SIZE", "a size (64, 8KiB, 1MiB)"));
+}
+
+void option_table::percent(std::string name, double& variable, std::string help) {
+  options_.push_back(number_option<double>(std::move(name), variable, {0, 100}, std::move(help), read_percent,
+                                           show_percent, "PERCENT", "a percentage (10, 12.5%)"));
+}
+
+void option_table::duration(std::string name, double& variable, range<double> allowed, std::string help) {
+  options_.push_back(number_option<double>(std::move(name), variable, allowed, std::move(help), read_duration,
+                                           show_seconds, "TIME", "a duration (2s, 100ms)"));
+}
+
+void option_table::flag(std::string name, bool& variable, std::string help) {
+  option made;
+  made.name = std::move(name);
+  made.help = std::move(help);
+  made.standard = variable ? "on" : "off";
+  made.flag = &variable;
+  made.write = [&variable](probes::json_line& json) { json.value(variable); };
+  options_.push_back(std::move(made));
+}
+
+void option_table::text(std::string name, std::string& variable, std::string help) {
+  option made;
+  made.name = std::move(name);
+  made.help = std::move(help);
+  made.kind = "TEXT";
+  made.standard = variable;
+  made.read = [&variable](const std::string& text) { variable = text; };
+  made.write = [&variable](probes::json_line& json) { json.value(std::string_view(variable)); };
+  options_.push_back(std::move(made));
+}
+
+void option_table::add_choice(std::string name, std::vector<std::string> words,
+                              std::function<std::size_t()> current, std::function<void(std::size_t)> set,
+                              std::string help) {
+  option made;
+  made.name = std::move(name);
+  made.help = std::move(help);
+  made.kind = "CHOICE";
+  made.allowed = join(words);
+  made.standard = words[current()];
+  made.read = [words, set, allowed = made.allowed](const std::string& text) {
+    const auto found = std::find(words.begin(), words.end(), text);
+    if (found == words.end()) throw usage_error("'" + text + "' is not " + allowed);
+    set(static_cast<std::size_t>(found - words.begin()));
+  };
+  made.write = [words, current](probes::json_line& json) { json.value(std::string_view(words[current()])); };
+  options_.push_back(std::move(made));
+}
+
+bool option_table::given(std::string_view name) const {
+  return std::any_of(options_.begin(), options_.end(),
+                     [&](const option& one) { return one.name == name && one.given; });
+}
+
+}  // namespace heaplab::harness

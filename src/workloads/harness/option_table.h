@@ -1,0 +1,90 @@
+// What a workload can be told, declared in a table: name, kind, range, default and one line of help.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "probes/json_line.h"
+
+namespace heaplab::harness {
+
+// Both ends included.
+template <class Number>
+struct range {
+  Number least;
+  Number most;
+};
+
+inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+// One option. Its default is the value the variable has when it is declared.
+struct option {
+  std::string name;      // without the dashes
+  std::string help;      // one line
+  std::string kind;      // "COUNT", "SIZE", ...; empty for a flag
+  std::string allowed;   // what it may be, in words: "1 to 64", "list or tree"
+  std::string standard;  // the default, as it would be typed
+  // Takes the text over into the variable. Throws usage_error without the option's name.
+  std::function<void(const std::string&)> read;
+  std::function<void(probes::json_line&)> write;
+  bool* flag = nullptr;  // of a flag: the variable
+  bool given = false;    // on the command line
+};
+
+class option_table {
+public:
+  using count_range = range<std::uint64_t>;
+
+  // A number of things, with suffixes k, M, G.
+  void count(std::string name, std::uint64_t& variable, count_range allowed, std::string help);
+  // Bytes, with suffixes.
+  void size(std::string name, std::uint64_t& variable, count_range allowed, std::string help);
+  // 0 to 100.
+  void percent(std::string name, double& variable, std::string help);
+  // Seconds, with suffixes.
+  void duration(std::string name, double& variable, range<double> allowed, std::string help);
+  // --name and --no-name.
+  void flag(std::string name, bool& variable, std::string help);
+  // Any text; empty by default in most cases.
+  void text(std::string name, std::string& variable, std::string help);
+
+  // One of a few words.
+  template <class Enum>
+  void choice(std::string name, Enum& variable, std::initializer_list<std::pair<const char*, Enum>> words,
+              std::string help) {
+    std::vector<std::string> names;
+    std::vector<Enum> values;
+    for (const auto& [word, value] : words) {
+      names.emplace_back(word);
+      values.push_back(value);
+    }
+    const auto current = [&variable, values] {
+      std::size_t index = 0;
+      while (values[index] != variable) ++index;
+      return index;
+    };
+    add_choice(
+        std::move(name), std::move(names), current,
+        [&variable, values](std::size_t index) { variable = values[index]; }, std::move(help));
+  }
+
+  // Whether the user wrote this option.
+  bool given(std::string_view name) const;
+
+  std::vector<option>& options() { return options_; }
+  const std::vector<option>& options() const { return options_; }
+
+private:
+  void add_choice(std::string name, std::vector<std::string> words, std::function<std::size_t()> current,
+                  std::function<void(std::size_t)> set, std::string help);
+
+  std::vector<option> options_;
+};
+
+}  // namespace heaplab::harness

@@ -1,0 +1,134 @@
+#include "workloads/harness/program.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "base/text_line.h"
+#include "probes/json_line.h"
+#include "workloads/harness/command_line.h"
+#include "workloads/harness/sample.h"
+#include "workloads/harness/usage_error.h"
+
+namespace heaplab::harness {
+
+namespace {
+
+enum exit_status { done = 0, failed = 1, wrong_usage = 2 };
+
+// Where the JSON line goes.
+class destination {
+public:
+  // Opens it, so that a place that cannot be written is refused before the run. Throws usage_error.
+  explicit destination(const std::string& where) : where_(where) {
+    if (where.empty()) return;
+    if (where == "-") {
+      file_ = STDOUT_FILENO;
+    } else if (where.starts_with("fd:")) {
+      file_ = numbered(std::string_view(where).substr(3));
+    } else {
+      file_ = ::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+    if (file_ < 0 || ::fcntl(file_, F_GETFD) < 0)
+      throw usage_error("--json: cannot write to '" + where + "': " + std::strerror(errno));
+  }
+
+  bool wanted() const { return file_ >= 0; }
+  bool is_standard_output() const { return file_ == STDOUT_FILENO; }
+
+  // Throws run_error.
+  void write(probes::json_line& json) const {
+    if (const int error = json.write_to(file_); error != 0)
+      throw run_error("--json: writing to '" + where_ + "' failed: " + std::strerror(error));
+  }
+
+private:
+  static int numbered(std::string_view digits) {
+    int file = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), file);
+    if (error == std::errc() && end == digits.data() + digits.size() && file >= 0) return file;
+    errno = EBADF;
+    return -1;
+  }
+
+  const std::string& where_;
+  int file_ = -1;
+};
+
+// All of it in as few writes as the system allows; what people read may be lost without harm to a result,
+// but not unnoticed.
+void print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0)
+      throw run_error(std::string("writing to standard output failed: ") + std::strerror(errno));
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void measure(workload& work, const description& about, const option_table& options, const request& wanted) {
+  const destination where(wanted.json);
+  measurement measured(wanted.services);
+  work.run(measured);
+  measured.measure_memory_left();
+  measured.add_latency_metrics();
+  if (!measured.was_stopped()) throw run_error("self-check failed: the clock was never stopped");
+  if (measured.failed_check() != nullptr)
+    throw run_error(std::string("self-check failed: ") + measured.failed_check());
+  if (where.wanted()) {
+    probes::json_line json;
+    write_sample(about, options, measured, json);
+    where.write(json);
+  }
+  if (!where.is_standard_output()) print(summarise(about, measured));
+}
+
+int complain(const description& about, const char* what, exit_status status) {
+  std::string line = std::string(about.name) + ": " + what + "\n";
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line.data(), line.size());
+  return status;
+}
+
+}  // namespace
+
+void out_of_memory(std::size_t bytes) {
+  text_line line;
+  line.add("the heap under test gave no memory for a block of ").add_decimal(bytes).add(" bytes");
+  line.write_to(STDERR_FILENO);
+  ::_exit(failed);
+}
+
+int run_program(workload& work, int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported like a full disk
+  const description about = work.describe();
+  try {
+    option_table options;
+    request wanted;
+    work.declare(options);
+    read_command_line(about, options, wanted, argc, argv);
+    if (!wanted.text.empty()) {
+      print(wanted.text);
+      return done;
+    }
+    work.check(options);
+    measure(work, about, options, wanted);
+    return done;
+  } catch (const usage_error& error) {
+    return complain(about, error.what(), wrong_usage);
+  } catch (const std::bad_alloc&) {
+    return complain(about, "out of memory", failed);
+  } catch (const std::exception& error) {
+    return complain(about, error.what(), failed);
+  }
+}
+
+}  // namespace heaplab::harness

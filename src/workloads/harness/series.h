@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace heaplab::harness {
+
+struct point {
+  double time;  // seconds since the clock started
+  double value;
+};
+
+// A quantity over time in a fixed number of points. When they are used up every second point goes and from
+// then on every second value is left out, so the whole run stays covered evenly. One thread writes.
+class series {
+public:
+  series() = default;
+  series(const char* name, const char* unit, std::span<point> room) : name_(name), unit_(unit), room_(room) {}
+
+  void add(double time, double value) {
+    if (offered_++ % stride_ != 0) return;
+    if (size_ == room_.size()) {
+      thin_out();
+      if ((offered_ - 1) % stride_ != 0) return;
+    }
+    room_[size_++] = {time, value};
+  }
+
+  const char* name() const { return name_; }
+  const char* unit() const { return unit_; }
+  std::span<const point> points() const { return room_.first(size_); }
+
+private:
+  void thin_out() {
+    for (std::size_t i = 0; 2 * i < size_; ++i) room_[i] = room_[2 * i];
+    size_ = (size_ + 1) / 2;
+    stride_ *= 2;
+  }
+
+  const char* name_ = "";
+  const char* unit_ = "";
+  std::span<point> room_;
+  std::size_t size_ = 0;
+  std::size_t offered_ = 0;
+  std::size_t stride_ = 1;
+};
+
+}  // namespace heaplab::harness

@@ -1,0 +1,29 @@
+// How values are written on the command line and shown to people.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace heaplab::harness {
+
+// Each reads the whole text, or returns nothing where it is not such a value or does not fit.
+
+// "1000", "10k", "2M", "1G": suffixes are powers of 1000.
+std::optional<std::uint64_t> read_count(std::string_view text);
+// "64", "64B", "8KiB", "1MiB", "2GiB", "1TiB" (powers of 1024), "10kB", "1MB", "1GB" (powers of 1000). Bytes.
+std::optional<std::uint64_t> read_size(std::string_view text);
+// "10", "10%", "0.5". Percent.
+std::optional<double> read_percent(std::string_view text);
+// "2s", "0.5", "100ms", "10us", "500ns", "3min". Seconds.
+std::optional<double> read_duration(std::string_view text);
+
+std::string show_count(std::uint64_t count);
+// With a suffix where that is exact: "8KiB", "1000".
+std::string show_size(std::uint64_t bytes);
+std::string show_number(double number);
+// Rounded to four digits, with the suffix that fits: "12.34 ms", "1.234 MiB", "5.6 M/s".
+std::string show_rounded(double value, std::string_view unit);
+
+}  // namespace heaplab::harness

@@ -1,0 +1,84 @@
+// Every call a workload writes is a call made: the compiler may not drop a malloc and its free.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "workloads/harness/heap_calls.h"
+
+namespace {
+
+thread_local unsigned mallocs = 0;
+thread_local unsigned frees = 0;
+
+}  // namespace
+
+extern "C" {
+void* __real_malloc(std::size_t);
+void __real_free(void*);
+
+void* __wrap_malloc(std::size_t bytes) {
+  ++mallocs;
+  return __real_malloc(bytes);
+}
+
+void __wrap_free(void* block) {
+  ++frees;
+  __real_free(block);
+}
+}
+
+namespace heaplab::harness {
+namespace {
+
+constexpr unsigned pairs = 10'000;
+
+template <class Heap>
+void make_pairs(Heap& heap) {
+  for (unsigned i = 0; i < pairs; ++i) heap.release(heap.allocate(8));
+}
+
+TEST(PlainHeap, CallsMallocAndFreeEveryTime) {
+  mallocs = frees = 0;
+  plain_heap heap;
+  make_pairs(heap);
+  EXPECT_EQ(mallocs, pairs);
+  EXPECT_EQ(frees, pairs);
+}
+
+TEST(SampledHeap, CallsMallocAndFreeEveryTimeAndSamplesSome) {
+  static latency_samples samples;
+  sampled_heap heap(samples, 0, 1);
+  mallocs = frees = 0;
+  make_pairs(heap);
+  EXPECT_EQ(mallocs, pairs);
+  EXPECT_EQ(frees, pairs);
+  EXPECT_NEAR(static_cast<double>(samples.allocation.count()), pairs / 64.0, 40);
+  EXPECT_NEAR(static_cast<double>(samples.release.count()), pairs / 64.0, 40);
+}
+
+TEST(SampledHeap, SubtractsTheEmptyInterval) {
+  static latency_samples samples;
+  sampled_heap heap(samples, ~std::uint64_t{0}, 1);
+  make_pairs(heap);
+  EXPECT_GT(samples.allocation.count(), 0U);
+  EXPECT_EQ(samples.allocation.largest(), 0U);
+}
+
+TEST(SampledHeap, ServesEveryKindOfCall) {
+  static latency_samples samples;
+  sampled_heap heap(samples, 0, 1);
+  for (int i = 0; i < 1000; ++i) {
+    auto* const zeroed = static_cast<char*>(heap.allocate_zeroed(100));
+    EXPECT_EQ(zeroed[99], 0);
+    zeroed[0] = 'x';
+    auto* const grown = static_cast<char*>(heap.reallocate(zeroed, 1000));
+    EXPECT_EQ(grown[0], 'x');
+    heap.release(grown);
+    void* const aligned = heap.allocate_aligned(256, 512);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 256, 0U);
+    heap.release(aligned);
+  }
+}
+
+}  // namespace
+}  // namespace heaplab::harness

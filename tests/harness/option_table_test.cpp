@@ -1,0 +1,82 @@
+#include "workloads/harness/option_table.h"
+
+#include <gtest/gtest.h>
+
+#include "workloads/harness/usage_error.h"
+
+namespace heaplab::harness {
+namespace {
+
+enum class shape { list, tree };
+
+std::string complaint(const option& one, const std::string& text) {
+  try {
+    one.read(text);
+  } catch (const usage_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OptionTable, KeepsToTheRangeBothEndsIncluded) {
+  option_table table;
+  std::uint64_t size = 64;
+  table.size("size", size, {16, 8192}, "");
+  const option& one = table.options().front();
+  EXPECT_EQ(complaint(one, "16"), "");
+  EXPECT_EQ(size, 16U);
+  EXPECT_EQ(complaint(one, "8KiB"), "");
+  EXPECT_EQ(size, 8192U);
+  EXPECT_EQ(complaint(one, "15"), "15 is outside 16 to 8KiB");
+  EXPECT_EQ(complaint(one, "8193"), "8193 is outside 16 to 8KiB");
+  EXPECT_EQ(complaint(one, "many"), "'many' is not a size (64, 8KiB, 1MiB); allowed is 16 to 8KiB");
+  EXPECT_EQ(size, 8192U);
+}
+
+TEST(OptionTable, DescribesItself) {
+  option_table table;
+  std::uint64_t count = 7;
+  double ratio = 12.5, pause = 0.5;
+  shape kind = shape::tree;
+  table.count("count", count, {1, no_limit}, "");
+  table.percent("ratio", ratio, "");
+  table.duration("pause", pause, {0, 2}, "");
+  table.choice("shape", kind, {{"list", shape::list}, {"tree", shape::tree}}, "");
+  const auto& options = table.options();
+  EXPECT_EQ(options[0].allowed, "1 or more");
+  EXPECT_EQ(options[0].standard, "7");
+  EXPECT_EQ(options[1].allowed, "0% to 100%");
+  EXPECT_EQ(options[1].standard, "12.5%");
+  EXPECT_EQ(options[2].allowed, "0s to 2s");
+  EXPECT_EQ(options[3].allowed, "list or tree");
+  EXPECT_EQ(options[3].standard, "tree");
+}
+
+TEST(OptionTable, ReadsChoices) {
+  option_table table;
+  shape kind = shape::tree;
+  table.choice("shape", kind, {{"list", shape::list}, {"tree", shape::tree}}, "");
+  EXPECT_EQ(complaint(table.options().front(), "list"), "");
+  EXPECT_EQ(kind, shape::list);
+  EXPECT_EQ(complaint(table.options().front(), "lis"), "'lis' is not list or tree");
+}
+
+TEST(OptionTable, WritesWhatWasResolved) {
+  option_table table;
+  std::uint64_t size = 0;
+  bool flag = false;
+  std::string text = "a";
+  table.size("size", size, {0, no_limit}, "");
+  table.flag("flag", flag, "");
+  table.text("text", text, "");
+  table.options()[0].read("2KiB");
+  flag = true;
+  table.options()[2].read("b");
+  probes::json_line json;
+  json.begin_array();
+  for (const option& one : table.options()) one.write(json);
+  EXPECT_EQ(json.end_array().text(), R"([2048,true,"b"])");
+}
+
+}  // namespace
+}  // namespace heaplab::harness

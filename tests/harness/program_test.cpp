@@ -1,0 +1,175 @@
+// What every workload does on the command line, seen from outside on the example workload.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "support/command.h"
+
+namespace heaplab::harness {
+namespace {
+
+using testing::outcome;
+using testing::run_command;
+
+outcome run(const std::string& arguments) {
+  return run_command(std::string(EXAMPLE_WORKLOAD) + " " + arguments);
+}
+
+// Refused with one line that says exactly this, and status 2.
+void expect_refused(const std::string& arguments, const std::string& line) {
+  const outcome refused = run(arguments + " 2>&1");
+  EXPECT_EQ(refused.status, 2) << arguments;
+  EXPECT_EQ(refused.output, "example_workload: " + line + "\n");
+}
+
+TEST(Program, RefusesWithOneLineThatNamesTheOptionAndItsRange) {
+  expect_refused("--threads 0", "--threads: 0 is outside 1 to 256");
+  expect_refused("--threads=257", "--threads: 257 is outside 1 to 256");
+  expect_refused("--threads -1", "--threads: '-1' is not a count (1000, 10k); allowed is 1 to 256");
+  expect_refused("--size 2GiB", "--size: 2GiB is outside 1 to 1GiB");
+  expect_refused("--size 8XB", "--size: '8XB' is not a size (64, 8KiB, 1MiB); allowed is 1 to 1GiB");
+  expect_refused("--keep 101", "--keep: 101 is outside 0% to 100%");
+  expect_refused("--touch some", "--touch: 'some' is not nothing, first or all");
+  expect_refused("--pause 1h", "--pause: '1h' is not a duration (2s, 100ms); allowed is 0s to 10s");
+  expect_refused("--seed x", "--seed: 'x' is not a count (1000, 10k); allowed is 0 or more");
+}
+
+TEST(Program, RefusesImpossibleCombinations) {
+  expect_refused("--slack 65", "--slack must not exceed --size");
+}
+
+TEST(Program, RefusesWhatItDoesNotKnow) {
+  expect_refused("--thread 2", "unknown option --thread; did you mean --threads?");
+  expect_refused("--frobnicate", "unknown option --frobnicate; see --help");
+  expect_refused("17", "unexpected argument 17; see --help");
+  expect_refused("-x", "unknown option -x; see --help");
+}
+
+TEST(Program, RefusesAMissingValue) {
+  const outcome refused = run("--threads 2>&1");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(std::count(refused.output.begin(), refused.output.end(), '\n'), 1) << refused.output;
+  EXPECT_TRUE(refused.output.find("--threads") != std::string::npos) << refused.output;
+}
+
+TEST(Program, RefusesADestinationItCannotWrite) {
+  expect_refused("--json /no/such/folder/x.json",
+                 "--json: cannot write to '/no/such/folder/x.json': No such file or directory");
+  expect_refused("--json fd:77", "--json: cannot write to 'fd:77': Bad file descriptor");
+  expect_refused("--json fd:x", "--json: cannot write to 'fd:x': Bad file descriptor");
+}
+
+TEST(Program, ShowsHelpWithAnExampleThatWorks) {
+  const outcome help = run("--help");
+  EXPECT_EQ(help.status, 0);
+  for (const char* part : {"pairs of malloc and free, in each of some threads", "--threads COUNT",
+                           "1 to 256; default 1", "--[no-]honest", "--seed", "--[no-]latency", "--json FILE"})
+    EXPECT_TRUE(help.output.find(part) != std::string::npos) << part << "\n" << help.output;
+  const std::size_t at = help.output.find("Example: example_workload ");
+  ASSERT_NE(at, std::string::npos);
+  const std::string arguments = help.output.substr(at + 26, help.output.find('\n', at) - at - 26);
+  EXPECT_EQ(run(arguments).status, 0);
+}
+
+TEST(Program, TakesTheLastOfRepeatedOptions) {
+  const outcome done = run("--size 1 --size 2 --honest --no-honest --honest --json -");
+  EXPECT_EQ(done.status, 0);
+  EXPECT_TRUE(done.output.find(R"("size":2,)") != std::string::npos) << done.output;
+}
+
+TEST(Program, WritesOneLineWithEverythingTheContractAsks) {
+  const outcome done = run("--threads 2 --size 1KiB --note 'a\"b' --seed 5 --json -");
+  ASSERT_EQ(done.status, 0);
+  const std::string& line = done.output;
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+  EXPECT_TRUE(line.starts_with(
+      R"({"schema":1,"workload":"example_workload","parameters":{"threads":2,"pairs":1000,"size":1024,"slack":0,)"
+      R"("keep":0,"touch":"first","pause":0,"honest":true,"note":"a\"b","seed":5,)"))
+      << line;
+  for (const char* part :
+       {R"(},"seed":5,"metrics":{)", R"("wall_time":{"value":)", R"("unit":"s"})", R"("user_time":)",
+        R"("system_time":)", R"("minor_faults":)", R"("peak_memory":)", R"("end_memory":)",
+        R"("page_tables":)", R"("pairs":{"value":2000,"unit":"1"})",
+        R"("series":{"memory":{"unit":"B","points":[[)", R"("served_by":{"malloc":{"path":"/)",
+        R"("operator new":{"path":"/)", R"("build_id":")"})
+    EXPECT_TRUE(line.find(part) != std::string::npos) << part << "\n" << line;
+  EXPECT_EQ(line.find("latency_p50"), std::string::npos);
+}
+
+TEST(Program, WritesToFilesAndDescriptors) {
+  const std::string path = ::testing::TempDir() + "heaplab-program-test-" + std::to_string(::getpid());
+  const outcome to_file = run("--json " + path);
+  EXPECT_EQ(to_file.status, 0);
+  EXPECT_TRUE(to_file.output.find("wall_time") != std::string::npos) << "the summary for people";
+  std::ostringstream first;
+  first << std::ifstream(path).rdbuf();
+  EXPECT_TRUE(first.str().starts_with(R"({"schema":1,)"));
+  EXPECT_EQ(run("--json fd:5 5>" + path).status, 0);
+  std::ostringstream second;
+  second << std::ifstream(path).rdbuf();
+  EXPECT_TRUE(second.str().starts_with(R"({"schema":1,)"));
+  std::filesystem::remove(path);
+}
+
+TEST(Program, OffersLatencies) {
+  const outcome done = run("--latency --pairs 10k --threads 2 --json -");
+  ASSERT_EQ(done.status, 0);
+  for (const char* part : {R"("allocation_latency_p50":{"value":)", "allocation_latency_p999",
+                           "free_latency_p99", "free_latency_max", "free_latency_samples"})
+    EXPECT_TRUE(done.output.find(part) != std::string::npos) << part;
+}
+
+TEST(Program, MeasuresTheMemoryLeft) {
+  const outcome done = run("--memory-left --json -");
+  EXPECT_EQ(done.status, 0);
+  EXPECT_TRUE(done.output.find(R"("memory_left_100ms":{)") != std::string::npos);
+  EXPECT_TRUE(done.output.find(R"("memory_left_1s":{)") != std::string::npos);
+}
+
+// A run whose self-check fails leaves no number behind.
+TEST(Program, FailsWithItsSelfCheck) {
+  const outcome failed = run("--no-honest --json - 2>&1");
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_EQ(failed.output, "example_workload: self-check failed: honesty\n");
+}
+
+TEST(Program, ReportsAFullDisk) {
+  const outcome failed = run("--json /dev/full 2>&1");
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_EQ(failed.output,
+            "example_workload: --json: writing to '/dev/full' failed: No space left on device\n");
+  EXPECT_EQ(run("2>/dev/null >/dev/full").status, 1);
+}
+
+TEST(Program, ReportsAClosedPipe) {
+  const outcome failed = run_command(std::string("( { ") + EXAMPLE_WORKLOAD +
+                                     " --memory-left --json - 2>&3; echo $? >&3; } | true ) 3>&1");
+  EXPECT_EQ(failed.output, "example_workload: --json: writing to '-' failed: Broken pipe\n1\n");
+}
+
+TEST(Program, LeavesNoHalfLineWhenInterrupted) {
+  const std::string path = ::testing::TempDir() + "heaplab-interrupted-" + std::to_string(::getpid());
+  const outcome stopped =
+      run_command(std::string("timeout -s INT 0.2 ") + EXAMPLE_WORKLOAD + " --pairs 1G --json " + path);
+  EXPECT_EQ(stopped.status, 124);
+  EXPECT_EQ(std::filesystem::file_size(path), 0U);
+  std::filesystem::remove(path);
+}
+
+TEST(Program, RefusesMoreThreadsThanTheSystemGives) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory exceeds any limit
+  const outcome refused =
+      run_command(std::string("ulimit -v 500000; ") + EXAMPLE_WORKLOAD + " --threads 256 2>&1");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.output,
+            "example_workload: 256 threads: cannot create a thread: Resource temporarily unavailable\n");
+#endif
+}
+
+}  // namespace
+}  // namespace heaplab::harness

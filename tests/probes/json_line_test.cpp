@@ -1,0 +1,121 @@
+#include "probes/json_line.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <limits>
+#include <string>
+
+namespace heaplab::probes {
+namespace {
+
+TEST(JsonLine, PutsCommasBetweenValuesOnly) {
+  json_line json;
+  json.begin_object().key("a").value(true).key("b").begin_array();
+  json.value(std::uint64_t{1}).begin_array().end_array().begin_object().end_object().value("x").end_array();
+  json.key("c").value(false).end_object();
+  EXPECT_EQ(json.text(), R"({"a":true,"b":[1,[],{},"x"],"c":false})");
+}
+
+TEST(JsonLine, EscapesWhatJsonForbids) {
+  json_line json;
+  json.value("a\"b\\c\n\x01,é");
+  EXPECT_EQ(json.text(), "\"a\\\"b\\\\c\\u000a\\u0001,é\"");
+}
+
+// A text that ends in a bracket or colon must not swallow the comma after it.
+TEST(JsonLine, PutsACommaAfterTextThatEndsLikeStructure) {
+  json_line json;
+  json.begin_array().value("[").value(":").value("{").end_array();
+  EXPECT_EQ(json.text(), R"(["[",":","{"])");
+}
+
+TEST(JsonLine, WritesNumbersThatReadBackTheSame) {
+  json_line json;
+  json.begin_array().value(0.1).value(3.0).value(1e300).value(-2.5).value(-7.0);
+  json.value(std::numeric_limits<double>::infinity())
+      .value(std::numeric_limits<std::uint64_t>::max())
+      .end_array();
+  EXPECT_EQ(json.text(), "[0.1,3,1e+300,-2.5,-7,null,18446744073709551615]");
+}
+
+TEST(JsonLine, GrowsBeyondItsFirstPages) {
+  json_line json;
+  std::string expected = "[";
+  json.begin_array();
+  for (std::uint64_t i = 0; i < 50'000; ++i) {
+    json.value(i);
+    expected += (i == 0 ? "" : ",") + std::to_string(i);
+  }
+  json.end_array();
+  EXPECT_EQ(json.text(), expected + "]");
+}
+
+class temporary_file {
+public:
+  temporary_file() : file(::mkstemp(path_)) {}
+  ~temporary_file() {
+    ::close(file);
+    ::unlink(path_);
+  }
+  std::string contents() const {
+    std::string text(1 << 16, '\0');
+    text.resize(static_cast<std::size_t>(::pread(file, text.data(), text.size(), 0)));
+    return text;
+  }
+
+private:
+  char path_[32] = "/tmp/heaplab-json-XXXXXX";
+
+public:
+  const int file;
+};
+
+TEST(JsonLine, WritesWholeLines) {
+  temporary_file target;
+  json_line json;
+  json.value("one");
+  EXPECT_EQ(json.write_to(target.file), 0);
+  json.value("two");
+  EXPECT_EQ(json.write_to(target.file), 0);
+  EXPECT_EQ(target.contents(), "\"one\"\n\"two\"\n");
+}
+
+TEST(JsonLine, ReportsAClosedPipe) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  json_line json;
+  json.value("lost");
+  EXPECT_EQ(json.write_to(ends[1]), EPIPE);
+  std::signal(SIGPIPE, before);
+  ::close(ends[1]);
+}
+
+// A limit on the file's size stands in for a full disk: the first write is cut short, the second fails.
+TEST(JsonLine, CutsTheFileBackWhenTheDiskIsFull) {
+  temporary_file target;
+  json_line json;
+  json.value("kept");
+  ASSERT_EQ(json.write_to(target.file), 0);
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{.rlim_cur = 100, .rlim_max = before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  json.value(std::string(1000, 'x'));
+  EXPECT_EQ(json.write_to(target.file), EFBIG);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(target.contents(), "\"kept\"\n");
+}
+
+}  // namespace
+}  // namespace heaplab::probes

@@ -1,0 +1,62 @@
+#include "probes/latency_histogram.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace heaplab::probes {
+namespace {
+
+TEST(LatencyHistogram, IsEmptyAtFirst) {
+  const latency_histogram histogram;
+  EXPECT_EQ(histogram.count(), 0U);
+  EXPECT_EQ(histogram.quantile(0.5), 0U);
+}
+
+TEST(LatencyHistogram, KeepsSmallValuesExactly) {
+  for (std::uint64_t value = 0; value < 64; ++value) {
+    latency_histogram histogram;
+    histogram.record(value);
+    EXPECT_EQ(histogram.quantile(0.5), value);
+  }
+}
+
+TEST(LatencyHistogram, ErrsByLessThanOneIn32) {
+  for (std::uint64_t value = 1; value < std::numeric_limits<std::uint64_t>::max() / 3;
+       value = value * 3 + 1) {
+    latency_histogram histogram;
+    histogram.record(value);
+    EXPECT_LE(histogram.quantile(1), value);
+    EXPECT_GT(histogram.quantile(1), value - value / 32 - 1);
+  }
+}
+
+TEST(LatencyHistogram, HoldsTheLargestNumber) {
+  latency_histogram histogram;
+  histogram.record(std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(histogram.largest(), std::numeric_limits<std::uint64_t>::max());
+  EXPECT_GE(histogram.quantile(1), std::uint64_t{1} << 63);
+}
+
+TEST(LatencyHistogram, FindsQuantiles) {
+  latency_histogram histogram;
+  for (std::uint64_t value = 1; value <= 30; ++value) histogram.record(value);
+  EXPECT_EQ(histogram.quantile(0), 1U);
+  EXPECT_EQ(histogram.quantile(0.5), 15U);
+  EXPECT_EQ(histogram.quantile(0.9), 27U);
+  EXPECT_EQ(histogram.quantile(1), 30U);
+}
+
+TEST(LatencyHistogram, Merges) {
+  latency_histogram one, other;
+  one.record(10);
+  other.record(20);
+  other.record(1000);
+  one.merge(other);
+  EXPECT_EQ(one.count(), 3U);
+  EXPECT_EQ(one.largest(), 1000U);
+  EXPECT_EQ(one.quantile(0.67), 20U);
+}
+
+}  // namespace
+}  // namespace heaplab::probes

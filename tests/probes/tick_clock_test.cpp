@@ -1,0 +1,53 @@
+#include "probes/tick_clock.h"
+
+#include <gtest/gtest.h>
+
+namespace heaplab::probes {
+namespace {
+
+std::uint64_t wait_ns(std::uint64_t ns) {
+  const std::uint64_t begin = monotonic_nanoseconds();
+  while (monotonic_nanoseconds() < begin + ns) {
+  }
+  return begin;
+}
+
+// Whatever the source, a stretch of time between two readings of the system clock lies between them.
+void expect_agreement(const tick_clock& clock) {
+  const std::uint64_t outer = monotonic_nanoseconds();
+  const std::uint64_t begin = read_ticks();
+  const std::uint64_t inner = wait_ns(20'000'000);
+  const double at_least = static_cast<double>(monotonic_nanoseconds() - inner) * 1e-9;
+  const double measured = clock.seconds(read_ticks() - begin);
+  const double at_most = static_cast<double>(monotonic_nanoseconds() - outer) * 1e-9;
+  EXPECT_GE(measured, at_least * 0.999);
+  EXPECT_LE(measured, at_most * 1.001);
+}
+
+TEST(TickClock, AgreesWithTheSystemClock) {
+  const tick_clock clock = tick_clock::calibrate();
+  expect_agreement(clock);
+  EXPECT_GT(clock.empty_interval(), 0U);
+}
+
+TEST(TickClock, FallsBackToNanoseconds) {
+  const tick_clock clock = tick_clock::calibrate(clock_source::monotonic);
+  EXPECT_EQ(clock.source(), clock_source::monotonic);
+  EXPECT_EQ(clock.ticks_per_second(), 1e9);
+  expect_agreement(clock);
+}
+
+TEST(TickClock, UsesTheSourceOfTheLastCalibration) {
+  tick_clock::calibrate(clock_source::monotonic);
+  EXPECT_EQ(ticks_come_from, clock_source::monotonic);
+  const tick_clock clock = tick_clock::calibrate();
+  EXPECT_EQ(ticks_come_from, clock.source());
+}
+
+TEST(TickClock, KnowsTheCostOfAStamp) {
+  const tick_clock clock = tick_clock::calibrate();
+  EXPECT_LT(clock.seconds(clock.empty_interval()), 10e-6);
+}
+
+}  // namespace
+}  // namespace heaplab::probes
