@@ -65,8 +65,10 @@ class Process(Record):
     voluntary_switches: int
     involuntary_switches: int
     peak_memory: int  # B: largest sampled RssAnon + RssShmem + page tables of the process and its children
-    mean_memory: float  # B: mean of the same over the samples
-    memory: list[tuple[float, int, int]] = []  # (s since start, anonymous resident B, page tables B)
+    mean_memory: float  # B: mean of the same over the run
+    memory: list[
+        tuple[float, int, int]
+    ] = []  # (s since start, anonymous and shared resident B, page tables B)
 
 
 class Status(StrEnum):
@@ -84,8 +86,13 @@ class Campaign(Record):
     started: str  # ISO 8601, UTC
     heaplab: str  # version
     command: list[str]  # what the user typed, to reproduce it
-    scale: str
+    scale: Literal["quick", "full"]
     seed: int
+    budget: float | None = None  # s of measuring, or as long as it takes
+    precision: float = 0.02  # half-width of the interval of a ratio at which a cell is done
+    pinned: bool = False
+    memory_limit: int | None = None  # B a run may use before it is killed
+    time_limit: float | None = None  # s a run may take; None: what its workload says
     experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()
     workloads: dict[str, dict[str, Any]]  # spec.Workload.model_dump() by id
     allocators: list[str]  # names in the order of the user's request; the first is the baseline
@@ -128,7 +135,14 @@ class Run(Record):
     process: Process | None = None
 
 
-AnyRecord = Annotated[Campaign | Host | Library | Run, Field(discriminator="kind")]
+class End(Record):
+    """The last line of a finished campaign; a file without it can be resumed."""
+
+    kind: Literal["end"] = "end"
+    reason: Literal["precise", "budget", "blocks"]  # blocks: the most that were asked for were run
+
+
+AnyRecord = Annotated[Campaign | Host | Library | Run | End, Field(discriminator="kind")]
 ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord)
 
 CONTROL_SUFFIX = "#again"

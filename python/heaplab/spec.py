@@ -1,7 +1,8 @@
-"""The three kinds of TOML files in the catalog, as checked and immutable values.
+"""The four kinds of TOML files in the catalog, as checked and immutable values.
 
-`catalog/allocators/NAME.toml`, `catalog/workloads/NAME.toml`, `catalog/experiments/GROUP/NAME.toml`.
-The id of a file is its path below its folder without the suffix (`acdc-ismm13/fig12`).
+`catalog/allocators/NAME.toml`, `catalog/workloads/NAME.toml`, `catalog/experiments/GROUP/NAME.toml`,
+`catalog/suites/NAME.toml`. The id of a file is its path below its folder without the suffix
+(`acdc-ismm13/fig12`).
 """
 
 import tomllib
@@ -25,14 +26,22 @@ Kind = TypeVar("Kind", bound=Spec)
 
 
 class Source(Spec):
-    """One way to get the library. `heaplab get` tries them in order."""
+    """One place the library may come from. They are tried in order.
+
+    `library` names the file to preload, by kind:
+    system    a path, a soname on the loader's search path, or "" for the C library's own malloc
+    debian    a glob below the package's root: looked for below / first, then in heaplab's cache
+    wheel     a glob below the unpacked wheel, in heaplab's cache
+    crate     not used: the file that `build` made, in heaplab's cache
+    heaplab   the name between `libheaplab_` and `.so`, built with heaplab itself
+    """
 
     kind: Literal["system", "debian", "wheel", "crate", "heaplab"]
     package: str = ""  # Debian package, wheel or crate
     version: str = ""  # exact; empty: whatever is there
-    library: str = ""  # the file, or a glob, to preload: below the package's root
-    build: list[str] = []  # crate: commands run in the unpacked sources; {out} is the library to make
-    packages: list[str] = []  # Debian packages the build needs
+    library: str = ""
+    build: list[str] = []  # crate: shell commands run in the unpacked sources; $out is the library to make
+    needs: list[str] = []  # crate: programs the build needs
 
 
 class Variant(Spec):
@@ -40,7 +49,7 @@ class Variant(Spec):
 
     title: str
     environment: dict[str, str] = {}
-    library: str = ""  # another file of the same source
+    library: str = ""  # another file of the same source, as in Source.library
 
 
 class Allocator(Spec):
@@ -49,7 +58,7 @@ class Allocator(Spec):
     summary: str  # one sentence
     licence: str
     homepage: str = ""
-    quick: bool = False  # part of `make compare`: ready-made, obtained in seconds
+    quick: bool = False  # ready-made, obtained in seconds: what `heaplab compare` takes by itself
     sources: list[Source] = Field(min_length=1)
     environment: dict[str, str] = {}
     library_path: bool = False  # the library's folder must be on LD_LIBRARY_PATH
@@ -141,6 +150,19 @@ class Experiment(Spec):
         for name, values in getattr(self, scale).sweep.items():
             cells = [{**cell, name: value} for cell in cells for value in values]
         return cells
+
+
+# ---------------------------------------------------------------- suites
+
+
+class Suite(Spec):
+    """Experiments that `heaplab compare` runs together."""
+
+    id: str
+    title: str
+    experiments: list[str] = Field(min_length=1)  # ids, or globs of ids
+    scale: Literal["quick", "full"] = "quick"
+    budget_s: float | None = None  # stop after this time even where intervals are still wide
 
 
 def load(kind: type[Kind], path: Path, identifier: str) -> Kind:

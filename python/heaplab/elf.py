@@ -1,0 +1,85 @@
+"""What an ELF file says about itself: can it be preloaded, what is its build-id, is it static?"""
+
+import platform
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection, SymbolTableSection
+
+from heaplab.errors import UsageError
+
+# Machine names of ELF headers by what uname -m says.
+MACHINES = {"x86_64": "x64", "aarch64": "AArch64", "riscv64": "RISC-V", "ppc64le": "64-bit PowerPC"}
+
+
+def check_allocator(path: Path) -> None:
+    """Raise UsageError unless `path` is a shared library for this machine that defines malloc."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such file")
+    if not path.is_file():
+        raise UsageError(f"{path}: not a file")
+    try:
+        with path.open("rb") as stream:
+            elf = ELFFile(stream)
+            machine = elf.get_machine_arch()
+            shared = elf.header["e_type"] == "ET_DYN" and elf.get_section_by_name(".dynsym") is not None
+            defines = shared and "malloc" in defined_symbols(elf, ".dynsym")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except (ELFError, ValueError, KeyError) as error:
+        raise UsageError(f"{path}: not an ELF library") from error
+    if machine != MACHINES.get(platform.machine(), machine):
+        raise UsageError(f"{path}: made for {machine}, this machine is {platform.machine()}")
+    if not shared:
+        raise UsageError(f"{path}: an ELF file but not a shared library")
+    if not defines:
+        raise UsageError(f"{path}: defines no malloc, so preloading it changes nothing")
+
+
+def defined_symbols(elf: ELFFile, section: str) -> set[str]:
+    """Names of the functions that a symbol table defines; empty where the section is not there."""
+    table = elf.get_section_by_name(section)
+    if not isinstance(table, SymbolTableSection):
+        return set()
+    kinds = ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS")
+    return {
+        symbol.name
+        for symbol in table.iter_symbols()
+        if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["type"] in kinds
+    }
+
+
+def build_id(path: Path) -> str:
+    """The GNU build-id in hex, or "" if the file has none."""
+    try:
+        with path.open("rb") as stream:
+            for section in ELFFile(stream).iter_sections():
+                if isinstance(section, NoteSection):
+                    for note in section.iter_notes():
+                        if note["n_type"] == "NT_GNU_BUILD_ID":
+                            return str(note["n_desc"])
+    except (OSError, ELFError):
+        pass
+    return ""
+
+
+def interpreter(path: Path) -> str | None:
+    """The loader a program asks for; None if it is static. Raises UsageError if it is no ELF file."""
+    try:
+        with path.open("rb") as stream:
+            for segment in ELFFile(stream).iter_segments():
+                if segment["p_type"] == "PT_INTERP":
+                    return str(segment.get_interp_name())
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except ELFError as error:
+        raise UsageError(f"{path}: not a program this machine can run") from error
+    return None
+
+
+def own_malloc(path: Path) -> bool:
+    """Whether the program was linked with a malloc of its own (seen only while it is not stripped)."""
+    with path.open("rb") as stream:
+        elf = ELFFile(stream)
+        return any("malloc" in defined_symbols(elf, table) for table in (".dynsym", ".symtab"))

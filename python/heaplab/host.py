@@ -1,0 +1,142 @@
+"""Facts about this machine that a figure depends on, and what others do on it meanwhile."""
+
+import mmap
+import os
+import platform
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import psutil
+
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+MADV_HUGEPAGE = 14
+MADV_POPULATE_WRITE = 23  # Linux 5.14
+FOREIGN_SHARE = 0.05  # of all CPU time during a run that others may use before the run is repeated
+FOREIGN_ROUNDING_S = 0.03  # the kernel counts in ticks of 10 ms
+
+
+def read(path: str) -> str | None:
+    """A file's content in one line, None where there is no such file."""
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return None
+
+
+def facts() -> dict[str, Any]:
+    """What the results of this machine are to be read with; None for what it does not tell."""
+    cpu = "/sys/devices/system/cpu"
+    huge = "/sys/kernel/mm/transparent_hugepage"
+    memory = psutil.virtual_memory()
+    return {
+        "cpu": cpu_model(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "cores": psutil.cpu_count(logical=False),
+        "caches": caches(),
+        "governor": read(f"{cpu}/cpu0/cpufreq/scaling_governor"),
+        "smt": read(f"{cpu}/smt/active"),
+        "memory": memory.total,
+        "memory_available": memory.available,
+        "swap": psutil.swap_memory().total,
+        "numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None,
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "distribution": platform.freedesktop_os_release().get("PRETTY_NAME"),
+        "c_library": " ".join(platform.libc_ver()),
+        "page_size": mmap.PAGESIZE,
+        "transparent_huge_pages": bracketed(read(f"{huge}/enabled")),
+        "huge_page_defrag": bracketed(read(f"{huge}/defrag")),
+        "overcommit": read("/proc/sys/vm/overcommit_memory"),
+        "aslr": read("/proc/sys/kernel/randomize_va_space"),
+        "address_space_limit": unlimited_is_none(resource.getrlimit(resource.RLIMIT_AS)[0]),
+        "hypervisor": "hypervisor" in (read("/proc/cpuinfo") or ""),
+        "clock_source": read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "load": os.getloadavg()[0],
+    }
+
+
+def cpu_model() -> str:
+    lines = (read("/proc/cpuinfo") or "").splitlines()
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
+def caches() -> dict[str, str]:
+    """Size of each cache as the first CPU sees it: {"L1 Data": "32K", ...}."""
+    found = {}
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size = (read(str(index / name)) for name in ("level", "type", "size"))
+        found[f"L{level} {kind}"] = size or "?"
+    return found
+
+
+def bracketed(choice: str | None) -> str | None:
+    """The word in brackets of a kernel setting: "always [madvise] never" is "madvise"."""
+    return choice.split("[")[1].split("]")[0] if choice and "[" in choice else choice
+
+
+def unlimited_is_none(limit: int) -> int | None:
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """CPU seconds used so far: on the whole machine, and by heaplab with its finished children."""
+
+    machine: float
+    own: float
+
+    @classmethod
+    def now(cls) -> Self:
+        with open("/proc/stat", "rb") as stream:
+            user, nice, system, _idle, _wait, irq, softirq, steal = map(int, stream.readline().split()[1:9])
+        usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return cls(
+            machine=(user + nice + system + irq + softirq + steal) / CLOCK_TICKS,
+            own=sum(usage.ru_utime + usage.ru_stime for usage in usages),
+        )
+
+    def foreign_until(self, later: "CpuTime") -> float:
+        """CPU seconds others used between two readings; a guest's stolen time counts as others'."""
+        return max(0.0, (later.machine - self.machine) - (later.own - self.own))
+
+
+def foreign_limit(wall: float) -> float:
+    """CPU seconds others may use during a run of `wall` seconds before the run is repeated."""
+    return FOREIGN_SHARE * wall * (os.cpu_count() or 1) + FOREIGN_ROUNDING_S
+
+
+def warm_memory(wanted: int) -> None:
+    """Touch and release `wanted` bytes, or what there is room for, in a process of its own.
+
+    A virtual machine's host takes back memory that was free for a while, and then the first program to use
+    it pays for all that follow. See docs/method.md.
+    """
+    size = min(wanted, int(psutil.virtual_memory().available * 0.8)) // mmap.PAGESIZE * mmap.PAGESIZE
+    if size <= 0:
+        return
+    helper = os.fork()
+    if helper:
+        os.waitpid(helper, 0)
+        return
+    try:
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        try:
+            pages.madvise(MADV_HUGEPAGE)
+            pages.madvise(MADV_POPULATE_WRITE)
+        except OSError:
+            for offset in range(0, size, mmap.PAGESIZE):
+                pages[offset] = 1
+    finally:
+        os._exit(0)
+
+
+def cpus_to_pin() -> frozenset[int]:
+    """CPUs for pinned runs: one of every physical core this process may use."""
+    chosen: dict[str, int] = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        siblings = read(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") or str(cpu)
+        chosen.setdefault(siblings, cpu)
+    return frozenset(chosen.values())

@@ -1,0 +1,128 @@
+"""Finds an allocator on this machine and describes exactly what was found."""
+
+import hashlib
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import platformdirs
+from pydantic import BaseModel
+
+from heaplab import elf, native, spec
+from heaplab.catalog import Catalog
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.records import Library
+
+LOADER_FOLDERS = ("/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64")
+
+
+class NotHereError(HeaplabError):
+    """The allocator is known but not on this machine (yet)."""
+
+
+class Obtained(BaseModel):
+    """What `heaplab get` writes beside a library when it is completely there (`obtained.json`)."""
+
+    source: spec.Source
+    version: str
+    library: str  # below the folder of this file
+    sha256: dict[str, str]  # of what was downloaded, by file name
+
+
+class Found(NamedTuple):
+    path: Path | None  # None: the C library's own malloc, nothing to preload
+    version: str
+
+
+def locate(catalog: Catalog, name: str) -> Library:
+    """Return the allocator NAME or NAME-VARIANT as it is here.
+
+    Raises UsageError for an unknown name or a file that cannot be preloaded, NotHereError if no source of
+    the allocator has a library on this machine.
+    """
+    allocator, variant = catalog.allocator(name)
+    for source in allocator.sources:
+        if found := find(allocator.id, source, variant):
+            return describe(name, allocator, variant, found)
+    raise NotHereError(f"{name}: not on this machine; {how_to_obtain(allocator)}")
+
+
+def how_to_obtain(allocator: spec.Allocator) -> str:
+    kinds = {source.kind for source in allocator.sources}
+    if kinds & {"debian", "wheel", "crate"}:
+        return f"obtain it with: heaplab get {allocator.id}"
+    if "heaplab" in kinds:
+        return "it is built with heaplab itself, and this build has it not"
+    return f"no file {allocator.sources[0].library}"
+
+
+def find(identifier: str, source: spec.Source, variant: spec.Variant | None) -> Found | None:
+    library = (variant.library if variant else "") or source.library
+    match source.kind:
+        case "system":
+            return find_in_system(library)
+        case "heaplab":
+            path = native.library(library or identifier)
+            return Found(path, "") if path else None
+        case "debian" if path := first_match(Path("/"), library):
+            return Found(path, debian_version(source.package))
+    folder = cache_folder(identifier, source)
+    try:
+        obtained = Obtained.model_validate_json((folder / "obtained.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    path = first_match(folder, variant.library) if variant and variant.library else folder / obtained.library
+    return Found(path, obtained.version) if path and path.is_file() else None
+
+
+def find_in_system(library: str) -> Found | None:
+    if not library:
+        return Found(None, platform.libc_ver()[1])
+    if "/" in library:
+        return Found(Path(library), "")
+    folders = [*LOADER_FOLDERS, *(f"{top}/{platform.machine()}-linux-gnu" for top in LOADER_FOLDERS[:2])]
+    paths = (Path(folder) / library for folder in folders)
+    return next((Found(path, "") for path in paths if path.is_file()), None)
+
+
+def first_match(folder: Path, pattern: str) -> Path | None:
+    matches = sorted(folder.glob(pattern.replace("{machine}", platform.machine())))
+    return matches[-1] if matches else None
+
+
+def debian_version(package: str) -> str:
+    command = ["dpkg-query", "-W", "-f", "${Version}", package]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
+
+
+def cache_folder(identifier: str, source: spec.Source) -> Path:
+    """Where `heaplab get` puts what it obtains from one source; below it, `obtained.json` means complete."""
+    top = os.environ.get("HEAPLAB_CACHE") or platformdirs.user_cache_dir("heaplab")
+    version = f"-{source.version}" if source.version else ""
+    return Path(top) / "allocators" / identifier / f"{source.kind}-{source.package}{version}"
+
+
+def describe(name: str, allocator: spec.Allocator, variant: spec.Variant | None, found: Found) -> Library:
+    environment = allocator.environment | (variant.environment if variant else {})
+    preload: list[Path] = []
+    if found.path:
+        elf.check_allocator(found.path)
+        preload = [found.path.resolve()]  # as /proc/PID/maps and dladdr will name it
+        if allocator.library_path:
+            environment = environment | {"LD_LIBRARY_PATH": str(found.path.parent)}
+    if any(":" in str(path) or " " in str(path) for path in preload):
+        raise UsageError(f"{preload[0]}: the loader cannot preload a path with a colon or a space in it")
+    return Library(
+        allocator=name,
+        title=variant.title if variant else allocator.title,
+        version=found.version,
+        preload=[str(path) for path in preload],
+        environment=environment,
+        sha256={str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in preload},
+        build_id={str(path): elf.build_id(path) for path in preload},
+    )

@@ -1,0 +1,35 @@
+"""Where heaplab's own programs, libraries and catalog lie.
+
+They are part of the installed package (`heaplab/native`, laid out as under any prefix). The variable
+HEAPLAB_NATIVE names another prefix, for work on heaplab itself: a build folder or an install tree.
+"""
+
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+LIBRARY_PREFIX = "libheaplab_"
+
+
+def root() -> Path:
+    return Path(os.environ.get("HEAPLAB_NATIVE") or PACKAGE / "native")
+
+
+def catalog() -> Path:
+    """The built-in catalog: the installed one, or that of the source tree the package is run from."""
+    installed = root() / "share" / "heaplab" / "catalog"
+    return installed if installed.is_dir() else PACKAGE.parents[1] / "catalog"
+
+
+def program(name: str) -> Path | None:
+    path = root() / "bin" / name
+    return path if path.is_file() else None
+
+
+def library(name: str) -> Path | None:
+    """The library `libheaplab_NAME.so`; the dashes of a variant's name are underscores in the file's."""
+    for spelling in (name, name.replace("-", "_")):
+        path = root() / "lib" / f"{LIBRARY_PREFIX}{spelling}.so"
+        if path.is_file():
+            return path
+    return None

@@ -1,0 +1,123 @@
+"""Which library really served malloc: without this proof a figure says nothing about an allocator.
+
+A workload says it itself (`served_by` of its sample). For any other program the loader is asked: it
+binds every symbol as it would in the run, tells to which library, and stops before the program's first
+instruction. What it tells is exact for the program and what it is linked with; what the program starts
+itself is looked at while it runs.
+"""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from heaplab import elf
+from heaplab.errors import UsageError
+from heaplab.records import Library, Sample, ServedBy
+
+C_LIBRARY = re.compile(r"(libc[.-].*|ld-musl-.*)")
+CXX_LIBRARY = re.compile(r"(libstdc\+\+|libc\+\+)")
+BINDING = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: normal symbol `malloc'")
+SCRIPT_DEPTH = 4  # interpreters that are scripts themselves, as the kernel allows
+
+
+def fault_of_sample(sample: Sample, library: Library) -> str:
+    """Why the sample was not served by `library`, in one line; "" if it was."""
+    malloc = sample.served_by.get("malloc")
+    if malloc is None:
+        return "the sample does not tell what served malloc"
+    if not serves(malloc, library):
+        return f"malloc was served by {malloc.path}, not by {intended(library)}"
+    new = sample.served_by.get("operator new")
+    if new and not serves(new, library) and not CXX_LIBRARY.match(Path(new.path).name):
+        return f"operator new was served by {new.path}, not by {intended(library)}"
+    return ""
+
+
+def serves(by: ServedBy, library: Library) -> bool:
+    if not library.preload:
+        return bool(C_LIBRARY.fullmatch(Path(by.path).name))
+    return str(Path(by.path).resolve()) in library.preload or (
+        by.build_id != "" and by.build_id in library.build_id.values()
+    )
+
+
+def intended(library: Library) -> str:
+    return library.preload[0] if library.preload else "the C library"
+
+
+def fault_of_program(program: Path, environment: Mapping[str, str], library: Library) -> str:
+    """Why `library`, preloaded as `environment` says, will not serve the program; "" if it will."""
+    binary = interpreter_of(program)
+    name = binary.name if binary == program else f"{binary.name} (which runs {program.name})"
+    loader = elf.interpreter(binary)
+    if loader is None:
+        return f"{name} is linked statically, so no library can be preloaded into it"
+    if changes_privileges(binary):
+        return f"{name} changes its user or group, so the loader ignores LD_PRELOAD"
+    if elf.own_malloc(binary):
+        return f"{name} has a malloc of its own"
+    if not library.preload or not Path(loader).name.startswith("ld-linux"):
+        return ""  # nothing to preload, or a loader that cannot tell
+    bound = bound_malloc(Path(loader), binary, environment)
+    if bound and not {str(Path(path).resolve()) for path in bound} <= set(library.preload):
+        return f"malloc of {name} would be served by {bound[0]}, not by {intended(library)}"
+    return ""
+
+
+def resolve_program(program: str, environment: Mapping[str, str]) -> Path:
+    """The file that a command name stands for. Raises UsageError if there is none."""
+    found = shutil.which(program, path=environment.get("PATH", os.defpath))
+    if found is None:
+        raise UsageError(f"{program}: no such program")
+    return Path(found).resolve()
+
+
+def interpreter_of(program: Path) -> Path:
+    """The ELF file that runs a program: itself, or at the end of its #! lines."""
+    for _ in range(SCRIPT_DEPTH):
+        try:
+            with program.open("rb") as stream:
+                first = stream.readline(512)
+        except OSError as error:
+            raise UsageError(f"{program}: {error.strerror}") from error
+        if not first.startswith(b"#!"):
+            return program
+        words = first[2:].decode(errors="replace").split()
+        if len(words) > 1 and Path(words[0]).name == "env":
+            words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+        if not words:
+            break
+        program = resolve_program(words[0], os.environ)
+    raise UsageError(f"{program}: a script without an interpreter that can be found")
+
+
+def changes_privileges(program: Path) -> bool:
+    """Whether the kernel starts the program in secure mode for this user."""
+    status = program.stat()
+    user = status.st_mode & stat.S_ISUID and status.st_uid != os.geteuid()
+    group = status.st_mode & stat.S_ISGID and status.st_gid != os.getegid()
+    return bool(user or group or "security.capability" in os.listxattr(program)) and os.geteuid() != 0
+
+
+def bound_malloc(loader: Path, program: Path, environment: Mapping[str, str]) -> list[str]:
+    """Libraries to which the loader binds malloc of the program, or of its libraries if it calls none."""
+    with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
+        trace = {
+            "LD_TRACE_LOADED_OBJECTS": "1",
+            "LD_WARN": "yes",
+            "LD_BIND_NOW": "1",
+            "LD_DEBUG": "bindings",
+            "LD_DEBUG_OUTPUT": f"{folder}/trace",
+        }
+        subprocess.run(
+            [loader, program], env={**environment, **trace}, capture_output=True, check=False, timeout=60
+        )
+        lines = "".join(path.read_text(errors="replace") for path in Path(folder).iterdir())
+    bindings = BINDING.findall(lines)
+    own = [target for user, target in bindings if Path(user).resolve() == program]
+    return own or sorted({target for user, target in bindings if Path(target).resolve() != program})

@@ -1,0 +1,117 @@
+"""The results file of a campaign: JSON lines, appended one by one and never changed.
+
+Each record is one write(2), so an interruption can cut off at most the last line; reading drops such a
+line, and appending removes it first. A line that no longer fits on the disk is taken back whole.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import ValidationError
+
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.records import ANY_RECORD, AnyRecord, Campaign, End, Host, Library, Run
+
+FILE_NAME = "results.jsonl"
+
+
+@dataclass(frozen=True)
+class Results:
+    """One results file as read."""
+
+    path: Path
+    campaign: Campaign
+    host: Host | None
+    libraries: dict[str, Library]  # by the name the allocator had in the campaign
+    runs: list[Run]
+    end: End | None
+    dropped: int  # lines that could not be read
+
+
+def results_file(path: Path) -> Path:
+    """A results file, given as itself or as the folder it lies in."""
+    return path / FILE_NAME if path.is_dir() else path
+
+
+def load(path: Path) -> Results:
+    """Read a results file or the folder it lies in. Raises UsageError if it does not begin as one."""
+    path = results_file(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    records = list(parse(content))
+    known = [record for record in records if record is not None]
+    if not known or not isinstance(known[0], Campaign):
+        raise UsageError(f"{path}: not a results file of heaplab")
+    return Results(
+        path=path,
+        campaign=known[0],
+        host=next((record for record in known if isinstance(record, Host)), None),
+        libraries={record.allocator: record for record in known if isinstance(record, Library)},
+        runs=[record for record in known if isinstance(record, Run)],
+        end=next((record for record in known if isinstance(record, End)), None),
+        dropped=len(records) - len(known),
+    )
+
+
+def parse(content: bytes) -> Iterator[AnyRecord | None]:
+    """Yield the record of every line, None for a line that is none (cut off, or from another program)."""
+    for line in content.splitlines():
+        if line.strip():
+            try:
+                yield ANY_RECORD.validate_json(line)
+            except ValidationError:
+                yield None
+
+
+class Store:
+    """Appends records to one file. Use as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
+        self._remove_cut_off_line()
+
+    def append(self, record: AnyRecord) -> None:
+        """Write one line. Raises HeaplabError if it does not fit; what was there before stays as it was."""
+        line = record.model_dump_json(by_alias=True, exclude_defaults=False).encode() + b"\n"
+        length = os.fstat(self._file).st_size
+        try:
+            written = os.write(self._file, line)
+            if written < len(line):
+                os.write(self._file, line[written:])
+        except OSError as error:
+            if os.fstat(self._file).st_size > length:
+                os.ftruncate(self._file, length)
+            raise HeaplabError(
+                f"{self.path}: {error.strerror}; everything measured before is kept, resume with more room"
+            ) from error
+
+    def sync(self) -> None:
+        """Have everything on the disk before going on."""
+        os.fdatasync(self._file)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _remove_cut_off_line(self) -> None:
+        content = self.path.read_bytes() if self.path.is_file() else b""
+        if content and not content.endswith(b"\n"):
+            os.ftruncate(self._file, content.rfind(b"\n") + 1)

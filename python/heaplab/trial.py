@@ -1,0 +1,185 @@
+"""One run: a fresh process executing one cell under one allocator, from preparation to verdict."""
+
+import os
+import random
+import signal
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import psutil
+from pydantic import ValidationError
+
+from heaplab import host, native, proof
+from heaplab.errors import HeaplabError
+from heaplab.execute import Execution, Limits, environment_for, execute
+from heaplab.plan import Block, Cell, library_of
+from heaplab.records import Campaign, Library, Parameter, Run, Sample, Status
+
+WARM_AT_LEAST = 1200 << 20  # B, see host.warm_memory
+PADDING_MOST = 4096  # B added to the environment at random: moves the stack (Mytkowicz et al., ASPLOS 2009)
+MEMORY_SHARE = 0.9  # of this machine's memory that a run may use unless the campaign says otherwise
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run. `sample` is None for programs that are no workloads of heaplab."""
+
+    status: Status
+    reason: str = ""
+    sample: Sample | None = None
+
+
+@dataclass
+class Trial:
+    """Executes runs of one campaign on this machine."""
+
+    campaign: Campaign
+    libraries: dict[str, Library]
+    warm: Callable[[int], None] = host.warm_memory
+    _faults: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def __call__(self, block: Block, allocator: str, order: int, attempt: int) -> Run:
+        """Return the record of one run, whatever became of it."""
+        cell, library = block.cell, self.libraries[library_of(allocator)]
+        padding = random.Random(f"{block.seed}/{cell.key}/{allocator}/{attempt}").randrange(PADDING_MOST)
+        environment = environment_for(library) | {"HEAPLAB_PADDING": "x" * padding}
+        execution, foreign = None, 0.0
+        try:
+            program = program_of(cell)
+            if fault := self._fault(cell, program, environment, library):
+                outcome = Outcome(Status.SKIPPED, fault)
+            else:
+                self.warm(max(cell.workload.memory_mib << 20, WARM_AT_LEAST))
+                before = host.CpuTime.now()
+                execution, outcome = self._execute(program, block, environment, library)
+                foreign = before.foreign_until(host.CpuTime.now())
+        except HeaplabError as error:
+            outcome = Outcome(Status.SKIPPED, str(error))
+        if execution and attempt == 0 and outcome.status is Status.OK:
+            outcome = repeat_if_disturbed(outcome, execution, foreign)
+        return Run(
+            experiment=cell.experiment.id,
+            cell=dict(cell.swept),
+            allocator=allocator,
+            block=block.number,
+            order=order,
+            seed=block.seed,
+            attempt=attempt,
+            status=outcome.status,
+            reason=outcome.reason,
+            environment_bytes=padding,
+            foreign_cpu=foreign,
+            sample=outcome.sample,
+            process=execution.process if execution else None,
+        )
+
+    def _fault(self, cell: Cell, program: Path, environment: dict[str, str], library: Library) -> str:
+        """Why a program that is no workload cannot be served by the library; asked once for each pair."""
+        if cell.workload.kind != "program":
+            return ""
+        pair = (str(program), library.allocator)
+        if pair not in self._faults:
+            self._faults[pair] = proof.fault_of_program(program, environment, library)
+        return self._faults[pair]
+
+    def _execute(
+        self, program: Path, block: Block, environment: dict[str, str], library: Library
+    ) -> tuple[Execution, Outcome]:
+        cell = block.cell
+        is_workload = cell.workload.kind != "program"
+        with tempfile.TemporaryFile() as errors, memory_file() as samples:
+            arguments = [*cell.workload.arguments, *options_of(dict(cell.parameters))]
+            if is_workload:
+                arguments += ["--seed", str(block.seed), "--json", f"fd:{samples.fileno()}"]
+            execution = execute(
+                [program, *arguments],
+                environment,
+                self._limits(cell),
+                pass_fds=[samples.fileno()] if is_workload else [],
+                errors=errors,
+                watch=[] if is_workload else library.preload[:1],
+            )
+            if reason := failure(execution, last_line(errors), self._limits(cell)):
+                timeout = execution.killed_for == "time"
+                return execution, Outcome(Status.TIMEOUT if timeout else Status.FAILED, reason)
+            if is_workload:
+                return execution, judge_sample(samples, library)
+        if library.preload and execution.seen and not execution.mapped:
+            return execution, Outcome(Status.VOID, f"no process of it loaded {library.preload[0]}")
+        return execution, Outcome(Status.OK)
+
+    def _limits(self, cell: Cell) -> Limits:
+        return Limits(
+            time=self.campaign.time_limit or cell.workload.timeout_s,
+            memory=self.campaign.memory_limit or int(psutil.virtual_memory().total * MEMORY_SHARE),
+            cpus=host.cpus_to_pin() if self.campaign.pinned else None,
+        )
+
+
+def program_of(cell: Cell) -> Path:
+    """The file a workload's program is. Raises UsageError if there is none."""
+    built = native.program(cell.workload.program)
+    return built or proof.resolve_program(cell.workload.program, os.environ)
+
+
+def options_of(parameters: dict[str, Parameter]) -> list[str]:
+    """The command line of a cell: `--name value`, and `--name` or `--no-name` for a boolean."""
+    options: list[str] = []
+    for name, value in parameters.items():
+        if isinstance(value, bool):
+            options.append(f"--{name}" if value else f"--no-{name}")
+        else:
+            options += [f"--{name}", str(value)]
+    return options
+
+
+def memory_file() -> IO[bytes]:
+    """A file without a name, for the workload to write its sample to."""
+    return os.fdopen(os.memfd_create("heaplab-sample"), "w+b")
+
+
+def last_line(stream: IO[bytes]) -> str:
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - 4096))
+    lines = stream.read().decode(errors="replace").strip().splitlines()
+    return lines[-1].strip()[:300] if lines else ""
+
+
+def failure(execution: Execution, message: str, limits: Limits) -> str:
+    """Why the process did not end well, in one line; "" if it did."""
+    if execution.killed_for == "time":
+        return f"not done after {limits.time:g} s"
+    if execution.killed_for == "memory":
+        return f"used more than the {(limits.memory or 0) >> 20} MiB it may"
+    if execution.exit_status == 0:
+        return ""
+    if execution.exit_status > 0:
+        how = f"exit status {execution.exit_status}"
+    else:
+        how = f"killed by {signal.Signals(-execution.exit_status).name}"
+    return f"{how}: {message}" if message else how
+
+
+def judge_sample(stream: IO[bytes], library: Library) -> Outcome:
+    stream.seek(0)
+    try:
+        sample = Sample.model_validate_json(stream.read().strip())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the line"
+        return Outcome(Status.FAILED, f"its output is no sample: {where}: {first['msg']}")
+    if fault := proof.fault_of_sample(sample, library):
+        return Outcome(Status.VOID, fault)
+    return Outcome(Status.OK, sample=sample)
+
+
+def repeat_if_disturbed(outcome: Outcome, execution: Execution, foreign: float) -> Outcome:
+    """Void a first attempt during which others used too much of the machine; its repetition stands."""
+    limit = host.foreign_limit(execution.process.wall)
+    if foreign <= limit:
+        return outcome
+    reason = f"others used {foreign:.2f} s of CPU time meanwhile, the limit is {limit:.2f} s"
+    return Outcome(Status.VOID, reason, outcome.sample)
