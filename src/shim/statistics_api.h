@@ -2,7 +2,8 @@
 //
 //   mallinfo2   arena = committed, ordinary blocks = live, free = the difference, mmapped = mapped
 //   mallinfo    the same, cut off at INT_MAX
-//   mallopt     accepts every hint and follows none: they steer glibc's arenas. Returns 1, as glibc does
+//   mallopt     hands the option to a heap that has set_option(option, value). Otherwise accepts every hint
+//               and follows none: they steer glibc's arenas. Returns 1, as glibc does
 //   malloc_info XML with the elements of glibc's that have a meaning here; EINVAL unless options is 0
 //
 // Included by bind.h, behind the definition of bound_heap.
@@ -18,6 +19,16 @@
 
 #include "allocators/heap_concept.h"
 #include "base/compiler.h"
+
+namespace heaplab::shim {
+
+template <class Heap>
+int set_option([[maybe_unused]] int option, [[maybe_unused]] int value) {
+  if constexpr (requires { Heap::set_option(option, value); }) return Heap::set_option(option, value);
+  return 1;
+}
+
+}  // namespace heaplab::shim
 
 extern "C" {
 
@@ -50,8 +61,8 @@ HEAPLAB_EXPORT struct mallinfo mallinfo() noexcept {
   return info;
 }
 
-HEAPLAB_EXPORT int mallopt(int, int) noexcept {
-  return 1;
+HEAPLAB_EXPORT int mallopt(int option, int value) noexcept {
+  return heaplab::shim::set_option<heaplab::shim::bound_heap>(option, value);
 }
 
 HEAPLAB_EXPORT void malloc_stats() noexcept {

@@ -1,0 +1,246 @@
+// llheap: latency first. Nothing is split, nothing coalesced, nothing returned.
+//
+// Basic design
+//
+//   Every thread has a heap: 84 buckets of blocks of one size each, and a buffer it carves new blocks from.
+//   An operation on one's own heap is a pop or push of a list that no other thread touches: no lock, no
+//   atomic instruction, the same few instructions whatever the history of the heap.
+//
+//     allocate   free list of the bucket -> remote list of the bucket, taken whole -> carve the buffer
+//                -> take a new buffer (the only lock) -> a new area from the system
+//     deallocate own block: push on the free list;  another's: push on its heap's remote list, one CAS
+//
+//   A header of 16 bytes before each block says where it belongs, what was asked for and what else sticks
+//   to it: an alignment (a second, fake header), zero-fill (a flag). Both survive realloc. Blocks above the
+//   mapping threshold are mappings of their own. When a thread ends its heap waits, lists and buffer
+//   included, and the next thread that starts takes it over.
+//
+//     size_classes.h  block.h  thread_heap.h  mappings.h  shared_storage.h    what the heap is made of
+//     llheap.h        the operations             resizing.h   realloc and its relatives
+//     watched.h       statistics, debug checks   variants.h   the heaps that are built
+//
+// Source: the performance chapter of the llheap thesis (2022) and the public description of its program.
+// Where this one differs:
+//
+//   1. A header names heap and bucket in one word (heaps are aligned), so that a free knows its own block
+//      by one exclusive-or, without a look at the heap the block came from.
+//   2. A link in a free list is marked, so that a double free is fatal in every build, at no cost.
+//   3. Buckets follow one formula and are sizes without the header: powers of two waste nothing; every
+//      lookup takes constant time.
+//   4. Areas are reserved at once and carved in order: thread buffers of one thread lie together. An area is
+//      as large as the request that needs it.
+//   5. malloc_usable_size only looks. Slack of a zero-filled block is kept zero instead, and realloc copies
+//      all that is usable, so that a program may use what it was told.
+//   6. realloc also stays in place when the new size belongs to the same bucket, and a shrinking one cannot
+//      fail. Large mapped blocks grow by moving pages.
+//   7. A thread without a heap (not yet, or not any more) can free: the block goes home by the remote list.
+//   8. fork: the child takes over the heaps of all threads it lost, without their free lists.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "allocators/heap_concept.h"
+#include "allocators/llheap/block.h"
+#include "allocators/llheap/config.h"
+#include "allocators/llheap/mappings.h"
+#include "allocators/llheap/shared_storage.h"
+#include "allocators/llheap/size_classes.h"
+#include "allocators/llheap/thread_heap.h"
+#include "base/assertion.h"
+#include "base/compiler.h"
+#include "base/fatal.h"
+
+namespace heaplab::llheap {
+
+// The operations. `size` is in bytes, `alignment` a power of two, `user` a live block; null means out of
+// memory. Policy::at_start() says what the limits are, before the first block is served.
+template <config Config, class Policy = fixed_policy<Config>>
+class core {
+public:
+  static constexpr config settings = Config;
+
+  HEAPLAB_FAST_PATH static void* allocate(std::size_t size) noexcept {
+    if (size <= largest_in_table) [[likely]] {
+      const std::size_t bucket = bucket_of(size);
+      thread_heap& mine = *current_;
+      if (header* const block = mine.try_pop(bucket)) [[likely]]
+        return hand_out(mine, bucket, block, size) + 1;
+    }
+    return allocate_slow(size);
+  }
+
+  HEAPLAB_FAST_PATH static void deallocate(void* user) noexcept {
+    header* const block = header_of(user);
+    thread_heap& mine = *current_;
+    if constexpr (Config.ownership) {
+      // Where the home word differs from this heap's address: in bucket and zero-fill alone, it is ours.
+      const std::uintptr_t apart = block->word ^ reinterpret_cast<std::uintptr_t>(&mine);
+      if ((apart & ~(bucket_bits | zero_filled)) == 0) [[likely]]
+        return mine.push(apart >> 4, block);
+    } else {
+      if ((block->word & (fake | mapped | freed)) == 0 && &mine != &nobody_) [[likely]]
+        return mine.push((block->word & bucket_bits) >> 4, block);
+    }
+    deallocate_slow(user);
+  }
+
+  static void* allocate_zeroed(std::size_t size) noexcept {
+    const grant got = obtain(size);
+    if (got.block == nullptr) return nullptr;
+    return fill_with_zeros(got, got.block + 1);
+  }
+
+  static void* allocate_aligned(std::size_t alignment, std::size_t size) noexcept {
+    if (alignment <= minimum_alignment) return allocate(size);
+    const grant got = obtain_for_alignment(alignment, size);
+    return got.block == nullptr ? nullptr : mark_alignment(got.block, alignment);
+  }
+
+  static void* allocate_aligned_zeroed(std::size_t alignment, std::size_t size) noexcept {
+    if (alignment <= minimum_alignment) return allocate_zeroed(size);
+    const grant got = obtain_for_alignment(alignment, size);
+    if (got.block == nullptr) return nullptr;
+    return fill_with_zeros(got, mark_alignment(got.block, alignment));
+  }
+
+  static std::size_t usable_size(void* user) noexcept { return block_view(user).usable(); }
+
+  // True if a thread other than the caller owns the block's heap. Mapped blocks have no heap.
+  static bool is_remote(void* user) noexcept {
+    const block_view block(user);
+    return !block.is(mapped) && home_of(block.real()) != current_;
+  }
+
+  // Nothing is ever returned.
+  static bool trim(std::size_t) noexcept { return false; }
+
+  static void before_fork() noexcept { storage_.before_fork(); }
+  static void after_fork_in_parent() noexcept { storage_.after_fork_in_parent(); }
+  static void after_fork_in_child() noexcept { storage_.after_fork_in_child(*current_); }
+
+  // For the layers above: the parts, and this thread's heap (null: out of memory).
+  static shared_storage& storage() { return storage_; }
+  static mappings& mapped_blocks() { return mappings_; }
+  static thread_heap* my_heap() { return current_ != &nobody_ ? current_ : attach(); }
+  static void start() {
+    if (!storage_.started()) storage_.start(Policy::at_start());
+  }
+
+private:
+  struct grant {
+    header* block = nullptr;
+    bool zero = false;  // the user's bytes are known to be zero
+  };
+
+  HEAPLAB_FAST_PATH static header* hand_out(thread_heap& mine, std::size_t bucket, header* block,
+                                            std::size_t size) {
+    block->word = reinterpret_cast<std::uintptr_t>(&mine) | bucket << 4;
+    block->second = size;
+    return block;
+  }
+
+  static thread_heap* home_of(const header* block) {
+    return reinterpret_cast<thread_heap*>(block->word & ~(home_alignment - 1));
+  }
+
+  [[gnu::noinline]] static void* allocate_slow(std::size_t size) {
+    header* const block = obtain(size).block;
+    return block == nullptr ? nullptr : block + 1;
+  }
+
+  // A block for `size` bytes, with a complete header.
+  static grant obtain(std::size_t size) {
+    thread_heap* const mine = my_heap();
+    if (mine == nullptr) return {};
+    if (size > storage_.mapping_threshold()) return obtain_mapped(size);
+    const std::size_t bucket = bucket_of(size);
+    header* block = mine->try_pop(bucket);
+    if (block == nullptr && mine->try_take_remote(bucket)) {
+      block = mine->try_pop(bucket);
+      if constexpr (Config.statistics) mine->counters.add(routine::remote_pull, {.calls = 1});
+    }
+    if (block != nullptr) return {hand_out(*mine, bucket, block, size), false};
+    block = carve(*mine, bucket);
+    if (block == nullptr) return {};
+    return {hand_out(*mine, bucket, block, size), true};
+  }
+
+  static grant obtain_mapped(std::size_t size) {
+    if (size > PTRDIFF_MAX) return {};
+    header* const block = mappings_.map(size);
+    if (block != nullptr) block->second = size;
+    return {block, true};
+  }
+
+  static grant obtain_for_alignment(std::size_t alignment, std::size_t size) {
+    if (size > PTRDIFF_MAX || alignment > PTRDIFF_MAX) return {};
+    const grant got = obtain(size + bytes_to_align(alignment));
+    if (got.block != nullptr) got.block->second = size;
+    return got;
+  }
+
+  // Blocks that would leave much of a buffer behind come from the area directly.
+  static header* carve(thread_heap& mine, std::size_t bucket) {
+    if (header* const block = mine.try_carve(bucket)) return block;
+    const std::size_t bytes = sizeof(header) + bucket_bytes(bucket);
+    if (bytes > storage_.current_limits().thread_buffer_bytes / 4)
+      return reinterpret_cast<header*>(storage_.carve(bytes).start);
+    return storage_.extend_buffer_of(mine) ? mine.try_carve(bucket) : nullptr;
+  }
+
+  static void* fill_with_zeros(const grant& got, void* user) {
+    if (!got.zero) std::memset(user, 0, block_view(user).usable());
+    got.block->word |= zero_filled;
+    return user;
+  }
+
+  // Aligned, mapped, another's, or no block at all.
+  [[gnu::noinline]] static void deallocate_slow(void* user) {
+    if (!is_aligned(user, minimum_alignment)) fatal("llheap: free of a pointer that is no block", user);
+    const block_view block(user);
+    if (block.is(freed)) fatal("llheap: double free", user);
+    if (block.is(mapped)) return mappings_.unmap(block.real());
+    thread_heap* home = home_of(block.real());
+    if (!Config.ownership && current_ != &nobody_) home = current_;
+    if (home == current_) return home->push(block.bucket(), block.real());
+    if constexpr (Config.statistics) {
+      if (thread_heap* const mine = my_heap()) mine->counters.add(routine::remote_push, {.calls = 1});
+    }
+    home->push_remote(block.bucket(), block.real());
+  }
+
+  // First operation of a thread that needs a heap.
+  HEAPLAB_SLOW_PATH static thread_heap* attach() {
+    start();
+    thread_heap* const mine = storage_.take_heap();
+    if (mine == nullptr) return nullptr;
+    current_ = mine;
+    // Registering the end of the thread may allocate, hence last. Without it (no key, no memory) the heap
+    // stays with the process when the thread ends, unused.
+    pthread_once(&key_once_, [] { has_key_ = pthread_key_create(&key_, detach) == 0; });
+    if (has_key_) pthread_setspecific(key_, mine);
+    return mine;
+  }
+
+  // At the end of a thread. Should a later destructor allocate, the thread attaches once more, and this
+  // runs again.
+  static void detach(void* mine) {
+    current_ = &nobody_;
+    storage_.give_heap_back(*static_cast<thread_heap*>(mine));
+  }
+
+  // The heap of threads without a heap: empty for ever, home of no block.
+  alignas(home_alignment) static inline constinit thread_heap nobody_;
+  [[gnu::tls_model("initial-exec")]] static inline constinit thread_local thread_heap* current_ = &nobody_;
+  static inline constinit shared_storage storage_{limits_of(Config)};
+  static inline constinit mappings mappings_;
+  static inline constinit pthread_once_t key_once_ = PTHREAD_ONCE_INIT;
+  static inline constinit pthread_key_t key_ = 0;
+  static inline constinit bool has_key_ = false;
+};
+
+}  // namespace heaplab::llheap

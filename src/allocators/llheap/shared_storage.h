@@ -1,0 +1,204 @@
+#pragma once
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#include "allocators/llheap/config.h"
+#include "allocators/llheap/thread_heap.h"
+#include "base/bits.h"
+#include "base/os_pages.h"
+
+namespace heaplab::llheap {
+
+// The one lock: held to obtain storage or a heap, never to serve or take back a block that fits a bucket.
+class storage_lock {
+public:
+  void lock() { pthread_mutex_lock(&mutex_); }
+  void unlock() { pthread_mutex_unlock(&mutex_); }
+
+private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+// [start, end); start is null where there is none.
+struct extent {
+  char* start = nullptr;
+  char* end = nullptr;
+};
+
+struct storage_counts {
+  std::uint64_t areas = 0;
+  std::uint64_t area_bytes = 0;    // address space
+  std::uint64_t carved_bytes = 0;  // of that: given to threads
+  std::uint64_t buffers_contiguous = 0;
+  std::uint64_t buffers_apart = 0;
+  std::uint64_t heaps_new = 0;
+  std::uint64_t heaps_reused = 0;
+};
+
+// What the heaps of a process share: areas of address space that threads carve their buffers from, and the
+// heaps themselves, of which those of ended threads wait to be taken over. Nothing here is ever given back.
+class shared_storage {
+public:
+  constexpr explicit shared_storage(const limits& at_first) : limits_(at_first) {}
+
+  bool started() const { return started_.load(std::memory_order_acquire); }  // pairs with start
+
+  // Fixes the limits, brought into their ranges; the first call counts.
+  void start(limits wanted) {
+    const std::lock_guard guard(lock_);
+    if (started_.load(std::memory_order_relaxed)) return;
+    wanted.thread_buffer_bytes =
+        align_up(std::clamp(wanted.thread_buffer_bytes, 64 * kib, 64 * mib), 64 * kib);
+    wanted.area_bytes =
+        align_up(std::clamp(wanted.area_bytes, wanted.thread_buffer_bytes, std::size_t{1} << 40),
+                 os_pages::huge_page_bytes);
+    wanted.heaps_per_chunk = std::clamp(wanted.heaps_per_chunk, std::size_t{1}, std::size_t{4096});
+    limits_ = wanted;
+    mapping_threshold_.store(std::min(wanted.mapping_threshold, largest_bucketed), std::memory_order_relaxed);
+    started_.store(true, std::memory_order_release);
+  }
+
+  const limits& current_limits() const { return limits_; }
+
+  // Requests above this have mappings of their own. Relaxed: each request may see either value.
+  std::size_t mapping_threshold() const { return mapping_threshold_.load(std::memory_order_relaxed); }
+  void set_mapping_threshold(std::size_t bytes) {
+    mapping_threshold_.store(std::min(bytes, largest_bucketed), std::memory_order_relaxed);
+  }
+
+  // Zeroed, aligned to 16, `bytes` a multiple of 16; no start: out of memory.
+  extent carve(std::size_t bytes) {
+    const std::lock_guard guard(lock_);
+    if (static_cast<std::size_t>(area_.end - area_.start) < bytes && !add_area(bytes)) return {};
+    const extent carved{area_.start, area_.start + bytes};
+    area_.start = carved.end;
+    counts_.carved_bytes += bytes;
+    return carved;
+  }
+
+  // Lets `heap` go on carving in a new buffer; false: out of memory.
+  bool extend_buffer_of(thread_heap& heap) {
+    const extent more = carve(limits_.thread_buffer_bytes);
+    if (more.start == nullptr) return false;
+    const bool contiguous = heap.extend_buffer(more.start, more.end);
+    const std::lock_guard guard(lock_);
+    ++(contiguous ? counts_.buffers_contiguous : counts_.buffers_apart);
+    return true;
+  }
+
+  // A heap for a thread: one whose thread has ended, or a new one. Null: out of memory.
+  thread_heap* take_heap() {
+    const std::lock_guard guard(lock_);
+    if (dead_ != nullptr) {
+      thread_heap* const heap = dead_;
+      dead_ = heap->next_dead;
+      heap->dead = false;
+      ++counts_.heaps_reused;
+      return heap;
+    }
+    if (chunk_.start == chunk_.end && !add_chunk()) return nullptr;
+    thread_heap* const heap = new (chunk_.start) thread_heap;
+    chunk_.start += sizeof(thread_heap);
+    heap->next = all_;
+    all_ = heap;
+    ++counts_.heaps_new;
+    return heap;
+  }
+
+  void give_heap_back(thread_heap& heap) {
+    const std::lock_guard guard(lock_);
+    bury(heap);
+  }
+
+  // True for an address inside an area.
+  bool is_in_area(const void* address) const {
+    const auto place = reinterpret_cast<std::uintptr_t>(address);
+    const std::size_t known = area_count_.load(std::memory_order_acquire);  // pairs with add_area
+    return std::any_of(areas_.begin(), areas_.begin() + known, [&](const extent& area) {
+      return place >= reinterpret_cast<std::uintptr_t>(area.start) &&
+             place < reinterpret_cast<std::uintptr_t>(area.end);
+    });
+  }
+
+  // Calls visit(thread_heap&) for every heap there is, under the lock.
+  template <class Visit>
+  void for_each_heap(Visit visit) {
+    const std::lock_guard guard(lock_);
+    for (thread_heap* heap = all_; heap != nullptr; heap = heap->next) visit(*heap);
+  }
+
+  storage_counts counts() {
+    const std::lock_guard guard(lock_);
+    return counts_;
+  }
+
+  void before_fork() { lock_.lock(); }
+  void after_fork_in_parent() { lock_.unlock(); }
+  // Only the thread that owns `survivor` exists in the child. The heaps of all others wait for new threads.
+  void after_fork_in_child(const thread_heap& survivor) {
+    for (thread_heap* heap = all_; heap != nullptr; heap = heap->next) {
+      if (heap == &survivor || heap->dead) continue;
+      heap->forget_local_state();
+      bury(*heap);
+    }
+    lock_.unlock();
+  }
+
+private:
+  void bury(thread_heap& heap) {
+    heap.dead = true;
+    heap.next_dead = dead_;
+    dead_ = &heap;
+  }
+
+  // Takes an area of the usual size, or what the system has, at least `bytes`. What is left of the present
+  // one was never touched and costs address space only.
+  bool add_area(std::size_t bytes) {
+    const std::size_t known = area_count_.load(std::memory_order_relaxed);
+    if (known == areas_.size()) return false;
+    const std::size_t least = align_up(bytes, os_pages::page_bytes);
+    for (std::size_t wanted = std::max(limits_.area_bytes, least);; wanted = std::max(wanted / 2, least)) {
+      char* const start = static_cast<char*>(os_pages::reserve(wanted, os_pages::huge_page_bytes));
+      if (start != nullptr) {
+        area_ = areas_[known] = {start, start + wanted};
+        area_count_.store(known + 1, std::memory_order_release);  // pairs with is_in_area
+        ++counts_.areas;
+        counts_.area_bytes += wanted;
+        return true;
+      }
+      if (wanted == least) return false;
+    }
+  }
+
+  bool add_chunk() {
+    const std::size_t bytes = align_up(limits_.heaps_per_chunk * sizeof(thread_heap), os_pages::page_bytes);
+    char* const start = static_cast<char*>(os_pages::allocate(bytes));
+    if (start == nullptr) return false;
+    chunk_ = {start, start + limits_.heaps_per_chunk * sizeof(thread_heap)};
+    return true;
+  }
+
+  static constexpr std::size_t most_areas = 4096;
+
+  storage_lock lock_;
+  std::atomic<bool> started_{false};
+  std::atomic<std::size_t> mapping_threshold_{0};
+  limits limits_;  // fixed once started
+  extent area_;    // what is left of the newest area
+  std::atomic<std::size_t> area_count_{0};
+  std::array<extent, most_areas> areas_{};
+  extent chunk_;  // heaps not yet made
+  thread_heap* all_ = nullptr;
+  thread_heap* dead_ = nullptr;
+  storage_counts counts_;
+};
+
+}  // namespace heaplab::llheap

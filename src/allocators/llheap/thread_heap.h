@@ -1,0 +1,141 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/llheap/block.h"
+#include "allocators/llheap/counters.h"
+#include "allocators/llheap/size_classes.h"
+#include "base/cache_line.h"
+#include "base/compiler.h"
+
+namespace heaplab::llheap {
+
+// Blocks freed by threads that do not own their heap.
+// Writers: any thread pushes; the owner takes everything. Publishes: the links of the blocks pushed.
+class alignas(cache_line_bytes) remote_list {
+public:
+  void push(header* block) {
+    link seen = head_.load(std::memory_order_relaxed);
+    do block->word = seen;
+    // Release: the block's link, and the stranger's last writes to the block, come before it is taken.
+    // Pairs with take_all. No ABA: nothing is ever popped alone.
+    while (!head_.compare_exchange_weak(seen, link_to(block), std::memory_order_release,
+                                        std::memory_order_relaxed));
+  }
+
+  // The whole chain, or no_link.
+  link take_all() {
+    if (head_.load(std::memory_order_relaxed) == no_link) return no_link;
+    // Acquire: pairs with push, for every block of the chain (each push continues the release sequence).
+    return head_.exchange(no_link, std::memory_order_acquire);
+  }
+
+private:
+  std::atomic<link> head_{no_link};
+};
+
+// The heap of one thread: a free list a bucket, a remote list a bucket, a buffer to carve new blocks from.
+// Only its thread touches it, except the remote lists and what is marked otherwise. It outlives its
+// thread: the next thread that starts takes it over as it is.
+class alignas(home_alignment) thread_heap {
+public:
+  constexpr thread_heap() { free_.fill(no_link); }
+
+  HEAPLAB_FAST_PATH header* try_pop(std::size_t bucket) {
+    const link first = free_[bucket];
+    if (first == no_link) [[unlikely]]
+      return nullptr;
+    header* const block = block_at(first);
+    free_[bucket] = block->word;
+    return block;
+  }
+
+  HEAPLAB_FAST_PATH void push(std::size_t bucket, header* block) {
+    block->word = free_[bucket];
+    free_[bucket] = link_to(block);
+  }
+
+  // May run on any thread.
+  void push_remote(std::size_t bucket, header* block) { remote_[bucket].push(block); }
+
+  // Makes the remote list the free list, which is empty.
+  bool try_take_remote(std::size_t bucket) {
+    free_[bucket] = remote_[bucket].take_all();
+    return free_[bucket] != no_link;
+  }
+
+  // A block never used before: its user's bytes are zero.
+  header* try_carve(std::size_t bucket) {
+    const std::size_t bytes = sizeof(header) + bucket_bytes(bucket);
+    if (static_cast<std::size_t>(buffer_end_ - buffer_) < bytes) return nullptr;
+    header* const block = reinterpret_cast<header*>(buffer_);
+    buffer_ += bytes;
+    return block;
+  }
+
+  // Goes on carving in [start, end). True if that continues the present buffer. Otherwise what is left of
+  // it goes to the largest bucket that fits, unless it is too small for any.
+  bool extend_buffer(char* start, char* end) {
+    const bool contiguous = start == buffer_end_;
+    if (!contiguous) {
+      keep_tail();
+      buffer_ = start;
+    }
+    buffer_end_ = end;
+    return contiguous;
+  }
+
+  std::size_t uncarved_bytes() const { return static_cast<std::size_t>(buffer_end_ - buffer_); }
+
+  // Bytes in the free lists, remote ones taken in. By the owner, or for a heap without a thread.
+  std::size_t count_free_bytes() {
+    std::size_t bytes = 0;
+    for (std::size_t bucket = 0; bucket < bucket_count; ++bucket)
+      bytes += count_free(bucket) * (sizeof(header) + bucket_bytes(bucket));
+    return bytes;
+  }
+
+  std::size_t count_free(std::size_t bucket) {
+    std::size_t blocks = 0;
+    link* last = &free_[bucket];
+    for (; *last != no_link; last = &block_at(*last)->word) ++blocks;
+    *last = remote_[bucket].take_all();
+    for (; *last != no_link; last = &block_at(*last)->word) ++blocks;
+    return blocks;
+  }
+
+  // In the child of a fork, for the heap of a thread that is not there any more and may have been in the
+  // middle of an operation: what only that thread touched cannot be relied on.
+  void forget_local_state() {
+    free_.fill(no_link);
+    buffer_ = buffer_end_ = nullptr;
+  }
+
+private:
+  void keep_tail() {
+    const std::size_t left = uncarved_bytes();
+    if (left < sizeof(header) + bucket_bytes(0)) return;
+    const std::size_t user = left - sizeof(header);
+    std::size_t bucket = bucket_of(user);
+    if (bucket_bytes(bucket) > user) --bucket;
+    push(bucket, reinterpret_cast<header*>(buffer_));
+  }
+
+  std::array<link, bucket_count> free_;  // first: the fast paths address it without an offset
+  char* buffer_ = nullptr;
+  char* buffer_end_ = nullptr;
+  std::array<remote_list, bucket_count> remote_;
+
+public:
+  routine_counters counters;  // written by the owner, read by any thread
+
+  // Under the lock of shared_storage:
+  thread_heap* next = nullptr;       // all heaps
+  thread_heap* next_dead = nullptr;  // heaps whose threads have ended
+  bool dead = false;
+};
+
+}  // namespace heaplab::llheap
