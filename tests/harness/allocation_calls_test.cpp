@@ -37,6 +37,14 @@ void make_pairs(Heap& heap) {
   for (unsigned i = 0; i < pairs; ++i) heap.release(heap.allocate(8));
 }
 
+// A workload may call malloc and free itself.
+TEST(CompilerOptions, LeaveBarePairsInPlace) {
+  mallocs = frees = 0;
+  for (unsigned i = 0; i < pairs; ++i) std::free(std::malloc(8));
+  EXPECT_EQ(mallocs, pairs);
+  EXPECT_EQ(frees, pairs);
+}
+
 TEST(PlainHeap, CallsMallocAndFreeEveryTime) {
   mallocs = frees = 0;
   plain_heap heap;
