@@ -117,7 +117,9 @@ class Plot(Spec):
     per: str = ""  # one panel for each value of this swept parameter
     log_x: bool = False
     log_y: bool = False
-    series: str = ""  # kind "series": the series of the sample drawn over time
+    series: str = ""  # kind "series": a series of the sample, several with commas (stacked), or "process"
+    rows: str = ""  # kind "heat": the swept parameter down the side; empty: the allocators
+    relative_to: str = ""  # kind "heat": the value of x that is 100 %; empty: colours over the whole chart
 
 
 class Expectation(Spec):

@@ -11,29 +11,27 @@ from heaplab.stats.bootstrap import (
     Interval,
     Pair,
     compare,
-    compare_apart,
     geometric_mean,
     median_interval,
     seed_of,
 )
 from heaplab.stats.outliers import outliers
 from heaplab.stats.points import nines, thin
-from heaplab.stats.stop import look_schedule, precise_enough
+from heaplab.stats.stop import PRECISION, precise_enough
 from heaplab.stats.verdict import THRESHOLD, Verdict, judge, judge_family, noise_floor
 
 __all__ = [
     "CONFIDENCE",
     "FEWEST_PAIRS",
+    "PRECISION",
     "THRESHOLD",
     "Interval",
     "Pair",
     "Verdict",
     "compare",
-    "compare_apart",
     "geometric_mean",
     "judge",
     "judge_family",
-    "look_schedule",
     "median_interval",
     "nines",
     "noise_floor",

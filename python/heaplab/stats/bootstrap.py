@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import exp, inf, isfinite, log, nan
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -60,10 +60,11 @@ def _choices(count: int, seed: int) -> NDArray[np.intp]:
     return np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))
 
 
-def _log_medians(values: ArrayLike, seed: int) -> tuple[float, Draws]:
-    """The logarithm of the median, and of the medians of all resamples."""
-    array = np.asarray(values, dtype=float)
-    return log(np.median(array)), np.log(np.median(array[_choices(len(array), seed)], axis=1))
+@lru_cache(maxsize=1024)  # a list takes part in many comparisons
+def _medians(values: tuple[float, ...], seed: int) -> tuple[float, Draws]:
+    """The median, and the medians of all resamples."""
+    array = np.array(values, dtype=float)
+    return float(np.median(array)), np.median(array[_choices(len(array), seed)], axis=1)
 
 
 def _usable(*lists: Sequence[float]) -> bool:
@@ -78,9 +79,9 @@ def _interval(estimate: float, draws: Draws, count: int) -> Interval:
 
 
 def _log_ratio(pair: Pair, seed: int) -> tuple[float, Draws]:
-    base, base_draws = _log_medians(pair[0], seed)
-    other, other_draws = _log_medians(pair[1], seed)
-    return other - base, other_draws - base_draws
+    base, base_draws = _medians(tuple(pair[0]), seed)
+    other, other_draws = _medians(tuple(pair[1]), seed)
+    return log(other) - log(base), np.log(other_draws) - np.log(base_draws)
 
 
 def compare(base: Sequence[float], other: Sequence[float], seed: int = 0) -> Interval:
@@ -97,18 +98,6 @@ def compare(base: Sequence[float], other: Sequence[float], seed: int = 0) -> Int
     if len(base) < FEWEST_PAIRS:
         return Interval(exp(estimate), count=len(base))
     return _interval(estimate, draws, len(base))
-
-
-def compare_apart(base: Sequence[float], other: Sequence[float], seed: int = 0) -> Interval:
-    """As `compare` for values that share no blocks, as those of different cells: each is resampled alone."""
-    if not _usable(base, other):
-        return Interval(nan, count=min(len(base), len(other)))
-    base_log, base_draws = _log_medians(base, seed)
-    other_log, other_draws = _log_medians(other, seed ^ 0x5EED)
-    count = min(len(base), len(other))
-    if count < FEWEST_PAIRS:
-        return Interval(exp(other_log - base_log), count=count)
-    return _interval(other_log - base_log, other_draws - base_draws, count)
 
 
 def geometric_mean(groups: Sequence[Sequence[tuple[Pair, int]]]) -> Interval:
@@ -134,13 +123,11 @@ def geometric_mean(groups: Sequence[Sequence[tuple[Pair, int]]]) -> Interval:
 
 def median_interval(values: Sequence[float], seed: int = 0) -> Interval:
     """The median of one list with its interval; zeros and negative values are welcome here."""
-    array = np.asarray(values, dtype=float)
-    if len(array) == 0:
+    if not values:
         return Interval(nan)
-    estimate = float(np.median(array))
-    if len(array) < FEWEST_PAIRS:
-        return Interval(estimate, -inf, inf, len(array))
+    estimate, draws = _medians(tuple(values), seed)
+    if len(values) < FEWEST_PAIRS:
+        return Interval(estimate, -inf, inf, len(values))
     tail = (1 - CONFIDENCE) / 2
-    draws = np.median(array[_choices(len(array), seed)], axis=1)
     low, high = np.quantile(draws, [tail, 1 - tail])
-    return Interval(estimate, float(low), float(high), len(array))
+    return Interval(estimate, float(low), float(high), len(values))

@@ -1,7 +1,7 @@
-"""When to stop repeating: looks at blocks fixed in advance, and a precision, never a verdict.
+"""When to stop repeating: at a precision, never at a verdict.
 
-Stopping when a difference appears would find differences that are not there. Stopping when the interval
-is narrow enough looks only at the spread.
+Stopping when a difference appears would find differences that are not there; the width of the intervals
+tells only about the spread. The numbers of blocks after which to look must be fixed in advance.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,17 +9,6 @@ from collections.abc import Iterable, Sequence
 from heaplab.stats.bootstrap import compare
 
 PRECISION = 0.02  # half the interval's width, relative
-GROWTH = 1.5
-
-
-def look_schedule(least: int, most: int) -> tuple[int, ...]:
-    """The numbers of complete blocks after which to look: (5, 15) -> 5, 8, 12, 15. Raises ValueError."""
-    if not 1 <= least <= most:
-        raise ValueError(f"blocks: at least {least}, at most {most}")
-    looks = [least]
-    while looks[-1] < most:
-        looks.append(min(most, max(looks[-1] + 1, round(looks[-1] * GROWTH))))
-    return tuple(looks)
 
 
 def precise_enough(

@@ -1,0 +1,256 @@
+"""The figures of an experiment: curves, bars and scatters of a metric, by the kinds of spec.Plot."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+from heaplab import spec
+from heaplab.analysis import Cell, Study
+from heaplab.records import Parameter
+from heaplab.report import canvas, units
+from heaplab.report.palette import CHROME, Look
+from heaplab.stats import Interval
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure for the page."""
+
+    title: str
+    svg: str
+    alt: str
+    metrics: tuple[str, ...]  # whose numbers stand beside it
+    note: str = ""
+
+
+def panels_of(study: Study, shared: Iterable[str]) -> list[tuple[str, list[Cell]]]:
+    """The cells that go in each panel: those that agree in all swept parameters but the shared ones."""
+    rest = [name for name in study.axes if name not in shared]
+    panels: dict[str, list[Cell]] = {}
+    for cell in study.cells:
+        label = ", ".join(f"{name} {units.parameter(dict(cell)[name])}" for name in rest)
+        panels.setdefault(label, []).append(cell)
+    return list(panels.items())
+
+
+def common_scale(study: Study, metric: str) -> units.Scale:
+    """One unit for all panels and tables of a metric."""
+    medians = [study.median(cell, name, metric).estimate for cell in study.cells for name in study.allocators]
+    largest = max((abs(m) for m in medians if isfinite(m)), default=0.0)
+    return units.scale(study.metric(metric).unit, largest)
+
+
+def axis_title(study: Study, metric: str, step: units.Scale) -> str:
+    return f"{study.metric(metric).title} ({step.label})" if step.label else study.metric(metric).title
+
+
+def curve(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
+    """A metric against a swept parameter, one line an allocator, with the band of its 95 % interval."""
+    step = common_scale(study, plot.y)
+    panels = panels_of(study, [plot.x])
+    with mpl.rc_context(canvas.STYLE):
+        figure, axes = canvas.new(len(panels))
+        for axis, (label, cells) in zip(axes, panels, strict=True):
+            axis.set_title(label)
+            for name in study.allocators:
+                _line(axis, study, cells, name, plot, looks[name], step.factor)
+            _swept_axis(axis, study.axes[plot.x], plot)
+            axis.set_xlabel(plot.x)
+            axis.set_ylabel(axis_title(study, plot.y, step))
+            if plot.log_y:
+                axis.set_yscale("log")
+            else:
+                axis.set_ylim(bottom=0)
+        alt = _alt(study, plot.y, f"against {plot.x}, one line per allocator")
+        canvas.legend(figure, axes[0])
+        return Drawing(_title(study, plot.y, plot.x), canvas.to_svg(figure, alt), alt, (plot.y,))
+
+
+def _line(
+    axis: Axes, study: Study, cells: list[Cell], name: str, plot: spec.Plot, look: Look, factor: float
+) -> None:
+    medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
+    known = [(x, m) for x, m in medians if isfinite(m.estimate)]
+    if not known:
+        return
+    xs = [x for x, _ in known]
+    axis.plot(
+        xs,
+        [m.estimate / factor for _, m in known],
+        color=look.color,
+        marker=look.marker,
+        dashes=look.dash or (None, None),
+        label=name,
+        markeredgecolor=CHROME["surface"],
+        markeredgewidth=0.6,
+    )
+    banded = [(x, m) for x, m in known if isfinite(m.low) and isfinite(m.high)]
+    axis.fill_between(
+        [x for x, _ in banded],
+        [m.low / factor for _, m in banded],
+        [m.high / factor for _, m in banded],
+        color=look.color,
+        alpha=0.16,
+        linewidth=0,
+    )
+
+
+def _number(value: Parameter) -> float:
+    return float(value)  # spec: the x of a curve is a number
+
+
+def _swept_axis(axis: Axes, values: list[Parameter], plot: spec.Plot) -> None:
+    if plot.log_x:
+        axis.set_xscale("log", base=2)
+    if len(values) <= 12:
+        axis.set_xticks([_number(v) for v in values], [units.parameter(v) for v in values])
+        axis.xaxis.set_minor_locator(NullLocator())
+    else:
+        axis.xaxis.set_major_formatter(
+            FuncFormatter(lambda x, _: units.parameter(int(x) if x == int(x) else x))
+        )
+
+
+def bars(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
+    """A metric as bars with 95 % intervals: in groups along a swept parameter, or one bar an allocator."""
+    step = common_scale(study, plot.y)
+    panels = panels_of(study, [plot.x] if plot.x else [])
+    with mpl.rc_context(canvas.STYLE):
+        rows = len(study.allocators)
+        size = (canvas.SINGLE[0], 0.6 + 0.32 * rows) if not plot.x and len(panels) == 1 else None
+        figure, axes = canvas.new(len(panels), size)
+        for axis, (label, cells) in zip(axes, panels, strict=True):
+            axis.set_title(label)
+            if plot.x:
+                _groups(axis, study, cells, plot, looks, step)
+            else:
+                _ranking(axis, study, cells[0], plot, looks, step)
+        alt = _alt(study, plot.y, f"by {plot.x or 'allocator'}, one bar per allocator")
+        if plot.x:
+            canvas.legend(figure, axes[0])
+        return Drawing(_title(study, plot.y, plot.x), canvas.to_svg(figure, alt), alt, (plot.y,))
+
+
+def _ranking(
+    axis: Axes, study: Study, cell: Cell, plot: spec.Plot, looks: dict[str, Look], step: units.Scale
+) -> None:
+    """Horizontal bars, each with its name and number: nothing has to be looked up in a legend."""
+    for row, name in enumerate(study.allocators):
+        median = study.median(cell, name, plot.y)
+        if not isfinite(median.estimate):
+            axis.text(0, row, " no figure", va="center", color=CHROME["muted"])
+            continue
+        value = median.estimate / step.factor
+        axis.barh(
+            row,
+            value,
+            height=0.66,
+            color=looks[name].color,
+            xerr=_whisker(median, step.factor),
+            error_kw=WHISKER,
+        )
+        end = median.high / step.factor if isfinite(median.high) else value
+        axis.annotate(
+            units.digits(value), (end, row), (4, 0), textcoords="offset points", va="center", size=8
+        )
+    axis.set_yticks(range(len(study.allocators)), study.allocators)
+    axis.invert_yaxis()
+    axis.grid(visible=False, axis="y")
+    axis.margins(x=0.12)
+    axis.set_xlabel(axis_title(study, plot.y, step))
+
+
+WHISKER = {"ecolor": CHROME["ink"], "elinewidth": 1.1, "capsize": 2.5}
+
+
+def _groups(
+    axis: Axes, study: Study, cells: list[Cell], plot: spec.Plot, looks: dict[str, Look], step: units.Scale
+) -> None:
+    width = 0.8 / len(study.allocators)
+    for offset, name in enumerate(study.allocators):
+        medians = [study.median(cell, name, plot.y) for cell in cells]
+        places = np.arange(len(cells)) - 0.4 + (offset + 0.5) * width
+        heights = [m.estimate / step.factor if isfinite(m.estimate) else 0.0 for m in medians]
+        whiskers = np.hstack([_whisker(m, step.factor) for m in medians])
+        axis.bar(
+            places,
+            heights,
+            width * 0.92,
+            color=looks[name].color,
+            label=name,
+            yerr=whiskers,
+            error_kw=WHISKER,
+        )
+    axis.set_xticks(range(len(cells)), [units.parameter(dict(cell)[plot.x]) for cell in cells])
+    axis.grid(visible=False, axis="x")
+    axis.set_xlabel(plot.x)
+    axis.set_ylabel(axis_title(study, plot.y, step))
+
+
+def _whisker(median: Interval, factor: float) -> np.ndarray:
+    """Lengths below and above for matplotlib; none where there is no interval."""
+    if not (isfinite(median.low) and isfinite(median.high)):
+        return np.zeros((2, 1))
+    return np.array([[median.estimate - median.low], [median.high - median.estimate]]) / factor
+
+
+def scatter(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
+    """Two metrics of every cell relative to the baseline, with the intervals as crosses."""
+    with mpl.rc_context(canvas.STYLE):
+        figure, (axis,) = canvas.new(1)
+        others = [name for name in study.allocators if name != study.baseline]
+        for name in others:
+            axis.plot([], [], looks[name].marker, color=looks[name].color, label=name)
+            for cell in study.cells:
+                cross(axis, study.ratio(cell, name, plot.x), study.ratio(cell, name, plot.y), looks[name])
+        unity(axis)
+        axis.set_xlabel(f"{study.metric(plot.x).title} relative to {study.baseline}")
+        axis.set_ylabel(f"{study.metric(plot.y).title} relative to {study.baseline}")
+        alt = _alt(study, plot.y, f"against {study.metric(plot.x).title}, a cross per cell and allocator")
+        title = f"{study.metric(plot.y).title} against {study.metric(plot.x).title}".capitalize()
+        canvas.legend(figure, axis)
+        return Drawing(title, canvas.to_svg(figure, alt), alt, (plot.x, plot.y))
+
+
+def cross(axis: Axes, x: Interval, y: Interval, look: Look, size: float = 5) -> None:
+    """A point with the 95 % intervals of both coordinates."""
+    if not (isfinite(x.estimate) and isfinite(y.estimate)):
+        return
+    axis.errorbar(
+        x.estimate,
+        y.estimate,
+        xerr=_whisker(x, 1) if x.bounded else None,
+        yerr=_whisker(y, 1) if y.bounded else None,
+        fmt=look.marker,
+        color=look.color,
+        ecolor=look.color,
+        elinewidth=1,
+        markersize=size,
+        markeredgecolor=CHROME["surface"],
+        markeredgewidth=0.7,
+    )
+
+
+def unity(axis: Axes) -> None:
+    """The baseline's place, and axes that give double and half the same room."""
+    for set_scale, which in ((axis.set_xscale, axis.xaxis), (axis.set_yscale, axis.yaxis)):
+        set_scale("log", base=2)
+        which.set_minor_locator(NullLocator())
+        which.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+        which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+    axis.axhline(1, color=CHROME["muted"], linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+    axis.axvline(1, color=CHROME["muted"], linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+
+
+def _title(study: Study, metric: str, x: str) -> str:
+    title = study.metric(metric).title
+    return f"{title} by {x}".capitalize() if x else title.capitalize()
+
+
+def _alt(study: Study, metric: str, rest: str) -> str:
+    return f"{study.metric(metric).title} {rest}: {study.experiment.title}. Numbers in the table below."

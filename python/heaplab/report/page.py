@@ -1,0 +1,194 @@
+"""From analyses to one self-contained HTML file: gathers everything, and leaves the order to the template."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from heaplab import spec
+from heaplab.analysis import MEMORY, Analysis, Standing, Study
+from heaplab.claims import Outcome, evaluate_study
+from heaplab.errors import HeaplabError
+from heaplab.records import Status
+from heaplab.report import figures, overview, palette, tables, timelines, units, words
+from heaplab.stats import THRESHOLD
+
+DRAWINGS = {
+    "curve": figures.curve,
+    "bars": figures.bars,
+    "scatter": figures.scatter,
+    "series": timelines.series,
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment on the page."""
+
+    study: Study
+    drawings: list[figures.Drawing]
+    heats: list[tables.Table]
+    numbers: list[tables.Table]
+    outcomes: list[Outcome]
+    floors: list[tuple[str, str]]  # metric, noise floor
+    command: str
+
+
+@dataclass(frozen=True)
+class KindSummary:
+    """One kind of workload: programs and synthetic workloads are never averaged together."""
+
+    kind: str
+    title: str
+    answer: words.Answer
+    standings: list[Standing]
+    trade_off: figures.Drawing | None
+    floor: str
+    studies: int
+    cells: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """One campaign on the page."""
+
+    analysis: Analysis
+    looks: dict[str, palette.Look]
+    kinds: list[KindSummary]
+    overviews: list[tables.Table]
+    sections: list[Section]
+    control: figures.Drawing | None
+    faults: list[tuple[str, list[str]]]
+    outliers: list[list[str]]
+    counts: str
+    source: str
+    command: str
+
+
+def write_html(analyses: Sequence[Analysis], path: Path) -> None:
+    """Write the report of one campaign, or of several beside each other. Raises HeaplabError, UsageError."""
+    html = render(analyses, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(html, encoding="utf-8")
+    except OSError as error:
+        raise HeaplabError(f"{path}: {error.strerror}") from error
+
+
+def render(analyses: Sequence[Analysis], path: Path) -> str:
+    """The page that lies at `path`, which only serves to name the results files relative to it."""
+    environment = Environment(
+        loader=PackageLoader("heaplab.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["svg"] = Markup
+    environment.globals.update(units=units, words=words, threshold=words.threshold(THRESHOLD), Status=Status)
+    style = resources.files("heaplab.report").joinpath("templates/style.css").read_text(encoding="utf-8")
+    return environment.get_template("report.html.j2").render(
+        parts=[part(analysis, path) for analysis in analyses],
+        style=Markup(style),
+        variables=palette.variables(),
+        chrome=palette.CHROME,
+    )
+
+
+def part(analysis: Analysis, path: Path) -> Part:
+    looks = palette.looks(analysis.allocators)
+    kinds = [kind for kind in words.KINDS if analysis.summarised(kind)]
+    return Part(
+        analysis=analysis,
+        looks=looks,
+        kinds=[kind_summary(analysis, kind, looks) for kind in kinds],
+        overviews=[t for t in (tables.overview(analysis, m) for m in (None, MEMORY)) if t],
+        sections=[section(analysis, study, looks) for study in analysis.studies],
+        control=overview.control(analysis),
+        faults=faults(analysis),
+        outliers=outliers(analysis),
+        counts=", ".join(f"{count} {status}" for status, count in sorted(analysis.counts().items())),
+        source=relative(analysis.results.path, path),
+        command=shlex.join(analysis.campaign.command),
+    )
+
+
+def relative(target: Path, page: Path) -> str:
+    """The results file as seen from the page's folder."""
+    try:
+        return target.resolve().relative_to(page.resolve().parent).as_posix()
+    except ValueError:
+        return target.name
+
+
+def kind_summary(analysis: Analysis, kind: str, looks: dict[str, palette.Look]) -> KindSummary:
+    standings = analysis.standings(kind)
+    studies = analysis.summarised(kind)
+    return KindSummary(
+        kind=kind,
+        title=words.KINDS[kind],
+        answer=words.answer(analysis, kind, standings),
+        standings=sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate)),
+        trade_off=overview.trade_off(analysis, kind, standings, looks),
+        floor=words.noise(analysis, kind),
+        studies=len(studies),
+        cells=sum(len(study.cells) for study in studies),
+    )
+
+
+def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) -> Section:
+    experiment = study.experiment
+    drawn = [draw(study, plot, looks) for plot in plots_of(study)] if study.allocators else []
+    wanted = list(dict.fromkeys([*experiment.metrics, *(m for d in drawn if d for m in d.metrics)]))
+    command = ["heaplab", "run", experiment.id, "--scale", analysis.campaign.scale]
+    return Section(
+        study=study,
+        drawings=[d for d in drawn if d],
+        heats=[t for p in experiment.plots if p.kind == "heat" for t in tables.heat(study, p)],
+        numbers=[tables.numbers(study, metric) for metric in wanted] if study.allocators else [],
+        outcomes=evaluate_study(study),
+        floors=[(study.metric(m).title, units.percent(study.noise_floor(m))) for m in wanted],
+        command=shlex.join([*command, "--allocators", ",".join(analysis.allocators)]),
+    )
+
+
+def plots_of(study: Study) -> list[spec.Plot]:
+    """The experiment's plots, or bars of its metrics where it names none."""
+    return study.experiment.plots or [spec.Plot(kind="bars", y=m) for m in study.experiment.metrics]
+
+
+def draw(study: Study, plot: spec.Plot, looks: dict[str, palette.Look]) -> figures.Drawing | None:
+    return DRAWINGS[plot.kind](study, plot, looks) if plot.kind in DRAWINGS else None
+
+
+def faults(analysis: Analysis) -> list[tuple[str, list[str]]]:
+    """Runs without a figure: what happened, and where; equal ones together."""
+    grouped: dict[str, list[str]] = {}
+    for run in analysis.without_figure:
+        cell = tables.cell_name(tuple(run.cell.items())) if run.cell else ""
+        where = f"{run.allocator}: {run.experiment}{f' ({cell})' if cell else ''}, block {run.block}"
+        if run.status is Status.VOID and run.attempt == 0:
+            where += ", repeated"
+        grouped.setdefault(f"{run.status}: {run.reason or 'no reason recorded'}", []).append(where)
+    return sorted(grouped.items())
+
+
+def outliers(analysis: Analysis) -> list[list[str]]:
+    return [
+        [
+            study.experiment.id,
+            tables.cell_name(cell),
+            allocator,
+            str(block),
+            study.metric(metric).title,
+            units.show(value, study.metric(metric).unit),
+            units.show(median, study.metric(metric).unit),
+        ]
+        for study in analysis.studies
+        for metric in study.experiment.metrics
+        for cell, allocator, block, value, median in study.outliers(metric)
+    ]

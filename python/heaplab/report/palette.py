@@ -1,0 +1,55 @@
+"""One look for each allocator over the whole report: colour, marker and dash, so that none relies on hue.
+
+Figures are drawn with the light colours; in the page each becomes a CSS variable with a dark counterpart.
+The hues are told apart by colour-blind readers (after Okabe and Ito), darkened to stand out on white.
+"""
+
+from dataclasses import dataclass
+
+BASELINE = ("#55606e", "#a8b3c0")
+HUES = [
+    ("#0072b2", "#4aaee8"),
+    ("#d55e00", "#ff8f45"),
+    ("#008a64", "#2ecf9f"),
+    ("#b0468f", "#ea92cf"),
+    ("#a87400", "#f2bf3d"),
+    ("#4b3fa8", "#a49bff"),
+    ("#8a2f3c", "#f08794"),
+    ("#2f8fa3", "#6fd3e8"),
+]
+MARKERS = "sDv^oPXph<>*8"
+DASHES: list[tuple[float, ...]] = [(), (5, 1.5), (1.5, 1.2), (6, 1.5, 1.5, 1.5)]
+# What is no series: names of CSS variables with the colour matplotlib draws.
+CHROME = {"ink": "#16191d", "muted": "#5c636c", "grid": "#e3e6ea", "surface": "#fefefe", "good": "#0b6b50"}
+
+
+@dataclass(frozen=True)
+class Look:
+    color: str
+    dark: str
+    variable: str  # of CSS
+    marker: str
+    dash: tuple[float, ...]
+
+
+def looks(allocators: list[str]) -> dict[str, Look]:
+    """The look of each allocator; the first is the baseline and grey."""
+    found = {}
+    for index, name in enumerate(allocators):
+        turn, hue = divmod(index - 1, len(HUES))
+        color, dark = BASELINE if index == 0 else HUES[hue]
+        dash = () if index == 0 else DASHES[turn % len(DASHES)]
+        variable = "--s0" if index == 0 else f"--s{hue + 1}"
+        found[name] = Look(color, dark, variable, "o" if index == 0 else MARKERS[(index - 1) % 13], dash)
+    return found
+
+
+def variables() -> dict[str, tuple[str, str]]:
+    """CSS variables of the series: name -> (light, dark)."""
+    return {"--s0": BASELINE} | {f"--s{i + 1}": hue for i, hue in enumerate(HUES)}
+
+
+def replacements() -> dict[str, str]:
+    """What to write into the page in place of each colour of a figure."""
+    series = {light: f"var({name})" for name, (light, _) in variables().items()}
+    return series | {color: f"var(--{name})" for name, color in CHROME.items()}

@@ -1,0 +1,116 @@
+"""The summary of a campaign on a terminal, and the same as plain data."""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from heaplab.analysis import MEMORY, Analysis, Judged, Standing
+from heaplab.claims import Outcome, Result
+from heaplab.report import units, words
+from heaplab.stats import Interval
+
+TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
+RESULTS = {Result.HOLDS: "green", Result.FAILS: "red", Result.OPEN: "yellow"}
+
+
+def print_summary(analysis: Analysis, console: Console) -> None:
+    """Verdict lines and a table for each kind of workload, then what gave no figure."""
+    for kind, title in words.KINDS.items():
+        if not analysis.summarised(kind):
+            continue
+        standings = analysis.standings(kind)
+        console.print(f"\n[bold]{title.capitalize()}[/]")
+        for sentence in words.answer(analysis, kind, standings).sentences:
+            console.print(escape(sentence))
+        console.print(_table(analysis, kind, standings))
+    if not any(analysis.summarised(kind) for kind in words.KINDS):
+        console.print("No run ended well: there is nothing to compare.")
+    counts = analysis.counts()
+    if analysis.without_figure:
+        reasons = {f"{run.allocator}, {run.experiment}: {run.reason}" for run in analysis.without_figure}
+        total = sum(counts.values())
+        console.print(f"\n{len(analysis.without_figure)} of {total} runs gave no figure:")
+        for reason in sorted(reasons):
+            console.print(f"  {escape(reason)}")
+
+
+def _table(analysis: Analysis, kind: str, standings: list[Standing]) -> Table:
+    table = Table(
+        caption=f"Relative to {analysis.baseline}, geometric means with 95 % intervals. "
+        f"{words.noise(analysis, kind)}",
+        caption_justify="left",
+    )
+    for column in ("allocator", "time", "", "peak memory", "", "page faults", "cells"):
+        table.add_column(column, justify="left" if column in ("allocator", "") else "right")
+    table.add_row(analysis.baseline, "1", "", "1", "", "1", "")
+    for standing in sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate)):
+        table.add_row(
+            standing.allocator,
+            *_judged(standing.time, words.TIME),
+            *_judged(standing.memory, words.MEMORY),
+            units.ratio(standing.faults.estimate),
+            f"{standing.cells}/{standing.cells_of}",
+        )
+    return table
+
+
+def _judged(judged: Judged, metric: Any) -> tuple[str, str]:
+    color = TONES[words.tone(judged, metric)]
+    number = f"{units.ratio(judged.ratio.estimate)} ({units.bounds(judged.ratio)})"
+    return number, f"[{color}]{words.verdict(judged, metric)}[/]"
+
+
+def print_claims(outcomes: Sequence[Outcome], console: Console) -> None:
+    """Every claim with what the figures say of it."""
+    if not outcomes:
+        console.print("No experiment in these results makes a claim that can be tested.")
+    for outcome in outcomes:
+        color = RESULTS[outcome.result]
+        console.print(f"[{color}]{outcome.result}[/]  {escape(outcome.experiment)}: {escape(outcome.says)}")
+        console.print(f"    {escape(outcome.figures)}", style="dim")
+
+
+def as_plain(analysis: Analysis) -> dict[str, Any]:
+    """The summary as JSON can hold it; what is unknown is null."""
+    return {
+        "schema": 1,
+        "campaign": analysis.campaign.id,
+        "baseline": analysis.baseline,
+        "runs": {str(status): count for status, count in analysis.counts().items()},
+        "summaries": {
+            kind: {
+                "noise_floor": {
+                    "time": plain(analysis.noise_floor(kind, None)),
+                    "memory": plain(analysis.noise_floor(kind, MEMORY)),
+                },
+                "allocators": {
+                    standing.allocator: {
+                        "time": plain_judged(standing.time, words.TIME),
+                        "memory": plain_judged(standing.memory, words.MEMORY),
+                        "page_faults": plain(standing.faults),
+                        "cells": standing.cells,
+                        "cells_of": standing.cells_of,
+                    }
+                    for standing in analysis.standings(kind)
+                },
+            }
+            for kind in words.KINDS
+            if analysis.summarised(kind)
+        },
+    }
+
+
+def plain(interval: Interval) -> dict[str, float | int | None]:
+    numbers = {"ratio": interval.estimate, "low": interval.low, "high": interval.high}
+    known = {name: value if isfinite(value) else None for name, value in numbers.items()}
+    if not interval.bounded:
+        known["low"] = None
+    return {**known, "pairs": interval.count}
+
+
+def plain_judged(judged: Judged, metric: Any) -> dict[str, Any]:
+    return {**plain(judged.ratio), "verdict": words.verdict(judged, metric), "threshold": judged.threshold}

@@ -1,0 +1,85 @@
+"""Numbers for people: the one place where values in base units become text."""
+
+from dataclasses import dataclass
+from math import floor, isfinite, log10
+
+from heaplab.stats import Interval
+
+STEPS = {
+    "s": [(1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
+    "B": [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")],
+    "1/s": [(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1, "/s")],
+    "1": [(1e9, "G"), (1e6, "M"), (1e4, "k"), (1, "")],
+}
+K = 1e3
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Displayed value = value / `factor`."""
+
+    factor: float
+    label: str
+
+
+def scale(unit: str, largest: float) -> Scale:
+    """The step of the unit in which the largest value has at least one digit before the point."""
+    steps = STEPS.get(unit)
+    if steps is None:
+        return Scale(1, unit)
+    for threshold, label in steps:
+        if abs(largest) >= threshold:
+            return Scale(K if label == "k" else threshold, label)
+    return Scale(*steps[-1]) if largest else Scale(1, steps[-1][1] if unit == "B" else STEPS[unit][0][1])
+
+
+def digits(value: float) -> str:
+    """Three significant digits, without exponent."""
+    if not isfinite(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    places = max(0, 2 - floor(log10(abs(value))))
+    return f"{value:,.{min(places, 6)}f}"
+
+
+def show(value: float, unit: str) -> str:
+    """0.01234, "s" -> "12.3 ms"."""
+    if not isfinite(value):
+        return NOTHING
+    step = scale(unit, value)
+    if unit == "1" and step.factor == 1 and value == int(value):
+        return f"{int(value)}"
+    number = digits(value / step.factor)
+    return f"{number}{'' if unit in ('1', '1/s') else ' '}{step.label}".strip()
+
+
+def ratio(value: float) -> str:
+    """0.7214 -> "0.72×"."""
+    return f"{digits(value) if value >= 10 else f'{value:.2f}'}×" if isfinite(value) else NOTHING
+
+
+def bounds(interval: Interval) -> str:
+    """The interval of a ratio: "0.70–0.74", or that there is none."""
+    if not interval.bounded:
+        return "no interval"
+    return f"{interval.low:.2f}–{interval.high:.2f}"
+
+
+def percent(share: float) -> str:
+    """0.0123 -> "1.2 %"."""
+    if not isfinite(share):
+        return NOTHING
+    return f"{100 * share:.1f} %" if abs(share) < 0.0995 else f"{100 * share:.0f} %"
+
+
+def parameter(value: object) -> str:
+    """A parameter's value as a person would write it: sizes that are powers of two stay short."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and value >= 4096 and value % 1024 == 0:
+        for step, label in ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")):
+            if value % step == 0:
+                return f"{value // step}{label}"
+    return str(value)

@@ -1,0 +1,331 @@
+"""Results files of campaigns that never ran, with answers known beforehand.
+
+Shape and figures are of the size a real two-core machine gives: a few experiments, six allocators, ten
+blocks with a drift from block to block, some failures, and the baseline a second time.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from heaplab import spec
+from heaplab.records import (
+    CONTROL_SUFFIX,
+    AnyRecord,
+    Campaign,
+    End,
+    Host,
+    Library,
+    Metric,
+    Process,
+    Run,
+    Sample,
+    Series,
+    ServedBy,
+    Status,
+)
+
+MIB = 1 << 20
+# time and memory relative to the baseline
+ALLOCATORS = {
+    "glibc": (1.00, 1.00),
+    "jemalloc": (0.72, 1.05),
+    "tcmalloc": (0.66, 1.42),
+    "mimalloc": (0.55, 1.31),
+    "tbbmalloc": (0.90, 1.15),
+    "scalloc": (0.56, 1.08),
+}
+CARD = spec.Card(
+    source="ACDC, ISMM 2013, section 3",
+    shows="allocation, access and deallocation apart, on objects whose size, lifetime and sharing are drawn",
+    does_not_show="what a program does between allocations",
+    defaults="table 1 of the paper",
+    flaws="the original counted shared lifetimes wrongly; heaplab does not",
+)
+SECONDS = {"lower": "s", "higher": "1/s"}
+
+
+def workload(name: str, kind: str = "synthetic", main: str = "allocation_time") -> spec.Workload:
+    return spec.Workload(
+        id=name,
+        title={"acdc": "ACDC", "larson": "Larson"}.get(name, name),
+        kind=kind,
+        program=name,
+        card=CARD,
+        metrics={}
+        if kind == "program"
+        else {
+            "allocation_time": spec.MetricSpec(title="allocation time", unit="s"),
+            "access_time": spec.MetricSpec(title="access time", unit="s"),
+            "throughput": spec.MetricSpec(title="throughput", unit="1/s", better="higher"),
+        },
+        main_metric="wall" if kind == "program" else main,
+    )
+
+
+def experiment(name: str, work: str, sweep: dict, plots: Iterable[spec.Plot], **more) -> spec.Experiment:
+    scale = spec.Scale(sweep=sweep, blocks=5, blocks_most=15)
+    fields = {
+        "title": name,
+        "publication": "ACDC, ISMM 2013",
+        "figure": "Figure 7",
+        "claim": "Allocation time grows with the number of threads unless threads are kept apart.",
+        "metrics": ["allocation_time", "peak_memory"],
+    } | more
+    return spec.Experiment(id=name, workload=work, plots=list(plots), quick=scale, full=scale, **fields)
+
+
+def experiments() -> list[spec.Experiment]:
+    plot = spec.Plot
+    return [
+        experiment(
+            "acdc-ismm13/fig07",
+            "acdc",
+            {"threads": [1, 2, 4, 8]},
+            [
+                plot(kind="curve", x="threads", y="allocation_time", log_x=True),
+                plot(kind="curve", x="threads", y="peak_memory", log_x=True),
+                plot(kind="series", series="memory"),
+            ],
+            title="Allocation time against threads",
+            expectations=[
+                spec.Expectation(
+                    says="Allocation time increases with threads for every allocator.",
+                    test="increases_with",
+                    arguments={"metric": "allocation_time", "along": "threads"},
+                )
+            ],
+        ),
+        experiment(
+            "scalloc-oopsla15/fig09",
+            "larson",
+            {"threads": [1, 2]},
+            [plot(kind="bars", x="threads", y="throughput")],
+            title="Larson: throughput with hand-over between threads",
+            publication="scalloc, OOPSLA 2015",
+            figure="Figure 9",
+            metrics=["throughput", "peak_memory"],
+        ),
+        experiment(
+            "p0089/table08",
+            "growth",
+            {"elements": [64, 256, 1024, 4096, 65536], "strategy": ["AS1", "AS3", "AS7", "AS11"]},
+            [
+                plot(kind="heat", x="strategy", y="allocation_time", rows="elements", relative_to="AS1"),
+                plot(kind="scatter", x="allocation_time", y="peak_memory"),
+            ],
+            title="DS6, vector<vector<string>>",
+            publication="P0089R1",
+            figure="Table 8",
+            claim="Monotonic allocators beat the global one whatever the size.",
+        ),
+        experiment(
+            "programs/sqlite",
+            "sqlite",
+            {},
+            [plot(kind="bars", y="wall")],
+            title="sqlite3 on a generated database",
+            publication="",
+            figure="",
+            claim="",
+            metrics=["wall", "cpu", "peak_memory"],
+        ),
+        experiment(
+            "programs/xslt",
+            "xslt",
+            {},
+            [plot(kind="bars", y="wall"), plot(kind="series", series="process")],
+            title="xsltproc on a large document",
+            publication="",
+            figure="",
+            claim="",
+            metrics=["wall", "peak_memory"],
+        ),
+    ]
+
+
+WORKLOADS = {
+    "acdc": workload("acdc"),
+    "larson": workload("larson", main="throughput"),
+    "growth": workload("growth"),
+    "sqlite": workload("sqlite", "program"),
+    "xslt": workload("xslt", "program"),
+}
+
+Effect = Callable[[str, dict], tuple[float, float]]
+
+
+def truth(allocator: str, cell: dict) -> tuple[float, float]:
+    """Time and memory of a cell under an allocator, relative to the baseline's smallest cell."""
+    time, memory = ALLOCATORS.get(allocator.removesuffix(CONTROL_SUFFIX), (1.0, 1.0))
+    threads = cell.get("threads", 1)
+    strategy = {"AS1": 1.0, "AS3": 0.21, "AS7": 0.6, "AS11": 0.26}[cell.get("strategy", "AS1")]
+    share = 1.0 if cell.get("strategy", "AS1") == "AS1" else 0.2
+    size = (cell.get("elements", 64) / 64) ** 0.04
+    contention = threads ** (0.9 if time == 1.0 else 0.35)
+    return (1 + share * (time - 1)) * contention * strategy * size, memory * (1 + 0.2 * threads)
+
+
+def campaign(
+    allocators: Iterable[str] = ALLOCATORS,
+    which: Iterable[spec.Experiment] | None = None,
+    blocks: int = 10,
+    noise: float = 0.01,
+    drift: float = 0.02,
+    seed: int = 1,
+    effect: Effect = truth,
+    faults: bool = True,
+) -> list[AnyRecord]:
+    """All records of a campaign, in order."""
+    names, which = list(allocators), list(experiments() if which is None else which)
+    generator = np.random.default_rng(seed)
+    records: list[AnyRecord] = [
+        Campaign(
+            schema=1,
+            id=f"{seed:016x}",
+            started="2026-01-02T03:04:05Z",
+            heaplab="0.1.0",
+            command=["heaplab", "compare", "-o", "out/compare"],
+            scale="quick",
+            seed=seed,
+            experiments=[e.model_dump(mode="json") for e in which],
+            workloads={e.workload: WORKLOADS[e.workload].model_dump(mode="json") for e in which},
+            allocators=names,
+        ),
+        Host(
+            facts={
+                "cpu": "Example CPU at 2.4 GHz",
+                "cpus": 2,
+                "memory": 8 << 30,
+                "kernel": "6.1.0",
+                "transparent_huge_pages": "madvise",
+                "governor": None,
+                "caches": {"L1 Data": "32K", "L2 Unified": "1024K"},
+                "hypervisor": True,
+            }
+        ),
+        *(library(name) for name in names),
+    ]
+    for one in which:
+        for cell in one.cells("quick"):
+            for block in range(blocks):
+                machine = float(np.exp(generator.normal(0, drift)))
+                order = [*names, names[0] + CONTROL_SUFFIX]
+                generator.shuffle(order)
+                for name in order:
+                    records.append(
+                        run(one, cell, name, block, len(records), machine, noise, generator, effect)
+                    )
+    return [*(plant_faults(records) if faults else records), End(reason="precise")]
+
+
+def library(name: str) -> Library:
+    path = f"/usr/lib/lib{name}.so"
+    return Library(
+        allocator=name,
+        title=name,
+        version={"glibc": "2.36", "jemalloc": "5.3.0"}.get(name, "1.0"),
+        preload=[] if name == "glibc" else [path],
+        environment={},
+        sha256={path: "ab" * 32},
+        build_id={path: "cd" * 20},
+    )
+
+
+def run(one, cell, name, block, order, machine, noise, generator, effect) -> Run:
+    time, memory = effect(name, cell)
+    seconds = 0.4 * time * machine * float(np.exp(generator.normal(0, noise)))
+    peak = int(48 * MIB * memory * float(np.exp(generator.normal(0, noise / 20))))
+    ramp = np.clip(np.linspace(0, 1.6, 40), 0, 1) * (1 + 0.05 * np.sin(np.arange(40)))
+    points = [
+        (float(t), float(peak * v / ramp.max()))
+        for t, v in zip(np.linspace(0, seconds, 40), ramp, strict=True)
+    ]
+    process = Process(
+        wall=seconds + 0.02,
+        user=seconds * 0.8,
+        system=seconds * 0.15,
+        minor_faults=int(peak / 4096 * (1.2 if name.startswith("glibc") else 0.7)),
+        major_faults=0,
+        voluntary_switches=10,
+        involuntary_switches=3,
+        peak_memory=peak,
+        mean_memory=peak * 0.8,
+        memory=[(t, int(v * 0.99), int(v * 0.01)) for t, v in points],
+    )
+    program = WORKLOADS[one.workload].kind == "program"
+    return Run(
+        experiment=one.id,
+        cell=cell,
+        allocator=name,
+        block=block,
+        order=order,
+        seed=block,
+        attempt=0,
+        status=Status.OK,
+        environment_bytes=int(generator.integers(0, 4096)),
+        foreign_cpu=0.01,
+        process=process,
+        sample=None if program else sample(one, cell, name, seconds, points),
+    )
+
+
+def sample(one, cell, name, seconds, points) -> Sample:
+    served = ServedBy(path=f"/usr/lib/lib{name}.so", build_id="cd" * 20)
+    return Sample(
+        schema=1,
+        workload=one.workload,
+        parameters={**one.parameters, **cell},
+        seed=1,
+        metrics={
+            "allocation_time": Metric(value=seconds * 0.3, unit="s"),
+            "access_time": Metric(value=seconds * 0.5, unit="s"),
+            "throughput": Metric(value=2e6 / seconds, unit="1/s"),
+        },
+        series={"memory": Series(unit="B", points=points)},
+        served_by={"malloc": served, "operator new": served},
+    )
+
+
+def plant_faults(records: list[AnyRecord]) -> list[AnyRecord]:
+    """A crash, a time-out, a void run repeated well, and one wild value."""
+    runs = [i for i, record in enumerate(records) if isinstance(record, Run)]
+
+    def pick(allocator: str, experiment_id: str, block: int) -> int | None:
+        return next(
+            (
+                i
+                for i in runs
+                if (records[i].allocator, records[i].experiment, records[i].block)
+                == (allocator, experiment_id, block)
+            ),
+            None,
+        )
+
+    def spoil(index: int | None, status: Status, reason: str) -> None:
+        if index is not None:
+            change = {"status": status, "reason": reason, "sample": None, "process": None}
+            records[index] = records[index].model_copy(update=change)
+
+    for block in range(10):
+        spoil(pick("tbbmalloc", "programs/xslt", block), Status.FAILED, "ended by signal 11 (SIGSEGV)")
+    spoil(pick("tcmalloc", "acdc-ismm13/fig07", 3), Status.TIMEOUT, "not done after 120 s")
+    wild = pick("jemalloc", "acdc-ismm13/fig07", 4)
+    if wild is not None:
+        metrics = records[wild].sample.metrics | {"allocation_time": Metric(value=9.0, unit="s")}
+        changed = records[wild].sample.model_copy(update={"metrics": metrics})
+        records[wild] = records[wild].model_copy(update={"sample": changed})
+    loaded = pick("mimalloc", "programs/sqlite", 2)
+    if loaded is not None:
+        again = records[loaded].model_copy(update={"attempt": 1, "order": len(records)})
+        spoil(loaded, Status.VOID, "others used 0.9 s of CPU time, more than the limit of 0.1 s")
+        records.append(again)
+    return records
+
+
+def write(records: Iterable[AnyRecord], path: Path) -> Path:
+    """A results file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(record.model_dump_json(by_alias=True) + "\n" for record in records))
+    return path

@@ -1,0 +1,235 @@
+"""The page and the summary on results whose answer is known, and on results with nothing in them."""
+
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+import synthetic
+from playwright.sync_api import sync_playwright
+from rich.console import Console
+
+from heaplab import report, store
+from heaplab.analysis import Analysis
+from heaplab.records import Campaign, Run, Status
+
+
+def analysis_of(records, path):
+    return Analysis(store.load(synthetic.write(records, path / "results.jsonl")))
+
+
+def summary_of(analysis):
+    console = Console(width=200, record=True, file=io.StringIO())
+    report.print_summary(analysis, console)
+    return console.export_text()
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory):
+    return analysis_of(synthetic.campaign(), tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture(scope="module")
+def page(analysis):
+    path = analysis.results.path.parent / "report.html"
+    report.write_html([analysis], path)
+    return path
+
+
+class Structure(HTMLParser):
+    """Open and closed elements, links, and ids."""
+
+    VOID = frozenset({"meta", "br", "link", "img", "input"})
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links, self.ids, self.names, self.unnamed_svg = [], [], [], set(), 0
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.names.add(tag)
+        self.links += [values[name] for name in ("src", "href", "xlink:href", "action") if name in values]
+        self.ids += [values["id"]] if "id" in values and tag == "section" else []
+        if tag == "svg":
+            self.unnamed_svg += not values.get("aria-label")
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def structure(path):
+    parser = Structure()
+    parser.feed(path.read_text())
+    assert parser.open == []
+    return parser
+
+
+def test_the_page_is_one_well_formed_file_without_scripts_or_network(page):
+    found = structure(page)
+    assert not found.names & {"script", "link", "img", "iframe", "object"}
+    assert all(link.startswith("#") or link == "results.jsonl" for link in found.links)
+    assert "@import" not in page.read_text()
+    assert not re.search(r"url\((?!#)", page.read_text())
+    assert found.unnamed_svg == 0
+    assert len(found.ids) == len(set(found.ids))
+    assert {link[1:] for link in found.links if link.startswith("#") and "-" in link} <= {
+        *found.ids,
+        *link_ids(page),
+    }
+
+
+def link_ids(page):
+    return re.findall(r'id="([^"]+)"', page.read_text())
+
+
+def test_the_answer_comes_first_and_is_the_planted_one(page):
+    text = re.sub(r"<[^>]+>", " ", page.read_text().split("</style>")[1])
+    answer = text[: text.index("machine") if "machine" in text else 3000]
+    assert "mimalloc and scalloc are the fastest" in answer
+    assert "glibc is the leanest" in answer
+    assert "Not ranked" in answer
+    assert answer.index("Real programs") < answer.index("Synthetic workloads")
+
+
+def test_everything_that_went_wrong_is_told(page):
+    text = page.read_text()
+    for reason in ("SIGSEGV", "not done after 120 s", "others used 0.9 s of CPU time"):
+        assert reason in text
+    assert "9.00 s" in text  # the planted outlier, flagged
+
+
+def test_an_allocator_that_fails_in_a_cell_is_not_ranked(analysis):
+    standing = {s.allocator: s for s in analysis.standings("program")}
+    assert not standing["tbbmalloc"].complete
+    assert (standing["tbbmalloc"].cells, standing["tbbmalloc"].cells_of) == (1, 2)
+    assert standing["mimalloc"].complete
+
+
+def test_the_planted_outlier_moves_no_verdict(analysis, tmp_path):
+    study = analysis.studies[0]
+    without = analysis_of(synthetic.campaign(faults=False), tmp_path).studies[0]
+    verdicts = {key: judged.verdict for key, judged in study.judged("allocation_time").items()}
+    assert verdicts == {key: judged.verdict for key, judged in without.judged("allocation_time").items()}
+    assert [(a, b) for _, a, b, _, _ in study.outliers("allocation_time")] == [("jemalloc", 4)]
+
+
+def test_the_baseline_against_itself_under_another_name_is_no_difference(tmp_path):
+    equal = analysis_of(
+        synthetic.campaign(["glibc", "same"], effect=lambda _, cell: synthetic.truth("glibc", cell)), tmp_path
+    )
+    (standing,) = equal.standings("synthetic")
+    assert standing.time.verdict == standing.memory.verdict == "same"
+    assert "glibc and same are the fastest and not told apart" in summary_of(equal)
+
+
+def test_the_summary_on_a_terminal_says_the_same(analysis):
+    text = summary_of(analysis)
+    assert "mimalloc and scalloc are the fastest" in text
+    assert "12 of 1961 runs gave no figure" in text
+
+
+def test_the_plain_form_is_json_without_infinities(analysis):
+    content = json.loads(json.dumps(report.as_plain(analysis), allow_nan=False))
+    assert content["summaries"]["synthetic"]["allocators"]["scalloc"]["time"]["verdict"] == "faster"
+    assert content["runs"] == {"ok": 1949, "failed": 10, "timeout": 1, "void": 1}
+
+
+def test_rates_count_as_time_in_the_summary(analysis):
+    larson = analysis.studies[1]
+    cell = larson.cells[0]
+    assert larson.ratio(cell, "mimalloc", "throughput").estimate > 1.5
+    assert larson.judged("throughput")[cell, "mimalloc"].verdict == "higher"
+
+
+# ---------------------------------------------------------------- results with little in them
+
+
+def only(records, keep):
+    return [record for record in records if not isinstance(record, Run) or keep(record)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(
+            lambda records: [r for r in records if isinstance(r, Campaign)], id="a campaign line alone"
+        ),
+        pytest.param(lambda records: only(records, lambda run: False), id="no runs"),
+        pytest.param(
+            lambda records: [
+                r.model_copy(
+                    update={
+                        "status": Status.FAILED,
+                        "reason": "exit status 1",
+                        "sample": None,
+                        "process": None,
+                    }
+                )
+                if isinstance(r, Run)
+                else r
+                for r in records
+            ],
+            id="failures only",
+        ),
+        pytest.param(lambda records: only(records, lambda run: run.allocator == "glibc"), id="baseline only"),
+        pytest.param(lambda records: only(records, lambda run: run.block == 0), id="one block"),
+        pytest.param(lambda records: only(records, lambda run: "#" not in run.allocator), id="no control"),
+        pytest.param(
+            lambda records: only(records, lambda run: run.experiment.startswith("p0")), id="one experiment"
+        ),
+        pytest.param(lambda records: only(records, lambda run: run.order % 3), id="holes everywhere"),
+    ],
+)
+def test_a_poor_campaign_gets_an_honest_page(change, tmp_path):
+    poor = analysis_of(change(synthetic.campaign(blocks=3)), tmp_path)
+    report.write_html([poor], tmp_path / "report.html")
+    structure(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "nan" not in re.sub(r"<[^>]+>", " ", text).split()
+    assert "is the fastest" not in text
+    assert summary_of(poor)
+    json.dumps(report.as_plain(poor), allow_nan=False)
+
+
+def test_markup_in_names_stays_text(tmp_path):
+    records = synthetic.campaign(blocks=5, which=synthetic.experiments()[3:4], faults=False)
+    records = [
+        r.model_copy(update={"status": Status.FAILED, "reason": "<script>alert(1)</script>[bold]"})
+        if isinstance(r, Run) and r.order == 12
+        else r
+        for r in records
+    ]
+    hostile = analysis_of(records, tmp_path)
+    report.write_html([hostile], tmp_path / "report.html")
+    assert "<script" not in (tmp_path / "report.html").read_text()
+    assert "[bold]" in summary_of(hostile)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_shows_the_page_without_scripts_network_or_complaint(page, scheme):
+    complaints, requests = [], []
+    with sync_playwright() as browsers:
+        browser = browsers.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        view = browser.new_page(
+            java_script_enabled=False, color_scheme=scheme, viewport={"width": 1280, "height": 900}
+        )
+        view.on("console", lambda message: complaints.append(message.text))
+        view.on("pageerror", lambda error: complaints.append(str(error)))
+        view.on("request", lambda request: requests.append(request.url))
+        view.goto(page.as_uri())
+        assert view.get_by_text("are the fastest").first.is_visible()
+        assert view.locator("figure svg").first.bounding_box()["height"] > 150
+        picture = view.screenshot(full_page=True)
+        browser.close()
+    assert complaints == []
+    assert requests == [page.as_uri()]
+    assert len(picture) > 100_000
