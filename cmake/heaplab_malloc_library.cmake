@@ -29,7 +29,8 @@ function(heaplab_malloc_package name target)
   # A program that names no allocation function itself must get the library all the same.
   target_link_options(${target} INTERFACE LINKER:--undefined=malloc)
   install(TARGETS ${target} EXPORT heaplab_targets
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 endfunction()
 
 function(heaplab_add_malloc_library name)
@@ -50,7 +51,7 @@ function(heaplab_add_malloc_library name)
 
   add_library(${target}_static STATIC
     $<TARGET_OBJECTS:${target}_c> $<TARGET_OBJECTS:${target}_cxx> $<TARGET_OBJECTS:heaplab_cxx_runtime_static>)
-  set_target_properties(${target}_static PROPERTIES OUTPUT_NAME ${target} EXPORT_NAME ${name}_static
+  set_target_properties(${target}_static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME ${target} EXPORT_NAME ${name}_static
     ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
   heaplab_malloc_package(${name} ${target}_static)
 
@@ -58,6 +59,6 @@ function(heaplab_add_malloc_library name)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/heaplab_malloc_library.pc.in
     ${PROJECT_BINARY_DIR}/pkgconfig/heaplab-${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/pkgconfig/heaplab-${name}.pc
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
   set_property(GLOBAL APPEND PROPERTY HEAPLAB_MALLOC_LIBRARIES ${name})
 endfunction()

@@ -8,5 +8,5 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/heaplabConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/heaplabConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/heaplabConfig.cmake ${PROJECT_BINARY_DIR}/heaplabConfigVersion.cmake
-  DESTINATION ${heaplab_package_folder})
-install(EXPORT heaplab_targets NAMESPACE heaplab:: DESTINATION ${heaplab_package_folder})
+  DESTINATION ${heaplab_package_folder} COMPONENT development)
+install(EXPORT heaplab_targets NAMESPACE heaplab:: DESTINATION ${heaplab_package_folder} COMPONENT development)

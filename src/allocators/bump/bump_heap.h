@@ -88,14 +88,15 @@ private:
     return reinterpret_cast<char*>(align_up(reinterpret_cast<std::uintptr_t>(address), alignment));
   }
 
-  // From a block to the next one. 0 where size is so large that the sum wraps.
+  // From a block to the next one; wraps for sizes that no chunk has.
   static constexpr std::size_t stride(std::size_t size) {
     return align_up(size + header_bytes, heap_alignment);
   }
 
-  // A stride of 0 is refused too. block <= end_; both are null before the first chunk.
-  HEAPLAB_FAST_PATH static bool fits(char* block, std::size_t size) {
-    return stride(size) - 1 < static_cast<std::size_t>(end_ - block);
+  // block <= end_; both are null before the first chunk.
+  HEAPLAB_FAST_PATH static bool fits(const char* block, std::size_t size) {
+    const auto left = static_cast<std::size_t>(end_ - block);
+    return size < left && stride(size) <= left;
   }
 
   HEAPLAB_FAST_PATH static void* take(char* block, std::size_t size) {

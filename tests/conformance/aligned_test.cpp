@@ -1,0 +1,186 @@
+// posix_memalign, aligned_alloc, memalign, valloc, pvalloc.
+#include <unistd.h>
+
+#include <vector>
+
+#include "api.h"
+
+namespace conformance {
+namespace {
+
+constexpr std::size_t no_powers_of_two[] = {3,   6,    7,    12,   24,           48,
+                                            100, 1000, 4095, 4097, SIZE_MAX - 1, SIZE_MAX};
+
+std::size_t page_bytes() {
+  return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(PosixMemalign, AlignsBlocksThatHoldTheirContents) {
+  std::vector<block> blocks;
+  std::vector<std::size_t> lengths;
+  for (std::size_t alignment = sizeof(void*); alignment <= std::size_t{64} << 20; alignment *= 2) {
+    for (const std::size_t size : {0U, 1U, 40U, 256U, 500U, 1024U, 5000U, 70000U, 2U << 20}) {
+      void* one = nullptr;
+      ASSERT_EQ(posix_memalign(&one, alignment, size), 0) << size << " aligned to " << alignment;
+      ASSERT_NE(one, nullptr);
+      EXPECT_TRUE(aligned(one, alignment)) << size << " aligned to " << alignment;
+      EXPECT_GE(malloc_usable_size(one), size);
+      fill(one, size, static_cast<unsigned>(blocks.size()));
+      blocks.emplace_back(one);
+      lengths.push_back(size);
+    }
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    EXPECT_TRUE(holds(blocks[i].get(), lengths[i], static_cast<unsigned>(i))) << i;
+}
+
+TEST(PosixMemalign, OfAnAlignmentThatIsNoPowerOfTwoIsEinvalAndLeavesTheResult) {
+  for (const std::size_t alignment : no_powers_of_two) {
+    int mark = 0;
+    void* one = &mark;
+    EXPECT_EQ(posix_memalign(&one, opaque(alignment), 100), EINVAL) << alignment;
+    EXPECT_EQ(one, &mark) << alignment;
+  }
+}
+
+TEST(PosixMemalign, OfAnAlignmentBelowAPointerIsEinval) {
+  for (const std::size_t alignment : {0U, 1U, 2U, 4U}) {
+    void* one = nullptr;
+    EXPECT_EQ(posix_memalign(&one, opaque(alignment), 100), EINVAL) << alignment;
+  }
+}
+
+TEST(PosixMemalign, OfMoreThanThereIsIsEnomemAndLeavesTheResult) {
+  int mark = 0;
+  for (const std::size_t alignment :
+       {std::size_t{16}, std::size_t{4096}, std::size_t{1} << 30, std::size_t{1} << 62}) {
+    for (const std::size_t size : too_large) {
+      void* one = &mark;
+      EXPECT_EQ(posix_memalign(&one, opaque(alignment), opaque(size)), ENOMEM) << size << " to " << alignment;
+      EXPECT_EQ(one, &mark);
+    }
+  }
+  void* one = &mark;
+  EXPECT_EQ(posix_memalign(&one, opaque(std::size_t{1} << 63), 1), ENOMEM);
+  EXPECT_EQ(one, &mark);
+}
+
+TEST(PosixMemalign, ReportsByItsResultAlone) {
+  void* one = nullptr;
+  errno = 4711;
+  EXPECT_EQ(posix_memalign(&one, opaque(std::size_t{3}), 100), EINVAL);
+  EXPECT_EQ(errno, 4711);
+  EXPECT_EQ(posix_memalign(&one, 64, opaque(SIZE_MAX)), ENOMEM);
+  EXPECT_EQ(errno, 4711);
+}
+
+TEST(AlignedAlloc, AlignsEverySize) {
+  for (std::size_t alignment = 1; alignment <= std::size_t{4} << 20; alignment *= 2) {
+    for (const std::size_t size : {0U, 1U, 100U, 512U, 5001U, 300001U}) {
+      const block one(aligned_alloc(alignment, opaque(std::size_t{size})));
+      ASSERT_NE(one, nullptr) << size << " aligned to " << alignment;
+      EXPECT_TRUE(aligned(one.get(), alignment)) << size << " aligned to " << alignment;
+    }
+  }
+}
+
+TEST(AlignedAlloc, OfAnAlignmentThatIsNoPowerOfTwoIsEinval) {
+  for (const std::size_t alignment : no_powers_of_two) {
+    errno = 0;
+    EXPECT_EQ(block(aligned_alloc(opaque(alignment), 100)), nullptr) << alignment;
+    EXPECT_EQ(errno, EINVAL) << alignment;
+  }
+  errno = 0;
+  EXPECT_EQ(block(aligned_alloc(opaque(std::size_t{0}), 100)), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+}
+
+TEST(AlignedAlloc, OfMoreThanThereIsIsEnomem) {
+  for (const std::size_t size : too_large) {
+    errno = 0;
+    EXPECT_EQ(block(aligned_alloc(opaque(std::size_t{64}), opaque(size))), nullptr) << size;
+    EXPECT_EQ(errno, ENOMEM) << size;
+  }
+}
+
+TEST(Memalign, RoundsItsAlignmentUp) {
+  for (const std::size_t alignment : {0U, 1U, 3U, 24U, 48U, 1000U, 5000U}) {
+    std::size_t rounded = 1;
+    while (rounded < alignment) rounded *= 2;
+    const block one(memalign(opaque(std::size_t{alignment}), 100));
+    ASSERT_NE(one, nullptr) << alignment;
+    EXPECT_TRUE(aligned(one.get(), rounded)) << alignment;
+  }
+}
+
+TEST(Memalign, OfAnAlignmentThatCannotBeRoundedUpIsEinval) {
+  errno = 0;
+  EXPECT_EQ(block(memalign(opaque(SIZE_MAX), 100)), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+}
+
+TEST(Valloc, AlignsToPages) {
+  for (const std::size_t size : sizes) {
+    const block one(valloc(opaque(size)));
+    ASSERT_NE(one, nullptr) << size;
+    EXPECT_TRUE(aligned(one.get(), page_bytes())) << size;
+  }
+}
+
+TEST(Pvalloc, GivesWholePages) {
+  for (const std::size_t size : sizes) {
+    const block one(pvalloc(opaque(size)));
+    ASSERT_NE(one, nullptr) << size;
+    EXPECT_TRUE(aligned(one.get(), page_bytes())) << size;
+    EXPECT_GE(malloc_usable_size(one.get()), (size + page_bytes() - 1) / page_bytes() * page_bytes()) << size;
+  }
+}
+
+TEST(Pvalloc, OfMoreThanThereIsIsEnomem) {
+  for (const std::size_t size : too_large) {
+    errno = 0;
+    EXPECT_EQ(block(pvalloc(opaque(size))), nullptr) << size;
+    EXPECT_EQ(errno, ENOMEM) << size;
+    errno = 0;
+    EXPECT_EQ(block(valloc(opaque(size))), nullptr) << size;
+    EXPECT_EQ(errno, ENOMEM) << size;
+  }
+}
+
+// Aligned blocks are the weak spot of many allocators: an address inside a block must find its block again.
+TEST(Aligned, BlocksAndPlainBlocksMayBeFreedInAnyOrder) {
+  std::vector<block> blocks;
+  std::vector<std::size_t> lengths;
+  for (unsigned i = 0; i < 6000; ++i) {
+    const std::size_t size = 1 + i * 37 % 400;
+    const std::size_t alignment = std::size_t{32} << (i % 8);
+    blocks.emplace_back(i % 3 == 0 ? std::malloc(size) : aligned_alloc(alignment, size));
+    lengths.push_back(size);
+    ASSERT_NE(blocks.back(), nullptr);
+    fill(blocks.back().get(), size, i);
+    if (i % 2 == 1) {
+      const std::size_t victim = (i * 7919U) % blocks.size();
+      if (blocks[victim]) {
+        ASSERT_TRUE(holds(blocks[victim].get(), lengths[victim], static_cast<unsigned>(victim))) << victim;
+        blocks[victim].reset();
+      }
+    }
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (!blocks[i]) continue;
+    EXPECT_TRUE(holds(blocks[i].get(), lengths[i], static_cast<unsigned>(i))) << i;
+  }
+}
+
+TEST(Aligned, LargeBlocksAreFreed) {
+  // 200 blocks of 8 MiB aligned to 1 MiB: not freed, they would be 1600 MiB of touched memory.
+  for (int i = 0; i < 200; ++i) {
+    const block one(aligned_alloc(std::size_t{1} << 20, 8 << 20));
+    ASSERT_NE(one, nullptr);
+    static_cast<char*>(one.get())[0] = 1;
+    static_cast<char*>(one.get())[(8 << 20) - 1] = 1;
+  }
+}
+
+}  // namespace
+}  // namespace conformance

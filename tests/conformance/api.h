@@ -1,0 +1,80 @@
+// The functions under test, and what every test of them needs.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace conformance {
+
+// Hides a value from the compiler, which otherwise warns of, or optimises away, the very calls under test.
+template <class Value>
+Value opaque(Value value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
+struct freer {
+  void operator()(void* block) const { std::free(block); }
+};
+using block = std::unique_ptr<void, freer>;
+
+inline bool aligned(const void* address, std::size_t alignment) {
+  return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
+}
+
+// C23 7.24.3: fit for every type of fundamental alignment that is no larger than the block.
+inline bool aligned_for_its_size(const void* address, std::size_t size) {
+  return size == 0 || aligned(address, std::min(std::bit_floor(size), alignof(std::max_align_t)));
+}
+
+inline unsigned char pattern_at(std::size_t index, unsigned seed) {
+  return static_cast<unsigned char>(seed * 31 + index * 7 + (index >> 8));
+}
+
+inline void fill(void* memory, std::size_t size, unsigned seed) {
+  for (std::size_t i = 0; i < size; ++i) static_cast<unsigned char*>(memory)[i] = pattern_at(i, seed);
+}
+
+// True if `memory` holds what fill wrote.
+inline bool holds(const void* memory, std::size_t size, unsigned seed) {
+  for (std::size_t i = 0; i < size; ++i)
+    if (static_cast<const unsigned char*>(memory)[i] != pattern_at(i, seed)) return false;
+  return true;
+}
+
+inline bool is_zero(const void* memory, std::size_t size) {
+  const auto* const bytes = static_cast<const unsigned char*>(memory);
+  return size == 0 || (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+// Around every border that an allocator's size classes are likely to have, to 10 MB.
+inline constexpr std::size_t sizes[] = {
+    0,      1,      2,       7,       8,       9,       15,      16,      17,      24,      31,     32,
+    33,     48,     63,      64,      65,      100,     127,     128,     129,     255,     256,    257,
+    511,    512,    513,     1000,    1023,    1024,    1025,    2047,    2048,    2049,    4095,   4096,
+    4097,   8191,   8192,    16384,   32767,   32768,   32769,   65536,   100000,  131071,  131072, 131073,
+    262144, 524288, 1048575, 1048576, 1048577, 2097151, 2097152, 2097153, 4194304, 10000001};
+
+// Refused: above PTRDIFF_MAX, up to where adding a header, an alignment or a page wraps around.
+inline constexpr std::size_t too_large[] = {std::size_t{PTRDIFF_MAX} + 1,
+                                            SIZE_MAX / 2 + 4096,
+                                            SIZE_MAX - (std::size_t{1} << 21),
+                                            SIZE_MAX - 8192,
+                                            SIZE_MAX - 4095,
+                                            SIZE_MAX - 64,
+                                            SIZE_MAX - 16,
+                                            SIZE_MAX - 15,
+                                            SIZE_MAX - 8,
+                                            SIZE_MAX - 7,
+                                            SIZE_MAX - 1,
+                                            SIZE_MAX};
+
+}  // namespace conformance

@@ -1,0 +1,170 @@
+// The functions about the heap as a whole, and which library answers.
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "api.h"
+
+namespace conformance {
+namespace {
+
+std::string real_path(const char* path) {
+  char* const resolved = realpath(path, nullptr);
+  const std::string result = resolved == nullptr ? path : resolved;
+  std::free(resolved);
+  return result;
+}
+
+// Where the program gets `name` from; empty: nowhere.
+std::string library_of(const char* name) {
+  void* const address = dlsym(RTLD_DEFAULT, name);
+  Dl_info info;
+  if (address == nullptr || dladdr(address, &info) == 0) return "";
+  return real_path(info.dli_fname);
+}
+
+std::string intended_library() {
+  const char* const path = std::getenv("HEAPLAB_CONFORMANCE_LIBRARY");
+  return path == nullptr ? "(HEAPLAB_CONFORMANCE_LIBRARY is not set)" : real_path(path);
+}
+
+void expect_served(std::initializer_list<const char*> names) {
+  for (const char* const name : names) EXPECT_EQ(library_of(name), intended_library()) << name;
+}
+
+TEST(Served, Malloc) {
+  expect_served(
+      {"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "malloc_usable_size"});
+}
+TEST(Served, Reallocarray) {
+  expect_served({"reallocarray"});
+}
+TEST(Served, Memalign) {
+  expect_served({"memalign", "valloc", "pvalloc"});
+}
+TEST(Served, SizedFree) {
+  expect_served({"free_sized", "free_aligned_sized"});
+}
+TEST(Served, New) {
+  expect_served({"_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"});
+}
+TEST(Served, AlignedNew) {
+  expect_served(
+      {"_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZdlPvSt11align_val_t", "_ZdlPvmSt11align_val_t"});
+}
+TEST(Served, NothrowNew) {
+  expect_served({"_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_tRKSt9nothrow_t"});
+}
+TEST(Served, Introspection) {
+  expect_served({"mallinfo", "mallinfo2", "malloc_stats", "malloc_info", "malloc_trim", "mallopt"});
+}
+TEST(Served, GlibcSecondNames) {
+  expect_served({"__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_free", "__libc_memalign"});
+}
+
+TEST(SizedFree, TakesBlocksBack) {
+  using free_sized_function = void(void*, std::size_t);
+  using free_aligned_sized_function = void(void*, std::size_t, std::size_t);
+  auto* const free_sized = reinterpret_cast<free_sized_function*>(dlsym(RTLD_DEFAULT, "free_sized"));
+  auto* const free_aligned_sized =
+      reinterpret_cast<free_aligned_sized_function*>(dlsym(RTLD_DEFAULT, "free_aligned_sized"));
+  ASSERT_NE(free_sized, nullptr);
+  ASSERT_NE(free_aligned_sized, nullptr);
+  free_sized(nullptr, 0);
+  free_aligned_sized(nullptr, 64, 0);
+  for (const std::size_t size : sizes) {
+    errno = 4711;
+    free_sized(std::malloc(size), size);
+    free_sized(std::calloc(1, size), size);
+    free_aligned_sized(aligned_alloc(256, size), 256, size);
+    EXPECT_EQ(errno, 4711) << size;
+  }
+}
+
+TEST(UsableSize, OfNullIsZero) {
+  EXPECT_EQ(malloc_usable_size(opaque<void*>(nullptr)), 0U);
+}
+
+TEST(UsableSize, MayAllBeUsed) {
+  std::vector<block> blocks;
+  for (int round = 0; round < 3; ++round) {
+    for (const std::size_t size : sizes) {
+      blocks.emplace_back(std::malloc(size));
+      ASSERT_GE(malloc_usable_size(blocks.back().get()), size);
+    }
+  }
+  const auto usable = [](const block& one) { return opaque(malloc_usable_size(one.get())); };
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (usable(blocks[i]) < 2000000)
+      fill(opaque(blocks[i].get()), usable(blocks[i]), static_cast<unsigned>(i));
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (usable(blocks[i]) >= 2000000) continue;
+    EXPECT_TRUE(holds(blocks[i].get(), usable(blocks[i]), static_cast<unsigned>(i))) << i;
+  }
+}
+
+TEST(Introspection, MallinfoCountsWhatIsLive) {
+  const auto live = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const std::size_t before = live();
+  std::vector<block> blocks;
+  for (int i = 0; i < 4000; ++i) blocks.emplace_back(std::calloc(1, 1000));
+  blocks.emplace_back(std::calloc(1, 20 << 20));
+  EXPECT_GE(live(), before + 4000 * 1000 + (20 << 20));
+  EXPECT_GE(mallinfo().uordblks + mallinfo().hblkhd, 4000 * 1000 + (20 << 20));
+}
+
+TEST(Introspection, MallinfoForgetsWhatIsFreed) {
+  block(std::malloc(30 << 20)).reset();
+  const std::size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+  block(std::malloc(30 << 20)).reset();
+  EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd, before + (20 << 20));
+}
+
+TEST(Introspection, TrimSaysWhetherItGaveBack) {
+  std::vector<block> blocks;
+  for (int i = 0; i < 20000; ++i) blocks.emplace_back(std::calloc(1, 1000));
+  blocks.clear();
+  const int result = malloc_trim(0);
+  EXPECT_TRUE(result == 0 || result == 1) << result;
+}
+
+TEST(Introspection, MalloptAcceptsGlibcsParameters) {
+  EXPECT_EQ(mallopt(M_ARENA_MAX, 2), 1);
+  EXPECT_EQ(mallopt(M_MMAP_THRESHOLD, 1 << 20), 1);
+}
+
+TEST(Introspection, MallocInfoWritesXml) {
+  std::FILE* const file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(malloc_info(0, file), 0);
+  std::rewind(file);
+  char text[65536] = {};
+  const std::size_t length = std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  const std::string xml(text, length);
+  EXPECT_TRUE(xml.starts_with("<malloc version=\"1\"")) << xml;
+  EXPECT_TRUE(xml.ends_with("</malloc>\n")) << xml;
+}
+
+TEST(Introspection, MallocInfoRefusesUnknownOptions) {
+  EXPECT_EQ(malloc_info(1, stderr), EINVAL);
+}
+
+TEST(Introspection, MallocStatsWritesToStandardError) {
+  testing::internal::CaptureStderr();
+  malloc_stats();
+  EXPECT_FALSE(testing::internal::GetCapturedStderr().empty());
+}
+
+}  // namespace
+}  // namespace conformance

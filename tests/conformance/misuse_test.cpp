@@ -1,0 +1,74 @@
+// What heaplab's own libraries do about a wrong program: one line that names the pointer, then SIGABRT.
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "api.h"
+
+namespace conformance {
+namespace {
+
+std::string naming(const void* pointer) {
+  char text[64];
+  std::snprintf(text, sizeof text, "^heaplab: [^\n]*: %p\n$", pointer);
+  return text;
+}
+
+// A child does it; its message must name the pointer it passed.
+#define EXPECT_REFUSED(statement, pointer) \
+  EXPECT_EXIT(statement, testing::KilledBySignal(SIGABRT), naming(pointer))
+
+class Misuse : public testing::Test {
+protected:
+  void TearDown() override { std::free(held_); }
+  void* held_ = nullptr;
+};
+
+void free_twice(void* block) {
+  std::free(opaque(block));
+  std::free(opaque(block));
+}
+
+TEST_F(Misuse, DoubleFreeOfASmallBlock) {
+  held_ = std::malloc(100);
+  EXPECT_REFUSED(free_twice(held_), held_);
+}
+
+TEST_F(Misuse, DoubleFreeOfALargeBlock) {
+  held_ = std::malloc(8 << 20);
+  EXPECT_REFUSED(free_twice(held_), held_);
+}
+
+TEST_F(Misuse, DoubleFreeOfAnAlignedBlock) {
+  held_ = aligned_alloc(4096, 100);
+  EXPECT_REFUSED(free_twice(held_), held_);
+}
+
+TEST_F(Misuse, FreeOfAPointerIntoTheStack) {
+  char local[64];
+  EXPECT_REFUSED(std::free(opaque<void*>(local + 16)), local + 16);
+}
+
+TEST_F(Misuse, FreeOfAPointerIntoStaticMemory) {
+  static char fixed[4096];
+  EXPECT_REFUSED(std::free(opaque<void*>(fixed + 64)), fixed + 64);
+}
+
+TEST_F(Misuse, FreeOfAPointerThatPointsNowhere) {
+  void* const wild = reinterpret_cast<void*>(std::uintptr_t{0x10});
+  EXPECT_REFUSED(std::free(opaque(wild)), wild);
+}
+
+TEST_F(Misuse, FreeOfAMisalignedPointer) {
+  held_ = std::malloc(100);
+  void* const inside = static_cast<char*>(held_) + 1;
+  EXPECT_REFUSED(std::free(opaque(inside)), inside);
+}
+
+TEST_F(Misuse, ReallocOfAPointerNeverAllocated) {
+  static char fixed[4096];
+  EXPECT_REFUSED(static_cast<void>(opaque(std::realloc(opaque<void*>(fixed + 64), 5000))), fixed + 64);
+}
+
+}  // namespace
+}  // namespace conformance

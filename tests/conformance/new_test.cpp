@@ -1,0 +1,143 @@
+// operator new and operator delete: C++20 [new.delete].
+#include <new>
+
+#include "api.h"
+
+namespace conformance {
+namespace {
+
+constexpr std::size_t impossible = PTRDIFF_MAX;
+constexpr auto wide = std::align_val_t{256};
+
+class New : public testing::Test {
+protected:
+  ~New() override { std::set_new_handler(nullptr); }
+};
+
+int handler_calls = 0;
+
+void give_up_after_three_calls() {
+  if (++handler_calls == 3) std::set_new_handler(nullptr);
+}
+
+struct handler_failure : std::bad_alloc {};
+
+void throwing_handler() {
+  throw handler_failure();
+}
+
+template <class Operation>
+bool throws_bad_alloc(Operation operation) {
+  try {
+    operation();
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
+  return false;
+}
+
+TEST_F(New, AlignsAndHoldsContentsAtEverySize) {
+  for (const std::size_t size : sizes) {
+    void* const one = ::operator new(opaque(size));
+    void* const array = ::operator new[](opaque(size));
+    void* const aligned_one = ::operator new(opaque(size), wide);
+    EXPECT_NE(one, array);
+    EXPECT_TRUE(aligned_for_its_size(one, size));
+    EXPECT_TRUE(aligned_for_its_size(array, size));
+    EXPECT_TRUE(aligned(aligned_one, 256)) << size;
+    fill(one, size, 1);
+    fill(array, size, 2);
+    fill(aligned_one, size, 3);
+    EXPECT_TRUE(holds(one, size, 1) && holds(array, size, 2) && holds(aligned_one, size, 3)) << size;
+    ::operator delete(one, size);
+    ::operator delete[](array);
+    ::operator delete(aligned_one, size, wide);
+  }
+}
+
+TEST_F(New, EveryFormHasItsDelete) {
+  for (const std::size_t size : {1U, 100U, 5000U, 100000U, 2U << 20}) {
+    ::operator delete(::operator new(size));
+    ::operator delete(::operator new(size), size);
+    ::operator delete(::operator new(size, std::nothrow), std::nothrow);
+    ::operator delete(::operator new(size, wide), wide);
+    ::operator delete(::operator new(size, wide), size, wide);
+    ::operator delete(::operator new(size, wide, std::nothrow), wide, std::nothrow);
+    ::operator delete[](::operator new[](size));
+    ::operator delete[](::operator new[](size), size);
+    ::operator delete[](::operator new[](size, std::nothrow), std::nothrow);
+    ::operator delete[](::operator new[](size, wide), wide);
+    ::operator delete[](::operator new[](size, wide), size, wide);
+    ::operator delete[](::operator new[](size, wide, std::nothrow), wide, std::nothrow);
+  }
+  ::operator delete(opaque<void*>(nullptr));
+  ::operator delete[](opaque<void*>(nullptr), wide);
+}
+
+TEST_F(New, OfZeroGivesABlockOfItsOwn) {
+  void* const one = ::operator new(opaque(std::size_t{0}));
+  void* const other = ::operator new(opaque(std::size_t{0}));
+  EXPECT_NE(one, nullptr);
+  EXPECT_NE(one, other);
+  ::operator delete(one);
+  ::operator delete(other);
+}
+
+TEST_F(New, OfTooMuchThrowsBadAlloc) {
+  for (const std::size_t size : too_large) {
+    EXPECT_TRUE(throws_bad_alloc([&] { ::operator delete(::operator new(opaque(size))); })) << size;
+    EXPECT_TRUE(throws_bad_alloc([&] { ::operator delete[](::operator new[](opaque(size))); })) << size;
+    EXPECT_TRUE(throws_bad_alloc([&] { ::operator delete(::operator new(opaque(size), wide), wide); }))
+        << size;
+    EXPECT_TRUE(throws_bad_alloc([&] { ::operator delete[](::operator new[](opaque(size), wide), wide); }))
+        << size;
+  }
+}
+
+TEST_F(New, NothrowOfTooMuchGivesNull) {
+  for (const std::size_t size : too_large) {
+    EXPECT_EQ(::operator new(opaque(size), std::nothrow), nullptr) << size;
+    EXPECT_EQ(::operator new[](opaque(size), std::nothrow), nullptr) << size;
+    EXPECT_EQ(::operator new(opaque(size), wide, std::nothrow), nullptr) << size;
+    EXPECT_EQ(::operator new[](opaque(size), wide, std::nothrow), nullptr) << size;
+  }
+}
+
+TEST_F(New, AsksTheNewHandlerUntilThereIsNone) {
+  const auto expect_three_calls = [](auto operation) {
+    handler_calls = 0;
+    std::set_new_handler(give_up_after_three_calls);
+    EXPECT_TRUE(throws_bad_alloc(operation));
+    EXPECT_EQ(handler_calls, 3);
+  };
+  expect_three_calls([] { ::operator delete(::operator new(opaque(impossible))); });
+  expect_three_calls([] { ::operator delete[](::operator new[](opaque(impossible))); });
+  expect_three_calls([] { ::operator delete(::operator new(opaque(impossible), wide), wide); });
+}
+
+TEST_F(New, NothrowAsksTheNewHandlerUntilThereIsNone) {
+  handler_calls = 0;
+  std::set_new_handler(give_up_after_three_calls);
+  EXPECT_EQ(::operator new(opaque(impossible), std::nothrow), nullptr);
+  EXPECT_EQ(handler_calls, 3);
+  handler_calls = 0;
+  std::set_new_handler(give_up_after_three_calls);
+  EXPECT_EQ(::operator new(opaque(impossible), wide, std::nothrow), nullptr);
+  EXPECT_EQ(handler_calls, 3);
+}
+
+TEST_F(New, LetsTheNewHandlerThrow) {
+  std::set_new_handler(throwing_handler);
+  EXPECT_THROW(::operator delete(::operator new(opaque(impossible))), handler_failure);
+  EXPECT_THROW(::operator delete(::operator new(opaque(impossible), wide), wide), handler_failure);
+}
+
+TEST_F(New, NothrowTurnsAThrowingNewHandlerIntoNull) {
+  std::set_new_handler(throwing_handler);
+  EXPECT_EQ(::operator new(opaque(impossible), std::nothrow), nullptr);
+  EXPECT_EQ(::operator new[](opaque(impossible), std::nothrow), nullptr);
+  EXPECT_EQ(::operator new(opaque(impossible), wide, std::nothrow), nullptr);
+}
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,110 @@
+// realloc and reallocarray.
+#include <algorithm>
+
+#include "api.h"
+
+namespace conformance {
+namespace {
+
+TEST(Realloc, OfNullIsMalloc) {
+  for (const std::size_t size : sizes) {
+    const block one(std::realloc(opaque<void*>(nullptr), size));
+    ASSERT_NE(one, nullptr) << size;
+    fill(one.get(), size, 5);
+    EXPECT_TRUE(holds(one.get(), size, 5)) << size;
+  }
+}
+
+TEST(Realloc, KeepsContentsFromEverySizeToEverySize) {
+  // Pairs of large blocks say nothing new and take seconds to fill.
+  for (const std::size_t before : sizes) {
+    for (const std::size_t after : sizes) {
+      if (after == 0 || before + after > 700000) continue;
+      void* const one = std::malloc(before);
+      ASSERT_NE(one, nullptr);
+      fill(one, std::min(before, after), 3);
+      const block moved(std::realloc(one, after));
+      ASSERT_NE(moved, nullptr) << before << " to " << after;
+      EXPECT_TRUE(aligned_for_its_size(moved.get(), after)) << before << " to " << after;
+      EXPECT_TRUE(holds(moved.get(), std::min(before, after), 3)) << before << " to " << after;
+      EXPECT_GE(malloc_usable_size(moved.get()), after);
+      fill(moved.get(), after, 4);
+    }
+  }
+}
+
+TEST(Realloc, KeepsContentsOfLargeBlocks) {
+  void* one = std::malloc(3 << 20);
+  ASSERT_NE(one, nullptr);
+  fill(one, 3 << 20, 9);
+  for (const std::size_t size : {9U << 20, 40U << 20, 64U << 20, 5U << 20, 3U << 20}) {
+    void* const moved = std::realloc(one, size);
+    ASSERT_NE(moved, nullptr);
+    EXPECT_TRUE(holds(moved, 3 << 20, 9)) << size;
+    static_cast<char*>(moved)[size - 1] = 1;
+    one = moved;
+  }
+  std::free(one);
+}
+
+TEST(Realloc, ToZeroFreesAndGivesNull) {
+  for (const std::size_t size : sizes)
+    EXPECT_EQ(std::realloc(std::malloc(size), opaque(std::size_t{0})), nullptr);
+}
+
+TEST(Realloc, ToMoreThanThereIsIsEnomemAndKeepsTheBlock) {
+  for (const std::size_t before : {std::size_t{100}, std::size_t{5000}, std::size_t{3} << 20}) {
+    const block one(std::malloc(before));
+    fill(one.get(), before, 2);
+    for (const std::size_t after : too_large) {
+      errno = 0;
+      EXPECT_EQ(std::realloc(opaque(one.get()), opaque(after)), nullptr) << before << " to " << after;
+      EXPECT_EQ(errno, ENOMEM) << before << " to " << after;
+    }
+    errno = 0;
+    EXPECT_EQ(std::realloc(opaque(one.get()), opaque(std::size_t{PTRDIFF_MAX} - 4096)), nullptr) << before;
+    EXPECT_EQ(errno, ENOMEM) << before;
+    EXPECT_TRUE(holds(one.get(), before, 2)) << before;
+  }
+}
+
+TEST(Realloc, OfAnAlignedBlockKeepsItsContents) {
+  for (const std::size_t alignment : {32U, 256U, 4096U, 65536U, 4U << 20}) {
+    for (const std::size_t before : {1U, 100U, 5000U, 300000U, 3U << 20}) {
+      for (const std::size_t after : {1U, 50U, 200U, 8000U, 700000U, 5U << 20}) {
+        void* const one = aligned_alloc(alignment, before);
+        ASSERT_NE(one, nullptr);
+        ASSERT_GE(malloc_usable_size(one), before);
+        fill(one, std::min(before, after), 6);
+        const block moved(std::realloc(one, after));
+        ASSERT_NE(moved, nullptr);
+        EXPECT_TRUE(holds(moved.get(), std::min(before, after), 6))
+            << before << " aligned to " << alignment << ", to " << after;
+        EXPECT_GE(malloc_usable_size(moved.get()), after);
+      }
+    }
+  }
+}
+
+TEST(Reallocarray, MultipliesItsArguments) {
+  const block one(reallocarray(nullptr, opaque(std::size_t{100}), 30));
+  ASSERT_NE(one, nullptr);
+  EXPECT_GE(malloc_usable_size(one.get()), 3000U);
+}
+
+TEST(Reallocarray, OfAProductThatOverflowsIsEnomemAndKeepsTheBlock) {
+  const block one(std::malloc(100));
+  fill(one.get(), 100, 8);
+  const std::size_t factors[][2] = {
+      {SIZE_MAX, 2}, {SIZE_MAX / 2 + 2, 2}, {std::size_t{1} << 32, std::size_t{1} << 32}, {1, SIZE_MAX}};
+  for (const auto& [count, size] : factors) {
+    errno = 0;
+    EXPECT_EQ(reallocarray(opaque(one.get()), opaque(count), opaque(size)), nullptr)
+        << count << " x " << size;
+    EXPECT_EQ(errno, ENOMEM) << count << " x " << size;
+  }
+  EXPECT_TRUE(holds(one.get(), 100, 8));
+}
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Run the conformance suite under one malloc library and compare with what is known of that library.
+
+Usage: run_suite.py PROGRAM NAME LIBRARY [--foreign]
+
+LIBRARY is "libc" for the C library's own malloc. --foreign leaves out the tests of what only heaplab's own
+libraries promise.
+
+deviations.toml lists, by NAME, the tests that the library is known to fail, and why. All others must pass;
+a listed one must fail, so that the table cannot outlive the fault. Only what hangs is not run.
+Exit status 0: as expected, 1: not, 2: wrong usage.
+"""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+TIME_LIMIT_S = 120
+
+
+def environment(library: str) -> dict[str, str]:
+    """Return the environment in which `library` serves malloc."""
+    result = dict(os.environ)
+    result.pop("LD_PRELOAD", None)
+    if library == "libc":
+        library = next(line.split()[2] for line in ldd("/bin/sh") if "libc.so.6" in line)
+    else:
+        result["LD_PRELOAD"] = library
+    result["HEAPLAB_CONFORMANCE_LIBRARY"] = library
+    return result
+
+
+def ldd(program: str) -> list[str]:
+    return subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def run(program: str, library: str, test_filter: str) -> tuple[bool, str]:
+    """Run the tests that `test_filter` selects; return whether all passed, and the output."""
+    command = [program, f"--gtest_filter={test_filter}", "--gtest_brief=1"]
+    try:
+        done = subprocess.run(
+            command,
+            env=environment(library),
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=TIME_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired:
+        return False, f"no end after {TIME_LIMIT_S} s\n"
+    return done.returncode == 0, f"{done.stdout}(exit status {done.returncode})\n"
+
+
+def main() -> int:
+    arguments = [argument for argument in sys.argv[1:] if argument != "--foreign"]
+    if len(arguments) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    program, name, library = arguments
+    rows = tomllib.loads((Path(__file__).parent / "deviations.toml").read_text()).get(name, [])
+    deviations = [(test, row) for row in rows for test in row["tests"]]
+    left_out = [test for test, _ in deviations] + (["Misuse.*"] if "--foreign" in sys.argv else [])
+
+    conforms, output = run(program, library, "*-" + ":".join(left_out))
+    print(output, end="")
+    for test, row in deviations:
+        if row.get("hangs") or not run(program, library, test)[0]:
+            print(f"expected deviation: {test}: {row['reason']}")
+        else:
+            print(f"FAULT: {test} passes, but deviations.toml says: {row['reason']}")
+            conforms = False
+    return 0 if conforms else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

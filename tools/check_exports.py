@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Check what a malloc library shows to the world and what it needs of it.
+
+Usage: tools/check_exports.py LIBRARY [EXTRA-NAME...]
+
+It exports exactly the names of src/shim/exports.txt and the extra ones, needs nothing but the C library, and
+calls nothing that would find its thread-local memory by asking the dynamic loader (which calls malloc).
+Exit status 0: so it is, 1: not, 2: wrong usage.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+CONTRACT = Path(__file__).parent.parent / "src" / "shim" / "exports.txt"
+NEEDED_ALLOWED = ("libc.so.", "ld-linux")
+
+
+def lines_of(*command: str) -> list[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def contract() -> set[str]:
+    lines = CONTRACT.read_text().splitlines()
+    return {name for line in lines if not line.startswith("#") for name in line.split()}
+
+
+def symbols(library: str, *options: str) -> set[str]:
+    """Return the names of the dynamic symbols that nm selects, without version."""
+    return {line.split()[-1].split("@")[0] for line in lines_of("nm", "-D", *options, library)}
+
+
+def faults(library: str, expected: set[str]) -> list[str]:
+    exported = symbols(library, "--defined-only")
+    found = [f"does not export {name}" for name in sorted(expected - exported)]
+    found += [f"exports {name}, which is not in the contract" for name in sorted(exported - expected)]
+    for line in lines_of("readelf", "-dW", library):
+        if "(NEEDED)" in line:
+            needed = line[line.index("[") + 1 : line.index("]")]
+            if not needed.startswith(NEEDED_ALLOWED):
+                found.append(f"needs {needed}")
+    if "__tls_get_addr" in symbols(library, "--undefined-only"):
+        found.append(
+            "reaches thread-local memory through the dynamic loader; is -ftls-model=initial-exec lost?"
+        )
+    return found
+
+
+def main() -> int:
+    if len(sys.argv) < 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    library, *extra = sys.argv[1:]
+    if not Path(library).is_file():
+        print(f"{library}: no such file", file=sys.stderr)
+        return 2
+    found = faults(library, contract() | set(extra))
+    for fault in found:
+        print(f"{library} {fault}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
