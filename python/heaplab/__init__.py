@@ -1,1 +1,8 @@
 """heaplab: a laboratory for dynamic memory on Linux."""
+
+from importlib import metadata
+
+try:
+    __version__ = metadata.version("heaplab")
+except metadata.PackageNotFoundError:
+    __version__ = "source tree"

@@ -5,12 +5,10 @@ of the comparison once, and the baseline twice (the A/A control), back to back i
 depends only on the seed, the cell and the number of the block, so a resumed campaign goes on as planned.
 """
 
-import hashlib
 import json
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from heaplab import spec
 from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
@@ -87,9 +85,15 @@ def round_order(campaign: Campaign, open_cells: Iterable[Cell], number: int) -> 
     return order
 
 
-def is_look(cell: Cell, blocks: int) -> bool:
-    """Whether the intervals are looked at after this many blocks: fixed beforehand, after every second."""
-    return blocks >= cell.blocks and (blocks - cell.blocks) % 2 == 0
+def looks(least: int, most: int) -> tuple[int, ...]:
+    """After which numbers of blocks the intervals are looked at, fixed beforehand: (5, 15) -> 5, 8, 12, 15.
+
+    Every look is one more chance to stop on luck, so they get rarer.
+    """
+    found = [least]
+    while found[-1] < most:
+        found.append(min(most, max(found[-1] + 1, round(found[-1] * 1.5))))
+    return tuple(found)
 
 
 def library_of(allocator: str) -> str:
@@ -117,8 +121,3 @@ def given_up(runs: Iterable[Run]) -> set[tuple[str, str]]:
 
 def run_key(run: Run) -> str:
     return f"{run.experiment} {json.dumps(run.cell, sort_keys=True)}"
-
-
-def campaign_id(content: dict[str, Any]) -> str:
-    """Hash of what must agree for a campaign to be resumed."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -66,9 +66,8 @@ class Process(Record):
     involuntary_switches: int
     peak_memory: int  # B: largest sampled RssAnon + RssShmem + page tables of the process and its children
     mean_memory: float  # B: mean of the same over the run
-    memory: list[
-        tuple[float, int, int]
-    ] = []  # (s since start, anonymous and shared resident B, page tables B)
+    # (s since start, anonymous and shared resident B, page tables B); thinned, peaks survive
+    memory: list[tuple[float, int, int]] = []
 
 
 class Status(StrEnum):

@@ -67,7 +67,7 @@ class Runner:
         """Whether a cell takes block `number`."""
         if cell.key in self._closed or number >= cell.blocks_most:
             return False
-        if plan.is_look(cell, number):
+        if number in plan.looks(cell.blocks, cell.blocks_most):
             before = [run for run in self._runs_of(cell) if run.block < number]
             if self.precise(cell, before):
                 self._closed.add(cell.key)

@@ -38,7 +38,8 @@ class Source(Spec):
 
     kind: Literal["system", "debian", "wheel", "crate", "heaplab"]
     package: str = ""  # Debian package, wheel or crate
-    version: str = ""  # exact; empty: whatever is there
+    version: str = ""  # exact version of the package; empty: whatever is there
+    upstream: str = ""  # version of the allocator, where the package counts its own
     library: str = ""
     build: list[str] = []  # crate: shell commands run in the unpacked sources; $out is the library to make
     needs: list[str] = []  # crate: programs the build needs

@@ -1,0 +1,5 @@
+"""`python -m heaplab` is `heaplab`."""
+
+from heaplab.cli import main
+
+main()

@@ -1,0 +1,127 @@
+"""Begins a campaign in a folder, or goes on with the one that lies there unfinished."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import heaplab
+from heaplab import host, spec, store
+from heaplab.errors import UsageError
+from heaplab.records import Campaign, Host, Library, Run
+from heaplab.store import Store
+
+# Facts that must agree for results to belong to the same machine.
+SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be measured."""
+
+    experiments: Sequence[spec.Experiment]
+    workloads: dict[str, spec.Workload]  # all that the experiments name
+    libraries: Sequence[Library]  # the first is the baseline
+    scale: Literal["quick", "full"]
+    seed: int
+    command: Sequence[str]  # what the user typed
+    budget: float | None = None
+    precision: float = 0.02
+    pinned: bool = False
+    memory_limit: int | None = None
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A campaign ready to be carried out. `moved` is where results of another campaign were moved to."""
+
+    campaign: Campaign
+    libraries: dict[str, Library]
+    store: Store
+    runs: list[Run]
+    dropped: int = 0
+    moved: Path | None = None
+
+
+def campaign_of(request: Request) -> Campaign:
+    content = {
+        "experiments": [experiment.model_dump(mode="json") for experiment in request.experiments],
+        "workloads": {name: work.model_dump(mode="json") for name, work in request.workloads.items()},
+        "allocators": [library.allocator for library in request.libraries],
+        "scale": request.scale,
+        "seed": request.seed,
+        "pinned": request.pinned,
+        "memory_limit": request.memory_limit,
+        "time_limit": request.time_limit,
+    }
+    return Campaign(
+        id=identity(content, request.libraries),
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        heaplab=heaplab.__version__,
+        command=list(request.command),
+        budget=request.budget,
+        precision=request.precision,
+        **content,
+    )
+
+
+def identity(content: dict[str, Any], libraries: Sequence[Library]) -> str:
+    """Hash of what must agree for runs to belong together: what is measured, with which files."""
+    files = {library.allocator: library.sha256 for library in libraries}
+    return hashlib.sha256(json.dumps([content, files], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def begin(folder: Path, request: Request) -> Opened:
+    """Go on with the same campaign if it lies unfinished in `folder`, else begin it there.
+
+    Results of another or a finished campaign are kept under another name.
+    """
+    campaign = campaign_of(request)
+    path = folder / store.FILE_NAME
+    moved = None
+    if path.exists():
+        results = store.load(path)
+        if results.campaign.id == campaign.id and results.end is None and same_machine(results.host):
+            return go_on(results, {library.allocator: library for library in request.libraries})
+        moved = aside(path, results.campaign)
+    opened = Store(path)
+    opened.append(campaign)
+    opened.append(Host(facts=host.facts()))
+    for library in request.libraries:
+        opened.append(library)
+    return Opened(campaign, {item.allocator: item for item in request.libraries}, opened, [], moved=moved)
+
+
+def resume(results: store.Results, libraries: dict[str, Library]) -> Opened:
+    """Go on with the campaign that was read. Raises UsageError if the machine or a library has changed."""
+    if not same_machine(results.host):
+        raise UsageError(f"{results.path}: measured on another machine, cannot be resumed here")
+    for name, library in results.libraries.items():
+        if library.sha256 != libraries[name].sha256:
+            raise UsageError(f"{results.path}: {name} has changed since, start a new campaign")
+    return go_on(results, libraries)
+
+
+def go_on(results: store.Results, libraries: dict[str, Library]) -> Opened:
+    return Opened(results.campaign, libraries, Store(results.path), results.runs, dropped=results.dropped)
+
+
+def same_machine(known: Host | None) -> bool:
+    facts = json.loads(json.dumps(host.facts()))
+    return known is not None and all(known.facts.get(name) == facts.get(name) for name in SAME_MACHINE)
+
+
+def aside(path: Path, campaign: Campaign) -> Path:
+    """Rename a results file after the time it was begun."""
+    stamp = campaign.started.replace(":", "").replace("-", "").split("+")[0]
+    target = path.with_name(f"{path.stem}-{stamp}{path.suffix}")
+    number = 1
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{path.stem}-{stamp}-{number}{path.suffix}")
+    path.rename(target)
+    return target

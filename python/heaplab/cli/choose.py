@@ -1,0 +1,63 @@
+"""Which allocators a command is about."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from heaplab import locate
+from heaplab.catalog import Catalog
+from heaplab.errors import UsageError
+from heaplab.records import CONTROL_SUFFIX, Library
+
+BASELINE = "glibc"
+
+
+def note(message: str) -> None:
+    """Tell something that is no error, in one line."""
+    click.echo(f"heaplab: {message}", err=True)
+
+
+def command(words: tuple[str, ...]) -> tuple[str, ...]:
+    """A program and its arguments, without the dashes that set them off."""
+    return words[1:] if words[:1] == ("--",) else words
+
+
+def libraries(catalog: Catalog, asked: str | None, own: tuple[tuple[str, Path], ...]) -> list[Library]:
+    """The allocators of a comparison, the baseline first.
+
+    Asked for by name, each must be here. Without names it is every ready-made one that is here. The user's
+    own libraries join in both cases, and are the ones compared with the baseline if nothing else is named.
+    """
+    if asked is None and own:
+        names, must = [BASELINE, *(name for name, _ in own)], True
+    elif asked is None:
+        names, must = [name for name in catalog.allocators if catalog.allocators[name].quick], False
+    elif asked == "all":
+        names, must = catalog.allocator_names(), False
+    else:
+        names, must = [name.strip() for name in asked.split(",") if name.strip()], True
+        names += [name for name, _ in own if name not in names]
+    if not names:
+        raise UsageError("--allocators: no name given")
+    if not must and BASELINE in names:
+        names.remove(BASELINE)
+        names.insert(0, BASELINE)
+    found = []
+    for name in dict.fromkeys(names):
+        try:
+            found.append(locate.locate(catalog, name))
+        except locate.NotHereError as error:
+            if must:
+                raise
+            if sys.stderr.isatty():
+                note(f"left out {error}")
+    return found
+
+
+def with_own(catalog: Catalog, own: tuple[tuple[str, Path], ...]) -> Catalog:
+    for name, library in own:
+        if CONTROL_SUFFIX in name or name in catalog.allocators:
+            raise UsageError(f"--allocator {name}=...: the name is taken, choose another")
+        catalog = catalog.with_library(name, library)
+    return catalog

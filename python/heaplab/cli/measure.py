@@ -1,0 +1,271 @@
+"""`heaplab compare` and `heaplab run`: measure, and tell what came out."""
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import click
+
+from heaplab import campaign as campaigns
+from heaplab import catalog as catalogs
+from heaplab import locate, plan, proof, spec, stats, store
+from heaplab.campaign import Opened, Request
+from heaplab.cli import choose, outcome
+from heaplab.cli.progress import Bar
+from heaplab.cli.types import DURATION, NAMED_LIBRARY, SHARE, SIZE
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.execute import environment_for
+from heaplab.records import Campaign, Library, Run, Status
+from heaplab.run import Precise, Runner
+from heaplab.trial import Trial
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+PROGRAM = "program"  # id of the experiment and the workload made from a program of the user's
+PROGRAM_BLOCKS = (5, 30)  # at least, at most
+PROGRAM_BUDGET_S = 300.0
+
+MEASURING_OPTIONS = [
+    click.option(
+        "--allocators", metavar="A,B,...", help="Names, or 'all' found here. The first is the baseline."
+    ),
+    click.option(
+        "--allocator", "own", multiple=True, type=NAMED_LIBRARY, help="A library of your own: NAME=LIBRARY."
+    ),
+    click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for results and report."),
+    click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Finish what lies in DIR."),
+    click.option("--budget", type=DURATION, help="Stop measuring after this time: 90s, 5m."),
+    click.option(
+        "--precision",
+        type=SHARE,
+        default="2%",
+        help="Repeat until ratios are this precise.",
+        show_default=True,
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        default=1,
+        help="Of order, environment and workloads.",
+        show_default=True,
+    ),
+    click.option("--pin", is_flag=True, help="Run on one CPU of each core only."),
+    click.option("--memory-limit", type=SIZE, help="Kill a run that uses more: 2GiB."),
+    click.option("--time-limit", type=DURATION, help="Kill a run that takes longer: 90s."),
+    click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress."),
+    click.option("--json", "as_json", is_flag=True, help="Print results as JSON."),
+]
+
+
+def measuring(command: Command) -> Command:
+    for option in reversed(MEASURING_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
+@click.option("--suite", help="Experiments to compare with.  [default: quick]")
+@measuring
+@click.pass_obj
+def compare(extra: tuple[Path, ...], /, program: tuple[str, ...], suite: str | None, **options: Any) -> int:
+    """Compare allocators on a suite of experiments, or on PROGRAM.
+
+    The allocators are the ready-made ones found here, compared with the C library's.
+
+    \b
+    Examples:
+      heaplab compare
+      heaplab compare --allocators glibc,jemalloc -- python3 -c 'print(1)'
+      heaplab compare --allocator mine=./libmine.so --budget 2m
+    """
+    program = choose.command(program)
+    if program and suite:
+        raise UsageError("--suite and a program exclude each other")
+    if options["resume"]:
+        refuse_with_resume(program or suite)
+        return finish(extra, options)
+    catalog = choose.with_own(catalogs.load(extra), options["own"])
+    libraries = choose.libraries(catalog, options["allocators"], options["own"])
+    if program:
+        experiments, workloads = program_experiment(program)
+        check_program(program[0], libraries)
+        scale: Literal["quick", "full"] = "quick"
+        folder, budget = Path("out") / Path(program[0]).name, PROGRAM_BUDGET_S
+    else:
+        chosen = catalog.suite(suite or "quick")
+        experiments = catalog.experiments_matching(chosen.experiments)
+        workloads = {item.workload: catalog.workloads[item.workload] for item in experiments}
+        scale, folder, budget = chosen.scale, Path("out") / "compare", chosen.budget_s
+    request = Request(experiments, workloads, libraries, scale, **how(options, budget))
+    return measure(request, folder, options)
+
+
+@click.command()
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...")
+@click.option("--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
+@measuring
+@click.pass_obj
+def run(
+    extra: tuple[Path, ...], /, experiments: tuple[str, ...], scale: Literal["quick", "full"], **options: Any
+) -> int:
+    """Run experiments by id or glob of ids; `heaplab list experiments` names them.
+
+    \b
+    Examples:
+      heaplab run acdc-ismm13/fig12
+      heaplab run 'acdc-ismm13/*' --scale full --allocators glibc,jemalloc,tcmalloc -o out/acdc
+    """
+    if options["resume"]:
+        refuse_with_resume(experiments)
+        return finish(extra, options)
+    if not experiments:
+        raise UsageError("run: name an experiment; `heaplab list experiments` names them all")
+    catalog = choose.with_own(catalogs.load(extra), options["own"])
+    chosen = catalog.experiments_matching(list(experiments))
+    workloads = {item.workload: catalog.workloads[item.workload] for item in chosen}
+    libraries = choose.libraries(catalog, options["allocators"], options["own"])
+    request = Request(chosen, workloads, libraries, scale, **how(options, None))
+    return measure(request, Path("out") / "run", options)
+
+
+def refuse_with_resume(given: object) -> None:
+    if given:
+        raise UsageError("--resume goes on with what it finds; give no program, suite or experiment")
+
+
+def program_experiment(
+    program: tuple[str, ...],
+) -> tuple[list[spec.Experiment], dict[str, spec.Workload]]:
+    """An experiment of one cell: the user's program."""
+    shown = shlex.join(program)
+    scale = spec.Scale(blocks=PROGRAM_BLOCKS[0], blocks_most=PROGRAM_BLOCKS[1])
+    card = spec.Card(
+        source="a program of yours",
+        shows="what each allocator makes of exactly this command",
+        does_not_show="how the same program behaves with other input",
+        defaults="as you gave them",
+    )
+    workload = spec.Workload(
+        id=PROGRAM,
+        title=shown,
+        kind="program",
+        program=program[0],
+        arguments=list(program[1:]),
+        card=card,
+        metrics={},
+        timeout_s=3600,
+    )
+    experiment = spec.Experiment(
+        id=PROGRAM,
+        title=shown,
+        publication="",
+        figure="",
+        claim="",
+        workload=PROGRAM,
+        metrics=["wall", "user", "system", "peak_memory", "mean_memory"],
+        quick=scale,
+        full=scale,
+    )
+    return [experiment], {PROGRAM: workload}
+
+
+def check_program(program: str, libraries: Sequence[Library]) -> None:
+    """Raise HeaplabError if no library can serve the program, before anything is measured."""
+    faults = []
+    for library in libraries:
+        environment = environment_for(library)
+        path = proof.resolve_program(program, environment)
+        if library.preload:
+            faults.append(proof.fault_of_program(path, environment, library))
+    if faults and all(faults):
+        raise HeaplabError(f"{faults[0]}; nothing to compare")
+
+
+def how(options: dict[str, Any], budget: float | None) -> dict[str, Any]:
+    """The part of a request that the common options decide."""
+    memory_limit = options["memory_limit"]
+    return {
+        "seed": options["seed"],
+        "command": ["heaplab", *sys.argv[1:]],
+        "budget": options["budget"] or budget,
+        "precision": options["precision"],
+        "pinned": options["pin"],
+        "memory_limit": int(memory_limit) if memory_limit else None,
+        "time_limit": options["time_limit"],
+    }
+
+
+def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
+    """Go on with an interrupted campaign; one that is complete is only reported."""
+    results = store.load(options["resume"])
+    if results.end:
+        choose.note(f"{results.path}: complete, nothing left to measure")
+        return outcome.tell(results.path, quiet=options["quiet"], as_json=options["as_json"])
+    catalog = choose.with_own(catalogs.load(extra), options["own"])
+    libraries = {name: locate.locate(catalog, name) for name in results.campaign.allocators}
+    return carry_out(campaigns.resume(results, libraries), options)
+
+
+def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
+    opened = campaigns.begin(options["output"] or folder, request)
+    if opened.moved:
+        choose.note(f"earlier results are kept as {opened.moved}")
+    return carry_out(opened, options)
+
+
+def carry_out(opened: Opened, options: dict[str, Any]) -> int:
+    """Measure what is missing, then tell. An interruption or a full disk keeps what was measured."""
+    if opened.dropped:
+        choose.note(f"{opened.store.path}: {opened.dropped} unreadable line(s) left out")
+    if opened.runs:
+        choose.note(f"{opened.store.path}: going on after {len(opened.runs)} runs")
+    campaign, stopped = opened.campaign, ""
+    bar = Bar(options["quiet"] or options["as_json"], campaign.budget)
+    with opened.store:
+        runner = Runner(
+            campaign,
+            Trial(campaign, opened.libraries),
+            opened.store,
+            runs=opened.runs,
+            precise=precise_enough(campaign),
+            listen=bar.listen,
+        )
+        try:
+            with bar:
+                runner.run()
+        except KeyboardInterrupt:
+            stopped = f"interrupted; resume with: heaplab compare --resume {opened.store.path.parent}"
+        except HeaplabError as error:
+            stopped = str(error)
+    if stopped:
+        choose.note(stopped)
+    status = outcome.tell(opened.store.path, quiet=options["quiet"], as_json=options["as_json"])
+    return 1 if stopped else status
+
+
+def precise_enough(campaign: Campaign) -> Precise:
+    """The stop rule: every ratio of a cell's main metric to the baseline is known well enough."""
+
+    def rule(cell: plan.Cell, runs: Sequence[Run]) -> bool:
+        values: dict[str, dict[int, float]] = {name: {} for name in cell.allocators}
+        for run in runs:
+            if run.status is Status.OK:
+                values[run.allocator][run.block] = value_of(run, cell.workload.main_metric)
+        base = values[campaign.allocators[0]]
+        pairs = [
+            ([base[block] for block in both], [other[block] for block in both])
+            for other in values.values()
+            if (both := sorted(base.keys() & other.keys()))
+        ]
+        return all(stats.compare(*pair).half_width <= campaign.precision for pair in pairs)
+
+    return rule
+
+
+def value_of(run: Run, metric: str) -> float:
+    if run.sample and metric in run.sample.metrics:
+        return run.sample.metrics[metric].value
+    return float(getattr(run.process, metric))

@@ -1,0 +1,178 @@
+"""`heaplab list`, `heaplab path`, `heaplab doctor`: what there is."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from heaplab import catalog as catalogs
+from heaplab import host, locate, native
+from heaplab.catalog import Catalog
+from heaplab.errors import HeaplabError, UsageError
+
+KINDS = ["allocators", "workloads", "experiments", "suites"]
+# What the commands of heaplab call, and what for.
+TOOLS = {
+    "cc": "build allocators from source",
+    "c++": "build allocators from source",
+    "cargo": "fetch sources of allocators",
+    "apt-get": "fetch ready-made allocators",
+    "dpkg-deb": "unpack ready-made allocators",
+    "perf": "hardware counters",
+}
+
+
+@click.command("list")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.pass_obj
+def list_(extra: tuple[Path, ...], kind: str, as_json: bool) -> None:
+    """Name the allocators, workloads, experiments or suites there are.
+
+    \b
+    Example:
+      heaplab list allocators
+    """
+    catalog = catalogs.load(extra)
+    rows = {
+        "allocators": allocator_rows,
+        "workloads": workload_rows,
+        "experiments": experiment_rows,
+        "suites": suite_rows,
+    }[kind](catalog)
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in rows[0] if rows else ["id"]:
+        table.add_column(column, no_wrap=column == "id")
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    console().print(table)
+
+
+def console() -> Console:
+    """Tables on a terminal fit it; in a pipe they are as wide as they must be."""
+    return Console() if Console().is_terminal else Console(width=200)
+
+
+def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    rows = []
+    for name in catalog.allocator_names():
+        allocator, variant = catalog.allocator(name)
+        try:
+            library = locate.locate(catalog, name)
+            here = library.version or "here"
+        except HeaplabError as error:
+            here = "-" if isinstance(error, locate.NotHereError) else f"unusable: {error}"
+        summary = variant.title if variant else allocator.summary
+        rows.append({"id": name, "here": here, "quick": "yes" if allocator.quick else "", "summary": summary})
+    return rows
+
+
+def workload_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": work.id,
+            "here": "yes" if native.program(work.program) or shutil.which(work.program) else "-",
+            "title": work.title,
+            "source": work.card.source,
+        }
+        for work in catalog.workloads.values()
+    ]
+
+
+def experiment_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": item.id,
+            "workload": item.workload,
+            "cells": f"{len(item.cells('quick'))}, full {len(item.cells('full'))}",
+            "title": item.title,
+        }
+        for item in catalog.experiments.values()
+    ]
+
+
+def suite_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    return [
+        {"id": suite.id, "title": suite.title, "experiments": " ".join(suite.experiments)}
+        for suite in catalog.suites.values()
+    ]
+
+
+@click.command()
+@click.argument("name")
+@click.pass_obj
+def path(extra: tuple[Path, ...], name: str) -> None:
+    """Print where a program, library or allocator lies.
+
+    \b
+    Example:
+      LD_PRELOAD=$(heaplab path jemalloc) ls
+    """
+    if found := native.program(name) or native.library(name):
+        click.echo(found)
+        return
+    catalog = catalogs.load(extra)
+    if name not in catalog.allocator_names():
+        raise UsageError(f"path: no program, library or allocator {name!r}")
+    library = locate.locate(catalog, name)
+    if not library.preload:
+        raise UsageError(f"path: {name} is the C library's own malloc, there is nothing to preload")
+    click.echo(":".join(library.preload))
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.pass_obj
+def doctor(extra: tuple[Path, ...], as_json: bool) -> None:
+    """Tell what this machine is, and what on it makes figures doubtful.
+
+    \b
+    Example:
+      heaplab doctor
+    """
+    catalog = catalogs.load(extra)
+    facts = host.facts()
+    here = [row["id"] for row in allocator_rows(catalog) if not row["here"].startswith(("-", "unusable"))]
+    advice = host_advice(facts)
+    if as_json:
+        click.echo(json.dumps({"host": facts, "allocators": here, "advice": advice}, indent=2))
+        return
+    for name, value in facts.items():
+        click.echo(f"{name.replace('_', ' '):24} {'absent' if value is None else value}")
+    click.echo(f"{'allocators here':24} {' '.join(here)}")
+    for tool, purpose in TOOLS.items():
+        if shutil.which(tool) is None:
+            click.echo(f"{tool + ' missing':24} needed to {purpose}")
+    for line in advice:
+        click.echo(f"- {line}")
+
+
+def host_advice(facts: dict[str, Any]) -> list[str]:
+    """What a careful person would change on this machine before measuring, or keep in mind after."""
+    advice = []
+    if facts["governor"] not in (None, "performance"):
+        advice.append(f"the CPU governor is {facts['governor']}: performance gives steadier times")
+    if facts["load"] > 0.2 * facts["cpus"]:
+        advice.append(f"the load is {facts['load']:.1f}: other work makes intervals wide and runs void")
+    if facts["hypervisor"]:
+        advice.append("a virtual machine: neighbours on the host show up as noise")
+    if facts["smt"] == "1":
+        advice.append("cores are shared by two threads each: --pin runs one on each core")
+    if facts["memory_available"] < 2 << 30:
+        advice.append("less than 2 GiB of memory is free: large cells will fail")
+    if facts["address_space_limit"] is not None:
+        advice.append(
+            "address space is limited (ulimit -v): allocators that reserve much of it may not start"
+        )
+    if not os.access("/proc/self/status", os.R_OK):
+        advice.append("/proc cannot be read: memory will not be measured")
+    return advice

@@ -1,0 +1,41 @@
+"""`heaplab with`: any program under an allocator."""
+
+import os
+from pathlib import Path
+
+import click
+
+from heaplab import catalog as catalogs
+from heaplab import locate, proof
+from heaplab.cli.choose import command, note, with_own
+from heaplab.cli.types import NAMED_LIBRARY
+from heaplab.errors import HeaplabError
+from heaplab.execute import environment_for
+
+
+@click.command("with", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("name", metavar="ALLOCATOR")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
+@click.option(
+    "--allocator", "own", multiple=True, type=NAMED_LIBRARY, help="A library of your own: NAME=LIBRARY."
+)
+@click.pass_obj
+def with_(
+    extra: tuple[Path, ...], /, name: str, program: tuple[str, ...], own: tuple[tuple[str, Path], ...]
+) -> None:
+    """Run PROGRAM with ALLOCATOR serving its malloc, in place of this command.
+
+    \b
+    Example:
+      heaplab with jemalloc -- ls -l
+    """
+    program = command(program)
+    library = locate.locate(with_own(catalogs.load(extra), own), name)
+    environment = environment_for(library)
+    path = proof.resolve_program(program[0], environment)
+    if library.preload and (fault := proof.fault_of_program(path, environment, library)):
+        note(f"warning: {fault}")
+    try:
+        os.execvpe(program[0], program, environment)
+    except OSError as error:
+        raise HeaplabError(f"{program[0]}: {error.strerror}") from error

@@ -1,0 +1,193 @@
+"""Obtains allocators through ordinary package clients, without root, into the user's cache.
+
+Everything happens in a temporary folder beside the final one, which takes its place in one rename when the
+library is there and has served a program: a folder in the cache is complete or absent.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from heaplab import locate, proof, spec
+from heaplab.catalog import Catalog
+from heaplab.errors import HeaplabError
+from heaplab.execute import environment_for
+from heaplab.locate import Obtained
+from heaplab.records import Library
+
+STEP_LIMIT_S = 1800
+PROBE = "ls"  # a small program that every machine has
+
+
+class CannotObtainError(HeaplabError):
+    """One source did not give the library; the message says why in one line."""
+
+
+def get(catalog: Catalog, identifier: str) -> Library:
+    """Return the allocator, obtained if it was not here. Raises HeaplabError if no source gives it."""
+    try:
+        return locate.locate(catalog, identifier)
+    except locate.NotHereError:
+        pass
+    allocator, _ = catalog.allocator(identifier)
+    reasons = []
+    for source in allocator.sources:
+        if source.kind in ("debian", "wheel", "crate"):
+            try:
+                return obtain(allocator, source)
+            except CannotObtainError as error:
+                reasons.append(f"{source.kind} {source.package}: {error}")
+    raise CannotObtainError("; ".join(reasons) or locate.how_to_obtain(allocator))
+
+
+def obtain(allocator: spec.Allocator, source: spec.Source) -> Library:
+    """Fetch, build where needed, verify, and put in place."""
+    final = locate.cache_folder(allocator.id, source)
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="new-", dir=final.parent) as name:
+            new = Path(name) / "package"
+            new.mkdir()
+            fetch = {"debian": fetch_debian, "wheel": fetch_wheel, "crate": fetch_crate}[source.kind]
+            version, library, sha256 = fetch(source, new)
+            obtained = Obtained(
+                source=source, version=version, library=library.relative_to(new).as_posix(), sha256=sha256
+            )
+            (new / "obtained.json").write_text(obtained.model_dump_json(indent=2) + "\n")
+            verify(locate.describe(allocator.id, allocator, None, locate.Found(library, version)))
+            if final.exists():
+                shutil.rmtree(final)
+            new.rename(final)
+    except OSError as error:
+        raise CannotObtainError(f"{error.filename or final}: {error.strerror}") from error
+    found = locate.find(allocator.id, source, None)
+    if found is None:
+        raise CannotObtainError(f"{final}: vanished")
+    return locate.describe(allocator.id, allocator, None, found)
+
+
+def verify(library: Library) -> None:
+    """Raise CannotObtainError unless a program runs with the library serving its malloc."""
+    environment = environment_for(library)
+    program = proof.resolve_program(PROBE, environment)
+    if fault := proof.fault_of_program(program, environment, library):
+        raise CannotObtainError(fault)
+    run([str(program), "/"], environment=environment)
+
+
+def fetch_debian(source: spec.Source, folder: Path) -> tuple[str, Path, dict[str, str]]:
+    """Download one package and unpack it; where apt has no package lists, with lists of heaplab's own."""
+    need("apt-get", "dpkg-deb")
+    with tempfile.TemporaryDirectory(prefix="apt-") as name:
+        work = Path(name)
+        command = ["apt-get", "-qq", "-o", "APT::Sandbox::User=", "download", source.package]
+        try:
+            run(command, work)
+        except CannotObtainError:
+            own = ["-o", f"Dir::State::Lists={work}/lists", "-o", f"Dir::Cache={work}/cache"]
+            (work / "lists" / "partial").mkdir(parents=True)
+            (work / "cache" / "archives" / "partial").mkdir(parents=True)
+            run([*command[:4], *own, "update"], work)
+            run([*command[:4], *own, *command[4:]], work)
+        package = only(work.glob("*.deb"), f"no package {source.package}")
+        version = run(["dpkg-deb", "-f", str(package), "Version"]).strip()
+        run(["dpkg-deb", "-x", str(package), str(folder)])
+        return version, library_in(folder, source), {package.name: sha256(package)}
+
+
+def fetch_wheel(source: spec.Source, folder: Path) -> tuple[str, Path, dict[str, str]]:
+    """Download one wheel with pip and unpack it."""
+    with tempfile.TemporaryDirectory(prefix="wheel-") as name:
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check"]
+        run([*pip, "--no-deps", "--only-binary=:all:", "-d", name, f"{source.package}=={source.version}"])
+        wheel = only(Path(name).glob("*.whl"), f"no wheel {source.package}")
+        shutil.unpack_archive(wheel, folder, "zip")
+        return source.version, library_in(folder, source), {wheel.name: sha256(wheel)}
+
+
+def fetch_crate(source: spec.Source, folder: Path) -> tuple[str, Path, dict[str, str]]:
+    """Have cargo fetch the sources bundled in a crate and check their sums, then build the library."""
+    need("cargo", *source.needs)
+    library = folder / f"lib{source.package.removesuffix('-sys').removeprefix('lib')}.so"
+    with tempfile.TemporaryDirectory(prefix="crate-") as name:
+        work = Path(name)
+        (work / "src").mkdir()
+        (work / "src" / "lib.rs").touch()
+        (work / "Cargo.toml").write_text(
+            '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n'
+            f'[dependencies]\n{source.package} = "={source.version}"\n'
+        )
+        run(["cargo", "vendor", "--quiet", "vendor"], work)
+        sources = work / "vendor" / source.package
+        sums = json.loads((sources / ".cargo-checksum.json").read_text())
+        environment = os.environ | {"out": str(library), "jobs": str(os.cpu_count() or 1)}
+        for command in source.build:
+            run(["sh", "-euc", command], sources, environment)
+        if not library.is_file():
+            raise CannotObtainError("the build made no library")
+        return (
+            source.upstream or source.version,
+            library,
+            {f"{source.package}-{source.version}.crate": sums["package"]},
+        )
+
+
+def library_in(folder: Path, source: spec.Source) -> Path:
+    found = locate.first_match(folder, source.library)
+    if found is None:
+        raise CannotObtainError(f"there is no {source.library} in it")
+    return found
+
+
+def need(*programs: str) -> None:
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        raise CannotObtainError(f"{' and '.join(missing)} not on this machine")
+
+
+def only(paths: Sequence[Path], otherwise: str) -> Path:
+    found = sorted(paths)
+    if not found:
+        raise CannotObtainError(otherwise)
+    return found[0]
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def run(
+    command: Sequence[str], folder: Path | None = None, environment: Mapping[str, str] | None = None
+) -> str:
+    """Run one step, return its output. Raises CannotObtainError with the step's own last words."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=STEP_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CannotObtainError(f"{command[0]}: not done after {STEP_LIMIT_S} s") from error
+    complaint = (done.stderr or done.stdout).strip().splitlines()
+    preload = [line for line in complaint if "cannot be preloaded" in line]
+    if done.returncode or preload:
+        raise CannotObtainError(f"{command[0]}: {(preload or telling(complaint))[-1][:300]}")
+    return done.stdout
+
+
+def telling(lines: list[str]) -> list[str]:
+    """The lines that name an error, if any do; else all of them."""
+    errors = [line.strip() for line in lines if "error" in line.lower() or line.startswith("E:")]
+    return errors[:1] or lines or ["failed without a word"]
