@@ -1,0 +1,32 @@
+// Arithmetic of addresses and alignments.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace heaplab::local {
+
+// What every source gives without being asked for more.
+inline constexpr std::size_t maximum_alignment = alignof(std::max_align_t);
+
+// No object is larger. Sizes above are refused before anything is added to them.
+inline constexpr std::size_t maximum_size = PTRDIFF_MAX;
+
+// The smallest multiple of `alignment`, a power of two, that is at least `value`. The behavior is undefined
+// unless it can be represented.
+constexpr std::size_t align_up(std::size_t value, std::size_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+// Bytes from `address` to the next multiple of `alignment`, a power of two.
+inline std::size_t padding_to(const void* address, std::size_t alignment) {
+  return (0 - reinterpret_cast<std::uintptr_t>(address)) & (alignment - 1);
+}
+
+// The largest power of two that divides `value`; value > 0.
+constexpr std::size_t lowest_bit(std::size_t value) {
+  return value & (0 - value);
+}
+
+}  // namespace heaplab::local

@@ -1,0 +1,93 @@
+// Mechanism: remembers blocks got from a source, so that they can be given back all at once.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include "heaplab/local/align.h"
+#include "heaplab/local/poison.h"
+#include "heaplab/local/source.h"
+
+namespace heaplab::local {
+
+// A doubly linked list whose links lie behind the blocks, where they disturb no alignment:
+//
+//     |<------------- bytes ------------->|
+//     [ block                      |fill  ][ link ]
+//
+// The list holds the blocks, not their source: every call gets the same one. Blocks that are still listed
+// when the list ends are leaked; its owner releases them.
+class block_list {
+public:
+  struct link {
+    link* next;
+    link* previous;
+    std::size_t bytes;  // of the block, a multiple of alignof(link)
+    std::size_t alignment;
+
+    std::byte* block() { return reinterpret_cast<std::byte*>(this) - bytes; }
+  };
+
+  block_list() = default;
+  block_list(const block_list&) = delete;
+  block_list& operator=(const block_list&) = delete;
+
+  // A new block of at least `bytes`. O(1). Throws what the source throws, std::bad_alloc above
+  // maximum_size; then nothing has changed.
+  template <source Source>
+  void* allocate(Source& source, std::size_t bytes, std::size_t alignment) {
+    if (bytes > maximum_size) throw std::bad_alloc();
+    const std::size_t offset = align_up(bytes, alignof(link));
+    alignment = std::max(alignment, alignof(link));
+    auto* block = static_cast<std::byte*>(source.allocate(offset + sizeof(link), alignment));
+    push(::new (block + offset) link{nullptr, nullptr, offset, alignment});
+    return block;
+  }
+
+  // Takes back a block that `allocate` returned for the same `bytes`. O(1).
+  template <source Source>
+  void deallocate(Source& source, void* block, std::size_t bytes) {
+    auto* position = static_cast<std::byte*>(block) + align_up(bytes, alignof(link));
+    auto* own = std::launder(reinterpret_cast<link*>(position));
+    remove(own);
+    give_back(source, own);
+  }
+
+  // Gives every block back, the latest first. O(blocks).
+  template <source Source>
+  void release(Source& source) {
+    for (link* each = std::exchange(first_, nullptr); each != nullptr;) {
+      give_back(source, std::exchange(each, each->next));
+    }
+  }
+
+  // The latest, or null.
+  link* first() const { return first_; }
+
+  void push(link* own) {
+    own->next = first_;
+    own->previous = nullptr;
+    if (first_ != nullptr) first_->previous = own;
+    first_ = own;
+  }
+
+  void remove(link* own) {
+    if (own->next != nullptr) own->next->previous = own->previous;
+    (own->previous != nullptr ? own->previous->next : first_) = own->next;
+  }
+
+private:
+  template <source Source>
+  static void give_back(Source& source, link* own) {
+    const std::size_t bytes = own->bytes + sizeof(link);
+    std::byte* block = own->block();
+    unpoison(block, bytes);
+    source.deallocate(block, bytes, own->alignment);
+  }
+
+  link* first_ = nullptr;
+};
+
+}  // namespace heaplab::local

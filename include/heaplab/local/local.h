@@ -1,0 +1,20 @@
+// heaplab::local: local memory allocators. The one header to include; docs/local-allocators.md explains.
+//
+// Levels; each header includes only those above it:
+//   1  source.h align.h poison.h size_classes.h      words and arithmetic
+//   2  block_list.h                                  mechanism: remember what to give back
+//   3  new_delete.h monotonic.h multipool.h multipool_over_monotonic.h counting.h limiting.h     owners
+//   4  resource.h (abstract base)  allocator.h (type parameter)                                  adapters
+//   5  wink.h                                        objects that are never destroyed
+#pragma once
+
+#include "heaplab/local/allocator.h"
+#include "heaplab/local/counting.h"
+#include "heaplab/local/limiting.h"
+#include "heaplab/local/monotonic.h"
+#include "heaplab/local/multipool.h"
+#include "heaplab/local/multipool_over_monotonic.h"
+#include "heaplab/local/new_delete.h"
+#include "heaplab/local/resource.h"
+#include "heaplab/local/source.h"
+#include "heaplab/local/wink.h"

@@ -1,0 +1,190 @@
+// Owner: a sequential allocator that reclaims nothing before all of it (P0089, section 3).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <span>
+
+#include "heaplab/local/align.h"
+#include "heaplab/local/block_list.h"
+#include "heaplab/local/new_delete.h"
+#include "heaplab/local/poison.h"
+#include "heaplab/local/source.h"
+
+namespace heaplab::local {
+
+enum class growth {
+  geometric,  // each chunk is twice as large as the one before: few chunks, whatever the total
+  constant,   // all chunks are equal: the last one wastes little
+};
+
+// Alignment of a request that names none.
+enum class alignment_rule {
+  natural,  // the largest power of two that divides the size, at most the maximum: right for any object
+  maximum,  // alignof(std::max_align_t)
+  byte,     // 1: text and other bytes, without gaps
+};
+
+struct monotonic_options {
+  // Used before any chunk; held, not owned. The behavior is undefined unless it outlives the allocator.
+  std::span<std::byte> buffer = {};
+  // Bytes of the first chunk; 0: as many as the buffer has, but at least 1 KiB and at most 1 MiB.
+  std::size_t first_chunk = 0;
+  // Bytes beyond which chunks grow no further.
+  std::size_t largest_chunk = std::size_t{32} << 20;
+  growth chunk_growth = growth::geometric;
+  alignment_rule alignment = alignment_rule::natural;
+};
+
+// Hands out the buffer and then chunks got from upstream front to back. `deallocate` does nothing; memory
+// comes back through release(), rewind() or the destructor. What does not fit into the next chunk gets a
+// chunk of its own, and the chunk in use stays in use. For one thread at a time.
+//
+// Adds to a block: nothing but the padding of its alignment. Adds to a chunk: four words.
+template <source Upstream = new_delete>
+class monotonic {
+public:
+  static constexpr bool deallocate_does_nothing = true;
+
+  // `upstream` is held, not owned. Allocates nothing.
+  explicit monotonic(const monotonic_options& options = {}, Upstream& upstream = default_source<Upstream>())
+      : upstream_(&upstream), options_(options), next_chunk_(first_chunk(options)) {
+    to_buffer();
+  }
+
+  monotonic(const monotonic&) = delete;
+  monotonic& operator=(const monotonic&) = delete;
+
+  ~monotonic() {
+    release();
+    unpoison(options_.buffer.data(), options_.buffer.size());
+  }
+
+  // O(1) but for the chunk that upstream may be asked for. Throws what upstream throws; then nothing has
+  // changed. The behavior is undefined unless `alignment` is a power of two.
+  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+    assert(std::has_single_bit(alignment));
+    const std::size_t padding = padding_to(cursor_, alignment);
+    if (bytes > room() || padding > room() - bytes) [[unlikely]]
+      return allocate_slow(bytes, alignment);
+    return take(padding, bytes);
+  }
+
+  // As above, aligned by the rule of the options.
+  [[nodiscard]] void* allocate(std::size_t bytes) { return allocate(bytes, alignment_of(bytes)); }
+
+  // Gives nothing back. The behavior is undefined unless `block` is a live block of `bytes` bytes.
+  void deallocate([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes, std::size_t) {
+    assert(!is_poisoned(block, bytes));
+    poison(block, bytes);
+  }
+
+  // Grows or shrinks, where it lies, the latest block that was taken from the buffer or the chunk in use.
+  // False, and nothing has changed, if `block` is another or the rest is too small. O(1). The behavior is
+  // undefined unless `block` is a live block of `bytes` bytes.
+  [[nodiscard]] bool try_resize(void* block, std::size_t bytes, std::size_t new_bytes) {
+    auto* start = static_cast<std::byte*>(block);
+    if (start + bytes != cursor_ || new_bytes > static_cast<std::size_t>(end_ - start)) return false;
+    cursor_ = start + new_bytes;
+    unpoison(start, new_bytes);
+    if (new_bytes < bytes) poison(cursor_, bytes - new_bytes);
+    return true;
+  }
+
+  // Takes all blocks back, gives every chunk back and begins again with the buffer. O(chunks).
+  void release() {
+    chunks_.release(*upstream_);
+    spare_.release(*upstream_);
+    own_.release(*upstream_);
+    next_chunk_ = first_chunk(options_);
+    to_buffer();
+  }
+
+  // Takes all blocks back, begins again with the buffer and keeps the chunks for the next round; only those
+  // made for one block each are given back. O(chunks).
+  void rewind() {
+    own_.release(*upstream_);
+    while (block_list::link* chunk = chunks_.first()) {
+      chunks_.remove(chunk);
+      poison(chunk->block(), chunk->bytes);
+      spare_.push(chunk);
+    }
+    to_buffer();
+  }
+
+  // Bytes left in the buffer or the chunk in use.
+  std::size_t room() const { return static_cast<std::size_t>(end_ - cursor_); }
+
+private:
+  // What an allocator without a buffer begins with: no room, yet an address.
+  alignas(maximum_alignment) static inline std::byte nowhere_[1];
+
+  static std::size_t first_chunk(const monotonic_options& options) {
+    if (options.first_chunk != 0) return options.first_chunk;
+    return std::clamp(options.buffer.size(), std::size_t{1} << 10, std::size_t{1} << 20);
+  }
+
+  std::size_t alignment_of(std::size_t bytes) const {
+    if (options_.alignment == alignment_rule::byte) return 1;
+    if (options_.alignment == alignment_rule::maximum || bytes == 0) return maximum_alignment;
+    return std::min(lowest_bit(bytes), maximum_alignment);
+  }
+
+  void to_buffer() {
+    const std::span<std::byte> buffer = options_.buffer;
+    use(buffer.empty() ? nowhere_ : buffer.data(), buffer.size());
+  }
+
+  void use(std::byte* begin, std::size_t bytes) {
+    poison(begin, bytes);
+    cursor_ = begin;
+    end_ = begin + bytes;
+  }
+
+  void* take(std::size_t padding, std::size_t bytes) {
+    std::byte* block = cursor_ + padding;
+    cursor_ = block + bytes;
+    unpoison(block, bytes);
+    return block;
+  }
+
+  [[gnu::noinline, gnu::cold]] void* allocate_slow(std::size_t bytes, std::size_t alignment) {
+    const std::size_t padding = alignment > maximum_alignment ? alignment - maximum_alignment : 0;
+    if (bytes > maximum_size || !next_chunk(bytes + padding)) {
+      return own_.allocate(*upstream_, bytes, alignment);
+    }
+    return take(padding_to(cursor_, alignment), bytes);
+  }
+
+  // Turns to a chunk with room for `bytes`: one kept by rewind(), else a new one. False if it would not fit.
+  bool next_chunk(std::size_t bytes) {
+    for (block_list::link* spare = spare_.first(); spare != nullptr; spare = spare->next) {
+      if (spare->bytes < bytes) continue;
+      spare_.remove(spare);
+      chunks_.push(spare);
+      use(spare->block(), spare->bytes);
+      return true;
+    }
+    if (bytes > next_chunk_) return false;
+    auto* chunk = static_cast<std::byte*>(chunks_.allocate(*upstream_, next_chunk_, maximum_alignment));
+    use(chunk, next_chunk_);
+    const std::size_t limit = std::max(options_.largest_chunk, next_chunk_);
+    if (options_.chunk_growth == growth::geometric) next_chunk_ += std::min(next_chunk_, limit - next_chunk_);
+    return true;
+  }
+
+  std::byte* cursor_;
+  std::byte* end_;
+  Upstream* upstream_;
+  monotonic_options options_;
+  std::size_t next_chunk_;
+  block_list chunks_;  // the one in use first, then the full ones
+  block_list spare_;   // kept by rewind()
+  block_list own_;     // one block each
+};
+
+static_assert(managed_source<monotonic<>> && one_way_source<monotonic<>>);
+
+}  // namespace heaplab::local

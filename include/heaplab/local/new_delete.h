@@ -1,0 +1,36 @@
+// Owner: the global allocator as a source.
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+#include "heaplab/local/align.h"
+#include "heaplab/local/source.h"
+
+namespace heaplab::local {
+
+// Without state: all objects are one, and each may take back what another handed out. As thread-safe as the
+// global operator new.
+class new_delete {
+public:
+  void* allocate(std::size_t bytes, std::size_t alignment) {
+    if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
+      // Some aligned operator new round the size up and let it wrap to 0.
+      if (bytes > maximum_size) throw std::bad_alloc();
+      return ::operator new(bytes, std::align_val_t{alignment});
+    }
+    return ::operator new(bytes);
+  }
+
+  void deallocate(void* block, std::size_t bytes, std::size_t alignment) {
+    if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
+      ::operator delete(block, bytes, std::align_val_t{alignment});
+    } else {
+      ::operator delete(block, bytes);
+    }
+  }
+};
+
+static_assert(source<new_delete>);
+
+}  // namespace heaplab::local

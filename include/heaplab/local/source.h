@@ -1,0 +1,42 @@
+// What all local allocators have in common: they are sources of raw memory.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory_resource>
+#include <type_traits>
+
+namespace heaplab::local {
+
+// A source hands out blocks and takes them back. `allocate` returns at least `bytes` bytes (0 is allowed)
+// aligned to `alignment`, or throws; `deallocate` takes a block back. The behavior is undefined unless
+// `alignment` is a power of two and `deallocate` gets the block's own `bytes` and `alignment`: knowing them
+// spares every block a header. std::pmr::memory_resource and what derives from it are sources too.
+template <class Source>
+concept source = requires(Source& source, void* block, std::size_t bytes, std::size_t alignment) {
+  { source.allocate(bytes, alignment) } -> std::same_as<void*>;
+  source.deallocate(block, bytes, alignment);
+};
+
+// A managed source can take back all its blocks at once (P0089, section 3).
+template <class Source>
+concept managed_source = source<Source> && requires(Source& source) { source.release(); };
+
+// A source whose `deallocate` does nothing: who builds on it need not remember what to give back.
+template <class Source>
+concept one_way_source = source<Source> && Source::deallocate_does_nothing;
+
+// The upstream of those who name none. One for the process if it has no state; for the abstract base, what
+// std::pmr::set_default_resource chose last.
+template <source Source>
+Source& default_source() {
+  if constexpr (std::same_as<Source, std::pmr::memory_resource>) {
+    return *std::pmr::get_default_resource();
+  } else {
+    static_assert(std::is_empty_v<Source>, "an upstream with state has to be passed to the constructor");
+    static constinit Source instance;
+    return instance;
+  }
+}
+
+}  // namespace heaplab::local

@@ -1,0 +1,134 @@
+#include "heaplab/local/multipool.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "heaplab/local/counting.h"
+#include "heaplab/local/multipool_over_monotonic.h"
+
+namespace heaplab::local {
+namespace {
+
+using counted = multipool<counting<>>;
+
+constexpr std::size_t link_bytes = sizeof(block_list::link);
+
+TEST(multipool_source, a_block_taken_back_is_the_next_to_be_handed_out) {
+  multipool<> source;
+  void* first = source.allocate(24, 8);
+  void* second = source.allocate(24, 8);
+  source.deallocate(first, 24, 8);
+  source.deallocate(second, 24, 8);
+  EXPECT_EQ(source.allocate(20, 4), second);
+  EXPECT_EQ(source.allocate(24, 8), first);
+}
+
+TEST(multipool_source, sizes_of_one_class_share_a_pool_and_others_do_not) {
+  multipool<> source;
+  void* block = source.allocate(65, 1);
+  source.deallocate(block, 65, 1);
+  EXPECT_NE(source.allocate(64, 1), block);
+  EXPECT_NE(source.allocate(81, 1), block);
+  EXPECT_EQ(source.allocate(80, 16), block);
+}
+
+TEST(multipool_source, chunks_double_in_blocks_up_to_the_largest) {
+  counting<> upstream;
+  counted source({.largest_chunk = 1024}, upstream);
+  std::vector<std::size_t> blocks;
+  for (int i = 0; i < 40; ++i) {
+    const std::size_t before = upstream.counts().total_bytes;
+    (void)source.allocate(128, 8);
+    const std::size_t chunk = upstream.counts().total_bytes - before;
+    if (chunk != 0) blocks.push_back((chunk - link_bytes) / 128);
+  }
+  EXPECT_EQ(blocks, (std::vector<std::size_t>{1, 2, 4, 8, 8, 8, 8, 8}));
+}
+
+TEST(multipool_source, the_first_chunk_fills_a_cache_line) {
+  counting<> upstream;
+  counted source({}, upstream);
+  for (int i = 0; i < 8; ++i) (void)source.allocate(8, 8);
+  EXPECT_EQ(upstream.counts().total_bytes, 64 + link_bytes);
+}
+
+TEST(multipool_source, a_chunk_holds_at_least_one_block) {
+  counting<> upstream;
+  counted source({.largest_chunk = 1}, upstream);
+  for (int i = 0; i < 3; ++i) (void)source.allocate(4096, 8);
+  EXPECT_EQ(upstream.counts().total_bytes, 3 * (4096 + link_bytes));
+}
+
+TEST(multipool_source, blocks_carry_no_header) {
+  counting<> upstream;
+  counted source({}, upstream);
+  constexpr std::size_t count = 100000;
+  for (std::size_t i = 0; i < count; ++i) (void)source.allocate(32, 8);
+  // Beyond the blocks: the chunks' links and the part of the last chunk still to be used.
+  EXPECT_LT(upstream.counts().live_bytes, count * 32 * 101 / 100);
+}
+
+TEST(multipool_source, blocks_of_a_cache_line_lie_on_cache_lines) {
+  multipool<> source;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(source.allocate(64, 8)) % 64, 0);
+  }
+}
+
+TEST(multipool_source, large_blocks_pass_through_and_come_back_at_once) {
+  counting<> upstream;
+  counted source({}, upstream);
+  void* large = source.allocate(4097, 8);
+  void* larger = source.allocate(100000, 8);
+  void* aligned = source.allocate(8, 128);
+  EXPECT_EQ(upstream.counts().live_blocks(), 3);
+  source.deallocate(larger, 100000, 8);
+  source.deallocate(large, 4097, 8);
+  source.deallocate(aligned, 8, 128);
+  EXPECT_EQ(upstream.counts().live_bytes, 0);
+  (void)source.allocate(4096, 64);
+  EXPECT_EQ(upstream.counts().live_blocks(), 1);
+}
+
+TEST(multipool_source, grown_chunks_stay_grown_after_release) {
+  counting<> upstream;
+  counted source({.largest_chunk = 1024}, upstream);
+  for (int i = 0; i < 40; ++i) (void)source.allocate(128, 8);
+  source.release();
+  const std::size_t before = upstream.counts().total_bytes;
+  (void)source.allocate(128, 8);
+  EXPECT_EQ(upstream.counts().total_bytes - before, 1024 + link_bytes);
+}
+
+TEST(multipool_source, above_a_one_way_source_it_keeps_no_links) {
+  counting<> upstream;
+  monotonic<counting<>> arena({.first_chunk = std::size_t{1} << 16}, upstream);
+  multipool<monotonic<counting<>>> source({.largest_chunk = 4096}, arena);
+  for (int i = 0; i < 3; ++i) (void)source.allocate(4096, 8);
+  (void)source.allocate(8192, 8);
+  const std::size_t used = (std::size_t{1} << 16) - arena.room();
+  EXPECT_LT(used - 3 * 4096 - 8192, 64) << "more than the padding to a cache line";
+}
+
+TEST(multipool_over_monotonic_source, reuses_small_blocks_and_not_large_ones) {
+  multipool_over_monotonic<> source;
+  void* small = source.allocate(100, 8);
+  void* large = source.allocate(5000, 8);
+  source.deallocate(small, 100, 8);
+  source.deallocate(large, 5000, 8);
+  EXPECT_EQ(source.allocate(100, 8), small);
+  EXPECT_NE(source.allocate(5000, 8), large);
+}
+
+TEST(multipool_over_monotonic_source, its_options_reach_both) {
+  counting<> upstream;
+  multipool_over_monotonic<counting<>> source(
+      {.arena = {.first_chunk = 512}, .pools = {.largest_chunk = 128}}, upstream);
+  for (int i = 0; i < 4; ++i) (void)source.allocate(128, 8);
+  EXPECT_EQ(upstream.counts().total_bytes, 512 + link_bytes);
+}
+
+}  // namespace
+}  // namespace heaplab::local
