@@ -1,0 +1,204 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "heaps.h"
+
+namespace heaplab::llheap {
+namespace {
+
+template <class Heap>
+class threads_test : public testing::Test {};
+TYPED_TEST_SUITE(threads_test, all_heaps);
+
+TEST(ownership, a_block_freed_elsewhere_comes_home) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 50; ++i) blocks.push_back(small_heap::allocate(3000));
+  in_another_thread([&] {
+    for (void* block : blocks) {
+      EXPECT_TRUE(small_heap::is_remote(block));
+      small_heap::deallocate(block);
+    }
+    void* const mine = small_heap::allocate(3000);
+    EXPECT_FALSE(small_heap::is_remote(mine));
+    EXPECT_EQ(std::count(blocks.begin(), blocks.end(), mine), 0);
+    small_heap::deallocate(mine);
+  });
+  std::vector<void*> again;
+  for (int i = 0; i < 50; ++i) {
+    again.push_back(small_heap::allocate(3000));
+    EXPECT_FALSE(small_heap::is_remote(again.back()));
+  }
+  EXPECT_TRUE(std::is_permutation(blocks.begin(), blocks.end(), again.begin()));
+  for (void* block : again) small_heap::deallocate(block);
+}
+
+TEST(ownership, without_it_a_block_stays_with_the_thread_that_freed_it) {
+  void* const block = small_without_ownership::allocate(3000);
+  in_another_thread([&] {
+    void* const own = small_without_ownership::allocate(10);
+    small_without_ownership::deallocate(block);
+    EXPECT_EQ(small_without_ownership::allocate(3000), block);
+    EXPECT_FALSE(small_without_ownership::is_remote(block));
+    small_without_ownership::deallocate(own);
+  });
+  EXPECT_TRUE(small_without_ownership::is_remote(block));
+  small_without_ownership::deallocate(block);
+}
+
+TYPED_TEST(threads_test, a_thread_whose_first_call_is_free_sends_the_block_home) {
+  void* const block = TypeParam::allocate(7000);
+  const auto heaps_before = TypeParam::storage().counts().heaps_new;
+  in_another_thread([&] { TypeParam::deallocate(block); });
+  if (!TypeParam::settings.statistics) {
+    EXPECT_EQ(TypeParam::storage().counts().heaps_new, heaps_before);
+  }
+  // Behind whatever other blocks of this size this thread has.
+  std::vector<void*> mine;
+  do mine.push_back(TypeParam::allocate(7000));
+  while (mine.back() != block && mine.size() < 10'000);
+  EXPECT_EQ(mine.back(), block);
+  for (void* each : mine) TypeParam::deallocate(each);
+}
+
+TYPED_TEST(threads_test, the_heap_of_an_ended_thread_is_taken_over_as_it_is) {
+  void* kept = nullptr;
+  void* freed_block = nullptr;
+  in_another_thread([&] {
+    kept = TypeParam::allocate(9000);
+    std::memset(kept, 6, 9000);
+    freed_block = TypeParam::allocate(9000);
+    TypeParam::deallocate(freed_block);
+  });
+  const storage_counts before = TypeParam::storage().counts();
+  in_another_thread([&] {
+    EXPECT_EQ(TypeParam::allocate(9000), freed_block);
+    EXPECT_FALSE(TypeParam::is_remote(kept));
+    EXPECT_EQ(bytes(kept)[8999], 6);
+    TypeParam::deallocate(kept);
+    TypeParam::deallocate(freed_block);
+  });
+  const storage_counts after = TypeParam::storage().counts();
+  EXPECT_EQ(after.heaps_new, before.heaps_new);
+  EXPECT_EQ(after.heaps_reused, before.heaps_reused + 1);
+  EXPECT_EQ(after.carved_bytes, before.carved_bytes);
+}
+
+TYPED_TEST(threads_test, threads_one_after_the_other_need_one_heap) {
+  in_another_thread([] { TypeParam::deallocate(TypeParam::allocate(10)); });
+  const storage_counts before = TypeParam::storage().counts();
+  for (int i = 0; i < 200; ++i) in_another_thread([] { TypeParam::deallocate(TypeParam::allocate(10)); });
+  EXPECT_EQ(TypeParam::storage().counts().heaps_new, before.heaps_new);
+  EXPECT_EQ(TypeParam::storage().counts().carved_bytes, before.carved_bytes);
+}
+
+// Allocates in a destructor that runs after the heap's own, as glibc and libraries do.
+template <class Heap>
+void allocates_at_the_very_end() {
+  pthread_key_t key;
+  pthread_key_create(&key, [](void* block) {
+    Heap::deallocate(block);
+    Heap::deallocate(Heap::allocate(64));
+  });
+  in_another_thread([&] { pthread_setspecific(key, Heap::allocate(64)); });
+  const auto heaps = Heap::storage().counts().heaps_new;
+  in_another_thread([&] { pthread_setspecific(key, Heap::allocate(64)); });
+  EXPECT_EQ(Heap::storage().counts().heaps_new, heaps);
+  pthread_key_delete(key);
+}
+
+TYPED_TEST(threads_test, a_late_destructor_may_allocate) {
+  allocates_at_the_very_end<TypeParam>();
+}
+
+// Every thread allocates, passes blocks on through shared slots, and frees what it finds there.
+TYPED_TEST(threads_test, blocks_wander_between_threads_unharmed) {
+  constexpr int thread_count = 4, rounds = 20'000, slot_count = 64;
+  static std::atomic<unsigned char*> slots[slot_count];
+  const auto check_and_free = [](unsigned char* block) {
+    if (block == nullptr) return;
+    const std::size_t size = TypeParam::request_size(block);
+    ASSERT_EQ(block[0], size % 251);
+    ASSERT_EQ(block[size - 1], size % 251);
+    TypeParam::deallocate(block);
+  };
+  std::vector<std::thread> threads;
+  for (int id = 0; id < thread_count; ++id)
+    threads.emplace_back([&, id] {
+      std::minstd_rand random(static_cast<unsigned>(id) + 1);
+      for (int i = 0; i < rounds; ++i) {
+        std::size_t size = 1 + random() % (random() % 32 == 0 ? 100'000 : 600);
+        void* block = random() % 4 == 0 ? TypeParam::allocate_aligned(128, size) : TypeParam::allocate(size);
+        if (random() % 8 == 0) block = TypeParam::reallocate(block, size = 1 + size * 2 / 3);
+        bytes(block)[0] = bytes(block)[size - 1] = static_cast<unsigned char>(size % 251);
+        check_and_free(slots[random() % slot_count].exchange(bytes(block)));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (auto& slot : slots) check_and_free(slot.exchange(nullptr));
+}
+
+// Threads start and end all the time and leave blocks to be freed by others.
+TYPED_TEST(threads_test, heaps_change_hands_while_their_blocks_are_freed) {
+  static std::atomic<void*> left_behind;
+  for (int round = 0; round < 100; ++round) {
+    std::vector<std::thread> threads;
+    for (int id = 0; id < 3; ++id)
+      threads.emplace_back([] {
+        for (int i = 0; i < 30; ++i) {
+          void* const mine = TypeParam::allocate(200);
+          if (void* const other = left_behind.exchange(mine)) TypeParam::deallocate(other);
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+  if (void* const last = left_behind.exchange(nullptr)) TypeParam::deallocate(last);
+}
+
+#ifndef __SANITIZE_THREAD__  // its run-time does not support threads after a fork of many
+// The child goes on in the middle of everybody's work, with all heaps usable.
+TYPED_TEST(threads_test, a_child_of_a_busy_process_can_allocate) {
+  std::atomic<bool> stop = false;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(TypeParam::allocate(500));
+  std::vector<std::thread> busy;
+  for (int id = 0; id < 2; ++id)
+    busy.emplace_back([&] {
+      while (!stop) {
+        void* some[20];
+        for (void*& block : some) block = TypeParam::allocate(500);
+        for (void* block : some) TypeParam::deallocate(block);
+        TypeParam::deallocate(TypeParam::allocate(5 * mib));
+      }
+    });
+  for (int i = 0; i < 20; ++i) {
+    TypeParam::before_fork();
+    const pid_t child = fork();
+    if (child != 0) TypeParam::after_fork_in_parent();
+    if (child == 0) {
+      TypeParam::after_fork_in_child();
+      const auto heaps = TypeParam::storage().counts().heaps_new;
+      for (void* block : blocks) TypeParam::deallocate(block);
+      for (int round = 0; round < 3; ++round)
+        in_another_thread([] {
+          for (int n = 0; n < 2000; ++n) TypeParam::deallocate(TypeParam::allocate(500));
+          for (int n = 0; n < 2000; ++n) std::memset(TypeParam::allocate(500), 1, 500);
+        });
+      _exit(TypeParam::storage().counts().heaps_new == heaps ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
+  }
+  stop = true;
+  for (std::thread& thread : busy) thread.join();
+  for (void* block : blocks) TypeParam::deallocate(block);
+}
+#endif
+
+}  // namespace
+}  // namespace heaplab::llheap
