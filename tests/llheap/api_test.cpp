@@ -124,7 +124,7 @@ TEST(api, calloc_and_aligned_allocation_stick_through_realloc) {
 TEST(api, the_program_and_mallopt_choose_the_mapping_threshold) {
   const auto is_mapped = [](size_t size) {
     const size_t before = mallinfo2().hblks;
-    void* const block = malloc(size);
+    void* volatile const block = malloc(size);  // volatile: the pair must not be optimised away
     const bool mapped = mallinfo2().hblks > before;
     free(block);
     return mapped;

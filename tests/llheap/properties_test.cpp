@@ -3,7 +3,7 @@
 // gtest first.
 #include <rapidcheck/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <vector>
 
 #include "heaps.h"
@@ -98,7 +98,7 @@ private:
   // New contents, different in every block.
   void fill(promise& each) {
     each.contents.assign(each.size, static_cast<unsigned char>(++fills_ % 255 + 1));
-    std::memcpy(each.block, each.contents.data(), each.size);
+    std::copy(each.contents.begin(), each.contents.end(), bytes(each.block));
   }
 
   static void check(const promise& each) {
@@ -107,7 +107,7 @@ private:
     RC_ASSERT(Heap::request_size(each.block) == each.size);
     RC_ASSERT(Heap::usable_size(each.block) >= each.size);
     RC_ASSERT(Heap::is_zero_filled(each.block) == each.zero_filled);
-    RC_ASSERT(std::memcmp(each.block, each.contents.data(), each.contents.size()) == 0);
+    RC_ASSERT(std::equal(each.contents.begin(), each.contents.end(), bytes(each.block)));
     const std::size_t zero_from = each.zero_filled ? each.contents.size() : each.size;
     const std::size_t zero_to = each.zero_filled ? Heap::usable_size(each.block) : each.size;
     RC_ASSERT(all_zero(each.block, zero_from, zero_to));

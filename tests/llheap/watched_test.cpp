@@ -76,7 +76,9 @@ TEST(counting, live_bytes_are_exact_whoever_frees) {
   void* a = counted::allocate(1000);
   void* const b = counted::allocate_aligned(4096, 1000);
   a = counted::reallocate(a, 5000);
+  void* const mapped_block = counted::allocate(100 * mib);
   EXPECT_EQ(counted::statistics().live, before + counted::usable_size(a) + counted::usable_size(b));
+  counted::deallocate(mapped_block);
   in_another_thread([&] {
     counted::deallocate(a);
     counted::deallocate(b);
