@@ -86,6 +86,12 @@ TEST(counting, live_bytes_are_exact_whoever_frees) {
   EXPECT_EQ(counted::statistics().live, before);
 }
 
+TEST(counting, a_block_that_resize_could_not_replace_is_not_live) {
+  const std::size_t before = counted::statistics().live;
+  EXPECT_EQ(counted::resize(counted::allocate(100), PTRDIFF_MAX), nullptr);
+  EXPECT_EQ(counted::statistics().live, before);
+}
+
 TEST(counting, clearing_starts_the_rows_again) {
   counted::deallocate(counted::allocate(10));
   counted::clear_statistics();
