@@ -31,6 +31,7 @@ class Request:
     budget: float | None = None
     precision: float = 0.02
     pinned: bool = False
+    warm: int | None = None
     memory_limit: int | None = None
     time_limit: float | None = None
 
@@ -55,6 +56,7 @@ def campaign_of(request: Request) -> Campaign:
         "scale": request.scale,
         "seed": request.seed,
         "pinned": request.pinned,
+        "warm": request.warm,
         "memory_limit": request.memory_limit,
         "time_limit": request.time_limit,
     }

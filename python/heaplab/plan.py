@@ -27,6 +27,10 @@ class Cell:
     blocks_most: int
 
     @property
+    def baseline(self) -> str:
+        return self.allocators[0]
+
+    @property
     def key(self) -> str:
         return f"{self.experiment.id} {json.dumps(dict(self.swept), sort_keys=True)}"
 

@@ -52,7 +52,8 @@ class Trial:
             if fault := self._fault(cell, program, environment, library):
                 outcome = Outcome(Status.SKIPPED, fault)
             else:
-                self.warm(max(cell.workload.memory_mib << 20, WARM_AT_LEAST))
+                needed = max(cell.workload.memory_mib << 20, WARM_AT_LEAST)
+                self.warm(needed if self.campaign.warm is None else self.campaign.warm)
                 before = host.CpuTime.now()
                 execution, outcome = self._execute(program, block, environment, library)
                 foreign = before.foreign_until(host.CpuTime.now())

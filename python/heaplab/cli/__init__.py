@@ -11,6 +11,7 @@ import click
 from heaplab import __version__
 from heaplab.cli.measure import compare, run
 from heaplab.cli.obtain import get
+from heaplab.cli.outcome import claims, report
 from heaplab.cli.show import doctor, list_, path
 from heaplab.cli.start import with_
 from heaplab.errors import HeaplabError
@@ -40,7 +41,7 @@ def commands(context: click.Context, extra: tuple[Path, ...]) -> None:
     context.obj = extra
 
 
-for command in (compare, run, list_, get, with_, path, doctor):
+for command in (compare, run, list_, get, with_, report, claims, doctor, path):
     commands.add_command(command)
 
 

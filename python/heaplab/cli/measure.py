@@ -11,13 +11,14 @@ import click
 from heaplab import campaign as campaigns
 from heaplab import catalog as catalogs
 from heaplab import locate, plan, proof, spec, stats, store
+from heaplab.analysis import Study
 from heaplab.campaign import Opened, Request
 from heaplab.cli import choose, outcome
 from heaplab.cli.progress import Bar
 from heaplab.cli.types import DURATION, NAMED_LIBRARY, SHARE, SIZE
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.execute import environment_for
-from heaplab.records import Campaign, Library, Run, Status
+from heaplab.records import Campaign, Library, Run
 from heaplab.run import Precise, Runner
 from heaplab.trial import Trial
 
@@ -52,6 +53,7 @@ MEASURING_OPTIONS = [
         show_default=True,
     ),
     click.option("--pin", is_flag=True, help="Run on one CPU of each core only."),
+    click.option("--warm", type=SIZE, help="Memory to touch before each run.  [default: at least 1200MiB]"),
     click.option("--memory-limit", type=SIZE, help="Kill a run that uses more: 2GiB."),
     click.option("--time-limit", type=DURATION, help="Kill a run that takes longer: 90s."),
     click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress."),
@@ -186,16 +188,15 @@ def check_program(program: str, libraries: Sequence[Library]) -> None:
 
 def how(options: dict[str, Any], budget: float | None) -> dict[str, Any]:
     """The part of a request that the common options decide."""
-    memory_limit = options["memory_limit"]
+    sizes = {name: int(options[name]) if options[name] else None for name in ("warm", "memory_limit")}
     return {
         "seed": options["seed"],
         "command": ["heaplab", *sys.argv[1:]],
         "budget": options["budget"] or budget,
         "precision": options["precision"],
         "pinned": options["pin"],
-        "memory_limit": int(memory_limit) if memory_limit else None,
         "time_limit": options["time_limit"],
-    }
+    } | sizes
 
 
 def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
@@ -250,22 +251,12 @@ def precise_enough(campaign: Campaign) -> Precise:
     """The stop rule: every ratio of a cell's main metric to the baseline is known well enough."""
 
     def rule(cell: plan.Cell, runs: Sequence[Run]) -> bool:
-        values: dict[str, dict[int, float]] = {name: {} for name in cell.allocators}
-        for run in runs:
-            if run.status is Status.OK:
-                values[run.allocator][run.block] = value_of(run, cell.workload.main_metric)
-        base = values[campaign.allocators[0]]
+        study = Study(cell.experiment, cell.workload, campaign.scale, list(cell.allocators), list(runs))
         pairs = [
-            ([base[block] for block in both], [other[block] for block in both])
-            for other in values.values()
-            if (both := sorted(base.keys() & other.keys()))
+            study.pair(cell.swept, cell.baseline, name, study.main_metric)
+            for name in study.allocators
+            if name != cell.baseline
         ]
-        return all(stats.compare(*pair).half_width <= campaign.precision for pair in pairs)
+        return all(stats.precise_enough(base, [other], campaign.precision) for base, other in pairs)
 
     return rule
-
-
-def value_of(run: Run, metric: str) -> float:
-    if run.sample and metric in run.sample.metrics:
-        return run.sample.metrics[metric].value
-    return float(getattr(run.process, metric))

@@ -1,29 +1,48 @@
-"""What a campaign came to, on the terminal and as a page."""
+"""What a campaign came to: on the terminal, as JSON, as a page. `heaplab report`, `heaplab claims`."""
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from heaplab import plan, store
+from heaplab import report as reports
+from heaplab.analysis import Analysis
+from heaplab.claims import Result, evaluate
+from heaplab.cli.choose import note
+from heaplab.errors import UsageError
 from heaplab.records import Run, Status
+
+REPORT_NAME = "report.html"
+RESULTS = click.Path(path_type=Path)
+
+
+def console() -> Console:
+    """On a terminal as wide as it is, in a pipe as wide as tables need."""
+    return Console() if Console().is_terminal else Console(width=160)
 
 
 def tell(path: Path, *, quiet: bool, as_json: bool) -> int:
-    """Print what came out; return the exit status: 1 if a run gave no figure."""
-    results = store.load(path)
-    bad = without_figure(results.runs)
-    counts = Counter(run.status.value for run in results.runs)
+    """Print what came out and write the report beside it; return 1 if a planned run gave no figure."""
+    results = load(path)
+    analysis = Analysis(results)
+    page = results.path.parent / REPORT_NAME
+    reports.write_html([analysis], page)
     if as_json:
-        click.echo(json.dumps({"results": str(path), "runs": counts, "complete": results.end is not None}))
+        click.echo(json.dumps(reports.as_plain(analysis)))
     else:
-        for line in reasons(bad):
-            click.echo(line)
-        if not quiet:
-            click.echo(f"{len(results.runs)} runs: {path}")
-    return 1 if bad else 0
+        reports.print_summary(analysis, console())
+        click.echo(f"\n{page}" if quiet else f"\nreport: {page}\nresults: {results.path}")
+    return 1 if without_figure(results.runs) else 0
+
+
+def load(path: Path) -> store.Results:
+    results = store.load(path)
+    if results.dropped:
+        note(f"{results.path}: {results.dropped} unreadable line(s) left out")
+    return results
 
 
 def without_figure(runs: Sequence[Run]) -> list[Run]:
@@ -32,10 +51,50 @@ def without_figure(runs: Sequence[Run]) -> list[Run]:
     return [run for run in last.values() if run.status is not Status.OK]
 
 
-def reasons(bad: Sequence[Run]) -> list[str]:
-    """One line for each allocator and reason."""
-    seen = Counter((run.allocator, run.status, run.reason) for run in bad)
-    return [
-        f"{allocator}: {status.value}, {reason} ({count} runs)"
-        for (allocator, status, reason), count in seen.items()
-    ]
+@click.command()
+@click.argument("results", nargs=-1, required=True, type=RESULTS, metavar="RESULTS...")
+@click.option("-o", "--output", type=RESULTS, help="File to write.  [default: report.html beside the first]")
+def report(results: tuple[Path, ...], output: Path | None) -> None:
+    """Write one HTML page about results files, or folders they lie in.
+
+    Results of several machines stand side by side, each relative to its own baseline.
+
+    \b
+    Example:
+      heaplab report out/compare -o report.html
+    """
+    read = [load(path) for path in results]
+    page = output or read[0].path.parent / REPORT_NAME
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        reports.write_html([Analysis(item) for item in read], page)
+    except OSError as error:
+        raise UsageError(f"{page}: cannot be written: {error.strerror}") from error
+    click.echo(page)
+
+
+@click.command()
+@click.argument("results", nargs=-1, type=RESULTS, metavar="[RESULTS]...")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def claims(results: tuple[Path, ...], as_json: bool) -> None:
+    """Test what publications claim against results; without RESULTS, all that lie below out/.
+
+    \b
+    Examples:
+      heaplab run 'acdc-ismm13/*' -o out/acdc
+      heaplab claims out/acdc
+    """
+    paths = results or tuple(sorted(Path("out").glob(f"*/{store.FILE_NAME}")))
+    if not paths:
+        raise UsageError("claims: no results below out/; `heaplab run EXPERIMENT` makes some")
+    outcomes = [outcome for path in paths for outcome in evaluate(Analysis(load(path)))]
+    if as_json:
+        rows = [
+            {"experiment": item.experiment, "says": item.says, "result": item.result, "figures": item.figures}
+            for item in outcomes
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    reports.print_claims(outcomes, console())
+    held = sum(outcome.result is Result.HOLDS for outcome in outcomes)
+    click.echo(f"{held} of {len(outcomes)} hold here")

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from heaplab import catalog as catalogs
 from heaplab import host, locate, native
 from heaplab.catalog import Catalog
+from heaplab.cli.outcome import console
 from heaplab.errors import HeaplabError, UsageError
 
-KINDS = ["allocators", "workloads", "experiments", "suites"]
+KINDS = ["allocators", "workloads", "experiments", "suites", "claims"]
 # What the commands of heaplab call, and what for.
 TOOLS = {
     "cc": "build allocators from source",
@@ -33,7 +33,7 @@ TOOLS = {
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.pass_obj
 def list_(extra: tuple[Path, ...], kind: str, as_json: bool) -> None:
-    """Name the allocators, workloads, experiments or suites there are.
+    """Name the allocators, workloads, experiments, suites or claims there are.
 
     \b
     Example:
@@ -45,6 +45,7 @@ def list_(extra: tuple[Path, ...], kind: str, as_json: bool) -> None:
         "workloads": workload_rows,
         "experiments": experiment_rows,
         "suites": suite_rows,
+        "claims": claim_rows,
     }[kind](catalog)
     if as_json:
         click.echo(json.dumps(rows, indent=2))
@@ -55,11 +56,6 @@ def list_(extra: tuple[Path, ...], kind: str, as_json: bool) -> None:
     for row in rows:
         table.add_row(*(str(value) for value in row.values()))
     console().print(table)
-
-
-def console() -> Console:
-    """Tables on a terminal fit it; in a pipe they are as wide as they must be."""
-    return Console() if Console().is_terminal else Console(width=200)
 
 
 def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:
@@ -104,6 +100,14 @@ def suite_rows(catalog: Catalog) -> list[dict[str, Any]]:
     return [
         {"id": suite.id, "title": suite.title, "experiments": " ".join(suite.experiments)}
         for suite in catalog.suites.values()
+    ]
+
+
+def claim_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    return [
+        {"id": item.id, "publication": item.publication, "claim": expectation.says}
+        for item in catalog.experiments.values()
+        for expectation in item.expectations
     ]
 
 

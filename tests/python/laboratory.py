@@ -1,0 +1,39 @@
+"""heaplab as a test calls it, and what it left."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from heaplab import cli, store
+from heaplab.records import Run, Status
+
+WARM = ["--warm", "64KiB", "-q"]
+
+
+class Laboratory:
+    """Calls heaplab and reads what it left."""
+
+    def __init__(self, catalog: Path, libraries: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+        self.catalog = catalog
+        self.out = catalog.parent / "out"
+        self.own = [word for name, path in libraries.items() for word in ("--allocator", f"{name}={path}")]
+        self._capsys = capsys
+
+    def heaplab(self, *words: object) -> tuple[int, str]:
+        """Return exit status and everything printed."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["heaplab", "--catalog", str(self.catalog), *map(str, words)])
+            with pytest.raises(SystemExit) as ended:
+                cli.main()
+        printed = self._capsys.readouterr()
+        return ended.value.code, printed.out + printed.err
+
+    def run(self, *words: object) -> tuple[int, str]:
+        return self.heaplab("run", "fake/one", *self.own, *WARM, "-o", self.out, *words)
+
+    def results(self) -> store.Results:
+        return store.load(self.out)
+
+    def good(self, allocator: str) -> list[Run]:
+        return [r for r in self.results().runs if r.allocator == allocator and r.status is Status.OK]

@@ -1,0 +1,124 @@
+"""Wrong usage is one line that names the thing, and exit status 2."""
+
+from pathlib import Path
+
+import pytest
+from laboratory import Laboratory
+
+ALLOCATOR = """
+title = "x"
+summary = "x"
+licence = "x"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run"], "run: name an experiment"),
+        (["run", "nothing/*"], "no experiment 'nothing/*'"),
+        (["run", "fake/one", "--allocators", "glibc,nothing"], "no allocator 'nothing'; known: "),
+        (["run", "fake/one", "--budget", "0"], "'0' is no duration above zero"),
+        (["run", "fake/one", "--precision", "150%"], "'150%' is no percentage between 0 and 100"),
+        (["run", "fake/one", "--memory-limit", "2GB"], "'2GB' is no size above zero, such as 512MiB"),
+        (["run", "fake/one", "--allocator", "mine"], "'mine' is not NAME=LIBRARY"),
+        (["run", "fake/one", "--allocator", "mine=/no/such.so"], "/no/such.so: no such file"),
+        (["run", "fake/one", "--allocator", "glibc=/no/such.so"], "the name is taken"),
+        (["run", "fake/one", "--nonsense"], "No such option"),
+        (["compare", "--suite", "nothing"], "no suite 'nothing'; known: "),
+        (["compare", "--suite", "fake", "ls"], "exclude each other"),
+        (["compare", "--", "/no/such/program"], "/no/such/program: no such program"),
+        (["compare", "--resume", "/no/such/folder"], "/no/such/folder: No such file"),
+        (["list", "nonsense"], "'nonsense' is not one of"),
+        (["with", "glibc", "--", "/no/such/program"], "no such program"),
+        (["path", "nonsense"], "no program, library or allocator 'nonsense'"),
+        (["path", "glibc"], "nothing to preload"),
+        (["get"], "name allocators, or give --all"),
+    ],
+)
+def test_one_line_and_status_2(lab: Laboratory, words: list[str], message: str) -> None:
+    status, printed = lab.heaplab(*words)
+    assert status == 2, printed
+    assert message in printed
+    assert printed.startswith("heaplab: ")
+    assert len(printed.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"no library at all", "not an ELF library"),
+        (b"", "not an ELF library"),
+        (b"\x7fELF\x02\x01\x01" + bytes(9), "not an ELF library"),
+    ],
+)
+def test_what_is_no_library_is_refused(
+    lab: Laboratory,
+    tmp_path: Path,
+    content: bytes,
+    message: str,
+) -> None:
+    library = tmp_path / "libx.so"
+    library.write_bytes(content)
+    status, printed = lab.heaplab("run", "fake/one", "--allocator", f"x={library}")
+    assert (status, printed) == (2, f"heaplab: {library}: {message}\n")
+
+
+def test_a_library_for_another_machine_is_refused(
+    lab: Laboratory,
+    tmp_path: Path,
+    libraries: dict[str, Path],
+) -> None:
+    library = tmp_path / "libx.so"
+    content = bytearray(libraries["same"].read_bytes())
+    content[18:20] = (243).to_bytes(2, "little")  # e_machine: RISC-V
+    library.write_bytes(content)
+    status, printed = lab.heaplab("run", "fake/one", "--allocator", f"x={library}")
+    assert status == 2
+    assert "made for RISC-V, this machine is" in printed
+
+
+def test_a_library_without_malloc_is_refused(lab: Laboratory) -> None:
+    libm = next(path for top in ("/lib", "/usr/lib") for path in Path(top).glob("**/libm.so.6"))
+    status, printed = lab.heaplab("run", "fake/one", "--allocator", f"x={libm}")
+    assert status == 2
+    assert "defines no malloc, so preloading it changes nothing" in printed
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (ALLOCATOR, "sources: Field required"),
+        (ALLOCATOR + "sources = []", "sources: List should have at least 1 item"),
+        (
+            ALLOCATOR + 'colour = "red"\n[[sources]]\nkind = "system"',
+            "colour: Extra",
+        ),
+        (
+            ALLOCATOR + 'quick = "maybe"\n[[sources]]\nkind = "system"',
+            "quick: Input should",
+        ),
+        (ALLOCATOR + '[[sources]]\nkind = "rpm"', "sources.0.kind: Input should be"),
+        ("title = ", "not TOML"),
+    ],
+)
+def test_a_faulty_file_of_the_catalog_is_named_with_its_key(
+    lab: Laboratory,
+    content: str,
+    message: str,
+) -> None:
+    path = lab.catalog / "allocators" / "x.toml"
+    path.parent.mkdir()
+    path.write_text(content)
+    status, printed = lab.heaplab("list", "allocators")
+    assert status == 2
+    assert printed.startswith(f"heaplab: {path}: {message}")
+    assert len(printed.strip().splitlines()) == 1
+
+
+def test_a_file_that_is_no_results_file(lab: Laboratory) -> None:
+    lab.out.mkdir()
+    (lab.out / "results.jsonl").write_text("something else\n")
+    status, printed = lab.run()
+    assert status == 2
+    assert "not a results file of heaplab" in printed

@@ -1,0 +1,199 @@
+"""`heaplab compare` and `heaplab run` end to end, on the fake workload and on small real programs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from laboratory import WARM, Laboratory
+
+from heaplab import store
+from heaplab.records import Status
+
+
+def test_a_campaign_holds_everything_it_takes_to_judge_it(lab: Laboratory) -> None:
+    status, printed = lab.run()
+    assert status == 0, printed
+    results = lab.results()
+    assert results.campaign.allocators == ["glibc", "same", "slow"]
+    assert results.host is not None
+    assert results.host.facts["kernel"]
+    assert all(len(library.sha256) == len(library.preload) for library in results.libraries.values())
+    assert results.end is not None
+    assert results.end.reason == "blocks"
+    for allocator in ("glibc", "same", "slow", "glibc#again"):
+        blocks = {(run.cell["size"], run.block) for run in lab.good(allocator)}
+        assert blocks == {(size, block) for size in (1, 2) for block in range(5)}
+    run = lab.good("slow")[0]
+    assert run.sample is not None
+    assert run.sample.metrics["time"].value == pytest.approx(1.1, rel=0.01)
+    assert run.process is not None
+    assert run.process.wall > 0
+    assert run.process.peak_memory > 0
+
+
+def test_a_planted_difference_is_in_the_figures_and_the_control_shows_none(lab: Laboratory) -> None:
+    lab.run()
+
+    def value(allocator: str, block: int) -> float:
+        run = next(r for r in lab.good(allocator) if r.block == block and r.cell == {"size": 1})
+        return run.sample.metrics["time"].value if run.sample else 0
+
+    for block in range(5):
+        assert value("slow", block) / value("glibc", block) == pytest.approx(1.1)
+        assert value("glibc#again", block) == value("glibc", block)
+
+
+def test_paddings_of_the_environment_differ_and_are_recorded(lab: Laboratory) -> None:
+    lab.run()
+    assert len({run.environment_bytes for run in lab.results().runs}) > 10
+
+
+@pytest.mark.parametrize(
+    ("variable", "status", "reason"),
+    [
+        ("FAKE_CRASH", Status.FAILED, "killed by SIGABRT"),
+        ("FAKE_EXIT", Status.FAILED, "exit status 3: the second check failed"),
+        ("FAKE_GARBAGE", Status.FAILED, "its output is no sample"),
+    ],
+)
+def test_a_run_that_ends_badly_is_a_record_with_a_reason_and_the_others_go_on(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch, variable: str, status: Status, reason: str
+) -> None:
+    monkeypatch.setenv(variable, "libsame.so")
+    exit_status, printed = lab.run()
+    assert exit_status == 1
+    bad = [run for run in lab.results().runs if run.allocator == "same"]
+    assert len(bad) == 4
+    assert all(run.status is status and run.reason.startswith(reason) and not run.sample for run in bad)
+    assert reason in printed
+    assert len(lab.good("slow")) == 10
+
+
+def test_a_run_that_hangs_is_killed_with_all_it_started(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_HANG", "libslow.so")
+    assert lab.run("--time-limit", "0.4s")[0] == 1
+    bad = [run for run in lab.results().runs if run.allocator == "slow"]
+    assert {run.status for run in bad} == {Status.TIMEOUT}
+    assert bad[0].reason == "not done after 0.4 s"
+
+
+def test_a_run_served_by_another_library_is_void_and_never_a_number(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_SERVED", "/lib/libother.so")
+    status, printed = lab.run()
+    assert status == 1
+    assert not [run for run in lab.results().runs if run.status is Status.OK]
+    assert "malloc was served by /lib/libother.so, not by the C library" in printed
+
+
+def test_a_campaign_cut_off_in_a_line_is_resumed_where_it_stopped(lab: Laboratory) -> None:
+    lab.run()
+    path = lab.out / store.FILE_NAME
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-8]) + lines[-8][:50])
+    kept = len(lab.results().runs)
+    assert lab.results().dropped == 1
+    status, printed = lab.heaplab("run", "--resume", lab.out, *lab.own, *WARM)
+    assert status == 0, printed
+    assert f"going on after {kept} runs" in printed
+    assert lab.results().dropped == 0
+    keys = [(r.cell["size"], r.block, r.allocator) for r in lab.results().runs if r.status is Status.OK]
+    assert len(keys) == len(set(keys)) == 2 * 5 * 4
+
+
+def test_the_same_request_in_the_same_folder_goes_on_too(lab: Laboratory) -> None:
+    lab.run()
+    path = lab.out / store.FILE_NAME
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-5]))
+    kept = len(lab.results().runs)
+    assert f"going on after {kept} runs" in lab.run()[1]
+
+
+def test_another_request_in_the_same_folder_keeps_the_earlier_results(lab: Laboratory) -> None:
+    lab.run()
+    earlier = (lab.out / store.FILE_NAME).read_bytes()
+    status, printed = lab.run("--seed", 7)
+    assert status == 0
+    assert "earlier results are kept as" in printed
+    others = list(lab.out.glob("results-*.jsonl"))
+    assert [path.read_bytes() for path in others] == [earlier]
+    assert lab.results().campaign.seed == 7
+
+
+def test_a_complete_campaign_is_only_told_when_resumed(lab: Laboratory) -> None:
+    lab.run()
+    before = (lab.out / store.FILE_NAME).read_bytes()
+    status, printed = lab.heaplab("compare", "--resume", lab.out)
+    assert (status, "complete, nothing left to measure" in printed) == (0, True)
+    assert (lab.out / store.FILE_NAME).read_bytes() == before
+
+
+def test_a_library_that_changed_cannot_join_an_earlier_campaign(
+    lab: Laboratory, libraries: dict[str, Path]
+) -> None:
+    lab.run()
+    path = lab.out / store.FILE_NAME
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-5]))
+    swapped = ["--allocator", f"same={libraries['slow']}", "--allocator", f"slow={libraries['slow']}"]
+    status, printed = lab.heaplab("run", "--resume", lab.out, *swapped)
+    assert status == 2
+    assert "same has changed since" in printed
+
+
+def test_an_interrupted_comparison_keeps_what_was_measured(lab: Laboratory, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    words = ["run", "fake/one", *lab.own, *WARM, "-o", str(lab.out)]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "heaplab", "--catalog", str(lab.catalog), *words],
+        env=os.environ | {"FAKE_LOG": str(log)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not log.exists() or len(log.read_text().splitlines()) < 6:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=30)
+    assert child.returncode == 1
+    assert f"interrupted; resume with: heaplab compare --resume {lab.out}" in errors
+    results = lab.results()
+    assert len(results.runs) >= 5
+    assert results.end is None
+    assert lab.heaplab("compare", "--resume", lab.out, *lab.own, *WARM)[0] == 0
+    assert len(lab.good("same")) == 10
+
+
+# heaplab with a limit on the size of a file: writing beyond it fails as on a full disk.
+LIMITED = """
+import resource, signal
+resource.setrlimit(resource.RLIMIT_FSIZE, (12000, 12000))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from heaplab.cli import main
+main()
+"""
+
+
+def test_a_full_disk_is_one_line_and_keeps_what_was_measured(lab: Laboratory) -> None:
+    words = ["--catalog", str(lab.catalog), "run", "fake/one", *lab.own, *WARM, "-o", str(lab.out)]
+    command = [sys.executable, "-c", LIMITED, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "File too large; everything measured before is kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    results = lab.results()
+    assert len(results.runs) > 2
+    assert results.dropped == 0
+    assert lab.heaplab("run", "--resume", lab.out, *lab.own, *WARM)[0] == 0
+
+
+def test_results_as_json_for_scripts(lab: Laboratory) -> None:
+    status, printed = lab.run("--json")
+    assert status == 0
+    assert json.loads(printed)["schema"] == 1

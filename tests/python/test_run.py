@@ -1,0 +1,168 @@
+"""The schedule, with attempts that only write down what they were asked to do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from test_plan import campaign
+
+from heaplab import plan, store
+from heaplab.plan import Block
+from heaplab.records import Process, Run, Status
+from heaplab.run import Runner
+from heaplab.store import Store
+
+RUNS_A_BLOCK = 4
+
+
+@dataclass
+class Fake:
+    """Attempts that take a second of a clock of their own."""
+
+    outcome: dict[tuple[str, int], Status] = field(default_factory=dict)  # by allocator and attempt
+    now: float = 0.0
+    asked: list[tuple[str, int, str, int]] = field(default_factory=list)
+    stop_after: int | None = None
+
+    def __call__(self, block: Block, allocator: str, order: int, attempt: int) -> Run:
+        if len(self.asked) == self.stop_after:
+            raise KeyboardInterrupt
+        self.now += 1
+        self.asked.append((block.cell.key, block.number, allocator, attempt))
+        process = Process(
+            wall=1,
+            user=0,
+            system=0,
+            minor_faults=0,
+            major_faults=0,
+            voluntary_switches=0,
+            involuntary_switches=0,
+            peak_memory=0,
+            mean_memory=0,
+        )
+        return Run(
+            experiment=block.cell.experiment.id,
+            cell=dict(block.cell.swept),
+            allocator=allocator,
+            block=block.number,
+            order=order,
+            seed=block.seed,
+            attempt=attempt,
+            status=self.outcome.get((allocator, attempt), Status.OK),
+            environment_bytes=0,
+            foreign_cpu=0,
+            process=process,
+        )
+
+    def clock(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results.jsonl"
+
+
+def carry_out(
+    fake: Fake, path: Path, earlier: Sequence[Run] = (), budget: float | None = None, **more: object
+) -> str:
+    made = campaign().model_copy(update={"budget": budget})
+    with Store(path) as opened:
+        return Runner(made, fake, opened, runs=list(earlier), clock=fake.clock, **more).run().reason
+
+
+def stored_runs(path: Path) -> list[Run]:
+    return [record for record in store.parse(path.read_bytes()) if isinstance(record, Run)]
+
+
+def test_blocks_are_run_back_to_back_in_their_shuffled_order(results: Path) -> None:
+    fake = Fake()
+    assert carry_out(fake, results) == "blocks"
+    assert len(fake.asked) == 4 * 15 * RUNS_A_BLOCK
+    cells = {cell.key: cell for cell in plan.cells(campaign())}
+    for begin in range(0, len(fake.asked), RUNS_A_BLOCK):
+        keys, numbers, allocators, _ = zip(*fake.asked[begin : begin + RUNS_A_BLOCK], strict=True)
+        assert len(set(keys)) == 1
+        assert len(set(numbers)) == 1
+        assert allocators == plan.block(campaign(), cells[keys[0]], numbers[0]).order
+
+
+def test_every_cell_gets_its_block_before_any_gets_the_next(results: Path) -> None:
+    fake = Fake()
+    carry_out(fake, results)
+    numbers = [number for _, number, _, _ in fake.asked]
+    assert numbers == sorted(numbers)
+
+
+def test_order_counts_all_runs(results: Path) -> None:
+    carry_out(Fake(), results)
+    assert [run.order for run in stored_runs(results)] == list(range(4 * 15 * RUNS_A_BLOCK))
+
+
+def test_a_cell_that_is_precise_at_a_look_gets_no_more_blocks(results: Path) -> None:
+    fake, looked = Fake(), []
+
+    def precise(cell: plan.Cell, runs: Sequence[Run]) -> bool:
+        looked.append((cell.key, len(runs)))
+        return dict(cell.swept)["n"] == 1 or len(runs) >= 8 * RUNS_A_BLOCK
+
+    assert carry_out(fake, results, precise=precise) == "precise"
+    blocks = {key: 1 + max(number for k, number, _, _ in fake.asked if k == key) for key, *_ in fake.asked}
+    assert sorted(blocks.values()) == [5, 5, 8, 8]
+    assert {count // RUNS_A_BLOCK for _, count in looked} == {5, 8}
+
+
+def test_the_budget_ends_it_between_blocks_after_two_rounds(results: Path) -> None:
+    fake = Fake()
+    assert carry_out(fake, results, budget=5) == "budget"
+    assert len(fake.asked) == 2 * 4 * RUNS_A_BLOCK
+    fake = Fake()
+    assert carry_out(fake, results, budget=100) == "budget"
+    assert len(fake.asked) == 100
+
+
+def test_a_void_attempt_is_repeated_once_and_both_are_kept(results: Path) -> None:
+    fake = Fake(outcome={("a", 0): Status.VOID})
+    carry_out(fake, results)
+    attempts = [attempt for _, _, allocator, attempt in fake.asked if allocator == "a"]
+    assert attempts == [0, 1] * 60
+    fake = Fake(outcome={("a", 0): Status.VOID, ("a", 1): Status.VOID})
+    carry_out(fake, results)
+    assert max(attempt for *_, attempt in fake.asked) == 1
+
+
+def test_a_crashing_allocator_is_given_up_after_two_blocks_and_the_others_go_on(results: Path) -> None:
+    fake = Fake(outcome={("b", 0): Status.FAILED})
+    carry_out(fake, results)
+    assert sum(allocator == "b" for _, _, allocator, _ in fake.asked) == 2 * 4
+    assert sum(allocator == "a" for _, _, allocator, _ in fake.asked) == 15 * 4
+
+
+def test_interrupted_and_resumed_is_the_same_as_never_interrupted(results: Path, tmp_path: Path) -> None:
+    whole = Fake()
+    carry_out(whole, tmp_path / "whole.jsonl")
+    first, second = Fake(stop_after=37), Fake()
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(first, results)
+    earlier = stored_runs(results)
+    assert len(earlier) == 37
+    carry_out(second, results, earlier)
+    assert first.asked + second.asked == whole.asked
+    assert [run.order for run in stored_runs(results)] == list(range(len(whole.asked)))
+
+
+def test_the_budget_counts_what_earlier_sessions_spent(results: Path) -> None:
+    first, second = Fake(stop_after=90), Fake()
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(first, results)
+    carry_out(second, results, stored_runs(results), budget=100)
+    assert len(first.asked) + len(second.asked) == 100
+
+
+def test_a_listener_hears_what_comes_next_and_how_long_at_most(results: Path) -> None:
+    heard = []
+    carry_out(Fake(), results, budget=100, listen=heard.append)
+    assert heard[0].finished == 0
+    assert heard[50].remaining == pytest.approx(50)
+    assert heard[50].most == 4 * 15 * RUNS_A_BLOCK
