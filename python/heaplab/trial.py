@@ -179,8 +179,7 @@ def judge_sample(stream: IO[bytes], library: Library) -> Outcome:
 
 def repeat_if_disturbed(outcome: Outcome, execution: Execution, foreign: float) -> Outcome:
     """Void a first attempt during which others used too much of the machine; its repetition stands."""
-    limit = host.foreign_limit(execution.process.wall)
-    if foreign <= limit:
+    if foreign <= host.foreign_limit(execution.process.wall):
         return outcome
-    reason = f"others used {foreign:.2f} s of CPU time meanwhile, the limit is {limit:.2f} s"
+    reason = f"others used more than {host.FOREIGN_SHARE:.0%} of the CPU time meanwhile, so it was repeated"
     return Outcome(Status.VOID, reason, outcome.sample)

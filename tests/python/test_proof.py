@@ -1,0 +1,140 @@
+"""Which library serves malloc is proved, not assumed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heaplab import elf, proof
+from heaplab.execute import environment_for
+from heaplab.records import Library, Sample
+
+
+def library_of(path: Path | None) -> Library:
+    preload = [str(path.resolve())] if path else []
+    return Library(
+        allocator="x",
+        title="x",
+        version="",
+        preload=preload,
+        environment={},
+        sha256={},
+        build_id={name: elf.build_id(Path(name)) for name in preload},
+    )
+
+
+def fault(program: str | Path, path: Path | None) -> str:
+    library = library_of(path)
+    environment = environment_for(library)
+    return proof.fault_of_program(proof.resolve_program(str(program), environment), environment, library)
+
+
+def build(folder: Path, source: str, *options: str) -> Path:
+    (folder / "program.c").write_text(source)
+    program = folder / "program"
+    subprocess.run(["cc", str(folder / "program.c"), "-o", str(program), *options], check=True)
+    return program
+
+
+CALLS_MALLOC = "#include <stdlib.h>\nint main(int n, char** a) { return malloc(n * 100) == 0; }"
+HAS_MALLOC = """
+#include <stddef.h>
+static char pool[1 << 20]; static size_t used;
+void* malloc(size_t n) { used += n + 16; return pool + used - n - 16; }
+int main(int n, char** a) { return malloc(n) == 0; }
+"""
+
+
+def test_a_program_that_calls_malloc_is_served(tmp_path: Path, libraries: dict[str, Path]) -> None:
+    assert fault(build(tmp_path, CALLS_MALLOC), libraries["same"]) == ""
+
+
+def test_a_program_that_calls_no_malloc_itself_is_served_through_its_libraries(
+    tmp_path: Path, libraries: dict[str, Path]
+) -> None:
+    assert fault(build(tmp_path, "int main() { return 0; }"), libraries["same"]) == ""
+
+
+def test_a_script_is_served_in_its_interpreter(tmp_path: Path, libraries: dict[str, Path]) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/usr/bin/env -S sh -e\n")
+    script.chmod(0o755)
+    assert fault(script, libraries["same"]) == ""
+    assert proof.interpreter_of(script) == Path("/bin/sh").resolve()
+
+
+def test_a_static_program_cannot_be_served(tmp_path: Path, libraries: dict[str, Path]) -> None:
+    program = build(tmp_path, CALLS_MALLOC, "-static")
+    assert fault(program, libraries["same"]) == (
+        "program is linked statically, so no library can be preloaded into it"
+    )
+
+
+@pytest.mark.parametrize("options", [(), ("-rdynamic",), ("-rdynamic", "-s")])
+def test_a_program_with_its_own_malloc_is_recognised(
+    tmp_path: Path, libraries: dict[str, Path], options: tuple[str, ...]
+) -> None:
+    program = build(tmp_path, HAS_MALLOC, "-fno-builtin-malloc", *options)
+    assert fault(program, libraries["same"]) == "program has a malloc of its own"
+
+
+def test_a_library_that_comes_first_is_noticed(tmp_path: Path, libraries: dict[str, Path]) -> None:
+    program = build(tmp_path, CALLS_MALLOC)
+    library = library_of(libraries["same"])
+    environment = environment_for(library)
+    environment["LD_PRELOAD"] = f"{libraries['slow']}:{environment['LD_PRELOAD']}"
+    found = proof.fault_of_program(program, environment, library)
+    assert found.startswith(f"malloc of program would be served by {libraries['slow']}, not by ")
+
+
+def test_a_set_user_id_program_ignores_preloads(
+    tmp_path: Path, libraries: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = build(tmp_path, CALLS_MALLOC)
+    program.chmod(0o4755)
+    monkeypatch.setattr("os.geteuid", lambda: program.stat().st_uid + 1)
+    assert fault(program, libraries["same"]) == (
+        "program changes its user or group, so the loader ignores LD_PRELOAD"
+    )
+
+
+def test_asking_the_loader_does_not_run_the_program(tmp_path: Path, libraries: dict[str, Path]) -> None:
+    mark = tmp_path / "mark"
+    source = f'#include <stdio.h>\nint main() {{ fopen("{mark}", "w"); return 0; }}'
+    assert fault(build(tmp_path, source), libraries["same"]) == ""
+    assert not mark.exists()
+
+
+def sample(malloc: str, new: str, build_id: str = "") -> Sample:
+    by = {"malloc": {"path": malloc, "build_id": build_id}, "operator new": {"path": new}}
+    return Sample.model_validate(
+        {"schema": 1, "workload": "w", "parameters": {}, "seed": 1, "metrics": {}, "served_by": by}
+    )
+
+
+def test_a_sample_is_judged_by_path_or_build_id(libraries: dict[str, Path]) -> None:
+    same, other = str(libraries["same"]), str(libraries["slow"])
+    library = library_of(libraries["same"])
+    assert proof.fault_of_sample(sample(same, same), library) == ""
+    assert proof.fault_of_sample(sample(same, "/usr/lib/libstdc++.so.6"), library) == ""
+    moved = sample("/elsewhere/lib.so", same, build_id=library.build_id[same])
+    assert proof.fault_of_sample(moved, library) == ""
+    assert proof.fault_of_sample(sample(other, same), library).startswith("malloc was served by")
+    assert proof.fault_of_sample(sample(same, other), library).startswith("operator new was served by")
+    assert proof.fault_of_sample(sample("/lib/libc.so.6", same), library).startswith("malloc was served by")
+
+
+def test_the_baseline_must_be_served_by_the_c_library(libraries: dict[str, Path]) -> None:
+    library = library_of(None)
+    libc = "/lib/x86_64-linux-gnu/libc.so.6"
+    assert proof.fault_of_sample(sample(libc, libc), library) == ""
+    assert proof.fault_of_sample(sample(str(libraries["same"]), libc), library) != ""
+
+
+def test_heaplab_with_runs_a_program_under_an_allocator(libraries: dict[str, Path]) -> None:
+    words = ["with", "--allocator", f"mine={libraries['same']}", "mine", "--", "cat", "/proc/self/maps"]
+    done = subprocess.run(
+        [sys.executable, "-m", "heaplab", *words], capture_output=True, text=True, check=True
+    )
+    assert str(libraries["same"]) in done.stdout
