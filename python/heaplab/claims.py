@@ -66,7 +66,7 @@ class Finding:
 
     def text(self) -> str:
         if isnan(self.ratio.estimate):
-            return f"{self.name} has no figure"
+            return f"{self.name} has cells without a figure"
         span = f" ({self.ratio.low:.2f}–{self.ratio.high:.2f})" if self.ratio.bounded else " (no interval)"
         return f"{self.name} {self.ratio.estimate:.2f}×{span}"
 
@@ -82,14 +82,11 @@ class Claim:
     cells: list[Cell]
 
     def number(self, name: str, otherwise: float) -> float:
-        value = self.arguments.get(name, otherwise)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UsageError(f"{self.study.experiment.id}: '{name}' is a number, not {value!r}")
-        return float(value)
+        return float(self.arguments.get(name, otherwise))
 
     def ratio(self, pairs: list[tuple[Pair, Cell]]) -> Interval:
-        known = [(pair, self.study.seed(cell, self.metric)) for pair, cell in pairs if pair[0]]
-        return stats.geometric_mean([known])
+        """Not a number if any of the cells has no values: the sentence speaks of all of them."""
+        return stats.geometric_mean([[(pair, self.study.seed(cell, self.metric)) for pair, cell in pairs]])
 
     def between(self, allocator: str, than: str) -> Interval:
         """Geometric mean over the cells of allocator / than."""
@@ -175,6 +172,7 @@ class Test:
 
 
 COMMON = frozenset({"metric", "allocator"})
+NUMBERS = frozenset({"by", "factor", "low", "high"})
 TESTS = {
     "better_than": Test(_better_than, frozenset({"allocator"}), frozenset({"than", "by"})),
     "ratio_within": Test(_ratio_within, frozenset({"allocator"}), frozenset({"than", "low", "high"})),
@@ -205,7 +203,17 @@ def _test_of(experiment: spec.Experiment, expectation: spec.Expectation) -> Test
         raise UsageError(f"{where}: '{unknown[0]}' is neither an argument of it nor a swept parameter")
     if (along := expectation.arguments.get("along")) is not None and along not in axes:
         raise UsageError(f"{where}: '{along}' is not a swept parameter")
+    for name in sorted(given & NUMBERS):
+        if not _is_number(value := expectation.arguments[name]):
+            raise UsageError(f"{where}: '{name}' is a number, not {value!r}")
+    named = expectation.arguments.get("allocator")
+    if expectation.test == "order" and not (isinstance(named, list) and len(named) > 1):
+        raise UsageError(f"{where}: 'allocator' is a list of at least two")
     return test
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def evaluate(analysis: Analysis) -> list[Outcome]:

@@ -1,0 +1,177 @@
+"""Claims on results whose truth is known: four allocators, each with its own law of time against threads."""
+
+import copy
+
+import pytest
+import synthetic
+
+from heaplab import claims, spec, store
+from heaplab.analysis import Analysis
+from heaplab.claims import Result
+from heaplab.errors import UsageError
+
+LAWS = {
+    "glibc": lambda threads: threads,
+    "flat": lambda threads: 0.5,
+    "twin": lambda threads: 0.5,
+    "falling": lambda threads: 2 / threads,
+}
+SWEEP = {"threads": [1, 2, 4]}
+
+
+def study_of(path, allocators=LAWS, blocks=5):
+    records = synthetic.campaign(
+        allocators,
+        [synthetic.experiment("laws", "acdc", SWEEP, [])],
+        blocks=blocks,
+        noise=0.002,
+        drift=0.0,
+        effect=lambda name, cell: (LAWS[name.removesuffix("#again")](cell["threads"]), 1.0),
+        faults=False,
+    )
+    return Analysis(store.load(synthetic.write(records, path / "results.jsonl"))).studies[0]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return study_of(tmp_path_factory.mktemp("claims"))
+
+
+def outcome(study, test, **arguments):
+    """What comes of one expectation."""
+    expecting = copy.copy(study)
+    expectation = spec.Expectation(says="It is so.", test=test, arguments=arguments)
+    expecting.experiment = study.experiment.model_copy(update={"expectations": [expectation]})
+    (found,) = claims.evaluate_study(expecting)
+    return found
+
+
+# Over the three cells the geometric means are: glibc 2, flat and twin 0.5, falling 1.
+HOLDS = [
+    ("better_than", {"allocator": "flat"}),
+    ("better_than", {"allocator": "flat", "than": "falling", "by": 0.9}),
+    ("better_than", {"allocator": ["flat", "twin", "falling"]}),
+    ("better_than", {"allocator": "flat", "metric": "throughput"}),
+    ("better_than", {"allocator": "falling", "threads": [2, 4]}),
+    ("ratio_within", {"allocator": "flat", "low": 0.24, "high": 0.26}),
+    ("ratio_within", {"allocator": "falling", "threads": 1, "low": 1.9, "high": 2.1}),
+    ("ratio_within", {"allocator": "flat", "metric": "throughput", "low": 3.8}),
+    ("order", {"allocator": ["flat", "falling", "glibc"]}),
+    ("order", {"allocator": ["flat", "falling", "glibc"], "metric": "throughput"}),
+    ("increases_with", {"along": "threads", "allocator": "glibc", "factor": 3.9}),
+    ("decreases_with", {"along": "threads", "allocator": "falling", "factor": 3.9}),
+    ("flat_with", {"along": "threads", "allocator": ["flat", "twin"]}),
+    (
+        "value_within",
+        {"along": "threads", "value": 2, "than": 1, "allocator": "glibc", "low": 1.9, "high": 2.1},
+    ),
+    ("value_within", {"along": "threads", "value": 4, "than": 2, "allocator": "falling", "high": 0.6}),
+]
+FAILS = [
+    ("better_than", {"allocator": "flat", "by": 3.2}),
+    ("better_than", {"allocator": "glibc", "than": "flat"}),
+    ("better_than", {"allocator": "twin", "than": "flat"}),
+    ("better_than", {"allocator": "glibc", "than": "flat", "metric": "throughput"}),
+    ("better_than", {"allocator": ["flat", "falling"], "threads": 1}),
+    ("ratio_within", {"allocator": "flat", "low": 0.26}),
+    ("ratio_within", {"allocator": "flat", "high": 0.24}),
+    ("order", {"allocator": ["falling", "flat", "glibc"]}),
+    ("order", {"allocator": ["flat", "twin"]}),
+    ("increases_with", {"along": "threads", "allocator": "glibc", "factor": 4.1}),
+    ("increases_with", {"along": "threads"}),
+    ("decreases_with", {"along": "threads", "allocator": "flat"}),
+    ("flat_with", {"along": "threads", "allocator": "glibc"}),
+    ("flat_with", {"along": "threads", "allocator": "falling"}),
+    ("value_within", {"along": "threads", "value": 2, "than": 1, "allocator": "glibc", "low": 2.1}),
+]
+OPEN = [
+    ("better_than", {"allocator": "flat", "by": 3.0}),  # the interval holds the edge, a quarter
+    ("ratio_within", {"allocator": "flat", "low": 0.25}),
+    ("increases_with", {"along": "threads", "allocator": "glibc", "factor": 4}),
+]
+
+
+@pytest.mark.parametrize(
+    ("expected", "test", "arguments"),
+    [(Result.HOLDS, *case) for case in HOLDS]
+    + [(Result.FAILS, *case) for case in FAILS]
+    + [(Result.OPEN, *case) for case in OPEN],
+)
+def test_a_sentence_is_judged_by_the_planted_truth(study, expected, test, arguments):
+    found = outcome(study, test, **arguments)
+    assert found.result is expected, found.figures
+    assert "×" in found.figures
+
+
+def test_the_figures_name_allocators_ratio_and_interval(study):
+    assert outcome(study, "better_than", allocator="flat").figures == "flat / glibc 0.25× (0.25–0.25)"
+    text = outcome(study, "increases_with", along="threads", allocator="glibc").figures
+    assert text.startswith("glibc, threads 4 / 1: 4.0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"allocator": "nemo"}, "not measured here: nemo"),
+        ({"allocator": "flat", "than": "nemo"}, "not measured here: nemo"),
+        ({"allocator": "flat", "threads": 64}, "no cell of this scale"),
+        ({"allocator": "flat", "metric": "mood"}, "no metric 'mood'"),
+        ({"allocator": "glibc"}, "nothing was measured"),
+    ],
+)
+def test_a_sentence_about_what_was_not_measured_is_open(study, arguments, reason):
+    found = outcome(study, "better_than", **arguments)
+    assert found.result is Result.OPEN
+    assert reason in found.figures
+
+
+def test_a_value_that_was_not_swept_here_leaves_the_sentence_open(study):
+    found = outcome(study, "value_within", along="threads", value=64, than=1, low=2)
+    assert found.result is Result.OPEN
+    assert "cells without a figure" in found.figures
+
+
+def test_a_cell_without_values_leaves_a_sentence_about_all_cells_open(study):
+    holed = copy.copy(study)
+    holed.good = {key: runs for key, runs in study.good.items() if key != ((("threads", 4),), "flat")}
+    assert outcome(holed, "better_than", allocator="flat").result is Result.OPEN
+    assert outcome(holed, "better_than", allocator="flat", threads=[1, 2]).result is Result.HOLDS
+
+
+def test_one_block_decides_nothing(tmp_path):
+    found = outcome(study_of(tmp_path, ["glibc", "flat"], blocks=1), "better_than", allocator="flat")
+    assert found.result is Result.OPEN
+    assert found.figures == "flat / glibc 0.25× (no interval)"
+
+
+@pytest.mark.parametrize(
+    ("test", "arguments", "complaint"),
+    [
+        ("faster_than", {}, "'faster_than' is none of better_than, "),
+        ("better_than", {}, "needs the argument 'allocator'"),
+        ("value_within", {"along": "threads", "value": 2}, "needs the argument 'than'"),
+        ("flat_with", {"along": "objects"}, "'objects' is not a swept parameter"),
+        (
+            "better_than",
+            {"allocator": "flat", "objects": 3},
+            "'objects' is neither an argument of it nor a swept",
+        ),
+        ("order", {"allocator": ["flat", "twin"], "than": "glibc"}, "'than' is neither"),
+        ("better_than", {"allocator": "flat", "by": "much"}, "'by' is a number, not 'much'"),
+        ("flat_with", {"along": "threads", "factor": True}, "'factor' is a number, not True"),
+        ("order", {"allocator": "flat"}, "at least two"),
+    ],
+)
+def test_an_expectation_that_is_no_test_is_refused_with_its_name(test, arguments, complaint):
+    expectation = spec.Expectation(says="It is so.", test=test, arguments=arguments)
+    experiment = synthetic.experiment("laws", "acdc", SWEEP, [], expectations=[expectation])
+    with pytest.raises(UsageError) as refused:
+        claims.check(experiment)
+    assert str(refused.value).startswith("laws: expectation '")
+    assert complaint in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_every_test_the_description_lists_exists():
+    listed = {line.split("`")[1] for line in claims.__doc__.splitlines() if line.startswith("| `")}
+    assert listed == set(claims.TESTS)
