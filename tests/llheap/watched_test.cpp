@@ -150,7 +150,19 @@ TEST(debugging, what_is_no_block_is_named) {
   static char here[4096];
   EXPECT_DEATH(small_debugging::deallocate(here + 64 - reinterpret_cast<std::uintptr_t>(here) % 64),
                "llheap: pointer is no block: 0x");
+  EXPECT_DEATH(small_debugging::deallocate(reinterpret_cast<void*>(std::uintptr_t{1} << 30)),
+               "llheap: pointer is no block: 0x40000000");
+  EXPECT_DEATH(
+      {
+        void* const large = small_debugging::allocate(5 * mib);
+        small_debugging::deallocate(large);
+        small_debugging::deallocate(large);
+      },
+      "llheap: pointer is no block: 0x");
   char* const block = static_cast<char*>(small_debugging::allocate(1000));
+  std::memset(block, 0, 1000);
+  reinterpret_cast<std::uintptr_t*>(block)[6] = (std::uintptr_t{1} << 60) | fake;
+  EXPECT_DEATH(small_debugging::deallocate(block + 64), "llheap: pointer is no block: 0x");
   std::memset(block, 0, 1000);
   EXPECT_DEATH(small_debugging::deallocate(block + 64), "llheap: pointer is no block: 0x");
   EXPECT_DEATH(small_debugging::reallocate(block + 64, 10), "llheap: pointer is no block: 0x");

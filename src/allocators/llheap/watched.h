@@ -2,6 +2,8 @@
 // and overwrites what must not be read. A layer above the operations, which know nothing of it.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -10,6 +12,7 @@
 #include "allocators/llheap/counters.h"
 #include "allocators/llheap/operations.h"
 #include "base/fatal.h"
+#include "base/os_pages.h"
 
 namespace heaplab::llheap {
 
@@ -94,20 +97,37 @@ private:
     return user;
   }
 
-  // Debug: fatal unless this is a live block. Reads the header only where a header can be.
+  // Debug: fatal unless this is a live block. Reads a header only where one can be.
   static void check(void* user) {
     if constexpr (Config.debug) {
       if (!is_aligned(user, minimum_alignment)) fatal("llheap: pointer is not aligned", user);
-      const std::uintptr_t word = header_of(user)->word;
-      if ((word & freed) != 0) fatal("llheap: double free", user);
-      char* const real = (word & fake) != 0 ? static_cast<char*>(user) - (word & ~flag_bits)
-                                            : reinterpret_cast<char*>(header_of(user));
-      const bool plausible = below::storage().is_in_area(real)
-                                 ? names_a_heap(reinterpret_cast<header*>(real)->word)
-                                 : is_aligned(real, os_pages::page_bytes) &&
-                                       (reinterpret_cast<header*>(real)->word & mapped) != 0;
-      if (!plausible) fatal("llheap: pointer is no block", user);
+      const header* real = header_of(user);
+      if (!can_be_read(real)) fatal("llheap: pointer is no block", user);
+      if ((real->word & freed) != 0) fatal("llheap: double free", user);
+      if ((real->word & fake) != 0) real = real_behind(user, real);
+      if (!can_be_read(real)) fatal("llheap: pointer is no block", user);
+      const bool is_block =
+          below::storage().is_in_area(real) ? names_a_heap(real->word) : names_a_mapping(real);
+      if (!is_block) fatal("llheap: pointer is no block", user);
     }
+  }
+
+  static const header* real_behind(void* user, const header* mark) {
+    return reinterpret_cast<const header*>(static_cast<char*>(user) - (mark->word & ~flag_bits));
+  }
+
+  // Whether there is memory at all.
+  static bool can_be_read(const header* place) {
+    if (below::storage().is_in_area(place)) return true;
+    const os_pages::errno_keeper keep;
+    const std::uintptr_t page = align_down(reinterpret_cast<std::uintptr_t>(place), os_pages::page_bytes);
+    unsigned char resident;
+    return ::mincore(reinterpret_cast<void*>(page), os_pages::page_bytes, &resident) == 0;
+  }
+
+  static bool names_a_mapping(const header* real) {
+    return is_aligned(real, os_pages::page_bytes) && (real->word & (flag_bits ^ zero_filled)) == mapped &&
+           (real->word & ~flag_bits) % os_pages::page_bytes == 0;
   }
 
   static bool names_a_heap(std::uintptr_t word) {
