@@ -55,6 +55,14 @@ concept heap = requires(std::size_t size, std::size_t alignment, void* block, in
   { Heap::print_statistics(fd) } noexcept -> std::same_as<void>;
 };
 
+// A heap whose deallocate finds out about null off its fast path may say so (`deallocates_null`), and is given
+// it: two instructions less on every free.
+template <class Heap>
+inline constexpr bool takes_null = [] {
+  if constexpr (requires { Heap::deallocates_null; }) return bool{Heap::deallocates_null};
+  return false;
+}();
+
 // The plain way to reallocate, for a block that cannot stay where it is.
 template <class Heap>
 void* reallocate_by_copy(void* block, std::size_t size) noexcept {

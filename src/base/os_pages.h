@@ -56,6 +56,17 @@ inline void* map_aligned(std::size_t bytes, std::size_t alignment, int protectio
   return aligned;
 }
 
+// Address space alone: no access, no memory, never counted against the overcommit limit.
+inline void* reserve_without_access(std::size_t bytes, std::size_t alignment) {
+  return map_aligned(bytes, alignment, PROT_NONE, MAP_NORESERVE);
+}
+
+// Makes a part of such a reservation readable and writable.
+inline bool make_accessible(void* address, std::size_t bytes) {
+  const errno_keeper keep;
+  return ::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
 // Address space that costs nothing until it is touched: readable and writable, not counted against the
 // overcommit limit.
 inline void* reserve(std::size_t bytes, std::size_t alignment) {
@@ -65,6 +76,13 @@ inline void* reserve(std::size_t bytes, std::size_t alignment) {
 // Readable, writable, zero.
 inline void* allocate(std::size_t bytes, std::size_t alignment = page_bytes) {
   return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, 0);
+}
+
+// Resizes a mapping by moving its pages where it cannot grow in place. Null: it stays as it is.
+inline void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes) {
+  const errno_keeper keep;
+  void* const moved = ::mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE);
+  return moved == MAP_FAILED ? nullptr : moved;
 }
 
 // Gives the memory back and keeps the addresses; the next touch finds zeros.

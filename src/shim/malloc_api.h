@@ -60,7 +60,7 @@ inline void* reallocate(void* block, std::size_t size) {
 }
 
 HEAPLAB_FAST_PATH void release(void* block) {
-  if (block != nullptr) [[likely]]
+  if (takes_null<bound_heap> || block != nullptr) [[likely]]
     bound_heap::deallocate(block);
 }
 

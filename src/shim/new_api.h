@@ -70,7 +70,7 @@ HEAPLAB_EXPORT void* operator new(std::size_t size, std::align_val_t align, cons
 }
 
 HEAPLAB_EXPORT void operator delete(void* block) noexcept {
-  if (block != nullptr) [[likely]]
+  if (heaplab::takes_null<heaplab::shim::bound_heap> || block != nullptr) [[likely]]
     heaplab::shim::bound_heap::deallocate(block);
 }
 

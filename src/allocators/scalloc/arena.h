@@ -1,0 +1,195 @@
+// The reserved address space, and the way from an address to the record of its span.
+//
+//   | records of fine spans | records of coarse spans | fine spans ->  ... | coarse spans ->  ... |
+//                                                     ^ base_              ^ base_ + fine_limit_
+//
+// The whole is one reservation without access rights; access is given in growing steps as spans are carved,
+// so that the system charges (overcommit mode 2) or locks (mlockall) only what is in use. A span, once
+// carved, is never given up.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/span.h"
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "base/os_pages.h"
+#include "concurrent/spin_lock.h"
+#include "concurrent/tagged_index.h"
+
+namespace heaplab::scalloc {
+
+// A part of the reservation that has access rights from its beginning up to somewhere.
+class opened_range {
+public:
+  void set(char* begin, std::size_t limit) {
+    begin_ = begin;
+    limit_ = limit;
+  }
+
+  // Whether the first `bytes` could be made usable. Doubles, so that a range of n bytes takes log n calls.
+  // `huge` is asked for on the new part.
+  bool ensure(std::size_t bytes, bool huge) {
+    if (bytes <= opened_) return true;
+    const std::size_t step = std::clamp(opened_, smallest_step, largest_step);
+    const std::size_t generous = std::min(limit_, align_up(std::max(opened_ + step, bytes), smallest_step));
+    return open_up_to(generous, huge) || open_up_to(align_up(bytes, os_pages::page_bytes), huge);
+  }
+
+private:
+  static constexpr std::size_t smallest_step = std::size_t{4} << 20;
+  static constexpr std::size_t largest_step = std::size_t{4} << 30;
+
+  bool open_up_to(std::size_t bytes, bool huge) {
+    if (bytes > limit_) return false;
+    const std::size_t added = bytes - opened_;
+    char* const part = begin_ + opened_;
+    if (!os_pages::make_accessible(part, added)) return false;
+    if (huge) os_pages::advise_huge(part, added, true);
+    opened_ = bytes;
+    return true;
+  }
+
+  char* begin_ = nullptr;
+  std::size_t limit_ = 0;
+  std::size_t opened_ = 0;
+};
+
+template <class Traits>
+class arena {
+  using span_type = span<Traits>;
+  static constexpr const config& settings = Traits::settings;
+  static constexpr unsigned fine_shift = log2_floor(settings.fine_span_bytes);
+  static constexpr unsigned coarse_shift = log2_floor(settings.coarse_span_bytes);
+  static_assert(is_power_of_two(settings.fine_span_bytes) && is_power_of_two(settings.coarse_span_bytes));
+  static_assert(settings.coarse_span_bytes % settings.fine_span_bytes == 0);
+
+public:
+  static constexpr bool has_coarse_zone = settings.fine_block_limit < settings.span_block_limit;
+
+  // Reserves up to `wanted` bytes, less where the system refuses: halves down to 4 coarse spans. False: not
+  // even that. Once, before all else.
+  bool open(std::size_t wanted, huge_page_policy huge_pages) {
+    wanted = std::min(align_down(wanted, settings.coarse_span_bytes), index_bound());
+    for (; wanted >= 4 * settings.coarse_span_bytes;
+         wanted = align_down(wanted / 2, settings.coarse_span_bytes))
+      if (reserve(wanted)) break;
+    if (records_ == nullptr) return false;
+    huge_pages_ = huge_pages;
+    os_pages::advise_huge(base_, bytes_, huge_pages == huge_page_policy::always);
+    return true;
+  }
+
+  bool is_open() const { return records_ != nullptr; }
+
+  // Distance from the arena's beginning; beyond every bound for null and for an address below it.
+  HEAPLAB_FAST_PATH std::size_t offset_of(const void* address) const {
+    return static_cast<std::size_t>(static_cast<const char*>(address) - base_);
+  }
+
+  HEAPLAB_FAST_PATH bool in_fine_zone(std::size_t offset) const { return offset < fine_limit_; }
+
+  HEAPLAB_FAST_PATH span_type& fine_span_at(std::size_t offset) const {
+    return records_[offset >> fine_shift];
+  }
+
+  // Null where no span has been carved. Any address.
+  span_type* find(const void* address) const {
+    const std::size_t offset = offset_of(address);
+    if (in_fine_zone(offset)) return offset < fine_.carved_bytes() ? &fine_span_at(offset) : nullptr;
+    const std::size_t coarse = offset - fine_limit_;
+    return coarse < coarse_.carved_bytes() ? &coarse_.records[coarse >> coarse_shift] : nullptr;
+  }
+
+  span_type& span_number(std::uint32_t number) const { return records_[number]; }
+  std::uint32_t number_of(const span_type& it) const { return static_cast<std::uint32_t>(&it - records_); }
+
+  // A span in state expected. Null: no address space or no memory.
+  span_type* carve(bool fine) {
+    const concurrent::lock_holder hold(lock_);
+    const bool huge =
+        fine && huge_pages_ == huge_page_policy::grown && fine_.carved_bytes() >= huge_page_onset;
+    return fine ? fine_.carve(settings.fine_span_bytes, huge)
+                : coarse_.carve(settings.coarse_span_bytes, false);
+  }
+
+  // Visits every span ever carved.
+  template <class Visit>
+  void for_each_span(Visit&& visit) {
+    const std::size_t fine = fine_.carved_bytes() >> fine_shift;
+    const std::size_t coarse = coarse_.carved_bytes() >> coarse_shift;
+    for (std::size_t number = 0; number < fine; ++number) visit(fine_.records[number]);
+    for (std::size_t number = 0; number < coarse; ++number) visit(coarse_.records[number]);
+  }
+
+  std::size_t bytes() const { return bytes_; }
+  auto& lock() { return lock_; }
+
+private:
+  // Fine spans get huge pages when the zone is this large: 2 MiB is then less than a sixteenth.
+  static constexpr std::size_t huge_page_onset = 16 * os_pages::huge_page_bytes;
+
+  struct zone {
+    span_type* records = nullptr;
+    // Written under lock_; release pairs with who looks for a span's record.
+    typename Traits::template atomic<std::size_t> carved{0};
+    opened_range record_range, block_range;
+    char* base = nullptr;
+
+    std::size_t carved_bytes() const { return carved.load(std::memory_order_acquire); }
+
+    void set(char* record_place, std::size_t record_bytes, char* block_place, std::size_t block_bytes) {
+      records = reinterpret_cast<span_type*>(record_place);
+      record_range.set(record_place, record_bytes);
+      block_range.set(block_place, block_bytes);
+      base = block_place;
+    }
+
+    span_type* carve(std::size_t span_bytes, bool huge) {
+      const std::size_t used = carved.load(std::memory_order_relaxed);
+      const std::size_t number = used / span_bytes;
+      if (!record_range.ensure((number + 1) * sizeof(span_type), false)) return nullptr;
+      if (!block_range.ensure(used + span_bytes, huge)) return nullptr;
+      records[number].base = base + used;
+      carved.store(used + span_bytes, std::memory_order_release);
+      return &records[number];
+    }
+  };
+
+  static constexpr std::size_t index_bound() {
+    return (std::size_t{concurrent::tagged_index::index_limit} / 2) << std::min(fine_shift, coarse_shift);
+  }
+
+  bool reserve(std::size_t bytes) {
+    const std::size_t fine = has_coarse_zone ? align_down(bytes / 2, settings.coarse_span_bytes) : bytes;
+    const auto records_for = [](std::size_t zone_bytes, unsigned shift) {
+      return align_up((zone_bytes >> shift) * sizeof(span_type), settings.coarse_span_bytes);
+    };
+    const std::size_t fine_records = records_for(fine, fine_shift);
+    const std::size_t coarse_records = records_for(bytes - fine, coarse_shift);
+    char* const start = static_cast<char*>(
+        os_pages::reserve_without_access(fine_records + coarse_records + bytes, settings.coarse_span_bytes));
+    if (start == nullptr) return false;
+    base_ = start + fine_records + coarse_records;
+    fine_.set(start, fine_records, base_, fine);
+    coarse_.set(start + fine_records, coarse_records, base_ + fine, bytes - fine);
+    bytes_ = bytes;
+    fine_limit_ = fine;
+    records_ = fine_.records;
+    return true;
+  }
+
+  // Read by every free, written once.
+  char* base_ = nullptr;
+  std::size_t fine_limit_ = 0;
+  span_type* records_ = nullptr;  // those of coarse spans lie behind those of fine ones, one numbering
+
+  std::size_t bytes_ = 0;
+  huge_page_policy huge_pages_ = huge_page_policy::never;
+  concurrent::spin_lock<typename Traits::sync> lock_;
+  zone fine_, coarse_;
+};
+
+}  // namespace heaplab::scalloc

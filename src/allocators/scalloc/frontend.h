@@ -1,0 +1,134 @@
+// The frontend: malloc and free of blocks in spans.
+//
+// Three rules make every interleaving harmless.
+//
+//   settle   The word follows the counts. Whoever has freed a block into a span that is not hot looks at both
+//            counts afterwards and, if an event is due, performs it: anybody may, because what is seen then
+//            cannot become untrue before the compare-and-swap fails.
+//   relist   The lists follow the word. Whoever has moved a span puts it, under the lock of its owner's
+//   lists,
+//            where its present word says; whoever comes late finds it there and does no harm.
+//   return   Only the thread whose event was all_free takes the span from its owner and gives it to the pool.
+//
+// The owner's free must not wait for its store to `used` to become visible before it looks at what others do
+// (a fence on every free). Instead the first remote free of a span that is not hot asks for attention, in a
+// line the owner reads anyway, and from then on the owner's frees look. On a processor with store buffers
+// both can miss each other if a span's first remote free and a local free happen within the same few tens of
+// nanoseconds; an empty span may then stay floating until its owner next looks for a span (get_span asks the
+// oldest floating span again), frees into it, trims or ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/arena.h"
+#include "allocators/scalloc/lab.h"
+#include "allocators/scalloc/span.h"
+#include "allocators/scalloc/span_pool.h"
+#include "allocators/scalloc/tuning.h"
+#include "base/compiler.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+class frontend {
+public:
+  using span_type = span<Traits>;
+  using lab_type = lab<Traits>;
+  using classes = typename Traits::classes;
+
+  // False: no address space. Once, before all else; until then allocate returns null.
+  bool open(const tuning& chosen, unsigned columns);
+
+  // --- the fast path: no lock, no atomic read-modify-write ---
+
+  // Null: allocate_slow has to help.
+  HEAPLAB_FAST_PATH static void* try_allocate(lab_type& local, unsigned class_index) {
+    span_type& hot = *local.hot[class_index];
+    if (hot.local_list == nullptr) [[unlikely]]
+      return nullptr;
+    return pop(hot);
+  }
+
+  // False: nothing was done, deallocate_slow has to. `asked`: the block is free, and answer_countdown is due.
+  HEAPLAB_FAST_PATH static bool try_deallocate(lab_type& local, span_type& it, void* block, bool& asked) {
+    // relaxed: nobody but this thread makes it, or ceases to make it, the owner of a span that holds a block.
+    if (it.owner_word.load(std::memory_order_relaxed) != span_type::owner_value(&local)) [[unlikely]]
+      return false;
+    if (it.local_list == block) [[unlikely]]
+      return false;
+    next_block(block) = it.local_list;
+    it.local_list = block;
+    // Last: the span may be another's hereafter.
+    asked = it.countdown.decrement_is_spent();
+    return true;
+  }
+
+  // --- everything else (frontend_slow.h) ---
+
+  // Null: no memory.
+  void* allocate_slow(lab_type& local, unsigned class_index);
+
+  // Any block of `it`.
+  void deallocate_slow(lab_type& local, span_type& it, void* block);
+
+  // After a free of the owner at which the countdown was spent.
+  void answer_countdown(lab_type& local, span_type& it);
+
+  // Whatever `local` owns becomes the orphanage's; empty spans go to the pool.
+  void abandon(lab_type& local);
+
+  // Asks every span again whether an event is due; gives free memory back. True if there was any.
+  bool trim();
+
+  arena<Traits>& spans() { return spans_; }
+  lab_type& orphanage() { return orphanage_; }
+  unsigned columns() const { return pool_.columns(); }
+
+  // The size class of a live block; fatal() for an address that is no block's.
+  const size_class& class_of(const span_type& it, const void* block) const;
+
+private:
+  HEAPLAB_FAST_PATH static void* pop(span_type& hot) {
+    void* const block = hot.local_list;
+    hot.local_list = next_block(block);
+    hot.countdown.increment();
+    return block;
+  }
+
+  // Freeing.
+  void deallocate_remote(lab_type& local, span_type& it, void* block);
+  span_word push_remote(span_type& it, void* block);
+
+  // Making blocks available.
+  static bool refill(span_type& hot, std::int32_t worth);
+  static bool extend(span_type& hot);
+  span_type* get_span(lab_type& local, unsigned class_index);
+  span_type* reuse(lab_type& from, lab_type& local, unsigned class_index);
+  span_type* take_free_span(lab_type& local, unsigned class_index);
+  void ask_oldest_floating(lab_type& local, unsigned class_index);
+  void return_empty_reusables(lab_type& local, unsigned class_index);
+
+  // Moving spans through their life.
+  void retire(lab_type& local, span_type& hot);
+  void settle(span_type& it, std::uint32_t column);
+  void relist(span_type& it);
+  void return_span(span_type& it, std::uint32_t column);
+  void calm(lab_type& local, span_type& it);
+  void adopt(lab_type& local, span_type& it);
+  std::int32_t event_floor(span_state state, unsigned class_index) const;
+
+  [[noreturn]] HEAPLAB_SLOW_PATH static void refuse_double_free(const void* block) {
+    fatal("free of a block that is free already", block);
+  }
+
+  arena<Traits> spans_;
+  span_pool<Traits> pool_;
+  span_limits limits_[classes::count] = {};
+  // Owns what belonged to threads that have ended.
+  lab_type orphanage_;
+};
+
+}  // namespace heaplab::scalloc
+
+#include "allocators/scalloc/frontend_slow.h"

@@ -1,0 +1,352 @@
+// The frontend off its fast path. Included by frontend.h.
+#pragma once
+
+#include <optional>
+
+#include "allocators/scalloc/frontend.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+bool frontend<Traits>::open(const tuning& chosen, unsigned columns) {
+  for (unsigned index = 0; index < classes::count; ++index) {
+    const auto blocks = static_cast<std::int32_t>(classes::table[index].blocks);
+    const auto part = [blocks](unsigned percent) {
+      return blocks * static_cast<std::int32_t>(percent) / 100;
+    };
+    const unsigned refill_percent = std::min(Traits::settings.refill_percent, chosen.reuse_percent);
+    limits_[index] = {.reuse_live = blocks - part(chosen.reuse_percent) - 1,
+                      .refill_count = part(refill_percent) + 1,
+                      .eager_return = Traits::settings.eager_return};
+  }
+  pool_.open(columns, chosen.discard_above);
+  return spans_.open(chosen.arena_bytes, chosen.huge_pages);
+}
+
+// --- leaving the fast path ---
+
+template <class Traits>
+HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index) {
+  for (;;) {
+    span_type& hot = *local.hot[class_index];
+    if (&hot != &no_span<Traits>) {
+      if (refill(hot, limits_[class_index].refill_count) || extend(hot)) return pop(hot);
+      local.hot[class_index] = &no_span<Traits>;
+      retire(local, hot);
+    }
+    span_type* const next = get_span(local, class_index);
+    if (next == nullptr) return nullptr;
+    local.hot[class_index] = next;
+    if (next->local_list != nullptr || refill(*next, 1)) return pop(*next);
+  }
+}
+
+template <class Traits>
+void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* block) {
+  class_of(it, block);
+  if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, block);
+  if (it.local_list == block) refuse_double_free(block);
+  next_block(block) = it.local_list;
+  it.local_list = block;
+  it.countdown.decrement_is_spent();
+  answer_countdown(local, it);
+}
+
+template <class Traits>
+HEAPLAB_SLOW_PATH void frontend<Traits>::answer_countdown(lab_type& local, span_type& it) {
+  // The word before the owner: if this thread still owns the span, the word is of its tenure.
+  const span_state state = it.load_word(std::memory_order_seq_cst).state();
+  if (it.owner(std::memory_order_acquire) != &local) return;
+  if (state == span_state::hot) {
+    if (it.used() < 0) fatal("a block was freed twice in the span of", it.base);
+    return it.set_owner(&local);
+  }
+  settle(it, local.column);
+  calm(local, it);
+}
+
+template <class Traits>
+void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, void* block) {
+  const span_word before = push_remote(it, block);
+  if (before.state() == span_state::hot) return;
+  // The block is free: the span may be gone by now, and everything below is right for whatever it has become.
+  if (before.remote_count() == 0) it.ask_for_attention();
+  settle(it, local.column);
+  if (local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_) adopt(local, it);
+}
+
+// Returns the word as it was just before the push.
+template <class Traits>
+span_word frontend<Traits>::push_remote(span_type& it, void* block) {
+  const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+  const std::uint32_t offset = it.offset_of(block);
+  span_word before = it.load_word(std::memory_order_acquire);
+  for (;;) {
+    const bool first = before.remote_count() == 0;
+    if (!before.allows(span_event::push) || before.remote_count() >= kind.blocks ||
+        (!first && before.remote_newest() == offset))
+      refuse_double_free(block);
+    next_block(block) = first ? nullptr : it.base + before.remote_newest();
+    // release publishes the link, pairs with refill; seq_cst orders it before the look at `used` in settle.
+    if (it.try_move(before, before.push(offset), std::memory_order_seq_cst)) return before;
+  }
+}
+
+template <class Traits>
+const size_class& frontend<Traits>::class_of(const span_type& it, const void* block) const {
+  const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+  const std::uint64_t offset = it.offset_of(block);
+  const std::uint64_t index = (offset * kind.reciprocal) >> reciprocal_shift;
+  if (!it.load_word(std::memory_order_acquire).allows(span_event::push) || index >= kind.blocks ||
+      index * kind.block_bytes != offset)
+    fatal("not a live block", block);
+  return kind;
+}
+
+// --- making blocks available ---
+
+// The remote list becomes the local list, which is empty, if there are at least `worth` > 0 blocks in it.
+template <class Traits>
+bool frontend<Traits>::refill(span_type& hot, std::int32_t worth) {
+  span_word seen = hot.load_word(std::memory_order_relaxed);
+  for (;;) {
+    const auto count = static_cast<std::int32_t>(seen.remote_count());
+    if (count < worth) return false;
+    // acquire pairs with push_remote: the links of the blocks are visible.
+    if (hot.try_move(seen, seen.refill(), std::memory_order_acquire)) {
+      hot.local_list = hot.base + seen.remote_newest();
+      hot.countdown.set(hot.countdown.read_own() - count);
+      return true;
+    }
+  }
+}
+
+// Links the next fresh blocks, about a page of them, into the local list, which is empty.
+template <class Traits>
+bool frontend<Traits>::extend(span_type& hot) {
+  const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
+  const std::uint32_t wanted = os_pages::page_bytes / kind.block_bytes;
+  const std::uint32_t count = std::min(std::max(wanted, 1U), kind.blocks - hot.fresh);
+  if (count == 0) return false;
+  char* const first = hot.base + std::size_t{hot.fresh} * kind.block_bytes;
+  char* const last = first + std::size_t{count - 1} * kind.block_bytes;
+  for (char* block = first; block < last; block += kind.block_bytes)
+    next_block(block) = block + kind.block_bytes;
+  next_block(last) = nullptr;
+  // A child of fork may find this thread stopped anywhere: blocks are rather lost than handed out twice.
+  hot.fresh += count;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  hot.local_list = first;
+  return true;
+}
+
+template <class Traits>
+span<Traits>* frontend<Traits>::get_span(lab_type& local, unsigned class_index) {
+  if (!Traits::settings.eager_return) return_empty_reusables(local, class_index);
+  if (local.reusable[class_index].looks_empty()) ask_oldest_floating(local, class_index);
+  if (span_type* const it = reuse(local, local, class_index)) return it;
+  if (span_type* const it = reuse(orphanage_, local, class_index)) return it;
+  return take_free_span(local, class_index);
+}
+
+// The oldest reusable span of `from` becomes a hot span of `local`.
+template <class Traits>
+span<Traits>* frontend<Traits>::reuse(lab_type& from, lab_type& local, unsigned class_index) {
+  if (from.reusable[class_index].looks_empty()) return nullptr;
+  const concurrent::lock_holder hold(from.lists_lock);
+  while (span_type* const it = from.reusable[class_index].take_oldest()) {
+    span_word seen = it->load_word(std::memory_order_acquire);
+    while (seen.state() == span_state::reusable) {
+      if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
+      it->set_owner(&local);
+      it->lower_floor(hot_floor);
+      return it;
+    }
+    // Its last block has just been freed, and who freed it returns it.
+  }
+  return nullptr;
+}
+
+template <class Traits>
+span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_index) {
+  const size_class& kind = classes::table[class_index];
+  span_type* it = pool_.get(spans_, class_index, local.column);
+  if (it == nullptr) it = spans_.carve(kind.fine);
+  if (it == nullptr) return nullptr;
+  it->class_index.store(class_index, std::memory_order_relaxed);
+  it->local_list = nullptr;
+  it->fresh = 0;
+  it->resident_bytes = kind.real_span_bytes;
+  it->set_used(0, hot_floor);
+  it->set_owner(&local);
+  // release publishes the above to who reads the word of this tenure. A store will do: nobody moves a free
+  // span but who has it.
+  it->word.store(it->load_word(std::memory_order_relaxed).take().bits(), std::memory_order_release);
+  return it;
+}
+
+// The one way out for a span that its owner and another thread emptied at the same instant (frontend.h).
+template <class Traits>
+void frontend<Traits>::ask_oldest_floating(lab_type& local, unsigned class_index) {
+  auto& floating = local.floating[class_index];
+  if (floating.looks_empty()) return;
+  span_type* oldest;
+  {
+    const concurrent::lock_holder hold(local.lists_lock);
+    oldest = floating.take_oldest();
+    if (oldest == nullptr) return;
+    floating.put_newest(*oldest);
+  }
+  settle(*oldest, local.column);
+}
+
+// Where free() does not return empty spans: all that the owner finds among its reusable ones.
+template <class Traits>
+void frontend<Traits>::return_empty_reusables(lab_type& local, unsigned class_index) {
+  const concurrent::lock_holder hold(local.lists_lock);
+  auto& reusable = local.reusable[class_index];
+  for (span_type* it = reusable.oldest(); it != nullptr;) {
+    span_type& candidate = *it;
+    it = candidate.hook.newer;
+    span_word seen = candidate.load_word(std::memory_order_acquire);
+    const std::int32_t live = candidate.used() - static_cast<std::int32_t>(seen.remote_count());
+    if (seen.state() != span_state::reusable || live != 0) continue;
+    if (!candidate.try_move(seen, seen.all_free(), std::memory_order_acq_rel)) continue;
+    reusable.remove(candidate);
+    candidate.set_owner(nullptr);
+    pool_.put(spans_, candidate, local.column);
+  }
+}
+
+// --- moving spans through their life ---
+
+template <class Traits>
+void frontend<Traits>::retire(lab_type& local, span_type& hot) {
+  const unsigned class_index = hot.class_index.load(std::memory_order_relaxed);
+  hot.set_used(hot.used(), event_floor(span_state::floating, class_index));
+  span_word seen = hot.load_word(std::memory_order_relaxed);
+  do {
+    hot.set_owner(&local, seen.remote_count() > 0 ? span_type::attention : 0);
+    // seq_cst: publishes the counts and the local list to who settles or reuses the span.
+  } while (!hot.try_move(seen, seen.retire(), std::memory_order_seq_cst));
+  relist(hot);
+  settle(hot, local.column);
+}
+
+// Performs the event that is due, if any. Right for any span at any time, by any thread.
+template <class Traits>
+void frontend<Traits>::settle(span_type& it, std::uint32_t column) {
+  // seq_cst: after this thread's own change of a count, before the look at the other one.
+  span_word seen = it.load_word(std::memory_order_seq_cst);
+  for (;;) {
+    const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+    // The counts after the word: if the word has not changed by the time it is moved, they are of its tenure.
+    const std::int32_t live = it.used() - static_cast<std::int32_t>(seen.remote_count());
+    const std::optional<span_event> event = due_event(seen.state(), live, limits_[class_index]);
+    if (!event) return;
+    if (live < 0 && it.load_word(std::memory_order_seq_cst) == seen)
+      fatal("a block was freed twice in the span of", it.base);
+    if (*event == span_event::all_free) {
+      if (it.try_move(seen, seen.all_free(), std::memory_order_acq_rel)) return return_span(it, column);
+    } else {
+      if (it.try_move(seen, seen.mostly_free(), std::memory_order_acq_rel)) return relist(it);
+    }
+  }
+}
+
+// Puts the span into the list of its owner where its word says. Right for any span at any time, by any
+// thread.
+template <class Traits>
+void frontend<Traits>::relist(span_type& it) {
+  while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
+    const concurrent::lock_holder hold(owner->lists_lock);
+    if (it.owner(std::memory_order_relaxed) != owner) continue;
+    const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+    const span_state state = it.load_word(std::memory_order_acquire).state();
+    auto* const list = state == span_state::floating   ? &owner->floating[class_index]
+                       : state == span_state::reusable ? &owner->reusable[class_index]
+                                                       : nullptr;
+    if (it.hook.in != nullptr && it.hook.in != list) it.hook.in->remove(it);
+    if (list != nullptr) list->put_newest(it);
+    return;
+  }
+}
+
+// The span is free, by this thread's hand.
+template <class Traits>
+void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
+  for (;;) {
+    lab_type* const owner = it.owner(std::memory_order_acquire);
+    const concurrent::lock_holder hold(owner->lists_lock);
+    if (it.owner(std::memory_order_relaxed) != owner) continue;
+    if (it.hook.in != nullptr) it.hook.in->remove(it);
+    it.set_owner(nullptr);
+    break;
+  }
+  pool_.put(spans_, it, column);
+}
+
+// Lets the owner's frees take the fast path until the next event may be due, if no remote block is there.
+// Under the lock, without which nobody returns the span: its counts stay this thread's.
+template <class Traits>
+void frontend<Traits>::calm(lab_type& local, span_type& it) {
+  const concurrent::lock_holder hold(local.lists_lock);
+  if (it.owner(std::memory_order_relaxed) != &local) return;
+  const span_word seen = it.load_word(std::memory_order_seq_cst);
+  if (seen.remote_count() > 0) return;
+  const std::int32_t floor = event_floor(seen.state(), it.class_index.load(std::memory_order_relaxed));
+  if (floor < it.countdown_floor.load(std::memory_order_relaxed)) it.lower_floor(floor);
+  it.set_owner(&local);
+  // A first remote free may have asked for attention just before.
+  if (it.load_word(std::memory_order_seq_cst) != seen) it.ask_for_attention();
+}
+
+// The number of used blocks at or below which an event may be due.
+template <class Traits>
+std::int32_t frontend<Traits>::event_floor(span_state state, unsigned class_index) const {
+  return state == span_state::floating ? std::max(limits_[class_index].reuse_live, 0) : 0;
+}
+
+// A span of the orphanage gets an owner that frees blocks of it.
+template <class Traits>
+void frontend<Traits>::adopt(lab_type& local, span_type& it) {
+  {
+    const concurrent::lock_holder hold(orphanage_.lists_lock);
+    if (it.owner(std::memory_order_relaxed) != &orphanage_) return;
+    const span_state state = it.load_word(std::memory_order_acquire).state();
+    if (state != span_state::floating && state != span_state::reusable) return;
+    if (it.hook.in != nullptr) it.hook.in->remove(it);
+    it.set_owner(&local, span_type::attention);
+  }
+  relist(it);
+}
+
+template <class Traits>
+void frontend<Traits>::abandon(lab_type& local) {
+  for (span_type*& hot : local.hot) {
+    if (hot == &no_span<Traits>) continue;
+    span_type& it = *hot;
+    hot = &no_span<Traits>;
+    retire(local, it);
+  }
+  const concurrent::lock_holder hold_own(local.lists_lock);
+  const concurrent::lock_holder hold(orphanage_.lists_lock);
+  const auto hand_over = [this](auto& from, auto& to) {
+    while (span_type* const it = from.take_oldest()) {
+      it->set_owner(&orphanage_);
+      to.put_newest(*it);
+    }
+  };
+  for (unsigned index = 0; index < classes::count; ++index) {
+    hand_over(local.floating[index], orphanage_.floating[index]);
+    hand_over(local.reusable[index], orphanage_.reusable[index]);
+  }
+}
+
+template <class Traits>
+bool frontend<Traits>::trim() {
+  spans_.for_each_span([this](span_type& it) { settle(it, 0); });
+  return pool_.discard_all(spans_);
+}
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/scalloc/span.h"
+#include "base/cache_line.h"
+#include "concurrent/checked_deque.h"
+#include "concurrent/spin_lock.h"
+
+namespace heaplab::scalloc {
+
+// What every hot span that is not there stands for: it has no block, and nobody owns it. Never written.
+template <class Traits>
+inline constinit span<Traits> no_span;
+
+// A local allocation buffer: the hot span and the spans that are not hot, for each size class (paper, section
+// 5). Owned by one thread, or shared by several that take use_lock around every operation.
+template <class Traits>
+struct lab {
+  using sync = typename Traits::sync;
+  using span_type = span<Traits>;
+  static constexpr unsigned class_count = Traits::classes::count;
+
+  // One for each class. Owner only.
+  span_type* hot[class_count];
+
+  // Guards the lists below, the hooks of the spans in them, and `owner` of every span of this buffer.
+  // Order: use_lock before lists_lock; a thread's own lists_lock before that of the orphanage.
+  alignas(cache_line_bytes) concurrent::spin_lock<sync> lists_lock;
+  concurrent::spin_lock<sync> use_lock;
+  // Whether it adopts orphans: it belongs to a living thread.
+  bool adopts = false;
+  // Which column of the span-pool its spans go to.
+  std::uint32_t column = 0;
+  // Of the registry, under its lock.
+  std::uint32_t threads = 0;
+  lab* next_idle = nullptr;
+  lab* next_known = nullptr;
+
+  concurrent::checked_deque<sync, span_type> floating[class_count];
+  concurrent::checked_deque<sync, span_type> reusable[class_count];
+
+  constexpr lab() {
+    for (span_type*& it : hot) it = &no_span<Traits>;
+  }
+};
+
+}  // namespace heaplab::scalloc

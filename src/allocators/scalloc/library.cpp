@@ -1,0 +1,17 @@
+#include "allocators/scalloc/scalloc_heap.h"
+
+namespace heaplab::scalloc {
+inline constexpr config library_config = HEAPLAB_SCALLOC_VARIANT();
+}
+
+namespace heaplab::shim {
+using bound_heap = scalloc::scalloc_heap<scalloc::library_config>;
+}
+
+#include "shim/bind.h"
+
+#ifdef HEAPLAB_BIND_C
+[[gnu::destructor]] static void end_process() {
+  heaplab::shim::bound_heap::end_process();
+}
+#endif

@@ -1,0 +1,260 @@
+// scalloc: a malloc for many threads on many cores (Aigner, Kirsch, Lippautz, Sokolova: OOPSLA 2015).
+//
+// Basic design.
+//
+//   span       Memory is handed out in blocks of a size class, cut from spans. A span has a place of fixed
+//              size in one reserved arena (its virtual span) and touches only as much of it as its blocks
+//              need (its real span). Its record lies apart from it, in an array indexed by span number.
+//   frontend   Each thread has a local allocation buffer with one hot span a class, from whose free list it
+//              allocates without synchronisation. A span that has run dry floats; when enough of its blocks
+//              are free again it is reusable by its owner; when all are, it is returned at once, by whichever
+//              thread frees the last block. Frees by other threads go to a lock-free list in the span's
+//              record. span_state.h has the whole life as one table.
+//   span-pool  All free spans, one lock-free stack for each real span size and CPU.
+//   orphans    What a thread leaves when it ends belongs to the orphanage: adopted by who frees a block of
+//   it,
+//              or taken by who needs a span of its class.
+//   large      Blocks above 1 MiB have a mapping each.
+//
+// Reading order: span_state.h, span.h, lab.h, frontend.h, frontend_slow.h; then arena.h, span_pool.h,
+// lab_registry.h, large.h; config.h lists every knob and the variants.
+#pragma once
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+
+#include "allocators/heap_concept.h"
+#include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/lab_registry.h"
+#include "allocators/scalloc/large.h"
+#include "allocators/scalloc/settings.h"
+#include "base/compiler.h"
+#include "base/cpu.h"
+#include "base/text_line.h"
+#include "concurrent/spin_lock.h"
+#include "concurrent/sync.h"
+
+namespace heaplab::scalloc {
+
+template <const config& Config>
+struct library_traits {
+  using sync = concurrent::std_sync;
+  template <class T>
+  using atomic = std::atomic<T>;
+  static constexpr const config& settings = Config;
+  using classes = size_classes<Config>;
+};
+
+template <const config& Config>
+class scalloc_heap {
+  using traits = library_traits<Config>;
+  using classes = typename traits::classes;
+  using lab_type = lab<traits>;
+  using span_type = span<traits>;
+
+public:
+  static constexpr const char* name = Config.name;
+
+  HEAPLAB_FAST_PATH static void* allocate(std::size_t bytes) noexcept {
+    if (!Config.shared_labs && bytes <= lookup_limit) [[likely]]
+      if (void* const block = front_.try_allocate(*local_, classes::looked_up(bytes))) [[likely]]
+        return block;
+    return allocate_slow(bytes);
+  }
+
+  // Null too: it lies in no zone.
+  static constexpr bool deallocates_null = true;
+
+  HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
+    const std::size_t offset = front_.spans().offset_of(block);
+    if (Config.shared_labs || !front_.spans().in_fine_zone(offset)) [[unlikely]]
+      return deallocate_slow(block);
+    span_type& it = front_.spans().fine_span_at(offset);
+    bool asked;
+    if (!front_.try_deallocate(*local_, it, block, asked)) [[unlikely]]
+      return deallocate_slow(block);
+    if (asked) [[unlikely]]
+      answer_countdown(it);
+  }
+
+  static void* allocate_zeroed(std::size_t bytes) noexcept {
+    void* const block = allocate(bytes);
+    // A mapping of its own is zero.
+    if (block != nullptr && bytes <= Config.span_block_limit) std::memset(block, 0, bytes);
+    return block;
+  }
+
+  static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
+    const unsigned class_index = classes::index_of_aligned(alignment, bytes);
+    return class_index < classes::count ? allocate(classes::table[class_index].block_bytes)
+                                        : large_.allocate(bytes, alignment);
+  }
+
+  static std::size_t usable_size(void* block) noexcept {
+    const span_type* const it = front_.spans().find(block);
+    return it != nullptr ? front_.class_of(*it, block).block_bytes : large_.usable_size(block);
+  }
+
+  static void* reallocate(void* block, std::size_t bytes) noexcept {
+    const span_type* const it = front_.spans().find(block);
+    if (it == nullptr) {
+      if (bytes > Config.span_block_limit) return large_.reallocate(block, bytes);
+    } else {
+      // In place unless more than half would be unused.
+      const std::size_t usable = front_.class_of(*it, block).block_bytes;
+      if (bytes <= usable && (bytes > usable / 2 || usable <= class_step)) return block;
+    }
+    return reallocate_by_copy<scalloc_heap>(block, bytes);
+  }
+
+  static bool trim(std::size_t) noexcept { return front_.trim(); }
+
+  static heap_statistics statistics() noexcept {
+    heap_statistics result{
+        .reserved = front_.spans().bytes(), .mapped = large_.bytes(), .mappings = large_.count()};
+    front_.spans().for_each_span([&result](const span_type& it) {
+      const span_word word = it.load_word(std::memory_order_acquire);
+      const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+      result.committed += it.resident_bytes;
+      if (!word.allows(span_event::push)) return;
+      const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
+      result.live += static_cast<std::size_t>(std::max(out, 0)) * kind.block_bytes;
+    });
+    return result;
+  }
+
+  static void before_fork() noexcept {
+    front_.orphanage().use_lock.lock();
+    labs_.lock_all();
+    front_.orphanage().lists_lock.lock();
+    front_.spans().lock().lock();
+  }
+
+  static void after_fork_in_parent() noexcept {
+    front_.spans().lock().unlock();
+    front_.orphanage().lists_lock.unlock();
+    labs_.unlock_all();
+    front_.orphanage().use_lock.unlock();
+  }
+
+  static void after_fork_in_child() noexcept {
+    after_fork_in_parent();
+    labs_.abandon_others(front_, local_);
+  }
+
+  static void print_statistics(int file) noexcept {
+    const heap_statistics now = statistics();
+    const auto line = [file](const char* what, std::size_t bytes) {
+      text_line().add(name).add(": ").add(what).add(" ").add_decimal(bytes).write_to(file);
+    };
+    line("address space reserved, bytes:", now.reserved);
+    line("memory of spans, bytes:", now.committed);
+    line("live blocks in spans, bytes:", now.live);
+    line("large blocks, bytes:", now.mapped);
+    line("large blocks:", now.mappings);
+  }
+
+  static void end_process() noexcept {
+    if (tuning_.statistics_at_exit) print_statistics(STDERR_FILENO);
+  }
+
+private:
+  HEAPLAB_SLOW_PATH static void* allocate_slow(std::size_t bytes) noexcept {
+    if (bytes > PTRDIFF_MAX) return nullptr;
+    if (!ensure_open()) return nullptr;
+    if (bytes > Config.span_block_limit) return large_.allocate(bytes, heap_alignment);
+    const unsigned class_index = classes::index_of(bytes);
+    lab_type* const local = own_lab();
+    if (local == nullptr) return nullptr;
+    if (!Config.shared_labs && local != &front_.orphanage()) return allocate_in(*local, class_index);
+    const concurrent::lock_holder hold(local->use_lock);
+    return allocate_in(*local, class_index);
+  }
+
+  static void* allocate_in(lab_type& local, unsigned class_index) {
+    void* const block = front_.try_allocate(local, class_index);
+    return block != nullptr ? block : front_.allocate_slow(local, class_index);
+  }
+
+  // A block of the coarse zone, of another owner, of its own mapping, or one that is suspect.
+  HEAPLAB_SLOW_PATH static void deallocate_slow(void* block) noexcept {
+    if (block == nullptr) return;
+    span_type* const it = front_.spans().find(block);
+    if (it == nullptr) return large_.deallocate(block);
+    if (!Config.shared_labs) return deallocate_in(*local_, *it, block);
+    const concurrent::lock_holder hold(local_->use_lock);
+    deallocate_in(*local_, *it, block);
+  }
+
+  static void deallocate_in(lab_type& local, span_type& it, void* block) {
+    bool asked;
+    if (!front_.try_deallocate(local, it, block, asked)) return front_.deallocate_slow(local, it, block);
+    if (asked) front_.answer_countdown(local, it);
+  }
+
+  HEAPLAB_SLOW_PATH static void answer_countdown(span_type& it) noexcept {
+    front_.answer_countdown(*local_, it);
+  }
+
+  // --- start ---
+
+  static bool ensure_open() {
+    if (is_open_.load(std::memory_order_acquire)) [[likely]]
+      return true;
+    return open();
+  }
+
+  static bool open() {
+    const concurrent::lock_holder hold(open_lock_);
+    if (is_open_.load(std::memory_order_relaxed)) return true;
+    read_environment(tuning_);
+    const unsigned columns = Config.pool_columns != 0 ? Config.pool_columns : usable_cpus();
+    if (!front_.open(tuning_, columns)) return false;
+    if (pthread_key_create(&thread_end_, end_thread) != 0) return false;
+    is_open_.store(true, std::memory_order_release);
+    return true;
+  }
+
+  // --- threads ---
+
+  // The buffer of this thread. A thread without one gets one; a thread whose destructors have run shares the
+  // orphanage, which needs a lock and nobody to give it back. Null: no memory.
+  static lab_type* own_lab() {
+    if (local_ == &none_) return attach();
+    return local_ == &ended_ ? &front_.orphanage() : local_;
+  }
+
+  HEAPLAB_SLOW_PATH static lab_type* attach() {
+    lab_type* const it = labs_.attach(front_.columns());
+    if (it == nullptr) return nullptr;
+    local_ = it;
+    // May allocate, from the buffer just set.
+    if (pthread_setspecific(thread_end_, it) != 0) fatal("no thread-specific data for a thread's end");
+    return it;
+  }
+
+  static void end_thread(void* it) {
+    local_ = &ended_;
+    labs_.detach(front_, *static_cast<lab_type*>(it));
+  }
+
+  static constinit inline frontend<traits> front_;
+  static constinit inline large_blocks large_;
+  static constinit inline lab_registry<traits> labs_;
+  static constinit inline tuning tuning_{Config};
+  static constinit inline std::atomic<bool> is_open_ = false;
+  static constinit inline concurrent::spin_lock<concurrent::std_sync> open_lock_;
+  static constinit inline pthread_key_t thread_end_ = 0;
+
+  // Stand for the buffer of a thread that has none yet, or none any more. They own nothing and have no block;
+  // never written.
+  static constinit inline lab_type none_;
+  static constinit inline lab_type ended_;
+  static constinit inline thread_local lab_type* local_ = &none_;
+};
+
+}  // namespace heaplab::scalloc

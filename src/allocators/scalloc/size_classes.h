@@ -1,0 +1,146 @@
+// Size classes, computed at compile time from the config.
+//
+// Classes are multiples of 16 up to 256 bytes and `classes_per_doubling` equal steps to each further power of
+// two, up to span_block_limit. A block size that is a multiple of a power of two is aligned to it, because
+// blocks fill a span from its aligned beginning: aligned allocation is a matter of choosing the class.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/config.h"
+#include "base/bits.h"
+#include "base/os_pages.h"
+
+namespace heaplab::scalloc {
+
+struct size_class {
+  std::uint32_t block_bytes = 0;
+  std::uint32_t blocks = 0;           // in a span
+  std::uint32_t real_span_bytes = 0;  // of a span's address space, what blocks may touch
+  std::uint16_t pool_slot = 0;        // classes of one zone and one real span size share a slot
+  bool fine = false;
+  // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a span.
+  std::uint64_t reciprocal = 0;
+};
+
+inline constexpr std::size_t class_step = 16;
+inline constexpr std::size_t linear_limit = 256;
+inline constexpr unsigned reciprocal_shift = 44;
+// The class of a size up to this is looked up, of a larger one computed.
+inline constexpr std::size_t lookup_limit = 8 * kib;
+
+template <const config& Config>
+class size_classes {
+  static constexpr unsigned linear_count = linear_limit / class_step;
+  static constexpr unsigned step_bits = log2_floor(Config.classes_per_doubling);
+  static constexpr unsigned doublings = log2_floor(Config.span_block_limit) - log2_floor(linear_limit);
+
+public:
+  static constexpr unsigned count = linear_count + doublings * Config.classes_per_doubling;
+
+  // bytes <= span_block_limit; 0 counts as 1.
+  static constexpr unsigned index_of_computed(std::size_t bytes) {
+    if (bytes <= linear_limit)
+      return static_cast<unsigned>((bytes + class_step - 1) / class_step - (bytes != 0));
+    const std::size_t below = bytes - 1;
+    const unsigned exponent = log2_floor(below);
+    const auto step = static_cast<unsigned>(below >> (exponent - step_bits)) - Config.classes_per_doubling;
+    return linear_count + (exponent - log2_floor(linear_limit)) * Config.classes_per_doubling + step;
+  }
+
+  static unsigned index_of(std::size_t bytes) {
+    return bytes <= lookup_limit ? looked_up(bytes) : index_of_computed(bytes);
+  }
+
+  // bytes <= lookup_limit.
+  static unsigned looked_up(std::size_t bytes) { return lookup[(bytes + class_step - 1) / class_step]; }
+
+  // The smallest class of blocks that hold `bytes` and are multiples of `alignment`, a power of two.
+  // `count` if there is none.
+  static constexpr unsigned index_of_aligned(std::size_t alignment, std::size_t bytes) {
+    if (bytes > Config.span_block_limit || alignment > Config.span_block_limit) return count;
+    unsigned index = index_of_computed(bytes);
+    while (index < count && table[index].block_bytes % alignment != 0) ++index;
+    return index;
+  }
+
+  static constexpr std::array<size_class, count> make_table() {
+    std::array<size_class, count> result{};
+    for (unsigned index = 0; index < count; ++index) {
+      size_class& it = result[index];
+      const std::size_t bytes = block_bytes_of(index);
+      it.block_bytes = static_cast<std::uint32_t>(bytes);
+      it.fine = bytes <= Config.fine_block_limit;
+      it.blocks = Config.blocks_in_span(Config, bytes);
+      it.real_span_bytes = static_cast<std::uint32_t>(align_up(it.blocks * bytes, os_pages::page_bytes));
+      it.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
+    }
+    assign_slots(result);
+    return result;
+  }
+
+  static constexpr std::array<size_class, count> table = make_table();
+
+  static constexpr unsigned slot_count() {
+    unsigned most = 0;
+    for (const size_class& it : table) most = it.pool_slot > most ? it.pool_slot : most;
+    return most + 1;
+  }
+
+private:
+  static constexpr std::size_t block_bytes_of(unsigned index) {
+    if (index < linear_count) return (index + 1) * class_step;
+    const unsigned doubling = (index - linear_count) / Config.classes_per_doubling;
+    const unsigned step = (index - linear_count) % Config.classes_per_doubling;
+    const std::size_t base = linear_limit << doubling;
+    return base + (step + 1) * (base / Config.classes_per_doubling);
+  }
+
+  // Spans of the fine zone that fill their address space all count as one size, whatever their blocks leave
+  // at the end.
+  static constexpr void assign_slots(std::array<size_class, count>& classes) {
+    std::uint16_t next = 0;
+    for (unsigned index = 0; index < count; ++index) {
+      size_class& it = classes[index];
+      it.pool_slot = next;
+      for (unsigned before = 0; before < index; ++before) {
+        const size_class& other = classes[before];
+        if (other.fine == it.fine && same_size(other, it)) it.pool_slot = other.pool_slot;
+      }
+      if (it.pool_slot == next) ++next;
+    }
+  }
+
+  static constexpr bool same_size(const size_class& one, const size_class& other) {
+    if (one.real_span_bytes == other.real_span_bytes) return true;
+    return one.fine && other.fine && Config.fine_span_bytes < Config.coarse_span_bytes;
+  }
+
+  static constexpr auto make_lookup() {
+    std::array<std::uint8_t, lookup_limit / class_step + 1> result{};
+    for (std::size_t step = 0; step < result.size(); ++step)
+      result[step] = static_cast<std::uint8_t>(index_of_computed(step * class_step));
+    return result;
+  }
+
+  static constexpr auto lookup = make_lookup();
+
+  static constexpr bool is_valid() {
+    for (unsigned index = 0; index < count; ++index) {
+      const size_class& it = table[index];
+      const std::size_t span = it.fine ? Config.fine_span_bytes : Config.coarse_span_bytes;
+      if (it.blocks == 0 || it.real_span_bytes > span) return false;
+      if (it.blocks * it.block_bytes > span || it.block_bytes % class_step != 0) return false;
+      if (index_of_computed(it.block_bytes) != index) return false;
+      if (index_of_computed(it.block_bytes + 1) != index + 1 && index + 1 < count) return false;
+      if ((it.reciprocal * (span - 1)) >> reciprocal_shift != (span - 1) / it.block_bytes) return false;
+    }
+    return table[count - 1].block_bytes == Config.span_block_limit && count < 256;
+  }
+
+  static_assert(is_power_of_two(Config.classes_per_doubling) && Config.classes_per_doubling <= 16);
+};
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/size_classes.h"
+#include "allocators/scalloc/span_state.h"
+#include "base/cache_line.h"
+#include "base/fatal.h"
+#include "concurrent/checked_deque.h"
+#include "concurrent/owned_counter.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+struct lab;
+
+// The record of one span. Records lie in one dense array apart from the spans, indexed by span number: free()
+// finds its way without touching the span, and neighbouring records do not meet in one cache set as headers
+// at multiples of 2 MiB would.
+//
+// The two lines are for two kinds of threads. What the owner's malloc and free touch is in the first; what
+// remote frees write is in the second.
+template <class Traits>
+struct alignas(2 * cache_line_bytes) span {
+  template <class T>
+  using atomic = typename Traits::template atomic<T>;
+  using sync = typename Traits::sync;
+
+  // --- the owner's line ---
+
+  // Blocks the owner may hand out, linked through their first word. Owner only.
+  void* local_list = nullptr;
+  // used = countdown + countdown_floor is the number of blocks handed out and not yet back in local_list:
+  // live ones and those in the remote list. The owner's free counts down and takes the slow path at zero: the
+  // floor is the number of used blocks at which an event may be due. writer: the owner / readers: whoever
+  // asks whether the span is empty.
+  concurrent::owned_counter<sync> countdown;
+  // While the span is not hot the floor is only ever lowered, `countdown` being raised first; so who reads
+  // the floor first never finds fewer used blocks than there are.
+  atomic<std::int32_t> countdown_floor{0};
+  // writers: under the lock of the present owner's lists, or who alone has the free span / readers: any free.
+  // A set `attention` bit keeps the owner's frees off the fast path.
+  atomic<std::uintptr_t> owner_word{0};
+  // First block never handed out in this tenure: from there on the span is fresh. Owner only.
+  std::uint32_t fresh = 0;
+  // Bytes from the span's start that may be backed by memory. Owner, or who alone has the free span.
+  std::uint32_t resident_bytes = 0;
+
+  // --- everybody's line ---
+
+  alignas(cache_line_bytes) atomic<std::uint64_t> word{0};
+  // Index of the size class. Constant during a tenure; a late reader of an older one discards what it read.
+  atomic<std::uint32_t> class_index{0};
+  // Link of the span-pool's stacks.
+  atomic<std::uint32_t> pool_next{0};
+  // Under the lock of the owner's lists.
+  concurrent::deque_hook<sync, span> hook;
+  // Where the span begins. Written once, before the span is first taken.
+  char* base = nullptr;
+
+  // --- owner ---
+
+  using lab_type = lab<Traits>;
+  static constexpr std::uintptr_t attention = 1;
+
+  static lab_type* lab_of(std::uintptr_t word) { return reinterpret_cast<lab_type*>(word & ~attention); }
+  static std::uintptr_t owner_value(const lab_type* owner) { return reinterpret_cast<std::uintptr_t>(owner); }
+
+  lab_type* owner(std::memory_order order) const { return lab_of(owner_word.load(order)); }
+  void set_owner(const lab_type* owner, std::uintptr_t flag = 0) {
+    owner_word.store(owner_value(owner) | flag, std::memory_order_seq_cst);
+  }
+  // By a thread that frees the first block of a remote list.
+  void ask_for_attention() { owner_word.fetch_or(attention, std::memory_order_seq_cst); }
+
+  // --- counts ---
+
+  std::int32_t used() const {
+    const std::int32_t floor = countdown_floor.load(std::memory_order_seq_cst);
+    return floor + countdown.read(std::memory_order_seq_cst);
+  }
+
+  // By the owner of a hot span.
+  void set_used(std::int32_t used, std::int32_t floor) {
+    countdown_floor.store(floor, std::memory_order_relaxed);
+    countdown.set(used - floor);
+  }
+
+  // By the owner of any span; floor is not above the present one.
+  void lower_floor(std::int32_t floor) {
+    const std::int32_t difference = countdown_floor.load(std::memory_order_relaxed) - floor;
+    countdown.set(countdown.read_own() + difference);
+    countdown_floor.store(floor, std::memory_order_seq_cst);
+  }
+
+  // --- word ---
+
+  span_word load_word(std::memory_order order) const { return span_word{word.load(order)}; }
+
+  // On failure `seen` becomes what stands there now.
+  bool try_move(span_word& seen, span_word next, std::memory_order success) {
+    std::uint64_t expected = seen.bits();
+    if (word.compare_exchange_strong(expected, next.bits(), success, std::memory_order_acquire)) return true;
+    seen = span_word{expected};
+    return false;
+  }
+
+  std::uint32_t offset_of(const void* block) const {
+    return static_cast<std::uint32_t>(static_cast<const char*>(block) - base);
+  }
+};
+
+// Floor of a hot span: nothing is ever due, and only one free too many is noticed.
+inline constexpr std::int32_t hot_floor = -1;
+
+inline void*& next_block(void* block) {
+  return *static_cast<void**>(block);
+}
+
+}  // namespace heaplab::scalloc

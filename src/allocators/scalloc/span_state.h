@@ -1,0 +1,155 @@
+// The life of a span (paper, figure 3), as one table.
+//
+//   state     event         next       who may do it                                     memory order
+//   expected  take          hot        the thread that carved the span from the arena    release
+//   free      take          hot        the thread that popped the span from the pool     release
+//   hot       push          hot        any thread that frees a block it does not own     release
+//   hot       refill        hot        the owner                                         acquire
+//   hot       retire        floating   the owner                                         release
+//   floating  push          floating   any thread that frees a block it does not own     release
+//   floating  mostly_free   reusable   any thread                                        acq_rel
+//   floating  all_free      free       any thread                                        acq_rel
+//   reusable  push          reusable   any thread that frees a block it does not own     release
+//   reusable  all_free      free       any thread                                        acq_rel
+//   reusable  reuse         hot        the owner, under the lock of its lists            acq_rel
+//
+// State, the list of remotely freed blocks and their number stand in one 64-bit word, so that each row is one
+// compare-and-swap, and a free that empties a span cannot slip between looking and acting. The number that
+// tells tenures apart (the paper's epoch) changes with every event but push.
+//
+// How many blocks are live is known to nobody alone: the owner counts its own mallocs and frees in `used`
+// (span.h), the others count theirs in the word. live = used - remote. While a span is not hot `used` can
+// only fall and `remote` only rise, so "no block is live", once seen, stays true until an event changes the
+// epoch, and any thread may act upon it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/assertion.h"
+
+namespace heaplab::scalloc {
+
+enum class span_state : std::uint8_t { expected, free, hot, floating, reusable };
+inline constexpr unsigned span_state_count = 5;
+
+enum class span_event : std::uint8_t { take, push, refill, retire, mostly_free, all_free, reuse };
+inline constexpr unsigned span_event_count = 7;
+
+struct span_transition {
+  span_state from;
+  span_event event;
+  span_state to;
+};
+
+inline constexpr std::array span_transitions = {
+    span_transition{span_state::expected, span_event::take, span_state::hot},
+    span_transition{span_state::free, span_event::take, span_state::hot},
+    span_transition{span_state::hot, span_event::push, span_state::hot},
+    span_transition{span_state::hot, span_event::refill, span_state::hot},
+    span_transition{span_state::hot, span_event::retire, span_state::floating},
+    span_transition{span_state::floating, span_event::push, span_state::floating},
+    span_transition{span_state::floating, span_event::mostly_free, span_state::reusable},
+    span_transition{span_state::floating, span_event::all_free, span_state::free},
+    span_transition{span_state::reusable, span_event::push, span_state::reusable},
+    span_transition{span_state::reusable, span_event::all_free, span_state::free},
+    span_transition{span_state::reusable, span_event::reuse, span_state::hot},
+};
+
+constexpr std::optional<span_state> next_state(span_state from, span_event event) {
+  for (const span_transition& row : span_transitions)
+    if (row.from == from && row.event == event) return row.to;
+  return std::nullopt;
+}
+
+// Every event but push leads to one state, wherever it comes from.
+consteval span_state only_destination(span_event event) {
+  for (const span_transition& row : span_transitions)
+    if (row.event == event) return row.to;
+  return span_state::expected;
+}
+
+// The word. From the lowest bit: state 3, newest remotely freed block 17 (its offset in the span by 16
+// bytes), number of remotely freed blocks 17, epoch 27.
+class span_word {
+public:
+  constexpr span_word() = default;
+  constexpr explicit span_word(std::uint64_t bits) : bits_(bits) {}
+  constexpr std::uint64_t bits() const { return bits_; }
+
+  constexpr span_state state() const { return static_cast<span_state>(field(0, state_bits)); }
+  constexpr std::uint32_t remote_count() const { return field(count_at, count_bits); }
+  // Offset in bytes; only where remote_count() > 0.
+  constexpr std::uint32_t remote_newest() const { return field(newest_at, newest_bits) * granule; }
+  constexpr std::uint32_t epoch() const { return field(epoch_at, epoch_bits); }
+
+  constexpr bool allows(span_event event) const { return next_state(state(), event).has_value(); }
+
+  // One function an event; each only where allows(event).
+
+  // The span gets an owner and a class; no block is out.
+  constexpr span_word take() const { return moved_by<span_event::take>().without_remote(); }
+  // A block at `offset` joins the remote list.
+  constexpr span_word push(std::uint32_t offset) const {
+    HEAPLAB_ASSERT(allows(span_event::push));
+    const std::uint64_t kept = bits_ & ~(mask(newest_bits) << newest_at);
+    return span_word{(kept | (std::uint64_t{offset / granule} << newest_at)) +
+                     (std::uint64_t{1} << count_at)};
+  }
+  // The owner takes the remote list.
+  constexpr span_word refill() const { return moved_by<span_event::refill>().without_remote(); }
+  constexpr span_word retire() const { return moved_by<span_event::retire>(); }
+  constexpr span_word mostly_free() const { return moved_by<span_event::mostly_free>(); }
+  constexpr span_word all_free() const { return moved_by<span_event::all_free>(); }
+  constexpr span_word reuse() const { return moved_by<span_event::reuse>(); }
+
+  friend constexpr bool operator==(span_word, span_word) = default;
+
+private:
+  static constexpr std::uint32_t granule = 16;
+  static constexpr unsigned state_bits = 3, newest_bits = 17, count_bits = 17, epoch_bits = 27;
+  static constexpr unsigned newest_at = state_bits, count_at = newest_at + newest_bits,
+                            epoch_at = count_at + count_bits;
+  static_assert(epoch_at + epoch_bits == 64);
+
+  static constexpr std::uint64_t mask(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
+  constexpr std::uint32_t field(unsigned at, unsigned bits) const {
+    return static_cast<std::uint32_t>((bits_ >> at) & mask(bits));
+  }
+
+  template <span_event Event>
+  constexpr span_word moved_by() const {
+    static_assert(Event != span_event::push);
+    HEAPLAB_ASSERT(allows(Event));
+    constexpr auto to = static_cast<std::uint64_t>(only_destination(Event));
+    const std::uint64_t next_epoch = bits_ + (std::uint64_t{1} << epoch_at);
+    return span_word{(next_epoch & ~mask(state_bits)) | to};
+  }
+
+  constexpr span_word without_remote() const {
+    return span_word{bits_ & ~(mask(newest_bits + count_bits) << newest_at)};
+  }
+
+  std::uint64_t bits_ = 0;
+};
+
+// What a class's spans are judged by.
+struct span_limits {
+  std::int32_t reuse_live;    // reusable with at most this many live blocks; -1: never
+  std::int32_t refill_count;  // remotely freed blocks that are worth taking back
+  bool eager_return;          // an empty span goes back at once
+};
+
+// The event that is due for a span that is not hot, if any: an empty span before a merely reusable one.
+constexpr std::optional<span_event> due_event(span_state state, std::int32_t live,
+                                              const span_limits& limits) {
+  if (state != span_state::floating && state != span_state::reusable) return std::nullopt;
+  if (live == 0 && limits.eager_return) return span_event::all_free;
+  if (state == span_state::floating && (live == 0 || live <= limits.reuse_live))
+    return span_event::mostly_free;
+  return std::nullopt;
+}
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+
+#include "allocators/scalloc/config.h"
+
+namespace heaplab::scalloc {
+
+// What of the config may be set when a process starts (settings.h).
+struct tuning {
+  std::size_t arena_bytes;
+  unsigned reuse_percent;
+  std::size_t discard_above;
+  huge_page_policy huge_pages;
+  bool statistics_at_exit = false;
+
+  constexpr explicit tuning(const config& from)
+      : arena_bytes(from.arena_bytes),
+        reuse_percent(from.reuse_percent),
+        discard_above(from.discard_above),
+        huge_pages(from.huge_pages) {}
+};
+
+}  // namespace heaplab::scalloc

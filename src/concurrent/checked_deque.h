@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+
+#include "concurrent/sync.h"
+
+namespace heaplab::concurrent {
+
+template <class Sync, class Node>
+class checked_deque;
+
+// What a node carries to be in at most one deque at a time.
+template <class Sync, class Node>
+struct deque_hook {
+  Node* newer = nullptr;
+  Node* older = nullptr;
+  checked_deque<Sync, Node>* in = nullptr;
+};
+
+// A doubly linked list of nodes with a member `hook`. Every node knows the deque it is in, so that putting
+// and removing are checked and may be repeated: who comes late finds the work done. All but looks_empty are
+// for the holder of the lock that guards this deque and the hooks of its nodes.
+template <class Sync, class Node>
+class checked_deque {
+public:
+  // A hint without the lock.
+  bool looks_empty() const { return oldest_.load(std::memory_order_relaxed) == nullptr; }
+
+  Node* oldest() const { return oldest_.load(std::memory_order_relaxed); }
+  bool contains(const Node& node) const { return node.hook.in == this; }
+
+  // False, and no change, if the node is in a deque already.
+  bool put_newest(Node& node) {
+    if (node.hook.in != nullptr) return false;
+    node.hook = {nullptr, newest_, this};
+    if (newest_ != nullptr) {
+      newest_->hook.newer = &node;
+    } else {
+      oldest_.store(&node, std::memory_order_relaxed);
+    }
+    newest_ = &node;
+    return true;
+  }
+
+  // False, and no change, if the node is not in this deque.
+  bool remove(Node& node) {
+    if (!contains(node)) return false;
+    Node* const newer = node.hook.newer;
+    Node* const older = node.hook.older;
+    if (newer != nullptr) {
+      newer->hook.older = older;
+    } else {
+      newest_ = older;
+    }
+    if (older != nullptr) {
+      older->hook.newer = newer;
+    } else {
+      oldest_.store(newer, std::memory_order_relaxed);
+    }
+    node.hook = {};
+    return true;
+  }
+
+  // Null when empty.
+  Node* take_oldest() {
+    Node* const node = oldest();
+    if (node != nullptr) remove(*node);
+    return node;
+  }
+
+  Node* take_newest() {
+    Node* const node = newest_;
+    if (node != nullptr) remove(*node);
+    return node;
+  }
+
+private:
+  Node* newest_ = nullptr;
+  typename Sync::template atomic<Node*> oldest_{nullptr};
+};
+
+}  // namespace heaplab::concurrent

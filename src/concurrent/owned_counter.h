@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/compiler.h"
+
+namespace heaplab::concurrent {
+
+// A number that one thread changes and any thread reads. Changing it takes no atomic read-modify-write: the
+// owner's load and store cannot be separated by another writer. On x86-64 each change is one instruction on
+// memory, which compilers do not make of a load and a store that are atomic each.
+//
+// Every change is a release: who reads the new value sees what the owner did before.
+template <class Sync>
+class owned_counter {
+public:
+  constexpr owned_counter() = default;
+  constexpr explicit owned_counter(std::int32_t value) : value_(value) {}
+
+  // By any thread.
+  std::int32_t read(std::memory_order order) const { return value_.load(order); }
+
+  // By the owner, as all that follow.
+  std::int32_t read_own() const { return value_.load(std::memory_order_relaxed); }
+  void set(std::int32_t value) { value_.store(value, std::memory_order_release); }
+
+  HEAPLAB_FAST_PATH void increment() {
+    if constexpr (is_one_instruction) {
+#if defined(__x86_64__)
+      asm volatile("addl $1, %0" : "+m"(value_) : : "memory", "cc");
+#endif
+    } else {
+      set(read_own() + 1);
+    }
+  }
+
+  // Whether it is now zero or less.
+  HEAPLAB_FAST_PATH bool decrement_is_spent() {
+    if constexpr (is_one_instruction) {
+#if defined(__x86_64__)
+      bool spent;
+      asm volatile("subl $1, %0" : "+m"(value_), "=@ccle"(spent) : : "memory");
+      return spent;
+#endif
+    }
+    const std::int32_t value = read_own() - 1;
+    set(value);
+    return value <= 0;
+  }
+
+private:
+  using number = typename Sync::template atomic<std::int32_t>;
+
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  static constexpr bool is_one_instruction =
+      std::is_same_v<number, std::atomic<std::int32_t>> && sizeof(number) == sizeof(std::int32_t);
+#else
+  static constexpr bool is_one_instruction = false;
+#endif
+
+  number value_{0};
+};
+
+}  // namespace heaplab::concurrent

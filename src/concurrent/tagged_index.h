@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+namespace heaplab::concurrent {
+
+// An index of at most 27 bits, or none, and a tag in one 64-bit word. The 36 bits of tag are what keeps a
+// compare-and-swap from mistaking a word for an older one with the same index (the ABA problem): at one
+// change every 10 ns the tag returns to the same value after 11 minutes, and only a thread that slept
+// through exactly that time would be deceived. The value 0 is "none, tag 0".
+class tagged_index {
+public:
+  static constexpr unsigned index_bits = 27;
+  static constexpr std::uint32_t index_limit = (std::uint32_t{1} << index_bits);
+
+  constexpr tagged_index() = default;
+  constexpr explicit tagged_index(std::uint64_t word) : word_(word) {}
+
+  constexpr std::uint64_t word() const { return word_; }
+  constexpr bool is_none() const { return (word_ & mask) == 0; }
+  // Only where not none.
+  constexpr std::uint32_t index() const { return static_cast<std::uint32_t>((word_ & mask) - 1); }
+  constexpr std::uint64_t tag() const { return word_ >> shift; }
+
+  // index < index_limit.
+  constexpr tagged_index with_index(std::uint32_t index) const {
+    return tagged_index{(tag() << shift) | (std::uint64_t{index} + 1)};
+  }
+  constexpr tagged_index with_none() const { return tagged_index{tag() << shift}; }
+  constexpr tagged_index with_next_tag() const { return tagged_index{word_ + (std::uint64_t{1} << shift)}; }
+
+  friend constexpr bool operator==(tagged_index, tagged_index) = default;
+
+private:
+  // One bit more than the index: 0 stands for none.
+  static constexpr unsigned shift = index_bits + 1;
+  static constexpr std::uint64_t mask = (std::uint64_t{1} << shift) - 1;
+
+  std::uint64_t word_ = 0;
+};
+
+}  // namespace heaplab::concurrent
