@@ -68,12 +68,6 @@ public:
     return node;
   }
 
-  Node* take_newest() {
-    Node* const node = newest_;
-    if (node != nullptr) remove(*node);
-    return node;
-  }
-
 private:
   Node* newest_ = nullptr;
   typename Sync::template atomic<Node*> oldest_{nullptr};

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
+#include <type_traits>
 
 #include "base/compiler.h"
 

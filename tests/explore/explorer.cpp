@@ -1,0 +1,156 @@
+#include "explore/explorer.h"
+
+#include <cstdlib>
+#include <utility>
+
+namespace heaplab::explore {
+
+struct explorer::fiber {
+  static constexpr std::size_t stack_bytes = 256 * 1024;
+
+  ucontext_t context;
+  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(stack_bytes);
+  bool ended = true;
+  bool waits = false;
+  std::uint64_t changes_at_wait = 0;
+};
+
+explorer::explorer(program under_test, bounds limits) : program_(std::move(under_test)), bounds_(limits) {
+  for (std::size_t thread = 0; thread < program_.threads.size(); ++thread)
+    fibers_.push_back(std::make_unique<fiber>());
+}
+
+explorer::~explorer() = default;
+
+outcome explorer::explore() {
+  outcome result;
+  do {
+    if (++result.runs > bounds_.runs) throw std::length_error("too many runs");
+    run_once();
+    if (!failure_.empty()) {
+      result.failed = true;
+      result.what = failure_;
+      result.schedule = schedule_;
+      return result;
+    }
+  } while (next_schedule());
+  return result;
+}
+
+void explorer::run_once() {
+  depth_ = 0;
+  preemptions_ = 0;
+  schedule_.clear();
+  failure_.clear();
+  program_.setup();
+  for (auto& it : fibers_) {
+    getcontext(&it->context);
+    it->context.uc_stack.ss_sp = it->stack.get();
+    it->context.uc_stack.ss_size = fiber::stack_bytes;
+    it->context.uc_link = nullptr;
+    makecontext(&it->context, &explorer::fiber_main, 0);
+    it->ended = it->waits = false;
+  }
+  running_ = this;
+  current_ = choose(false);
+  swapcontext(&main_context_, &fibers_[current_]->context);
+  running_ = nullptr;
+  if (!failure_.empty() || !program_.check) return;
+  try {
+    program_.check();
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+  }
+}
+
+void explorer::fiber_main() {
+  explorer& self = *running_;
+  try {
+    self.program_.threads[self.current_]();
+  } catch (const std::exception& error) {
+    self.failure_ = error.what();
+  }
+  self.thread_ended();
+}
+
+// A failure ends the run where it stands: the other threads are not resumed.
+void explorer::thread_ended() {
+  fibers_[current_]->ended = true;
+  if (failure_.empty() && !runnable().empty()) {
+    current_ = choose(false);
+    setcontext(&fibers_[current_]->context);
+  }
+  for (const auto& it : fibers_)
+    if (!it->ended && failure_.empty()) failure_ = "deadlock";
+  setcontext(&main_context_);
+  std::abort();
+}
+
+std::vector<unsigned> explorer::runnable() const {
+  std::vector<unsigned> result;
+  for (unsigned thread = 0; thread < fibers_.size(); ++thread) {
+    const fiber& it = *fibers_[thread];
+    if (!it.ended && (!it.waits || it.changes_at_wait != changes_)) result.push_back(thread);
+  }
+  return result;
+}
+
+// Option 0 is to go on with the current thread, where that is possible: it is no preemption.
+unsigned explorer::choose(bool current_may_go_on) {
+  std::vector<unsigned> options = runnable();
+  if (current_may_go_on) {
+    std::erase(options, current_);
+    options.insert(options.begin(), current_);
+    if (preemptions_ == bounds_.preemptions) options.resize(1);
+  }
+  unsigned taken = 0;
+  if (options.size() > 1) {
+    if (depth_ == decisions_.size()) decisions_.push_back({0, static_cast<unsigned>(options.size())});
+    taken = decisions_[depth_++].taken;
+  }
+  if (current_may_go_on && taken != 0) ++preemptions_;
+  schedule_.push_back(options[taken]);
+  return options[taken];
+}
+
+void explorer::switch_to(unsigned thread) {
+  if (thread == current_) return;
+  fiber& from = *fibers_[current_];
+  current_ = thread;
+  fibers_[thread]->waits = false;
+  swapcontext(&from.context, &fibers_[thread]->context);
+}
+
+// Leaves the threads where they stand, in the middle of destructors perhaps: nothing is unwound.
+void explorer::end_run(const char* failure) {
+  failure_ = failure;
+  setcontext(&main_context_);
+  std::abort();
+}
+
+void explorer::point() {
+  if (schedule_.size() > bounds_.points) {
+    end_run("no progress");
+  }
+  switch_to(choose(true));
+}
+
+void explorer::wait() {
+  fiber& self = *fibers_[current_];
+  self.waits = true;
+  self.changes_at_wait = changes_;
+  if (runnable().empty()) end_run("deadlock");
+  switch_to(choose(false));
+  self.waits = false;
+}
+
+bool explorer::next_schedule() {
+  while (!decisions_.empty()) {
+    decision& last = decisions_.back();
+    if (++last.taken < last.options) return true;
+    decisions_.pop_back();
+  }
+  return false;
+}
+
+}  // namespace heaplab::explore

@@ -1,0 +1,105 @@
+#include "explore/explorer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace heaplab::explore {
+namespace {
+
+void require(bool condition, const char* what) {
+  if (!condition) throw std::runtime_error(what);
+}
+
+struct counter_program {
+  explored_atomic<int> value;
+
+  program lost_update(unsigned threads) {
+    const auto body = [this] { value.store(value.load() + 1); };
+    return {.setup = [this] { value.store(0); },
+            .threads = std::vector<std::function<void()>>(threads, body),
+            .check = [this, threads] { require(value.load() == static_cast<int>(threads), "lost update"); }};
+  }
+};
+
+TEST(explorer, runs_one_thread_once) {
+  counter_program state;
+  const outcome result = explorer(state.lost_update(1)).explore();
+  EXPECT_FALSE(result.failed) << result.what;
+  EXPECT_EQ(result.runs, 1U);
+}
+
+TEST(explorer, visits_every_interleaving_of_two_threads) {
+  // Two operations each: 4! / (2! 2!) interleavings.
+  explored_atomic<int> first, second;
+  std::vector<std::string> seen;
+  std::string trace;
+  const auto two_steps = [&](char name) {
+    return [&, name] {
+      first.fetch_add(1);
+      trace += name;
+      second.fetch_add(1);
+      trace += name;
+    };
+  };
+  const program both{.setup = [&] { trace.clear(); },
+                     .threads = {two_steps('a'), two_steps('b')},
+                     .check = [&] { seen.push_back(trace); }};
+  const outcome result = explorer(both, {.preemptions = 4}).explore();
+  EXPECT_FALSE(result.failed);
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  EXPECT_EQ(seen, (std::vector<std::string>{"aabb", "abab", "abba", "baab", "baba", "bbaa"}));
+}
+
+TEST(explorer, finds_a_lost_update) {
+  counter_program state;
+  const outcome result = explorer(state.lost_update(2), {.preemptions = 1}).explore();
+  EXPECT_TRUE(result.failed);
+  EXPECT_EQ(result.what, "lost update");
+}
+
+TEST(explorer, respects_the_bound_on_preemptions) {
+  counter_program state;
+  const outcome result = explorer(state.lost_update(2), {.preemptions = 0}).explore();
+  EXPECT_FALSE(result.failed);
+  EXPECT_EQ(result.runs, 2U);
+}
+
+TEST(explorer, reports_a_deadlock) {
+  explored_atomic<int> never;
+  const auto waits = [&] {
+    while (never.load() == 0) explored_sync::wait(0);
+  };
+  const outcome result = explorer({.setup = [] {}, .threads = {waits, waits}, .check = {}}).explore();
+  EXPECT_TRUE(result.failed);
+  EXPECT_EQ(result.what, "deadlock");
+}
+
+TEST(explorer, wakes_who_waits_when_something_has_changed) {
+  explored_atomic<int> flag;
+  const auto waits = [&] {
+    while (flag.load() == 0) explored_sync::wait(0);
+  };
+  const auto sets = [&] { flag.store(1); };
+  const outcome result =
+      explorer({.setup = [&] { flag.store(0); }, .threads = {waits, sets, waits}, .check = {}}).explore();
+  EXPECT_FALSE(result.failed) << result.what;
+  EXPECT_GT(result.runs, 3U);
+}
+
+TEST(explorer, reports_threads_without_progress) {
+  explored_atomic<int> never;
+  const auto spins = [&] {
+    while (never.load() == 0) {
+    }
+  };
+  const outcome result =
+      explorer({.setup = [] {}, .threads = {spins}, .check = {}}, {.points = 100}).explore();
+  EXPECT_TRUE(result.failed);
+  EXPECT_EQ(result.what, "no progress");
+}
+
+}  // namespace
+}  // namespace heaplab::explore
