@@ -105,7 +105,7 @@ def changes_privileges(program: Path) -> bool:
 
 
 def bound_malloc(loader: Path, program: Path, environment: Mapping[str, str]) -> list[str]:
-    """Libraries to which the loader binds malloc of the program, or of its libraries if it calls none."""
+    """Libraries to which the loader binds malloc of the program and of what it is linked with."""
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
         trace = {
             "LD_TRACE_LOADED_OBJECTS": "1",
@@ -118,6 +118,6 @@ def bound_malloc(loader: Path, program: Path, environment: Mapping[str, str]) ->
             [loader, program], env={**environment, **trace}, capture_output=True, check=False, timeout=60
         )
         lines = "".join(path.read_text(errors="replace") for path in Path(folder).iterdir())
-    bindings = BINDING.findall(lines)
-    own = [target for user, target in bindings if Path(user).resolve() == program]
-    return own or sorted({target for user, target in bindings if Path(target).resolve() != program})
+    # A target that is the program itself is its jump table, not a malloc: see own_malloc.
+    targets = {target for _, target in BINDING.findall(lines)}
+    return sorted(target for target in targets if Path(target).resolve() != program)

@@ -119,7 +119,9 @@ def test_the_same_request_in_the_same_folder_goes_on_too(lab: Laboratory) -> Non
 
 def test_another_request_in_the_same_folder_keeps_the_earlier_results(lab: Laboratory) -> None:
     lab.run()
-    earlier = (lab.out / store.FILE_NAME).read_bytes()
+    path = lab.out / store.FILE_NAME
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-5]))
+    earlier = path.read_bytes()
     status, printed = lab.run("--seed", 7)
     assert status == 0
     assert "earlier results are kept as" in printed
