@@ -113,7 +113,8 @@ private:
   }
 
   static const header* real_behind(void* user, const header* mark) {
-    return reinterpret_cast<const header*>(static_cast<char*>(user) - (mark->word & ~flag_bits));
+    return reinterpret_cast<const header*>(reinterpret_cast<std::uintptr_t>(user) -
+                                           (mark->word & ~flag_bits));
   }
 
   // Whether there is memory at all.
