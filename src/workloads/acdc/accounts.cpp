@@ -1,0 +1,67 @@
+#include "workloads/acdc/accounts.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "workloads/harness/harness.h"
+
+namespace heaplab::acdc {
+
+namespace {
+
+std::string line(std::initializer_list<std::uint64_t> numbers) {
+  std::string text;
+  for (const std::uint64_t number : numbers) {
+    if (!text.empty()) text += '\t';
+    text += std::to_string(number);
+  }
+  return text + '\n';
+}
+
+}  // namespace
+
+accounts::accounts(const std::string& where, std::uint64_t ticks) : where_(where) {
+  if (where.empty()) return;
+  file_ = where == "-" ? ::dup(STDOUT_FILENO)
+                       : ::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file_ < 0)
+    throw harness::usage_error("--accounts: cannot write to '" + where + "': " + std::strerror(errno));
+  pages_.emplace(harness::take_pages(probes::own_pages::needed<row>(ticks)));
+  rows_ = pages_->array<row>(ticks);
+}
+
+accounts::~accounts() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void accounts::write(placed_array<thread_state>& threads) const {
+  if (file_ < 0) return;
+  std::string text = "tick\tallocated_bytes\tfreed_bytes\tallocated_objects\tfreed_objects\n";
+  for (std::uint64_t i = 0; i < rows_.size(); ++i)
+    text += line({i + 1, rows_[i].allocated_bytes, rows_[i].freed_bytes, rows_[i].allocated_objects,
+                  rows_[i].freed_objects});
+  const auto add_table = [&](const char* headings, std::size_t rows, auto count) {
+    text += headings;
+    for (std::size_t i = 0; i < rows; ++i) {
+      std::uint64_t sum = 0;
+      for (std::size_t thread = 0; thread < threads.size(); ++thread) sum += count(threads[thread], i);
+      if (sum != 0) text += line({i, sum});
+    }
+  };
+  add_table("liveness\tobjects\n", threads[0].objects_by_liveness.size(),
+            [](const thread_state& one, std::size_t i) { return one.objects_by_liveness[i]; });
+  add_table("log2_size\tobjects\n", threads[0].objects_by_log2_size.size(),
+            [](const thread_state& one, std::size_t i) { return one.objects_by_log2_size[i]; });
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(file_, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0)
+      throw harness::run_error("--accounts: writing to '" + where_ + "' failed: " + std::strerror(errno));
+    done += static_cast<std::size_t>(written);
+  }
+}
+
+}  // namespace heaplab::acdc

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include "base/cache_line.h"
+#include "probes/own_pages.h"
+#include "workloads/acdc/lifetime_class.h"
+
+namespace heaplab::acdc {
+
+// Figure 6: for each thread a lock-protected heap-class of what others share with it, by liveness. The
+// receiver's clock decides when it expires for the receiver.
+class distribution_pool {
+public:
+  distribution_pool(probes::own_pages& pages, unsigned threads, std::uint64_t max_liveness)
+      : entries_(pages.array<entry>(threads)) {
+    for (entry& one : entries_) one.by_liveness = pages.array<lifetime_class>(max_liveness + 1);
+  }
+
+  static std::size_t bytes_needed(unsigned threads, std::uint64_t max_liveness) {
+    return probes::own_pages::needed<entry>(threads) +
+           threads * probes::own_pages::needed<lifetime_class>(max_liveness + 1);
+  }
+
+  void put(unsigned receiver, holding* one) {
+    entry& to = entries_[receiver];
+    const std::lock_guard lock(to.mutex);
+    to.by_liveness[one->held->liveness].add(one);
+  }
+
+  // Calls insert(lifetime_class, liveness) for all that has come, the permanent first.
+  template <class Insert>
+  void collect(unsigned receiver, Insert insert) {
+    entry& from = entries_[receiver];
+    const std::lock_guard lock(from.mutex);
+    for (std::uint64_t liveness = 0; liveness < from.by_liveness.size(); ++liveness)
+      insert(from.by_liveness[liveness].take_all(), liveness);
+  }
+
+private:
+  struct alignas(cache_line_bytes) entry {
+    std::mutex mutex;
+    std::span<lifetime_class> by_liveness;
+  };
+
+  std::span<entry> entries_;
+};
+
+}  // namespace heaplab::acdc

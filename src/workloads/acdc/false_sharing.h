@@ -1,0 +1,112 @@
+// The other mode of ACDC (paper section 4.6): in each round one thread allocates a small object for every
+// thread, each writes to its own many times, and one frees them all. Where two objects share a cache line,
+// the line travels between the processors.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "probes/own_pages.h"
+#include "probes/thread_team.h"
+#include "probes/tick_clock.h"
+#include "workloads/acdc/mutator.h"
+
+namespace heaplab::acdc {
+
+// What the threads hand each other.
+struct round_table {
+  round_table(const configuration& settings)
+      : pages(probes::own_pages::needed<std::byte*>(settings.threads)),
+        objects(pages.array<std::byte*>(settings.threads)),
+        meeting(static_cast<unsigned>(settings.threads)) {}
+
+  probes::own_pages pages;
+  std::span<std::byte*> objects;  // by thread; the barrier publishes them
+  probes::barrier meeting;
+};
+
+template <class Heap>
+class false_sharer {
+public:
+  false_sharer(common_ground& common, round_table& table, unsigned thread, std::uint64_t seed, Heap& heap)
+      : common_(common),
+        settings_(common.settings),
+        table_(table),
+        self_(common.threads[thread]),
+        heap_(heap),
+        thread_(thread),
+        agreed_(seed, settings_.threads) {}
+
+  void run() {
+    for (std::uint64_t round = 0; round < settings_.duration; ++round) play(round);
+  }
+
+private:
+  // All threads draw the same: nobody has to tell who allocates and who frees.
+  void play(std::uint64_t round) {
+    const std::uint64_t giver = agreed_.below(settings_.threads);
+    const std::uint64_t taker = agreed_.below(settings_.threads);
+    const std::uint64_t size = agreed_.between(settings_.min_size, settings_.max_size);
+    if (thread_ == giver) allocate(size);
+    table_.meeting.wait();
+    const std::uint64_t begin = probes::read_ticks();
+    const bool intact = write_often(table_.objects[thread_]);
+    self_.access.add(begin, probes::read_ticks());
+    if (!intact) give_up("self-check failed: an object was written by somebody else");
+    table_.meeting.wait();
+    if (thread_ == 0) common_.memory.sample(round, common_.live_bytes());
+    table_.meeting.wait();
+    if (thread_ == taker) release(size);
+    table_.meeting.wait();
+  }
+
+  void allocate(std::uint64_t size) {
+    const std::size_t cell = where_.cell(size);
+    const std::size_t all = cell * table_.objects.size();
+    const std::uint64_t begin = probes::read_ticks();
+    if (where_.one_block) {
+      auto* const block = static_cast<std::byte*>(
+          where_.alignment == 1 ? heap_.allocate(all) : heap_.allocate_aligned(where_.alignment, all));
+      for (std::size_t i = 0; i < table_.objects.size(); ++i) table_.objects[i] = block + i * cell;
+    } else {
+      for (std::byte*& object : table_.objects) object = static_cast<std::byte*>(heap_.allocate(size));
+    }
+    self_.allocation.add(begin, probes::read_ticks());
+    self_.total.allocated({.first = nullptr, .count = table_.objects.size(), .size = size});
+  }
+
+  void release(std::uint64_t size) {
+    const std::uint64_t begin = probes::read_ticks();
+    if (where_.one_block) {
+      heap_.release(table_.objects[0]);
+    } else {
+      for (std::byte* const object : table_.objects) heap_.release(object);
+    }
+    self_.deallocation.add(begin, probes::read_ticks());
+    self_.total.freed({.first = nullptr, .count = table_.objects.size(), .size = size});
+  }
+
+  // Reads the first byte and writes the second. False where somebody else wrote there too.
+  bool write_often(std::byte* object) {
+    std::atomic_ref<unsigned char> source(*reinterpret_cast<unsigned char*>(object));
+    std::atomic_ref<unsigned char> target(*reinterpret_cast<unsigned char*>(object + 1));
+    const auto mine = static_cast<unsigned char>(thread_);
+    source.store(mine, std::memory_order_relaxed);
+    for (std::uint64_t i = 0; i < settings_.time_quantum; ++i)
+      target.store(source.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    return target.load(std::memory_order_relaxed) == mine;
+  }
+
+  common_ground& common_;
+  const configuration& settings_;
+  round_table& table_;
+  thread_state& self_;
+  Heap& heap_;
+  unsigned thread_;
+  harness::random_stream agreed_;
+  placement where_{settings_.pseudo_allocator};
+};
+
+}  // namespace heaplab::acdc

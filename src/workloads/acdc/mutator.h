@@ -1,0 +1,187 @@
+// One thread of ACDC (paper section 2).
+#pragma once
+
+#include <utility>
+
+#include "base/bits.h"
+#include "probes/thread_team.h"
+#include "probes/tick_clock.h"
+#include "workloads/acdc/accounts.h"
+#include "workloads/acdc/distribution_pool.h"
+#include "workloads/acdc/memory_log.h"
+#include "workloads/acdc/placed_array.h"
+#include "workloads/acdc/thread_state.h"
+
+namespace heaplab::acdc {
+
+// What the threads have in common.
+struct common_ground {
+  const configuration& settings;
+  placed_array<thread_state>& threads;
+  distribution_pool& pool;
+  probes::barrier& drift_barrier;
+  memory_log& memory;
+  accounts& books;
+
+  std::uint64_t live_bytes() const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < threads.size(); ++i) sum += threads[i].total.live_bytes();
+    return sum;
+  }
+};
+
+// Takes one holding off a lifetime-size-class; true for the last.
+inline bool let_go(lifetime_size_class& held) {
+  // acq_rel: the last holder sees what the others did before they let go.
+  return held.holders.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+template <class Heap>
+class mutator {
+public:
+  mutator(common_ground& common, unsigned thread, Heap& heap)
+      : common_(common),
+        settings_(common.settings),
+        self_(common.threads[thread]),
+        heap_(heap),
+        thread_(thread) {}
+
+  // Runs until the thread's clock shows the duration.
+  void run() {
+    while (self_.heap.time() < settings_.duration) tick();
+  }
+
+  // Frees whatever this thread still holds or has been sent, outside the measured time.
+  void free_rest() {
+    collect();
+    release(self_.heap.take_rest());
+  }
+
+private:
+  // The clock advances when a quantum has been allocated; what is beyond it is not carried over. Then the
+  // thread shares, accesses and deallocates.
+  void tick() {
+    for (std::uint64_t allocated = 0; allocated < settings_.time_quantum;) {
+      allocated += allocate();
+      if (settings_.historic) access();
+    }
+    if (thread_ == 0) common_.memory.sample(self_.heap.time(), common_.live_bytes());
+    share();
+    self_.heap.advance();
+    if (!settings_.historic) access();
+    const std::uint64_t begin = probes::read_ticks();
+    const lifetime_class expired = free_objects(self_.heap.take_expired());
+    self_.deallocation.add(begin, probes::read_ticks());
+    put_back(expired);
+    if (thread_ == 0) common_.books.note(self_.heap.time(), self_.total);
+    if (self_.heap.time() % settings_.max_time_drift == 0 && settings_.threads > 1)
+      common_.drift_barrier.wait();
+  }
+
+  // One lifetime-size-class; returns its bytes.
+  std::uint64_t allocate() {
+    const class_plan plan = self_.plans.next();
+    lifetime_size_class* const made = self_.classes.take();
+    made->liveness = plan.liveness;
+    made->objects = {.first = nullptr,
+                     .count = plan.count,
+                     .size = plan.size,
+                     .key = self_.next_key(),
+                     .shape = plan.shape};
+    const std::uint64_t begin = probes::read_ticks();
+    allocate_objects(heap_, made->objects, where_);
+    self_.allocation.add(begin, probes::read_ticks());
+    self_.total.allocated(made->objects);
+    self_.objects_by_liveness[plan.liveness] += plan.count;
+    self_.objects_by_log2_size[log2_floor(plan.size)] += plan.count;
+    holding* const own = hold(*made);
+    if (plan.shared) {
+      self_.outbox.add(own);
+    } else {
+      lifetime_class one;
+      one.add(own);
+      self_.heap.insert(one, plan.liveness);
+    }
+    return plan.bytes();
+  }
+
+  holding* hold(lifetime_size_class& held) {
+    holding* const one = self_.holdings.take();
+    one->held = &held;
+    return one;
+  }
+
+  // Gives what is to be shared to its receivers, of which the thread is one itself, and takes what others
+  // have given to it.
+  void share() {
+    if (!settings_.shared_objects) return;
+    const unsigned receivers = receiving_threads(settings_);
+    for (holding* one = self_.outbox.take_all().first; one != nullptr;) {
+      holding* const next = one->next;
+      lifetime_size_class& shared = *one->held;
+      // Relaxed: the lock of the pool publishes it.
+      shared.holders.store(receivers + 1, std::memory_order_relaxed);
+      common_.pool.put(thread_, one);
+      choose(receivers);
+      for (unsigned i = 0; i < receivers; ++i) common_.pool.put(self_.others[i], hold(shared));
+      one = next;
+    }
+    collect();
+  }
+
+  // Brings that many other threads to the front at random.
+  void choose(unsigned receivers) {
+    const std::size_t all = self_.others.size();
+    for (std::size_t i = 0; i < receivers; ++i)
+      std::swap(self_.others[i], self_.others[i + self_.plans.random().below(all - i)]);
+  }
+
+  void collect() {
+    common_.pool.collect(
+        thread_, [this](lifetime_class some, std::uint64_t liveness) { self_.heap.insert(some, liveness); });
+  }
+
+  void access() {
+    if (!settings_.access_live_objects) return;
+    const std::uint64_t begin = probes::read_ticks();
+    self_.heap.for_each_live([this](const lifetime_size_class& one) {
+      access_objects(one.objects, self_.pacer, settings_.write_iterations);
+    });
+    self_.access.add(begin, probes::read_ticks());
+  }
+
+  // Frees the objects this thread is the last to hold. What others still hold is no more its business:
+  // those holdings come back with `held` empty.
+  lifetime_class free_objects(lifetime_class expired) {
+    for (holding* one = expired.first; one != nullptr; one = one->next) {
+      if (let_go(*one->held))
+        release_objects(heap_, one->held->objects, where_);
+      else
+        one->held = nullptr;
+    }
+    return expired;
+  }
+
+  void put_back(lifetime_class expired) {
+    for (holding* one = expired.first; one != nullptr;) {
+      holding* const next = one->next;
+      if (one->held != nullptr) {
+        self_.total.freed(one->held->objects);
+        self_.classes.put(one->held);
+      }
+      self_.holdings.put(one);
+      one = next;
+    }
+  }
+
+  void release(lifetime_class all) { put_back(free_objects(all)); }
+
+  common_ground& common_;
+  const configuration& settings_;
+  thread_state& self_;
+  Heap& heap_;
+  unsigned thread_;
+  placement where_{settings_.pseudo_allocator};
+};
+
+}  // namespace heaplab::acdc

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "base/cache_line.h"
+#include "probes/own_pages.h"
+#include "workloads/acdc/class_plan.h"
+#include "workloads/acdc/estimate.h"
+#include "workloads/acdc/heap_class.h"
+#include "workloads/acdc/lifetime_class.h"
+#include "workloads/acdc/record_pool.h"
+#include "workloads/acdc/write_pacer.h"
+
+namespace heaplab::acdc {
+
+// Ticks of the clock spent, and in how many stretches.
+struct stretches {
+  std::uint64_t ticks = 0;
+  std::uint64_t count = 0;
+
+  void add(std::uint64_t begin, std::uint64_t end) {
+    ticks += end - begin;
+    ++count;
+  }
+  void add(const stretches& other) {
+    ticks += other.ticks;
+    count += other.count;
+  }
+};
+
+// Written by the thread itself; the bytes are read by thread 0 at the same time, which wants no more than a
+// value that was true a moment ago.
+struct turnover {
+  std::atomic<std::uint64_t> allocated_bytes{0};
+  std::atomic<std::uint64_t> freed_bytes{0};
+  std::uint64_t allocated_objects = 0;
+  std::uint64_t freed_objects = 0;
+
+  void allocated(const object_set& set) {
+    add(allocated_bytes, set.bytes());
+    allocated_objects += set.count;
+  }
+  void freed(const object_set& set) {
+    add(freed_bytes, set.bytes());
+    freed_objects += set.count;
+  }
+  std::uint64_t live_bytes() const {
+    return allocated_bytes.load(std::memory_order_relaxed) - freed_bytes.load(std::memory_order_relaxed);
+  }
+
+private:
+  static void add(std::atomic<std::uint64_t>& sum, std::uint64_t bytes) {
+    sum.store(sum.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+  }
+};
+
+// What one thread knows, outside the heap under test.
+struct alignas(cache_line_bytes) thread_state {
+  thread_state(const configuration& settings, const estimate& expected, std::uint64_t seed, unsigned thread)
+      : pages(bytes_needed(settings)),
+        plans(settings, seed, thread),
+        heap(pages, settings.max_liveness, settings.deallocation_delay),
+        classes(static_cast<std::size_t>(expected.live_classes)),
+        holdings(static_cast<std::size_t>(expected.live_holdings)),
+        others(pages.array<std::uint32_t>(settings.threads - 1)),
+        objects_by_liveness(pages.array<std::uint64_t>(settings.max_liveness + 1)),
+        pacer(settings.write_access_ratio),
+        key_step(thread) {
+    for (std::uint32_t i = 0; i < others.size(); ++i) others[i] = i < thread ? i : i + 1;
+  }
+
+  static std::size_t bytes_needed(const configuration& settings) {
+    using probes::own_pages;
+    return own_pages::needed<lifetime_class>(
+               heap_class::ring_size(settings.max_liveness, settings.deallocation_delay)) +
+           own_pages::needed<std::uint32_t>(settings.threads) +
+           own_pages::needed<std::uint64_t>(settings.max_liveness + 1);
+  }
+
+  // Only the upper 16 bits are set, see object_set.h; neighbours in time differ.
+  std::uint64_t next_key() {
+    key_step += 0x9e37;
+    return key_step << 48;
+  }
+
+  probes::own_pages pages;
+  plan_source plans;
+  heap_class heap;
+  record_pool<lifetime_size_class> classes;
+  record_pool<holding> holdings;
+  std::span<std::uint32_t> others;  // the numbers of the other threads, in any order
+  std::span<std::uint64_t> objects_by_liveness;
+  std::array<std::uint64_t, 64> objects_by_log2_size{};
+  write_pacer pacer;
+  std::uint64_t key_step;
+  lifetime_class outbox;  // to be shared at the end of the tick
+  stretches allocation;
+  stretches deallocation;
+  stretches access;
+  alignas(cache_line_bytes) turnover total;
+};
+
+}  // namespace heaplab::acdc

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace heaplab::acdc {
+
+// Chooses a given share of all objects for writing, as evenly as can be.
+class write_pacer {
+public:
+  explicit write_pacer(double percent)
+      : step_(static_cast<std::uint64_t>(std::llround(percent / 100 * one))) {}
+
+  // True where this object is to be written.
+  bool next() {
+    sum_ += step_;
+    const std::uint64_t write = sum_ >> fraction_bits;
+    sum_ &= one - 1;
+    ++accessed_;
+    written_ += write;
+    return write != 0;
+  }
+
+  std::uint64_t accessed() const { return accessed_; }
+  std::uint64_t written() const { return written_; }
+
+private:
+  static constexpr unsigned fraction_bits = 32;
+  static constexpr std::uint64_t one = std::uint64_t{1} << fraction_bits;
+
+  std::uint64_t step_;
+  std::uint64_t sum_ = 0;
+  std::uint64_t accessed_ = 0;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace heaplab::acdc
