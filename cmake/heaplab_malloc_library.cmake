@@ -7,6 +7,10 @@
 # an allocator are further calls with other DEFINITIONS.
 #
 # The global property HEAPLAB_MALLOC_LIBRARIES lists the names: the test suites run on each.
+#
+# heaplab_add_shared_malloc(<target> [SOURCES <file>...] [DEFINITIONS <name>=<value>...])
+#
+# Makes the shared library alone, neither installed nor listed.
 
 # Recognising calls of malloc would let the compiler make calloc call itself.
 set(heaplab_malloc_compile_options
@@ -25,6 +29,20 @@ function(heaplab_malloc_objects target)
   target_compile_options(${target} PRIVATE ${heaplab_malloc_compile_options})
 endfunction()
 
+function(heaplab_add_shared_malloc target)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEFINITIONS" ${ARGN})
+  heaplab_malloc_objects(${target}_c library.cpp ${arg_SOURCES})
+  target_compile_definitions(${target}_c PRIVATE HEAPLAB_BIND_C ${arg_DEFINITIONS})
+  heaplab_malloc_objects(${target}_cxx library.cpp)
+  target_compile_definitions(${target}_cxx PRIVATE HEAPLAB_BIND_CXX ${arg_DEFINITIONS})
+
+  add_library(${target} SHARED
+    $<TARGET_OBJECTS:${target}_c> $<TARGET_OBJECTS:${target}_cxx> $<TARGET_OBJECTS:heaplab_cxx_runtime_shared>)
+  target_link_options(${target} PRIVATE ${heaplab_malloc_link_options})
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:heaplab_options>)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+endfunction()
+
 function(heaplab_malloc_package name target)
   # A program that names no allocation function itself must get the library all the same.
   target_link_options(${target} INTERFACE LINKER:--undefined=malloc)
@@ -37,16 +55,8 @@ function(heaplab_add_malloc_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEFINITIONS;EXPORTS" ${ARGN})
   set(target heaplab_${name})
 
-  heaplab_malloc_objects(${target}_c library.cpp ${arg_SOURCES})
-  target_compile_definitions(${target}_c PRIVATE HEAPLAB_BIND_C ${arg_DEFINITIONS})
-  heaplab_malloc_objects(${target}_cxx library.cpp)
-  target_compile_definitions(${target}_cxx PRIVATE HEAPLAB_BIND_CXX ${arg_DEFINITIONS})
-
-  add_library(${target} SHARED
-    $<TARGET_OBJECTS:${target}_c> $<TARGET_OBJECTS:${target}_cxx> $<TARGET_OBJECTS:heaplab_cxx_runtime_shared>)
-  target_link_options(${target} PRIVATE ${heaplab_malloc_link_options})
-  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:heaplab_options>)
-  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C EXPORT_NAME ${name} HEAPLAB_EXPORTS "${arg_EXPORTS}")
+  heaplab_add_shared_malloc(${target} SOURCES ${arg_SOURCES} DEFINITIONS ${arg_DEFINITIONS})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} HEAPLAB_EXPORTS "${arg_EXPORTS}")
   heaplab_malloc_package(${name} ${target})
 
   add_library(${target}_static STATIC

@@ -1,0 +1,106 @@
+// One call of the allocation functions, and random sequences of them.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <iterator>
+
+namespace properties {
+
+inline constexpr unsigned slot_count = 48;
+inline constexpr unsigned thread_count = 3;
+inline constexpr unsigned longest_sequence = 600;
+
+enum class call : std::uint8_t {
+  malloc,
+  calloc,
+  posix_memalign,
+  aligned_alloc,
+  operator_new,
+  realloc,
+  free,
+  end_thread,
+};
+
+// Every operation is possible in every state, so that any part of a sequence is a sequence: what allocates
+// into an occupied slot frees it first, realloc of an empty slot allocates, free of one does nothing.
+struct operation {
+  call function;
+  std::uint8_t thread;  // who calls; 0 is the main thread, which never ends
+  std::uint8_t slot;    // where the block is kept
+  std::size_t size;
+  std::size_t alignment;  // a power of two of at least 8
+};
+
+// splitmix64 (Steele, Lea, Flood 2014).
+class random_numbers {
+public:
+  explicit random_numbers(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+
+  // 0 <= result < bound
+  unsigned below(unsigned bound) { return static_cast<unsigned>(next() % bound); }
+
+private:
+  std::uint64_t state_;
+};
+
+// Mostly small, at times to 8 MiB; half of them around powers of two, where size classes begin and end.
+inline std::size_t random_size(random_numbers& random) {
+  const unsigned top = random.below(20) == 0 ? 24 : random.below(4) == 0 ? 17 : 11;
+  const std::size_t power = std::size_t{1} << random.below(top);
+  if (random.below(2) == 0) return power + random.next() % power;
+  constexpr int near[] = {-16, -8, -1, 0, 0, 1, 8, 16};
+  const std::size_t size = power + static_cast<std::size_t>(near[random.below(8)]);
+  return size > power + 16 ? 0 : size;
+}
+
+inline operation random_operation(random_numbers& random, unsigned threads) {
+  constexpr call mixture[] = {call::malloc,        call::malloc,       call::malloc,  call::calloc,
+                              call::calloc,        call::realloc,      call::realloc, call::posix_memalign,
+                              call::aligned_alloc, call::operator_new, call::free,    call::free,
+                              call::free,          call::free};
+  operation one;
+  one.function = mixture[random.below(std::size(mixture))];
+  if (random.below(60) == 0) one.function = call::end_thread;
+  one.thread = static_cast<std::uint8_t>(random.below(threads));
+  one.slot = static_cast<std::uint8_t>(random.below(slot_count));
+  one.size = random_size(random);
+  one.alignment = std::size_t{1} << (3 + random.below(random.below(10) == 0 ? 19 : 10));
+  return one;
+}
+
+inline void print(const operation& one) {
+  constexpr const char* names[] = {"malloc",       "calloc",  "posix_memalign", "aligned_alloc",
+                                   "operator new", "realloc", "free",           "end_thread"};
+  const char* const name = names[static_cast<unsigned>(one.function)];
+  std::printf("  thread %u: ", unsigned{one.thread});
+  switch (one.function) {
+    case call::end_thread:
+      std::printf("ends\n");
+      break;
+    case call::free:
+      std::printf("free(block[%u])\n", unsigned{one.slot});
+      break;
+    case call::realloc:
+      std::printf("block[%u] = realloc(block[%u], %zu)\n", unsigned{one.slot}, unsigned{one.slot}, one.size);
+      break;
+    case call::posix_memalign:
+    case call::aligned_alloc:
+      std::printf("block[%u] = %s of %zu bytes aligned to %zu\n", unsigned{one.slot}, name, one.size,
+                  one.alignment);
+      break;
+    default:
+      std::printf("block[%u] = %s(%zu)\n", unsigned{one.slot}, name, one.size);
+  }
+}
+
+}  // namespace properties

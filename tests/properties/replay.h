@@ -1,0 +1,60 @@
+// Runs a sequence in a process of its own, which begins with the same heap every time.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <span>
+
+#include "operation.h"
+#include "shadow_heap.h"
+#include "team.h"
+
+namespace properties {
+
+// Text that a child process can write: empty, or what was wrong.
+class fault_text {
+public:
+  fault_text() {
+    verdict::text = static_cast<char*>(
+        mmap(nullptr, verdict::longest, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  }
+  void clear() { verdict::text[0] = '\0'; }
+  const char* get() const { return verdict::text; }
+};
+
+inline void perform_all(std::span<const operation> sequence) {
+  static shadow_heap heap;
+  static team threads(heap);
+  for (const operation& one : sequence) threads.perform(one);
+  threads.end_all();
+  heap.release_all();
+}
+
+// True if nothing was wrong; what was is in `text`.
+inline bool holds(std::span<const operation> sequence, fault_text& text) {
+  constexpr unsigned limit_s = 20;
+  text.clear();
+  const pid_t child = fork();
+  if (child < 0) {
+    std::perror("fork");
+    std::_Exit(3);
+  }
+  if (child == 0) {
+    alarm(limit_s);
+    perform_all(sequence);
+    std::_Exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status == 0) return true;
+  if (WIFSIGNALED(status))
+    std::snprintf(verdict::text, verdict::longest, "killed by signal %d (%s)", WTERMSIG(status),
+                  strsignal(WTERMSIG(status)));
+  return false;
+}
+
+}  // namespace properties
