@@ -60,9 +60,9 @@ std::vector<std::size_t> chunks(const monotonic_options& options, std::size_t to
   return sizes;
 }
 
-TEST(monotonic_source, chunks_double_up_to_the_largest) {
-  EXPECT_EQ(chunks({.first_chunk = 64, .largest_chunk = 200}, 900),
-            (std::vector<std::size_t>{64, 128, 200, 200, 200, 200}));
+TEST(monotonic_source, chunks_grow_by_half_up_to_the_largest) {
+  EXPECT_EQ(chunks({.first_chunk = 64, .largest_chunk = 200}, 800),
+            (std::vector<std::size_t>{64, 96, 144, 200, 200, 200}));
 }
 
 TEST(monotonic_source, constant_growth_asks_for_equal_chunks) {
@@ -133,11 +133,11 @@ TEST(monotonic_source, rewind_keeps_chunks_and_gives_back_only_those_of_one_bloc
   counted source({.buffer = buffer, .first_chunk = 64}, upstream);
   const auto round = [&] {
     EXPECT_EQ(source.allocate(64, 8), buffer.data());
-    for (int i = 0; i < 24; ++i) std::memset(source.allocate(8, 8), 0x5a, 8);
+    for (int i = 0; i < 20; ++i) std::memset(source.allocate(8, 8), 0x5a, 8);
   };
   round();
   (void)source.allocate(1000, 8);
-  EXPECT_EQ(upstream.counts().live_blocks(), 3);  // 64, 128, 1000
+  EXPECT_EQ(upstream.counts().live_blocks(), 3);  // 64, 96, 1000
   source.rewind();
   EXPECT_EQ(upstream.counts().live_blocks(), 2);
   const std::size_t before = upstream.counts().allocations;

@@ -14,20 +14,20 @@ namespace heaplab::local {
 
 // A doubly linked list whose links lie behind the blocks, where they disturb no alignment:
 //
-//     |<------------- bytes ------------->|
-//     [ block                      |fill  ][ link ]
+//     start                                           bytes
+//     |<---------------------------------------------->|
+//     [ padding ][ block                ][ fill ][ link ][ rest of the padding ]
 //
-// The list holds the blocks, not their source: every call gets the same one. Blocks that are still listed
-// when the list ends are leaked; its owner releases them.
+// Of the source it asks no more than the maximum alignment and aligns within: cheaper, in time and mostly in
+// memory, than an aligned block of the global allocator. The list holds the blocks, not their source: every
+// call gets the same one. Blocks still listed when the list ends are leaked; its owner releases them.
 class block_list {
 public:
   struct link {
     link* next;
     link* previous;
-    std::size_t bytes;  // of the block, a multiple of alignof(link)
-    std::size_t alignment;
-
-    std::byte* block() { return reinterpret_cast<std::byte*>(this) - bytes; }
+    std::byte* start;   // of what the source gave
+    std::size_t bytes;  // of what the source gave
   };
 
   block_list() = default;
@@ -38,11 +38,13 @@ public:
   // maximum_size; then nothing has changed.
   template <source Source>
   void* allocate(Source& source, std::size_t bytes, std::size_t alignment) {
-    if (bytes > maximum_size) throw std::bad_alloc();
+    const std::size_t slack = std::max(alignment, maximum_alignment) - maximum_alignment;
+    if (bytes > maximum_size || slack > maximum_size) throw std::bad_alloc();
     const std::size_t offset = align_up(bytes, alignof(link));
-    alignment = std::max(alignment, alignof(link));
-    auto* block = static_cast<std::byte*>(source.allocate(offset + sizeof(link), alignment));
-    push(::new (block + offset) link{nullptr, nullptr, offset, alignment});
+    const std::size_t total = slack + offset + sizeof(link);
+    auto* start = static_cast<std::byte*>(source.allocate(total, maximum_alignment));
+    std::byte* block = start + padding_to(start, alignment);
+    push(::new (block + offset) link{nullptr, nullptr, start, total});
     return block;
   }
 
@@ -81,10 +83,10 @@ public:
 private:
   template <source Source>
   static void give_back(Source& source, link* own) {
-    const std::size_t bytes = own->bytes + sizeof(link);
-    std::byte* block = own->block();
-    unpoison(block, bytes);
-    source.deallocate(block, bytes, own->alignment);
+    std::byte* start = own->start;
+    const std::size_t bytes = own->bytes;
+    unpoison(start, bytes);
+    source.deallocate(start, bytes, maximum_alignment);
   }
 
   link* first_ = nullptr;

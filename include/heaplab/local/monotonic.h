@@ -16,7 +16,7 @@
 namespace heaplab::local {
 
 enum class growth {
-  geometric,  // each chunk is twice as large as the one before: few chunks, whatever the total
+  geometric,  // each chunk is half as large again as the one before: few chunks, whatever the total
   constant,   // all chunks are equal: the last one wastes little
 };
 
@@ -40,7 +40,7 @@ struct monotonic_options {
 
 // Hands out the buffer and then chunks got from upstream front to back. `deallocate` does nothing; memory
 // comes back through release(), rewind() or the destructor. What does not fit into the next chunk gets a
-// chunk of its own, and the chunk in use stays in use. For one thread at a time.
+// chunk of its own, which counts as growth, and the chunk in use stays in use. For one thread at a time.
 //
 // Adds to a block: nothing but the padding of its alignment. Adds to a chunk: four words.
 template <source Upstream = new_delete>
@@ -108,7 +108,7 @@ public:
     own_.release(*upstream_);
     while (block_list::link* chunk = chunks_.first()) {
       chunks_.remove(chunk);
-      poison(chunk->block(), chunk->bytes);
+      poison(chunk->start, room_of(chunk));
       spare_.push(chunk);
     }
     to_buffer();
@@ -152,27 +152,38 @@ private:
 
   [[gnu::noinline, gnu::cold]] void* allocate_slow(std::size_t bytes, std::size_t alignment) {
     const std::size_t padding = alignment > maximum_alignment ? alignment - maximum_alignment : 0;
-    if (bytes > maximum_size || !next_chunk(bytes + padding)) {
-      return own_.allocate(*upstream_, bytes, alignment);
+    const bool is_spare = bytes <= maximum_size && next_spare(bytes + padding);
+    if (!is_spare) {
+      if (bytes > next_chunk_ || padding > next_chunk_ - bytes) {
+        void* block = own_.allocate(*upstream_, bytes, alignment);
+        grow();
+        return block;
+      }
+      use(static_cast<std::byte*>(chunks_.allocate(*upstream_, next_chunk_, maximum_alignment)), next_chunk_);
+      grow();
     }
     return take(padding_to(cursor_, alignment), bytes);
   }
 
-  // Turns to a chunk with room for `bytes`: one kept by rewind(), else a new one. False if it would not fit.
-  bool next_chunk(std::size_t bytes) {
+  static std::size_t room_of(const block_list::link* chunk) {
+    return chunk->bytes - sizeof(block_list::link);
+  }
+
+  // Turns to a chunk that rewind() kept and that has room for `bytes`. False if there is none.
+  bool next_spare(std::size_t bytes) {
     for (block_list::link* spare = spare_.first(); spare != nullptr; spare = spare->next) {
-      if (spare->bytes < bytes) continue;
+      if (room_of(spare) < bytes) continue;
       spare_.remove(spare);
       chunks_.push(spare);
-      use(spare->block(), spare->bytes);
+      use(spare->start, room_of(spare));
       return true;
     }
-    if (bytes > next_chunk_) return false;
-    auto* chunk = static_cast<std::byte*>(chunks_.allocate(*upstream_, next_chunk_, maximum_alignment));
-    use(chunk, next_chunk_);
-    const std::size_t limit = std::max(options_.largest_chunk, next_chunk_);
-    if (options_.chunk_growth == growth::geometric) next_chunk_ += std::min(next_chunk_, limit - next_chunk_);
-    return true;
+    return false;
+  }
+
+  void grow() {
+    if (options_.chunk_growth == growth::constant || next_chunk_ >= options_.largest_chunk) return;
+    next_chunk_ = std::min(next_chunk_ + (next_chunk_ + 1) / 2, options_.largest_chunk);
   }
 
   std::byte* cursor_;

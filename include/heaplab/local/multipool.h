@@ -23,8 +23,8 @@
 namespace heaplab::local {
 
 struct multipool_options {
-  // Bytes to which the chunks of a pool grow; each chunk has twice the blocks of the one before.
-  std::size_t largest_chunk = std::size_t{16} << 10;
+  // Bytes to which the chunks of a pool grow. Until then each is a third to a half of what the pool has.
+  std::size_t largest_chunk = std::size_t{32} << 10;
 };
 
 // For one thread at a time.
@@ -45,11 +45,13 @@ class multipool {
 
 public:
   static constexpr std::size_t largest_block = Layout.largest_block;
-  static constexpr std::size_t largest_alignment = 64;
+  static constexpr std::size_t largest_alignment = 64;  // larger ones are not pooled
 
   // `upstream` is held, not owned. Allocates nothing.
   explicit multipool(const multipool_options& options = {}, Upstream& upstream = default_source<Upstream>())
-      : upstream_(&upstream), options_(options) {}
+      : upstream_(&upstream), options_(options) {
+    free_.fill(&empty_);
+  }
 
   multipool(const multipool&) = delete;
   multipool& operator=(const multipool&) = delete;
@@ -63,9 +65,7 @@ public:
     const std::lock_guard guard(lock_);
     if (is_large(bytes, alignment)) [[unlikely]]
       return allocate_large(bytes, alignment);
-    const std::size_t index = index_of(bytes, alignment);
-    pool& own = pools_[index];
-    void* block = own.free != nullptr ? pop(own) : cut(own, index);
+    void* block = take(index_of(bytes, alignment));
     unpoison(block, bytes);
     return block;
   }
@@ -78,10 +78,9 @@ public:
     if (is_large(bytes, alignment)) [[unlikely]]
       return deallocate_large(block, bytes, alignment);
     const std::size_t index = index_of(bytes, alignment);
-    pool& own = pools_[index];
-    unpoison(block, sizeof(free_block));
-    own.free = ::new (block) free_block{own.free};
     poison(block, classes::size_of(index));
+    put_link(block, reinterpret_cast<std::uintptr_t>(free_[index]));
+    free_[index] = block;
   }
 
   // Takes all blocks back and gives all memory back to upstream. The chunks to come are as large as those
@@ -92,20 +91,33 @@ public:
       chunks_.release(*upstream_);
       large_.release(*upstream_);
     }
-    for (pool& each : pools_) each = pool{.next_blocks = each.next_blocks};
+    free_.fill(&empty_);
   }
 
 private:
-  struct free_block {
-    free_block* next;
-  };
+  static constexpr std::size_t cache_line = largest_alignment;
+  static constexpr std::size_t page = 4096;
 
-  struct pool {
-    free_block* free = nullptr;      // blocks taken back, the latest first
-    std::byte* fresh = nullptr;      // blocks of the latest chunk that were never handed out
-    std::uint32_t fresh_blocks = 0;  // how many of them
-    std::uint32_t next_blocks = 0;   // blocks of the next chunk; 0: there was none yet
-  };
+  // What the first word of a free block says: the address of the next free one, or, being odd, twice the
+  // number of blocks behind it that were never handed out, plus 1. An empty pool begins with a word of its
+  // own kind, which is never handed out.
+  using link = std::uintptr_t;
+  static constexpr link exhausted = ~link{0};
+  static inline link empty_ = exhausted;
+
+  static link fresh_link(std::size_t blocks_behind) { return 2 * blocks_behind + 1; }
+
+  // Links lie in memory that is poisoned for everybody else.
+  static link get_link(void* block) {
+    unpoison(block, sizeof(link));
+    return *static_cast<link*>(block);
+  }
+
+  static void put_link(void* block, link value) {
+    unpoison(block, sizeof(link));
+    ::new (block) link(value);
+    poison(block, sizeof(link));
+  }
 
   // Also true of 0 bytes, so that one comparison does.
   static bool is_large(std::size_t bytes, std::size_t alignment) {
@@ -117,33 +129,41 @@ private:
     return classes::index_of_last((bytes - 1) | (alignment - 1));
   }
 
-  static void* pop(pool& own) {
-    free_block* block = own.free;
-    unpoison(block, sizeof(free_block));
-    own.free = block->next;
+  void* take(std::size_t index) {
+    void* block = free_[index];
+    const link next = get_link(block);
+    if (next % 2 == 0) {
+      free_[index] = reinterpret_cast<void*>(next);
+      return block;
+    }
+    if (next == exhausted) [[unlikely]]
+      return replenish(index);
+    free_[index] = cut(block, next / 2, index);
     return block;
   }
 
-  void* cut(pool& own, std::size_t index) {
-    if (own.fresh_blocks == 0) [[unlikely]]
-      replenish(own, index);
-    std::byte* block = own.fresh;
-    own.fresh += classes::size_of(index);
-    --own.fresh_blocks;
-    return block;
+  // Makes the block behind `block` the first of the `blocks` fresh ones there, if there are any.
+  static void* cut(void* block, std::size_t blocks, std::size_t index) {
+    if (blocks == 0) return &empty_;
+    void* behind = static_cast<std::byte*>(block) + classes::size_of(index);
+    put_link(behind, fresh_link(blocks - 1));
+    return behind;
   }
 
-  [[gnu::noinline, gnu::cold]] void replenish(pool& own, std::size_t index) {
+  // Takes a block from a new chunk.
+  [[gnu::noinline, gnu::cold]] void* replenish(std::size_t index) {
     const std::size_t size = classes::size_of(index);
-    const std::size_t blocks =
-        own.next_blocks != 0 ? own.next_blocks : std::max(largest_alignment / size, std::size_t{1});
-    own.fresh = static_cast<std::byte*>(
-        obtain(chunks_, blocks * size, std::min(lowest_bit(size), largest_alignment)));
-    own.fresh_blocks = static_cast<std::uint32_t>(blocks);
-    poison(own.fresh, blocks * size);
-    const std::size_t most =
-        std::max(std::min<std::size_t>(options_.largest_chunk / size, UINT32_MAX), blocks);
-    own.next_blocks = static_cast<std::uint32_t>(std::min(2 * blocks, most));
+    const std::size_t first = std::max(cache_line / size, std::size_t{1});
+    // The units of a pool after each chunk: 1 2 3 4 6 8 12 16 24 32 ..
+    const unsigned step = grown_[index];
+    const std::size_t blocks = first << (step < 4 ? 0 : step / 2 - 1);
+    // One chunk behind the other without a gap, all their blocks would share a few sets of the cache.
+    const std::size_t gap = one_way_source<Upstream> && blocks * size >= page ? cache_line : 0;
+    void* chunk = obtain(chunks_, blocks * size + gap, std::min(lowest_bit(size), cache_line));
+    if (step % 2 == 0 || 2 * blocks * size <= options_.largest_chunk) ++grown_[index];
+    poison(chunk, blocks * size);
+    free_[index] = cut(chunk, blocks - 1, index);
+    return chunk;
   }
 
   [[gnu::noinline, gnu::cold]] void* allocate_large(std::size_t bytes, std::size_t alignment) {
@@ -167,7 +187,8 @@ private:
     }
   }
 
-  std::array<pool, classes::count> pools_;
+  std::array<void*, classes::count> free_;            // of each pool: the block to hand out next
+  std::array<std::uint8_t, classes::count> grown_{};  // of each pool: which step of growth is next
   [[no_unique_address]] Lock lock_;
   Upstream* upstream_;
   multipool_options options_;
