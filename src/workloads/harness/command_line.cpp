@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "workloads/harness/usage_error.h"
+#include "workloads/harness/value_text.h"
 
 namespace heaplab::harness {
 
@@ -77,11 +78,26 @@ std::string about_unknown(const std::string& argument, const option_table& optio
   return line + (nearest.empty() ? "; see --help" : "; did you mean " + nearest + "?");
 }
 
+option aged_option(std::optional<aging>& aged) {
+  option made;
+  made.name = "aged";
+  made.help = "Before the clock starts allocate in the sizes of the workload, and free all but OCCUPANCY";
+  made.kind = "SEED:OCCUPANCY";
+  made.read = [&aged](const std::string& text) { aged = aging::read(text); };
+  made.write = [&aged](probes::json_line& json) {
+    const std::string text =
+        aged ? std::to_string(aged->seed) + ":" + show_number(aged->occupancy) + "%" : std::string();
+    json.value(std::string_view(text));
+  };
+  return made;
+}
+
 void declare_services(option_table& options, request& wanted) {
   options.count("seed", wanted.services.seed, {0, no_limit}, "Seed of every random choice");
   options.flag("latency", wanted.services.latency, "Latency of single calls, by timing one in 64");
   options.flag("memory-left", wanted.services.memory_left,
                "Memory left 100 ms and 1 s after everything was freed");
+  options.options().push_back(aged_option(wanted.services.aged));
   options.flag("counters", wanted.services.counters, "Counters of the processor, where it has them");
 }
 

@@ -1,9 +1,13 @@
 // The door to the harness: everything a workload includes. docs/adding-a-workload.md shows the use.
 #pragma once
 
+#include "workloads/harness/bystanders.h"
 #include "workloads/harness/heap_calls.h"
 #include "workloads/harness/measurement.h"
 #include "workloads/harness/option_table.h"
 #include "workloads/harness/program.h"
 #include "workloads/harness/random_stream.h"
+#include "workloads/harness/size_mix.h"
+#include "workloads/harness/stamp.h"
+#include "workloads/harness/thread_arrays.h"
 #include "workloads/harness/usage_error.h"

@@ -27,7 +27,10 @@ class clocked_task final : public probes::team_task {
 public:
   clocked_task(measurement& measured, probes::team_task& task) : measured_(measured), task_(task) {}
 
-  void prepare(unsigned thread) override { task_.prepare(thread); }
+  void prepare(unsigned thread) override {
+    measured_.age_heap(thread);
+    task_.prepare(thread);
+  }
   void started() override {
     task_.started();
     measured_.start();
@@ -59,6 +62,7 @@ probes::own_pages take_pages(std::size_t bytes) {
 }
 
 void measurement::prepare_threads(unsigned count) {
+  if (services_.aged) aged_.emplace(*services_.aged, sizes_, count);
   if (!services_.latency) return;
   sample_pages_.emplace(probes::own_pages::needed<latency_samples>(count));
   samples_ = sample_pages_->array<latency_samples>(count);
@@ -74,8 +78,11 @@ void measurement::run_team(unsigned count, probes::team_task& task) {
   }
 }
 
-measurement::measurement(const service_options& services)
-    : services_(services), clock_(probes::tick_clock::calibrate()), pages_(bookkeeping_bytes()) {
+measurement::measurement(const service_options& services, const size_mix& sizes)
+    : services_(services),
+      sizes_(sizes),
+      clock_(probes::tick_clock::calibrate()),
+      pages_(bookkeeping_bytes()) {
   metrics_ = pages_.array<metric>(most_metrics);
   series_ = pages_.array<series>(most_series);
   if (services_.counters) counters_.emplace();

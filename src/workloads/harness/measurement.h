@@ -12,6 +12,7 @@
 #include "probes/resource_usage.h"
 #include "probes/thread_team.h"
 #include "probes/tick_clock.h"
+#include "workloads/harness/aged_heap.h"
 #include "workloads/harness/heap_calls.h"
 #include "workloads/harness/series.h"
 
@@ -23,6 +24,7 @@ struct service_options {
   bool latency = false;
   bool memory_left = false;
   bool counters = true;
+  std::optional<aging> aged;
 };
 
 struct metric {
@@ -46,7 +48,8 @@ void require_memory(std::uint64_t bytes, const char* what);
 // One run. Names and units are string literals; units are "s", "B", "1/s" and "1".
 class measurement {
 public:
-  explicit measurement(const service_options& services);
+  // `sizes` are those the workload asks for.
+  measurement(const service_options& services, const size_mix& sizes);
 
   std::uint64_t seed() const { return services_.seed; }
   const probes::tick_clock& clock() const { return clock_; }
@@ -62,9 +65,15 @@ public:
   // Throws usage_error when the system refuses a thread.
   void run_team(unsigned count, probes::team_task& task);
 
-  // Prepares the latency service for this many threads: run_team does so for its own, a workload that makes
+  // Prepares the services for this many threads: run_team does so for its own, a workload that makes
   // threads otherwise calls it before start().
   void prepare_threads(unsigned count);
+
+  // Ages the heap of this thread, where that is asked for, before the thread allocates anything: run_team
+  // does so, a workload that makes threads otherwise calls it for each.
+  void age_heap(unsigned thread) {
+    if (aged_) aged_->age(thread);
+  }
 
   // Calls body(heap), where heap is a plain_heap&, or a sampled_heap& when latencies are asked for. Each
   // thread does this once, outside its loops.
@@ -92,6 +101,8 @@ public:
   void verify(bool held, const char* what);
 
   // For the harness itself, after the run.
+  // Checks and frees what aged the heap.
+  void release_aged_heap();
   void add_latency_metrics();
   // Waits and reads what memory is left, when asked to.
   void measure_memory_left();
@@ -102,6 +113,7 @@ public:
 
 private:
   service_options services_;
+  size_mix sizes_;
   probes::tick_clock clock_;
   probes::process_memory memory_;
   std::optional<probes::perf_counters> counters_;
@@ -110,6 +122,7 @@ private:
   std::span<series> series_;
   std::optional<probes::own_pages> sample_pages_;
   std::span<latency_samples> samples_;
+  std::optional<aged_heap> aged_;
   std::size_t metric_count_ = 0;
   std::size_t series_count_ = 0;
   const char* failed_check_ = nullptr;

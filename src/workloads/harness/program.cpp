@@ -16,6 +16,7 @@
 #include "probes/json_line.h"
 #include "workloads/harness/command_line.h"
 #include "workloads/harness/sample.h"
+#include "workloads/harness/stamp.h"
 #include "workloads/harness/usage_error.h"
 
 namespace heaplab::harness {
@@ -77,8 +78,9 @@ void print(std::string_view text) {
 
 void measure(workload& work, const description& about, const option_table& options, const request& wanted) {
   const destination where(wanted.json);
-  measurement measured(wanted.services);
+  measurement measured(wanted.services, work.sizes());
   work.run(measured);
+  measured.release_aged_heap();
   measured.measure_memory_left();
   measured.add_latency_metrics();
   if (!measured.was_stopped()) throw run_error("self-check failed: the clock was never stopped");
@@ -103,6 +105,14 @@ int complain(const description& about, const char* what, exit_status status) {
 void out_of_memory(std::size_t bytes) {
   text_line line;
   line.add("the heap under test gave no memory for a block of ").add_decimal(bytes).add(" bytes");
+  line.write_to(STDERR_FILENO);
+  ::_exit(failed);
+}
+
+void broken_block(block broken, const char* what) {
+  text_line line;
+  line.add("self-check failed: the block of ").add_decimal(broken.bytes).add(" bytes at ");
+  line.add_address(broken.start).add(" ").add(what);
   line.write_to(STDERR_FILENO);
   ::_exit(failed);
 }

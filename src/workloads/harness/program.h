@@ -23,6 +23,8 @@ public:
   // Looks at the options together, after the command line was read. Throws usage_error for what cannot be;
   // may settle defaults that depend on other options.
   virtual void check(const option_table& /*options*/) {}
+  // The sizes of its objects as far as --aged is concerned. Asked for after check().
+  virtual size_mix sizes() const { return {}; }
   // Does the work and fills in metrics, series and self-checks. All memory from the heap under test is
   // freed when it returns. Throws usage_error or run_error.
   virtual void run(measurement& measured) = 0;

@@ -1,4 +1,4 @@
-// The common services that report after the run: latencies, and memory left over.
+// The common services that report after the run: the aged heap, latencies, and memory left over.
 
 #include <time.h>
 
@@ -33,6 +33,15 @@ void sleep_until(std::uint64_t monotonic_ns) {
 }
 
 }  // namespace
+
+void measurement::release_aged_heap() {
+  if (!services_.aged) return;
+  verify(aged_.has_value() && (services_.aged->occupancy == 0 || aged_->live_bytes() > 0),
+         "the heap was aged");
+  if (!aged_) return;
+  add_metric("aged_memory", static_cast<double>(aged_->live_bytes()), "B");
+  aged_->release();
+}
 
 void measurement::add_latency_metrics() {
   if (samples_.empty()) return;

@@ -1,0 +1,106 @@
+// How threads hand each other batches of objects: a bounded queue that allocates nothing.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "workloads/harness/measurement.h"
+
+namespace heaplab::harness {
+
+// A first-in first-out queue of numbers; a thread waits where it is empty. It has room for all of them.
+class number_queue {
+public:
+  explicit number_queue(std::span<std::uint32_t> room) : room_(room) {}
+  number_queue(const number_queue&) = delete;
+  number_queue& operator=(const number_queue&) = delete;
+
+  void put(std::uint32_t number) {
+    pthread_mutex_lock(&mutex_);
+    room_[(first_ + size_++) % room_.size()] = number;
+    pthread_cond_signal(&changed_);
+    pthread_mutex_unlock(&mutex_);
+  }
+
+  // Waits for a number; nothing once the queue is closed and empty.
+  std::optional<std::uint32_t> take() {
+    std::optional<std::uint32_t> number;
+    pthread_mutex_lock(&mutex_);
+    while (size_ == 0 && !closed_) pthread_cond_wait(&changed_, &mutex_);
+    if (size_ != 0) {
+      number = room_[first_];
+      first_ = (first_ + 1) % room_.size();
+      --size_;
+    }
+    pthread_mutex_unlock(&mutex_);
+    return number;
+  }
+
+  // Nothing will be put in any more.
+  void close() {
+    pthread_mutex_lock(&mutex_);
+    closed_ = true;
+    pthread_cond_broadcast(&changed_);
+    pthread_mutex_unlock(&mutex_);
+  }
+
+private:
+  std::span<std::uint32_t> room_;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+  bool closed_ = false;
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
+};
+
+// A bounded queue of batches of T, filled and emptied in place by any number of threads. A thread that
+// wants a free batch waits while all are filled or in use.
+template <class T>
+class batch_queue {
+public:
+  // `batches` of `each` elements. Throws usage_error when the machine has no such memory.
+  batch_queue(std::size_t batches, std::size_t each)
+      : pages_(take_pages(2 * probes::own_pages::needed<std::uint32_t>(batches) +
+                          probes::own_pages::needed<T>(batches * each) +
+                          probes::own_pages::needed<std::size_t>(batches))),
+        each_(each),
+        elements_(pages_.array<T>(batches * each)),
+        sizes_(pages_.array<std::size_t>(batches)),
+        free_(pages_.array<std::uint32_t>(batches)),
+        filled_(pages_.array<std::uint32_t>(batches)) {
+    for (std::uint32_t batch = 0; batch < batches; ++batch) free_.put(batch);
+  }
+
+  // fill(span) writes to the first elements of a free batch and says how many.
+  template <class Fill>
+  void send(Fill&& fill) {
+    const std::uint32_t batch = *free_.take();  // never closed
+    sizes_[batch] = fill(elements_.subspan(batch * each_, each_));
+    filled_.put(batch);
+  }
+
+  // empty(span) gets what was filled. False, and no call, once the queue is closed and empty.
+  template <class Empty>
+  bool receive(Empty&& empty) {
+    const std::optional<std::uint32_t> batch = filled_.take();
+    if (!batch) return false;
+    empty(elements_.subspan(*batch * each_, sizes_[*batch]));
+    free_.put(*batch);
+    return true;
+  }
+
+  void close() { filled_.close(); }
+
+private:
+  probes::own_pages pages_;
+  std::size_t each_;
+  std::span<T> elements_;
+  std::span<std::size_t> sizes_;
+  number_queue free_;
+  number_queue filled_;
+};
+
+}  // namespace heaplab::harness

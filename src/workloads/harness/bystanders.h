@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+
+#include "workloads/harness/heap_calls.h"
+#include "workloads/harness/stamp.h"
+
+namespace heaplab::harness {
+
+// Blocks that stay alive while a workload holds one object at a time, so that a heap which gives a block
+// away twice is seen. Constant in number; not touched while the clock runs.
+class bystanders {
+public:
+  // `bytes` each, > 0.
+  void allocate(std::size_t bytes) {
+    plain_heap heap;
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      blocks_[i] = allocate_stamped(heap, bytes, stamp_of(first_stamp + i));
+  }
+
+  // Checks and frees them.
+  void release() {
+    plain_heap heap;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      release_stamped(heap, blocks_[i], stamp_of(first_stamp + i));
+      blocks_[i] = {};
+    }
+  }
+
+private:
+  static constexpr std::uint64_t first_stamp = 128;
+  std::array<block, 32> blocks_{};
+};
+
+}  // namespace heaplab::harness

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/bits.h"
+#include "workloads/harness/option_table.h"
+#include "workloads/harness/random_stream.h"
+#include "workloads/harness/usage_error.h"
+
+namespace heaplab::harness {
+
+// The sizes a workload asks for, in bytes, both ends included: 0 < least <= most.
+struct size_mix {
+  std::uint64_t least = 16;
+  std::uint64_t most = 1024;
+
+  // Declares --least and --most.
+  void declare(option_table& options, range<std::uint64_t> allowed) {
+    options.size("least", least, allowed, "Size of the smallest object");
+    options.size("most", most, allowed, "Size of the largest object");
+  }
+
+  // Throws usage_error.
+  void check() const {
+    if (least > most) throw usage_error("--least must not exceed --most");
+  }
+
+  // Every size is as likely as any other.
+  std::uint64_t uniform(random_stream& random) const { return random.between(least, most); }
+
+  // Every power of two is as likely as any other, and the sizes within one: small objects dominate, as in
+  // most programs.
+  std::uint64_t logarithmic(random_stream& random) const {
+    const unsigned lowest = log2_floor(least);
+    const unsigned highest = log2_floor(std::max(most - 1, least));
+    const std::uint64_t power = random.between(lowest, highest);
+    const std::uint64_t base = std::uint64_t{1} << power;
+    return random.between(std::max(base, least), power == highest ? most : 2 * base - 1);
+  }
+};
+
+}  // namespace heaplab::harness

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "workloads/harness/measurement.h"
+
+namespace heaplab::harness {
+
+// One array of `each` elements for every thread, outside the heap under test and on cache lines of its own.
+template <class T>
+class thread_arrays {
+public:
+  thread_arrays() = default;
+
+  // Throws usage_error when the machine has no such memory.
+  thread_arrays(std::size_t threads, std::size_t each) {
+    pages_.emplace(take_pages(threads * probes::own_pages::needed<T>(each)));
+    for (std::size_t thread = 0; thread < threads; ++thread) arrays_.push_back(pages_->array<T>(each));
+  }
+
+  std::span<T> operator[](std::size_t thread) const { return arrays_[thread]; }
+
+private:
+  std::optional<probes::own_pages> pages_;
+  std::vector<std::span<T>> arrays_;
+};
+
+}  // namespace heaplab::harness
