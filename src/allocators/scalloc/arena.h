@@ -82,11 +82,7 @@ public:
     return true;
   }
 
-  // Gives the reservation back, with every block in it.
-  void close() {
-    os_pages::unmap(reservation_, reservation_bytes_);
-    records_ = nullptr;
-  }
+  bool is_open() const { return records_ != nullptr; }
 
   // Distance from the arena's beginning; beyond every bound for null and for an address below it.
   HEAPLAB_FAST_PATH std::size_t offset_of(const void* address) const {
@@ -173,12 +169,9 @@ private:
     };
     const std::size_t fine_records = records_for(fine, fine_shift);
     const std::size_t coarse_records = records_for(bytes - fine, coarse_shift);
-    const std::size_t total = fine_records + coarse_records + bytes;
-    char* const start =
-        static_cast<char*>(os_pages::reserve_without_access(total, settings.coarse_span_bytes));
+    char* const start = static_cast<char*>(
+        os_pages::reserve_without_access(fine_records + coarse_records + bytes, settings.coarse_span_bytes));
     if (start == nullptr) return false;
-    reservation_ = start;
-    reservation_bytes_ = total;
     base_ = start + fine_records + coarse_records;
     fine_.set(start, fine_records, base_, fine);
     coarse_.set(start + fine_records, coarse_records, base_ + fine, bytes - fine);
@@ -194,8 +187,6 @@ private:
   span_type* records_ = nullptr;  // those of coarse spans lie behind those of fine ones, one numbering
 
   std::size_t bytes_ = 0;
-  char* reservation_ = nullptr;
-  std::size_t reservation_bytes_ = 0;
   huge_page_policy huge_pages_ = huge_page_policy::never;
   concurrent::spin_lock<typename Traits::sync> lock_;
   zone fine_, coarse_;

@@ -19,7 +19,6 @@ bool frontend<Traits>::open(const tuning& chosen, unsigned columns) {
                       .refill_count = part(refill_percent) + 1,
                       .eager_return = Traits::settings.eager_return};
   }
-  orphanage_.identity = reinterpret_cast<std::uintptr_t>(&orphanage_);
   pool_.open(columns, chosen.discard_above);
   return spans_.open(chosen.arena_bytes, chosen.huge_pages);
 }
@@ -50,11 +49,11 @@ void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* blo
   next_block(block) = it.local_list;
   it.local_list = block;
   it.countdown.decrement_is_spent();
-  after_free(local, it);
+  answer_countdown(local, it);
 }
 
 template <class Traits>
-HEAPLAB_SLOW_PATH void frontend<Traits>::after_free(lab_type& local, span_type& it) {
+HEAPLAB_SLOW_PATH void frontend<Traits>::answer_countdown(lab_type& local, span_type& it) {
   // The word before the owner: if this thread still owns the span, the word is of its tenure.
   const span_state state = it.load_word(std::memory_order_seq_cst).state();
   if (it.owner(std::memory_order_acquire) != &local) return;
@@ -63,7 +62,7 @@ HEAPLAB_SLOW_PATH void frontend<Traits>::after_free(lab_type& local, span_type& 
     return it.set_owner(&local);
   }
   settle(it, local.column);
-  if (!calm(local, it)) settle(it, local.column);
+  calm(local, it);
 }
 
 template <class Traits>
@@ -288,21 +287,18 @@ void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
 }
 
 // Lets the owner's frees take the fast path until the next event may be due, if no remote block is there.
-// Under the lock, without which nobody returns the span: its counts stay this thread's. False: a remote free
-// came in between, and may have found the counts in disorder.
+// Under the lock, without which nobody returns the span: its counts stay this thread's.
 template <class Traits>
-bool frontend<Traits>::calm(lab_type& local, span_type& it) {
+void frontend<Traits>::calm(lab_type& local, span_type& it) {
   const concurrent::lock_holder hold(local.lists_lock);
-  if (it.owner(std::memory_order_relaxed) != &local) return true;
+  if (it.owner(std::memory_order_relaxed) != &local) return;
   const span_word seen = it.load_word(std::memory_order_seq_cst);
-  if (seen.remote_count() > 0) return true;
+  if (seen.remote_count() > 0) return;
   const std::int32_t floor = event_floor(seen.state(), it.class_index.load(std::memory_order_relaxed));
   if (floor < it.countdown_floor.load(std::memory_order_relaxed)) it.lower_floor(floor);
   it.set_owner(&local);
-  if (it.load_word(std::memory_order_seq_cst) == seen) return true;
-  // What it asked for may have been overwritten.
-  it.ask_for_attention();
-  return false;
+  // A first remote free may have asked for attention just before.
+  if (it.load_word(std::memory_order_seq_cst) != seen) it.ask_for_attention();
 }
 
 // The number of used blocks at or below which an event may be due.

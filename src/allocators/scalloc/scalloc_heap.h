@@ -74,11 +74,11 @@ public:
     if (Config.shared_labs || !front_.spans().in_fine_zone(offset)) [[unlikely]]
       return deallocate_slow(block);
     span_type& it = front_.spans().fine_span_at(offset);
-    bool due;
-    if (!front_.try_deallocate(this_thread(), it, block, due)) [[unlikely]]
+    bool asked;
+    if (!front_.try_deallocate(*local_, it, block, asked)) [[unlikely]]
       return deallocate_slow(block);
-    if (due) [[unlikely]]
-      after_free(it);
+    if (asked) [[unlikely]]
+      answer_countdown(it);
   }
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
@@ -191,13 +191,14 @@ private:
   }
 
   static void deallocate_in(lab_type& local, span_type& it, void* block) {
-    bool due;
-    if (!front_.try_deallocate(local.identity, it, block, due))
-      return front_.deallocate_slow(local, it, block);
-    if (due) front_.after_free(local, it);
+    bool asked;
+    if (!front_.try_deallocate(local, it, block, asked)) return front_.deallocate_slow(local, it, block);
+    if (asked) front_.answer_countdown(local, it);
   }
 
-  HEAPLAB_SLOW_PATH static void after_free(span_type& it) noexcept { front_.after_free(*local_, it); }
+  HEAPLAB_SLOW_PATH static void answer_countdown(span_type& it) noexcept {
+    front_.answer_countdown(*local_, it);
+  }
 
   // --- start ---
 
@@ -220,11 +221,6 @@ private:
 
   // --- threads ---
 
-  // Another value in every living thread; one instruction.
-  HEAPLAB_FAST_PATH static std::uintptr_t this_thread() {
-    return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
-  }
-
   // The buffer of this thread. A thread without one gets one; a thread whose destructors have run shares the
   // orphanage, which needs a lock and nobody to give it back. Null: no memory.
   static lab_type* own_lab() {
@@ -233,7 +229,7 @@ private:
   }
 
   HEAPLAB_SLOW_PATH static lab_type* attach() {
-    lab_type* const it = labs_.attach(front_.columns(), this_thread());
+    lab_type* const it = labs_.attach(front_.columns());
     if (it == nullptr) return nullptr;
     local_ = it;
     // May allocate, from the buffer just set.

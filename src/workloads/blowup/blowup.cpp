@@ -1,0 +1,170 @@
+// Patterns that make heaps hold far more memory than the program has ever asked for at a time. The score is
+// peak memory over peak live bytes: 1 is perfect. After the worst cases of Robson (1971, 1974), Wilson et
+// al. (IWMM 1995), and the blow-up of Berger et al., Hoard (ASPLOS 2000).
+#include <optional>
+
+#include "workloads/harness/harness.h"
+
+namespace {
+
+using namespace heaplab;
+
+enum class pattern { remote, shift, survivor };
+
+class blowup final : public harness::workload, probes::team_task {
+public:
+  harness::description describe() const override {
+    return {"blowup", "patterns that make heaps hold more memory than was ever live",
+            "blowup --pattern survivor --live 16MiB"};
+  }
+
+  void declare(harness::option_table& options) override {
+    options.choice("pattern", pattern_,
+                   {{"remote", pattern::remote}, {"shift", pattern::shift}, {"survivor", pattern::survivor}},
+                   "One thread only allocates, another only frees; all of one size, then of the next; "
+                   "or one object in many stays");
+    options.count("threads", threads_, {1, 256}, "Threads at work");
+    options.size("live", live_, {1 << 20, std::uint64_t{1} << 36}, "Bytes alive at the most, of all threads");
+    options.count("rounds", rounds_, {1, 100'000}, "Rounds; each fills the live bytes once");
+    sizes_.declare(options, {16, 1 << 18});
+    options.count("stays", stays_, {2, 1'000'000}, "With survivor: one object in so many stays for good");
+  }
+
+  void check(const harness::option_table& options) override {
+    sizes_.check();
+    if (options.given("stays") && pattern_ != pattern::survivor)
+      throw harness::usage_error("--stays needs --pattern survivor");
+    if (pattern_ == pattern::remote && threads_ % 2 != 0)
+      throw harness::usage_error("--pattern remote needs an even number of --threads");
+    if (live_ / threads_ < sizes_.most)
+      throw harness::usage_error("--live divided among --threads must not be below --most");
+    harness::require_memory(4 * live_, "four times --live bytes");
+  }
+
+  harness::size_mix sizes() const override { return sizes_; }
+
+  void run(harness::measurement& measured) override {
+    measured_ = &measured;
+    const std::uint64_t each = live_of_each();
+    filled_ = harness::thread_arrays<harness::block>(threads_, each / sizes_.least);
+    survivors_ = harness::thread_arrays<harness::block>(threads_, each / sizes_.least);
+    counters_ = harness::thread_arrays<progress>(threads_, 1);
+    probes::barrier meeting(static_cast<unsigned>(threads_));
+    meeting_ = &meeting;
+    const std::uint64_t before = measured.read_memory().anonymous;
+    measured.run_team(static_cast<unsigned>(threads_), *this);
+    score(measured, before);
+    release_survivors();
+  }
+
+private:
+  struct progress {
+    std::size_t filled = 0;
+    std::size_t survivors = 0;
+    std::uint64_t survivor_bytes = 0;
+    std::uint64_t most_live = 0;
+  };
+
+  void run(unsigned thread) override {
+    measured_->with_heap(thread, [&](auto& heap) {
+      for (std::uint64_t round = 0; round < rounds_; ++round) {
+        if (allocates(thread)) fill(heap, thread, size_of_round(round));
+        meeting_->wait();
+        if (pattern_ != pattern::remote)
+          empty(heap, thread);
+        else if (!allocates(thread))
+          empty(heap, thread - 1);
+        meeting_->wait();
+      }
+    });
+  }
+
+  // Where frees are remote every other thread only frees, what the one before it has allocated.
+  bool allocates(unsigned thread) const { return pattern_ != pattern::remote || thread % 2 == 0; }
+
+  std::uint64_t live_of_each() const {
+    return live_ / (pattern_ == pattern::remote ? threads_ / 2 : threads_);
+  }
+
+  // Sizes climb from least to most by an eighth, and begin again. With one size only remote frees remain.
+  std::uint64_t size_of_round(std::uint64_t round) const {
+    if (pattern_ == pattern::remote) return sizes_.least;
+    std::uint64_t bytes = sizes_.least;
+    for (std::uint64_t i = 0; i < round; ++i) {
+      bytes += std::max<std::uint64_t>(bytes / 8, 1);
+      if (bytes > sizes_.most) bytes = sizes_.least;
+    }
+    return bytes;
+  }
+
+  template <class Heap>
+  void fill(Heap& heap, unsigned thread, std::uint64_t bytes) {
+    progress& own = counters_[thread].front();
+    const std::uint64_t each = live_of_each();
+    const std::uint64_t room = each > own.survivor_bytes ? each - own.survivor_bytes : 0;
+    for (own.filled = 0; (own.filled + 1) * bytes <= room; ++own.filled) {
+      harness::block& fresh = filled_[thread][own.filled];
+      fresh = harness::allocate_stamped(heap, bytes, harness::stamp_of(own.filled));
+      fill_pages(fresh, harness::stamp_of(own.filled));
+    }
+    own.most_live = std::max(own.most_live, own.survivor_bytes + own.filled * bytes);
+  }
+
+  // What is live is resident: every page of a large object is written.
+  static void fill_pages(harness::block fresh, std::uint8_t stamp) {
+    constexpr std::size_t page = 4096;
+    for (std::size_t at = page; at < fresh.bytes; at += page)
+      static_cast<std::uint8_t*>(fresh.start)[at] = stamp;
+  }
+
+  template <class Heap>
+  void empty(Heap& heap, unsigned thread) {
+    progress& of = counters_[thread].front();
+    for (std::size_t i = 0; i < of.filled; ++i) {
+      const harness::block one = filled_[thread][i];
+      if (pattern_ == pattern::survivor && i % stays_ == 0 && of.survivors < survivors_[thread].size()) {
+        harness::expect_stamp(one, harness::stamp_of(i));
+        harness::write_stamp(one, harness::stamp_of(of.survivors));
+        survivors_[thread][of.survivors++] = one;
+        of.survivor_bytes += one.bytes;
+      } else {
+        harness::release_stamped(heap, one, harness::stamp_of(i));
+      }
+    }
+  }
+
+  void score(harness::measurement& measured, std::uint64_t before) {
+    std::uint64_t most_live = 0;
+    for (unsigned thread = 0; thread < threads_; ++thread) most_live += counters_[thread].front().most_live;
+    const double peak = static_cast<double>(probes::process_memory().read().peak_anonymous()) -
+                        static_cast<double>(probes::own_pages_total() + before);
+    measured.add_metric("peak_live", static_cast<double>(most_live), "B");
+    measured.add_metric("blowup", peak / static_cast<double>(most_live), "1");
+  }
+
+  void release_survivors() {
+    harness::plain_heap heap;
+    for (unsigned thread = 0; thread < threads_; ++thread)
+      for (std::size_t i = 0; i < counters_[thread].front().survivors; ++i)
+        harness::release_stamped(heap, survivors_[thread][i], harness::stamp_of(i));
+  }
+
+  pattern pattern_ = pattern::survivor;
+  std::uint64_t threads_ = 2;
+  std::uint64_t live_ = std::uint64_t{64} << 20;
+  std::uint64_t rounds_ = 60;
+  harness::size_mix sizes_{64, 8192};
+  std::uint64_t stays_ = 500;
+  harness::thread_arrays<harness::block> filled_;
+  harness::thread_arrays<harness::block> survivors_;
+  harness::thread_arrays<progress> counters_;
+  probes::barrier* meeting_ = nullptr;
+  harness::measurement* measured_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  blowup work;
+  return harness::run_program(work, argc, argv);
+}

@@ -1,0 +1,18 @@
+#include "workloads/false_sharing/false_sharing.h"
+
+namespace {
+
+class active_false final : public heaplab::false_sharing {
+  heaplab::harness::description describe() const override {
+    return {"active_false", "threads that write to small objects each has allocated itself",
+            "active_false --threads 2 --repetitions 10k"};
+  }
+  bool hands_over() const override { return false; }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  active_false work;
+  return heaplab::harness::run_program(work, argc, argv);
+}

@@ -1,0 +1,21 @@
+#include "workloads/false_sharing/false_sharing.h"
+
+namespace {
+
+// The objects handed over lie side by side; an allocator that lets each thread reuse the one it has freed
+// passes the neighbourhood on.
+class passive_false final : public heaplab::false_sharing {
+  heaplab::harness::description describe() const override {
+    return {"passive_false",
+            "threads that write to small objects, after each has freed one of the main thread's",
+            "passive_false --threads 2 --repetitions 10k"};
+  }
+  bool hands_over() const override { return true; }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  passive_false work;
+  return heaplab::harness::run_program(work, argc, argv);
+}

@@ -1,0 +1,104 @@
+// Buffers that grow by half with realloc until they are full, are cut to what they hold, and go: strings,
+// vectors and network buffers. Small objects that come and go between them take the room behind a buffer.
+#include "workloads/harness/harness.h"
+
+namespace {
+
+using namespace heaplab;
+
+class growing_buffers final : public harness::workload, probes::team_task {
+public:
+  harness::description describe() const override {
+    return {"growing_buffers", "buffers grown by realloc step by step, among small objects",
+            "growing_buffers --threads 2 --steps 100k"};
+  }
+
+  void declare(harness::option_table& options) override {
+    options.count("threads", threads_, {1, 1024}, "Threads at work");
+    options.count("steps", steps_, {1, 10'000'000'000},
+                  "Steps of each thread; each grows or ends one buffer");
+    options.count("buffers", buffers_, {1, 1'000'000}, "Buffers of each thread that grow side by side");
+    sizes_.declare(options, {16, std::uint64_t{1} << 30});
+    options.percent("small", small_, "Steps that also replace a small object");
+  }
+
+  void check(const harness::option_table&) override {
+    sizes_.check();
+    harness::require_memory(threads_ * buffers_ * (sizes_.most / 4), "--buffers up to --most bytes");
+  }
+
+  harness::size_mix sizes() const override { return sizes_; }
+
+  void run(harness::measurement& measured) override {
+    measured_ = &measured;
+    growing_ = harness::thread_arrays<buffer>(threads_, buffers_);
+    objects_ = harness::thread_arrays<harness::block>(threads_, buffers_);
+    measured.run_team(static_cast<unsigned>(threads_), *this);
+    measured.add_metric("steps", static_cast<double>(threads_ * steps_), "1");
+  }
+
+private:
+  struct buffer {
+    harness::block now;
+    std::uint64_t end = 0;  // bytes at which it is full
+  };
+
+  void run(unsigned thread) override {
+    harness::random_stream random(measured_->seed(), thread);
+    measured_->with_heap(thread, [&](auto& heap) {
+      for (std::uint64_t step = 0; step < steps_; ++step) {
+        const std::size_t i = random.below(buffers_);
+        advance(heap, growing_[thread][i], harness::stamp_of(i + thread), random);
+        if (random.chance(small_)) replace(heap, objects_[thread][i], harness::stamp_of(i + thread), random);
+      }
+      for (std::size_t i = 0; i < buffers_; ++i) {
+        discard(heap, growing_[thread][i].now, harness::stamp_of(i + thread));
+        discard(heap, objects_[thread][i], harness::stamp_of(i + thread));
+      }
+    });
+  }
+
+  // Makes the buffer, grows it by half, or cuts and frees it when it is full.
+  template <class Heap>
+  void advance(Heap& heap, buffer& one, std::uint8_t stamp, harness::random_stream& random) {
+    if (one.now.start == nullptr) {
+      one.end = sizes_.logarithmic(random);
+      one.now = harness::allocate_stamped(heap, sizes_.least, stamp);
+    } else if (one.now.bytes < one.end) {
+      const std::uint64_t larger = one.now.bytes + one.now.bytes / 2;
+      one.now = harness::reallocate_stamped(heap, one.now, larger, stamp);
+    } else {
+      one.now = harness::reallocate_stamped(heap, one.now, one.end, stamp);
+      discard(heap, one.now, stamp);
+    }
+  }
+
+  template <class Heap>
+  void replace(Heap& heap, harness::block& object, std::uint8_t stamp, harness::random_stream& random) {
+    discard(heap, object, stamp);
+    object = harness::allocate_stamped(heap, random.between(16, 256), stamp);
+  }
+
+  template <class Heap>
+  static void discard(Heap& heap, harness::block& one, std::uint8_t stamp) {
+    if (one.start == nullptr) return;
+    harness::release_stamped(heap, one, stamp);
+    one = {};
+  }
+
+  std::uint64_t threads_ = 1;
+  std::uint64_t steps_ = 1'000'000;
+  std::uint64_t buffers_ = 256;
+  harness::size_mix sizes_{16, 256 * 1024};
+  double small_ = 50;
+  harness::thread_arrays<buffer> growing_;
+  harness::thread_arrays<harness::block> objects_;
+  harness::measurement* measured_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  growing_buffers work;
+  return harness::run_program(work, argc, argv);
+}

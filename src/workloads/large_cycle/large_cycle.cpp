@@ -1,0 +1,91 @@
+// Objects of tens of MiB, of which each thread holds a few and replaces the oldest: image and matrix work.
+// What counts is whether an allocator goes to the system each time, and whether it gives memory back.
+#include "workloads/harness/harness.h"
+
+namespace {
+
+using namespace heaplab;
+
+enum class touch { ends, pages };
+
+class large_cycle final : public harness::workload, probes::team_task {
+public:
+  harness::description describe() const override {
+    return {"large_cycle", "objects of tens of MiB, the oldest replaced each time",
+            "large_cycle --objects 20 --least 8MiB --most 32MiB --memory-left"};
+  }
+
+  void declare(harness::option_table& options) override {
+    options.count("threads", threads_, {1, 64}, "Threads at work");
+    options.count("objects", objects_, {1, 10'000'000}, "Objects allocated by each thread");
+    options.count("live", live_, {1, 1000}, "Objects each thread holds");
+    sizes_.declare(options, {std::uint64_t{1} << 16, std::uint64_t{1} << 36});
+    options.choice("touch", touch_, {{"ends", touch::ends}, {"pages", touch::pages}},
+                   "What is written: both ends of an object, or every page of it");
+  }
+
+  void check(const harness::option_table&) override {
+    sizes_.check();
+    if (touch_ == touch::pages)
+      harness::require_memory(threads_ * live_ * sizes_.most, "--live of --most bytes");
+  }
+
+  harness::size_mix sizes() const override { return sizes_; }
+
+  void run(harness::measurement& measured) override {
+    measured_ = &measured;
+    held_ = harness::thread_arrays<harness::block>(threads_, live_);
+    measured.run_team(static_cast<unsigned>(threads_), *this);
+    measured.add_metric("pairs", static_cast<double>(threads_ * objects_), "1");
+  }
+
+private:
+  static constexpr std::size_t page = 4096;
+
+  void run(unsigned thread) override {
+    const std::span<harness::block> held = held_[thread];
+    harness::random_stream random(measured_->seed(), thread);
+    measured_->with_heap(thread, [&](auto& heap) {
+      for (std::uint64_t i = 0; i < objects_ + live_; ++i) {
+        harness::block& oldest = held[i % live_];
+        const std::uint8_t stamp = harness::stamp_of(i % live_ + thread * live_);
+        if (oldest.start != nullptr) release(heap, oldest, stamp);
+        oldest = i < objects_ ? allocate(heap, sizes_.uniform(random), stamp) : harness::block{};
+      }
+    });
+  }
+
+  // Every page is written, at its start relative to the object.
+  template <class Heap>
+  harness::block allocate(Heap& heap, std::size_t bytes, std::uint8_t stamp) const {
+    const harness::block fresh = harness::allocate_stamped(heap, bytes, stamp);
+    if (touch_ == touch::pages)
+      for (std::size_t at = page; at < bytes; at += page) static_cast<std::uint8_t*>(fresh.start)[at] = stamp;
+    return fresh;
+  }
+
+  template <class Heap>
+  void release(Heap& heap, harness::block held, std::uint8_t stamp) const {
+    const auto* const bytes = static_cast<const std::uint8_t*>(held.start);
+    if (touch_ == touch::pages)
+      for (std::size_t at = page; at < held.bytes; at += page)
+        if (bytes[at] != stamp) [[unlikely]]
+          harness::broken_block(held, "does not hold what was written into it");
+    harness::release_stamped(heap, held, stamp);
+  }
+
+  std::uint64_t threads_ = 1;
+  std::uint64_t objects_ = 100;
+  std::uint64_t live_ = 4;
+  harness::size_mix sizes_{std::uint64_t{16} << 20, std::uint64_t{64} << 20};
+  touch touch_ = touch::pages;
+  harness::thread_arrays<harness::block> held_;
+  harness::measurement* measured_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  large_cycle work;
+  return harness::run_program(work, argc, argv);
+}

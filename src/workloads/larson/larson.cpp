@@ -1,0 +1,201 @@
+// A server: each thread replaces random objects of a slice it was given, and after some rounds hands the
+// slice to a thread it starts, and ends. After Larson and Krishnan, Memory allocation for long-running
+// server applications (ISMM 1998).
+#include <semaphore.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "workloads/harness/harness.h"
+#include "workloads/harness/short_threads.h"
+
+namespace {
+
+using namespace heaplab;
+
+class larson final : public harness::workload {
+public:
+  harness::description describe() const override {
+    return {"larson", "random replacement in slices of objects that threads hand to their successors",
+            "larson --threads 2 --duration 1s --rounds 100"};
+  }
+
+  void declare(harness::option_table& options) override {
+    options.count("threads", threads_, {1, 1024}, "Threads alive at a time");
+    options.duration("duration", duration_, {0.01, 3600}, "Time until the threads stop");
+    sizes_.declare(options, {1, std::uint64_t{1} << 26});
+    options.count("objects", objects_, {1, 20'000'000}, "Objects of a slice");
+    options.count("rounds", rounds_, {1, 1'000'000'000},
+                  "A thread ends after this many replacements an object");
+  }
+
+  void check(const harness::option_table&) override {
+    if (sizes_.least >= sizes_.most)
+      throw harness::usage_error("--least must be below --most, which itself is never requested");
+    harness::require_memory(threads_ * objects_ * sizes_.most, "--threads slices of --objects");
+  }
+
+  harness::size_mix sizes() const override { return {sizes_.least, sizes_.most - 1}; }
+
+  void run(harness::measurement& measured) override {
+    measured_ = &measured;
+    measured.prepare_threads(static_cast<unsigned>(threads_));
+    measured.age_heap(0);
+    tables_ = harness::thread_arrays<harness::block>(threads_, objects_);
+    slices_ = harness::thread_arrays<slice>(threads_, 1);
+    warm_up();
+    sem_init(&ended_, 0, 0);
+    sem_init(&go_, 0, 0);
+    for (unsigned i = 0; i < threads_; ++i) {
+      slices_[i].front().init(*this, i, tables_[i], measured.seed());
+      harness::start_detached_thread(first_thread, &slices_[i].front());
+    }
+    measured.start();
+    for (unsigned i = 0; i < threads_; ++i) sem_post(&go_);
+    wait_for_the_end();
+    seconds_ = measured.elapsed();
+    measured.stop();
+    report(measured);
+    release_all();
+  }
+
+private:
+  // What threads hand on.
+  struct slice {
+    void init(larson& program, unsigned index, std::span<harness::block> all, std::uint64_t seed) {
+      work = &program;
+      number = index;
+      objects = all;
+      random = harness::random_stream(seed + 1, index);
+    }
+
+    larson* work = nullptr;
+    unsigned number = 0;
+    std::span<harness::block> objects;
+    harness::random_stream random{0};
+    std::uint64_t replaced = 0;
+    std::uint64_t threads = 0;
+    bool refused = false;  // a successor could not be started
+  };
+
+  // Everything belongs to the main thread at first, in random order, each object about four times replaced.
+  void warm_up() {
+    harness::plain_heap heap;
+    harness::random_stream random(measured_->seed());
+    const std::uint64_t all = threads_ * objects_;
+    for (std::uint64_t i = 0; i < all; ++i) place(i) = allocate(heap, random, harness::stamp_of(i));
+    for (std::uint64_t i = all; i > 1; --i) exchange(i - 1, random.below(i));
+    for (std::uint64_t i = 0; i < 4 * all; ++i) {
+      const std::uint64_t victim = random.below(all);
+      replace(heap, place(victim), random, harness::stamp_of(victim));
+    }
+  }
+
+  harness::block& place(std::uint64_t i) { return tables_[i / objects_][i % objects_]; }
+
+  // An object carries the stamp of its place.
+  void exchange(std::uint64_t one, std::uint64_t other) {
+    std::swap(place(one), place(other));
+    harness::write_stamp(place(one), harness::stamp_of(one));
+    harness::write_stamp(place(other), harness::stamp_of(other));
+  }
+
+  template <class Heap>
+  harness::block allocate(Heap& heap, harness::random_stream& random, std::uint8_t stamp) const {
+    return harness::allocate_stamped(heap, random.between(sizes_.least, sizes_.most - 1), stamp);
+  }
+
+  template <class Heap>
+  void replace(Heap& heap, harness::block& victim, harness::random_stream& random, std::uint8_t stamp) const {
+    harness::release_stamped(heap, victim, stamp);
+    victim = allocate(heap, random, stamp);
+  }
+
+  static void* first_thread(void* argument) {
+    sem_wait(&static_cast<slice*>(argument)->work->go_);
+    return next_thread(argument);
+  }
+
+  static void* next_thread(void* argument) {
+    slice& own = *static_cast<slice*>(argument);
+    own.work->work_on(own);
+    return nullptr;
+  }
+
+  void work_on(slice& own) {
+    ++own.threads;
+    measured_->with_heap(own.number, [&](auto& heap) {
+      const std::uint64_t most = rounds_ * objects_;
+      for (std::uint64_t i = 0; i < most && !stop_.load(std::memory_order_relaxed); ++i) {
+        const std::uint64_t at = own.random.below(objects_);
+        replace(heap, own.objects[at], own.random, harness::stamp_of(own.number * objects_ + at));
+        ++own.replaced;
+      }
+    });
+    if (stop_.load(std::memory_order_relaxed) || !start_successor(own)) sem_post(&ended_);
+  }
+
+  static bool start_successor(slice& own) {
+    try {
+      harness::start_detached_thread(next_thread, &own);
+    } catch (const harness::run_error&) {
+      own.refused = true;
+    }
+    return !own.refused;
+  }
+
+  void wait_for_the_end() {
+    const auto whole = static_cast<time_t>(duration_);
+    timespec left{.tv_sec = whole,
+                  .tv_nsec = static_cast<long>((duration_ - static_cast<double>(whole)) * 1e9)};
+    while (nanosleep(&left, &left) != 0) {
+    }
+    stop_.store(true, std::memory_order_relaxed);
+    for (unsigned i = 0; i < threads_; ++i) sem_wait(&ended_);
+  }
+
+  void report(harness::measurement& measured) {
+    std::uint64_t replaced = 0;
+    std::uint64_t threads = 0;
+    double live = 0;
+    for (unsigned i = 0; i < threads_; ++i) {
+      const slice& one = slices_[i].front();
+      measured.verify(!one.refused, "every thread could start its successor");
+      replaced += one.replaced;
+      threads += one.threads;
+      for (const harness::block& object : one.objects) live += static_cast<double>(object.bytes);
+    }
+    measured.add_metric("pairs", static_cast<double>(replaced), "1");
+    measured.add_metric("throughput", static_cast<double>(replaced) / seconds_, "1/s");
+    measured.add_metric("threads_started", static_cast<double>(threads), "1");
+    measured.add_metric("live_memory", live, "B");
+  }
+
+  void release_all() {
+    harness::plain_heap heap;
+    for (std::uint64_t i = 0; i < threads_ * objects_; ++i)
+      harness::release_stamped(heap, place(i), harness::stamp_of(i));
+  }
+
+  std::uint64_t threads_ = 1;
+  double duration_ = 2;
+  harness::size_mix sizes_{7, 8};
+  std::uint64_t objects_ = 1000;
+  std::uint64_t rounds_ = 10'000;
+  harness::thread_arrays<harness::block> tables_;
+  harness::thread_arrays<slice> slices_;
+  sem_t go_;
+  sem_t ended_;
+  // Written by the main thread, read by all; carries nothing but itself.
+  std::atomic<bool> stop_{false};
+  double seconds_ = 0;
+  harness::measurement* measured_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  larson work;
+  return harness::run_program(work, argc, argv);
+}

@@ -1,0 +1,82 @@
+// One object at a time, allocated and freed at once: the shortest path through an allocator. After
+// Lever and Boreham, malloc() performance in a multithreaded Linux environment (USENIX 2000).
+#include "workloads/harness/harness.h"
+
+namespace {
+
+using namespace heaplab;
+
+class malloc_test final : public harness::workload, probes::team_task {
+public:
+  harness::description describe() const override {
+    return {"malloc_test", "pairs of malloc and free of one size, less the time of an empty loop",
+            "malloc_test --threads 2 --pairs 1M"};
+  }
+
+  void declare(harness::option_table& options) override {
+    options.count("threads", threads_, {1, 1024}, "Threads at work");
+    options.count("pairs", pairs_, {1, 10'000'000'000}, "Pairs of malloc and free, in each thread");
+    options.size("size", size_, {1, std::uint64_t{1} << 30}, "Size of every object");
+  }
+
+  harness::size_mix sizes() const override { return {size_, size_}; }
+
+  void run(harness::measurement& measured) override {
+    measured_ = &measured;
+    seconds_ = harness::thread_arrays<double>(threads_, 1);
+    bystanders_ = harness::thread_arrays<harness::bystanders>(threads_, 1);
+    measured.run_team(static_cast<unsigned>(threads_), *this);
+    double sum = 0;
+    for (unsigned thread = 0; thread < threads_; ++thread) sum += seconds_[thread].front();
+    const double all = static_cast<double>(threads_ * pairs_);
+    measured.add_metric("pairs", all, "1");
+    measured.add_metric("pair_time", sum / all, "s");
+    for (unsigned thread = 0; thread < threads_; ++thread) bystanders_[thread].front().release();
+  }
+
+private:
+  // The same loop without a heap: what stamping costs.
+  struct no_heap {
+    void* allocate(std::size_t) {
+      asm volatile("" ::: "memory");
+      return room;
+    }
+    void release(void*) { asm volatile("" ::: "memory"); }
+    void* room;
+  };
+
+  void prepare(unsigned thread) override { bystanders_[thread].front().allocate(size_); }
+
+  void run(unsigned thread) override {
+    harness::plain_heap whole;
+    no_heap none{whole.allocate(size_)};
+    const double empty = seconds_of_loop(none, thread);
+    whole.release(none.room);
+    measured_->with_heap(
+        thread, [&](auto& heap) { seconds_[thread].front() = seconds_of_loop(heap, thread) - empty; });
+  }
+
+  template <class Heap>
+  double seconds_of_loop(Heap& heap, std::uint64_t number) {
+    const std::uint64_t begin = probes::read_ticks();
+    for (std::uint64_t i = 0; i < pairs_; ++i) {
+      const harness::block one = harness::allocate_stamped(heap, size_, harness::stamp_of(number));
+      harness::release_stamped(heap, one, harness::stamp_of(number));
+    }
+    return measured_->clock().seconds(probes::read_ticks() - begin);
+  }
+
+  std::uint64_t threads_ = 1;
+  std::uint64_t pairs_ = 1'000'000;
+  std::uint64_t size_ = 512;
+  harness::thread_arrays<double> seconds_;
+  harness::thread_arrays<harness::bystanders> bystanders_;
+  harness::measurement* measured_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  malloc_test work;
+  return harness::run_program(work, argc, argv);
+}

@@ -1,0 +1,74 @@
+// Some threads only allocate, others only free, and any consumer may get any producer's batch. After the
+// xmalloc-test of mimalloc-bench.
+#include "workloads/producer_consumer/hand_over.h"
+
+namespace {
+
+using namespace heaplab;
+
+class asymmetric final : public harness::workload, probes::team_task {
+public:
+  harness::description describe() const override {
+    return {"asymmetric", "threads that only allocate and threads that only free, over one queue of batches",
+            "asymmetric --producers 1 --consumers 3 --objects 100k"};
+  }
+
+  void declare(harness::option_table& options) override {
+    options.count("producers", producers_, {1, 512}, "Threads that allocate");
+    options.count("consumers", consumers_, {1, 512}, "Threads that free");
+    options.count("objects", objects_, {1, 10'000'000'000}, "Objects of all, divided among the producers");
+    sizes_.declare(options, {1, std::uint64_t{1} << 26});
+    options.count("batch", batch_, {1, 1'000'000}, "Objects of a batch");
+    options.count("queue", queue_, {1, 1'000'000}, "Batches between them, including those at work");
+  }
+
+  void check(const harness::option_table&) override {
+    sizes_.check();
+    if (objects_ < producers_) throw harness::usage_error("--objects must not be fewer than --producers");
+    harness::require_memory(queue_ * batch_ * ((sizes_.least + sizes_.most) / 2),
+                            "--queue batches of --most bytes");
+  }
+
+  harness::size_mix sizes() const override { return sizes_; }
+
+  void run(harness::measurement& measured) override {
+    measured_ = &measured;
+    object_queue queue(queue_, batch_);
+    shared_ = &queue;
+    producing_ = producers_;
+    measured.run_team(static_cast<unsigned>(producers_ + consumers_), *this);
+    measured.add_metric("pairs", static_cast<double>(freed_), "1");
+    measured.verify(freed_ == objects_ / producers_ * producers_, "every object was freed by a consumer");
+  }
+
+private:
+  void run(unsigned thread) override {
+    harness::random_stream random(measured_->seed(), thread);
+    measured_->with_heap(thread, [&](auto& heap) {
+      if (thread < producers_) {
+        produce(heap, *shared_, objects_ / producers_, sizes_, random);
+        if (--producing_ == 0) shared_->close();
+      } else {
+        freed_ += consume(heap, *shared_);
+      }
+    });
+  }
+
+  std::uint64_t producers_ = 1;
+  std::uint64_t consumers_ = 3;
+  std::uint64_t objects_ = 2'000'000;
+  harness::size_mix sizes_{8, 2048};
+  std::uint64_t batch_ = 4096;
+  std::uint64_t queue_ = 16;
+  object_queue* shared_ = nullptr;
+  std::atomic<std::uint64_t> producing_{0};
+  std::atomic<std::uint64_t> freed_{0};
+  harness::measurement* measured_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  asymmetric work;
+  return harness::run_program(work, argc, argv);
+}

@@ -1,0 +1,73 @@
+// Pairs of threads: one allocates, the other frees, with a bounded queue of batches between them. The usual
+// form of the producer-consumer workload of Berger et al., Hoard (ASPLOS 2000).
+#include <memory>
+#include <vector>
+
+#include "workloads/producer_consumer/hand_over.h"
+
+namespace {
+
+using namespace heaplab;
+
+class producer_consumer final : public harness::workload, probes::team_task {
+public:
+  harness::description describe() const override {
+    return {"producer_consumer", "pairs of threads: one allocates batches of objects, the other frees them",
+            "producer_consumer --pairs 1 --objects 100k --batch 100"};
+  }
+
+  void declare(harness::option_table& options) override {
+    options.count("pairs", pairs_, {1, 512}, "Pairs of a producer and a consumer");
+    options.count("objects", objects_, {1, 10'000'000'000}, "Objects of each pair");
+    sizes_.declare(options, {1, std::uint64_t{1} << 26});
+    options.count("batch", batch_, {1, 1'000'000}, "Objects of a batch");
+    options.count("queue", queue_, {1, 1'000'000}, "Batches between the two, including those at work");
+  }
+
+  void check(const harness::option_table&) override {
+    sizes_.check();
+    harness::require_memory(pairs_ * queue_ * batch_ * sizes_.most, "--queue batches of --most bytes");
+  }
+
+  harness::size_mix sizes() const override { return sizes_; }
+
+  void run(harness::measurement& measured) override {
+    measured_ = &measured;
+    for (unsigned pair = 0; pair < pairs_; ++pair)
+      queues_.push_back(std::make_unique<object_queue>(queue_, batch_));
+    measured.run_team(static_cast<unsigned>(2 * pairs_), *this);
+    measured.add_metric("pairs", static_cast<double>(freed_), "1");
+    measured.verify(freed_ == pairs_ * objects_, "every object was freed by a consumer");
+  }
+
+private:
+  // Even threads produce, odd threads consume.
+  void run(unsigned thread) override {
+    object_queue& queue = *queues_[thread / 2];
+    harness::random_stream random(measured_->seed(), thread);
+    measured_->with_heap(thread, [&](auto& heap) {
+      if (thread % 2 == 0) {
+        produce(heap, queue, objects_, sizes_, random);
+        queue.close();
+      } else {
+        freed_ += consume(heap, queue);
+      }
+    });
+  }
+
+  std::uint64_t pairs_ = 1;
+  std::uint64_t objects_ = 2'000'000;
+  harness::size_mix sizes_{16, 512};
+  std::uint64_t batch_ = 100;
+  std::uint64_t queue_ = 16;
+  std::vector<std::unique_ptr<object_queue>> queues_;
+  std::atomic<std::uint64_t> freed_{0};
+  harness::measurement* measured_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  producer_consumer work;
+  return harness::run_program(work, argc, argv);
+}

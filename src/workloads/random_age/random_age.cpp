@@ -1,0 +1,85 @@
+// A table of live objects in which a random one is replaced at every step: the age at which an object dies
+// is geometrically distributed, and neighbours in memory die at unrelated times.
+#include "workloads/harness/harness.h"
+
+namespace {
+
+using namespace heaplab;
+
+class random_age final : public harness::workload, probes::team_task {
+public:
+  harness::description describe() const override {
+    return {"random_age", "random objects of a large table replaced one at a time by others of random size",
+            "random_age --objects 100k --replacements 1M"};
+  }
+
+  void declare(harness::option_table& options) override {
+    options.count("threads", threads_, {1, 1024}, "Threads at work, each with a table of its own");
+    options.count("objects", objects_, {1, 100'000'000}, "Live objects of each thread");
+    options.count("replacements", replacements_, {1, 10'000'000'000}, "Objects replaced by each thread");
+    sizes_.declare(options, {1, std::uint64_t{1} << 26});
+  }
+
+  void check(const harness::option_table&) override {
+    sizes_.check();
+    harness::require_memory(threads_ * objects_ * ((sizes_.least + sizes_.most) / 2),
+                            "--objects of --least to --most bytes");
+  }
+
+  harness::size_mix sizes() const override { return sizes_; }
+
+  void run(harness::measurement& measured) override {
+    measured_ = &measured;
+    tables_ = harness::thread_arrays<harness::block>(threads_, objects_);
+    live_bytes_ = harness::thread_arrays<std::uint64_t>(threads_, 1);
+    measured.run_team(static_cast<unsigned>(threads_), *this);
+    measured.add_metric("pairs", static_cast<double>(threads_ * replacements_), "1");
+    double live = 0;
+    for (unsigned thread = 0; thread < threads_; ++thread)
+      live += static_cast<double>(live_bytes_[thread].front());
+    measured.add_metric("live_memory", live, "B");
+    harness::plain_heap heap;
+    for (unsigned thread = 0; thread < threads_; ++thread)
+      for (std::size_t i = 0; i < objects_; ++i)
+        harness::release_stamped(heap, tables_[thread][i], harness::stamp_of(i + thread));
+  }
+
+private:
+  void prepare(unsigned thread) override {
+    harness::plain_heap heap;
+    harness::random_stream random(measured_->seed(), thread);
+    for (std::size_t i = 0; i < objects_; ++i)
+      tables_[thread][i] =
+          harness::allocate_stamped(heap, sizes_.logarithmic(random), harness::stamp_of(i + thread));
+  }
+
+  void run(unsigned thread) override {
+    const std::span<harness::block> table = tables_[thread];
+    harness::random_stream random(measured_->seed() + 1, thread);
+    measured_->with_heap(thread, [&](auto& heap) {
+      for (std::uint64_t done = 0; done < replacements_; ++done) {
+        const std::size_t i = random.below(table.size());
+        harness::release_stamped(heap, table[i], harness::stamp_of(i + thread));
+        table[i] = harness::allocate_stamped(heap, sizes_.logarithmic(random), harness::stamp_of(i + thread));
+      }
+    });
+    std::uint64_t live = 0;
+    for (const harness::block& one : table) live += one.bytes;
+    live_bytes_[thread].front() = live;
+  }
+
+  std::uint64_t threads_ = 1;
+  std::uint64_t objects_ = 100'000;
+  std::uint64_t replacements_ = 2'000'000;
+  harness::size_mix sizes_{16, 1024};
+  harness::thread_arrays<harness::block> tables_;
+  harness::thread_arrays<std::uint64_t> live_bytes_;
+  harness::measurement* measured_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  random_age work;
+  return harness::run_program(work, argc, argv);
+}

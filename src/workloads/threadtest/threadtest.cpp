@@ -1,0 +1,74 @@
+// Each thread allocates its share of the objects, one after another, then frees them in the same order, and
+// so on: perfectly thread-local work. After Berger et al., Hoard (ASPLOS 2000).
+#include "workloads/harness/harness.h"
+
+namespace {
+
+using namespace heaplab;
+
+class threadtest final : public harness::workload, probes::team_task {
+public:
+  harness::description describe() const override {
+    return {"threadtest", "rounds of equal objects, all allocated, then all freed, by the same thread",
+            "threadtest --threads 2 --rounds 20 --size 64"};
+  }
+
+  void declare(harness::option_table& options) override {
+    options.count("threads", threads_, {1, 1024}, "Threads at work");
+    options.count("rounds", rounds_, {1, 1'000'000'000}, "Rounds of allocating and freeing all objects");
+    options.count("objects", objects_, {1, 100'000'000}, "Objects of a round, divided among the threads");
+    options.size("size", size_, {1, std::uint64_t{1} << 20}, "Size of every object");
+    options.count("work", work_, {0, 1'000'000'000}, "Steps of other work after each allocation and free");
+  }
+
+  void check(const harness::option_table&) override {
+    if (objects_ < threads_) throw harness::usage_error("--objects must not be fewer than --threads");
+    harness::require_memory(objects_ * size_, "--objects of --size");
+  }
+
+  harness::size_mix sizes() const override { return {size_, size_}; }
+
+  void run(harness::measurement& measured) override {
+    measured_ = &measured;
+    const std::uint64_t each = objects_ / threads_;
+    slots_ = harness::thread_arrays<void*>(threads_, each);
+    measured.run_team(static_cast<unsigned>(threads_), *this);
+    measured.add_metric("pairs", static_cast<double>(threads_ * each * rounds_), "1");
+  }
+
+private:
+  void run(unsigned thread) override {
+    const std::span<void*> slots = slots_[thread];
+    measured_->with_heap(thread, [&](auto& heap) {
+      for (std::uint64_t round = 0; round < rounds_; ++round) {
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+          slots[i] = harness::allocate_stamped(heap, size_, harness::stamp_of(i + thread)).start;
+          work();
+        }
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+          harness::release_stamped(heap, {slots[i], size_}, harness::stamp_of(i + thread));
+          work();
+        }
+      }
+    });
+  }
+
+  void work() const {
+    for (std::uint64_t step = 0; step < work_; ++step) asm volatile("");
+  }
+
+  std::uint64_t threads_ = 1;
+  std::uint64_t rounds_ = 50;
+  std::uint64_t objects_ = 30'000;
+  std::uint64_t size_ = 8;
+  std::uint64_t work_ = 0;
+  harness::thread_arrays<void*> slots_;
+  harness::measurement* measured_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  threadtest work;
+  return harness::run_program(work, argc, argv);
+}

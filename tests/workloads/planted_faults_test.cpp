@@ -1,0 +1,51 @@
+// Every workload finds a heap that breaks its contract, by its self-checks.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "workloads/programs.h"
+
+namespace heaplab {
+namespace {
+
+class PlantedFaults : public ::testing::TestWithParam<program> {
+protected:
+  static testing::outcome run_with(const char* library) {
+    return run_program(GetParam().name, GetParam().large, std::string("LD_PRELOAD=") + library);
+  }
+
+  static void expect_found(const char* library, const std::string& says) {
+    const testing::outcome broken = run_with(library);
+    EXPECT_EQ(broken.status, 1) << broken.output;
+    EXPECT_TRUE(broken.output.starts_with("self-check failed: the block of ")) << broken.output;
+    EXPECT_TRUE(broken.output.find(says) != std::string::npos) << broken.output;
+  }
+};
+
+// What the others find is the fault: the heap they are planted in passes.
+TEST_P(PlantedFaults, NoneInASoundHeap) {
+  const testing::outcome sound = run_with(SOUND);
+  EXPECT_EQ(sound.status, 0) << sound.output;
+}
+
+TEST_P(PlantedFaults, BlocksThatOverlap) {
+  expect_found(OVERLAPPING, "does not hold what was written into it");
+}
+
+TEST_P(PlantedFaults, BlocksOffTheirAlignment) {
+  expect_found(MISALIGNED, "is not aligned");
+}
+
+TEST(PlantedFault, ContentsLostByRealloc) {
+  const testing::outcome broken =
+      run_program("growing_buffers", "--steps 2000 --buffers 20", std::string("LD_PRELOAD=") + FORGETFUL);
+  EXPECT_EQ(broken.status, 1) << broken.output;
+  EXPECT_TRUE(broken.output.find("lost its contents when it was reallocated") != std::string::npos)
+      << broken.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlantedFaults, ::testing::ValuesIn(programs),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+}  // namespace
+}  // namespace heaplab

@@ -1,0 +1,53 @@
+// The programs under test, each with arguments that make a short run.
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "support/command.h"
+
+namespace heaplab {
+
+struct program {
+  const char* name;
+  const char* brief;  // a run of some milliseconds
+  const char* large;  // a run of some milliseconds with objects of 256 bytes or more
+};
+
+inline void PrintTo(const program& shown, std::ostream* out) {
+  *out << shown.name;
+}
+
+inline constexpr program programs[] = {
+    {"threadtest", "--threads 2 --rounds 3 --objects 2000",
+     "--threads 1 --rounds 2 --objects 100 --size 1000"},
+    {"shbench", "--threads 2 --calls 40 --least 1 --most 100", "--calls 20 --least 1000 --most 1100"},
+    {"larson", "--threads 2 --duration 50ms --objects 100 --rounds 10",
+     "--duration 50ms --objects 100 --rounds 10 --least 1000 --most 1100"},
+    {"active_false", "--threads 2 --iterations 10 --repetitions 200",
+     "--threads 2 --iterations 20 --repetitions 20 --size 1000"},
+    {"passive_false", "--threads 2 --iterations 10 --repetitions 200",
+     "--threads 2 --iterations 20 --repetitions 20 --size 1000"},
+    {"malloc_test", "--threads 2 --pairs 1000", "--pairs 100 --size 1000"},
+    {"producer_consumer", "--pairs 2 --objects 5000 --batch 64 --queue 3",
+     "--objects 1000 --batch 50 --least 1000 --most 1100"},
+    {"asymmetric", "--producers 2 --consumers 3 --objects 10000 --batch 64",
+     "--objects 1000 --batch 50 --least 1000 --most 1100"},
+    {"growing_buffers", "--threads 2 --steps 5000 --buffers 20 --most 8KiB",
+     "--steps 2000 --buffers 20 --least 1000 --most 64KiB --small 0"},
+    {"large_cycle", "--threads 2 --objects 8 --least 1MiB --most 2MiB",
+     "--objects 40 --least 64KiB --most 80KiB"},
+    {"random_age", "--threads 2 --objects 500 --replacements 2000",
+     "--objects 100 --replacements 500 --least 1000 --most 1100"},
+    {"thread_churn", "--threads 2 --lives 10 --objects 100",
+     "--lives 4 --objects 100 --least 1000 --most 1100"},
+    {"blowup", "--live 1MiB --rounds 6", "--live 1MiB --rounds 4 --least 1000 --most 1100"},
+};
+
+// Both outputs of the program under this environment ("NAME=value", may be empty).
+inline testing::outcome run_program(const char* name, const std::string& arguments,
+                                    const std::string& environment = "") {
+  return testing::run_command(environment + " " + PROGRAMS + "/" + name + " " + arguments + " 2>&1");
+}
+
+}  // namespace heaplab

@@ -1,0 +1,117 @@
+// The command lines of the workloads, seen from outside.
+#include "workloads/programs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace heaplab {
+namespace {
+
+using testing::outcome;
+
+class Programs : public ::testing::TestWithParam<program> {};
+
+TEST_P(Programs, RunsAndReports) {
+  const outcome done = run_program(GetParam().name, std::string(GetParam().brief) + " --latency --json -");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_TRUE(done.output.starts_with(R"({"schema":1,"workload":")" + std::string(GetParam().name) + '"'));
+  EXPECT_EQ(std::count(done.output.begin(), done.output.end(), '\n'), 1);
+  for (const char* part : {R"("wall_time":{)", R"("allocation_latency_p50":{)", R"("served_by":{)"})
+    EXPECT_TRUE(done.output.find(part) != std::string::npos) << part << "\n" << done.output;
+}
+
+TEST_P(Programs, RunsOnAnAgedHeap) {
+  const outcome done = run_program(GetParam().name, std::string(GetParam().brief) + " --aged 3:30% --json -");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_TRUE(done.output.find(R"("aged":"3:30%")") != std::string::npos) << done.output;
+  EXPECT_TRUE(done.output.find(R"("aged_memory":{"value":)") != std::string::npos) << done.output;
+}
+
+TEST_P(Programs, RefusesWhatItDoesNotKnow) {
+  const outcome refused = run_program(GetParam().name, "--frobnicate");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.output, std::string(GetParam().name) + ": unknown option --frobnicate; see --help\n");
+}
+
+TEST_P(Programs, ShowsAnExampleThatIsAccepted) {
+  const outcome help = run_program(GetParam().name, "--help");
+  const std::string begin = std::string("Example: ") + GetParam().name;
+  const std::size_t at = help.output.find(begin);
+  ASSERT_NE(at, std::string::npos) << help.output;
+  const std::size_t end = help.output.find('\n', at);
+  const std::string example = help.output.substr(at + begin.size(), end - at - begin.size());
+  EXPECT_EQ(run_program(GetParam().name, example + " " + GetParam().brief).status, 0) << example;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Programs, ::testing::ValuesIn(programs),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+// Refused with status 2 and one line that says exactly this.
+void expect_refused(const char* name, const char* arguments, const std::string& line) {
+  const outcome refused = run_program(name, arguments);
+  EXPECT_EQ(refused.status, 2) << arguments;
+  EXPECT_EQ(refused.output, std::string(name) + ": " + line + "\n");
+}
+
+TEST(Refusals, NameTheOptionsThatDoNotGoTogether) {
+  expect_refused("threadtest", "--threads 4 --objects 3", "--objects must not be fewer than --threads");
+  expect_refused("shbench", "--threads 4 --calls 3", "--calls must not be fewer than --threads");
+  expect_refused("shbench", "--least 8 --most 8",
+                 "--least must be below --most, which itself is never requested");
+  expect_refused("larson", "--least 8 --most 8",
+                 "--least must be below --most, which itself is never requested");
+  expect_refused("active_false", "--threads 4 --repetitions 3",
+                 "--repetitions must not be fewer than --threads");
+  expect_refused("producer_consumer", "--least 9 --most 8", "--least must not exceed --most");
+  expect_refused("asymmetric", "--producers 4 --objects 3", "--objects must not be fewer than --producers");
+  expect_refused("blowup", "--pattern remote --threads 3",
+                 "--pattern remote needs an even number of --threads");
+  expect_refused("blowup", "--pattern shift --stays 5", "--stays needs --pattern survivor");
+}
+
+TEST(Refusals, OfAnAgedHeap) {
+  const std::string rest = " is not SEED:OCCUPANCY (1:50%); the occupancy is 0% to 100%";
+  for (const char* wrong : {"5", "x:50%", "1:101%", "1:", ":50"})
+    expect_refused("threadtest", ("--aged " + std::string(wrong)).c_str(),
+                   "--aged: '" + std::string(wrong) + "'" + rest);
+}
+
+double metric(const outcome& done, const std::string& name) {
+  const std::string key = '"' + name + R"(":{"value":)";
+  const std::size_t at = done.output.find(key);
+  return at == std::string::npos ? -1 : std::stod(done.output.substr(at + key.size()));
+}
+
+// The work is the same however many threads do it, where they divide it.
+TEST(Work, IsDividedAmongThreads) {
+  for (const char* threads : {"1", "4"}) {
+    const std::string with = std::string("--json - --threads ") + threads;
+    EXPECT_EQ(metric(run_program("threadtest", with + " --rounds 2 --objects 400"), "pairs"), 800);
+    EXPECT_EQ(metric(run_program("shbench", with + " --calls 8 --least 1 --most 8"), "pairs"), 8 * 2250);
+    EXPECT_EQ(
+        metric(run_program("active_false", with + " --iterations 5 --repetitions 40 --size 8"), "accesses"),
+        5 * 40 * 8);
+  }
+}
+
+TEST(Work, OfLarsonGoesThroughManyThreads) {
+  const outcome done = run_program("larson", "--duration 100ms --objects 50 --rounds 2 --threads 2 --json -");
+  EXPECT_GT(metric(done, "threads_started"), 20) << done.output;
+  EXPECT_GT(metric(done, "throughput"), 0);
+  EXPECT_EQ(metric(done, "live_memory"), 2 * 50 * 7);
+}
+
+// A heap can hold neither less than is live nor, for these small amounts, many times as much.
+TEST(Work, OfBlowupIsScored) {
+  for (const char* pattern : {"remote", "shift", "survivor"}) {
+    const outcome done = run_program(
+        "blowup", std::string("--live 16MiB --rounds 20 --threads 2 --json - --pattern ") + pattern);
+    EXPECT_GE(metric(done, "blowup"), 0.9) << pattern;
+    EXPECT_LE(metric(done, "peak_live"), 16 << 20) << pattern;
+    EXPECT_GE(metric(done, "peak_live"), 15 << 20) << pattern;
+  }
+}
+
+}  // namespace
+}  // namespace heaplab
