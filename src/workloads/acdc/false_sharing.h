@@ -52,10 +52,10 @@ private:
     if (thread_ == giver) allocate(size);
     table_.meeting.wait();
     const std::uint64_t begin = probes::read_ticks();
-    const bool intact = write_often(table_.objects[thread_]);
+    write_often(table_.objects[thread_]);
     self_.access.add(begin, probes::read_ticks());
-    if (!intact) give_up("self-check failed: an object was written by somebody else");
     table_.meeting.wait();
+    expect_intact(table_.objects[thread_]);
     if (thread_ == 0) common_.memory.sample(round, common_.live_bytes());
     table_.meeting.wait();
     if (thread_ == taker) release(size);
@@ -88,15 +88,27 @@ private:
     self_.total.freed({.first = nullptr, .count = table_.objects.size(), .size = size});
   }
 
-  // Reads the first byte and writes the second. False where somebody else wrote there too.
-  bool write_often(std::byte* object) {
-    std::atomic_ref<unsigned char> source(*reinterpret_cast<unsigned char*>(object));
-    std::atomic_ref<unsigned char> target(*reinterpret_cast<unsigned char*>(object + 1));
-    const auto mine = static_cast<unsigned char>(thread_);
-    source.store(mine, std::memory_order_relaxed);
+  using shared_byte = std::atomic_ref<unsigned char>;
+
+  static shared_byte byte_of(std::byte* object, std::size_t index) {
+    return shared_byte(*reinterpret_cast<unsigned char*>(object + index));
+  }
+  // Threads a multiple of 256 apart have the same.
+  unsigned char mark() const { return static_cast<unsigned char>(thread_); }
+
+  // Reads the first byte and writes the second.
+  void write_often(std::byte* object) const {
+    const shared_byte source = byte_of(object, 0);
+    const shared_byte target = byte_of(object, 1);
+    source.store(mark(), std::memory_order_relaxed);
     for (std::uint64_t i = 0; i < settings_.time_quantum; ++i)
       target.store(source.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    return target.load(std::memory_order_relaxed) == mine;
+  }
+
+  void expect_intact(std::byte* object) const {
+    for (const std::size_t index : {0U, 1U})
+      if (byte_of(object, index).load(std::memory_order_relaxed) != mark())
+        give_up("self-check failed: an object was written by somebody else");
   }
 
   common_ground& common_;

@@ -1,0 +1,112 @@
+// What a run reports.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "acdc/run_acdc.h"
+
+namespace heaplab::acdc {
+namespace {
+
+TEST(Metrics, TellsTimesAndMemoryApart) {
+  const std::string sample = sample_of("");
+  for (const char* name : {"allocation_time", "deallocation_time", "access_time", "average_memory"})
+    EXPECT_GT(metric(sample, name), 0) << name;
+  EXPECT_LT(
+      metric(sample, "allocation_time") + metric(sample, "deallocation_time") + metric(sample, "access_time"),
+      metric(sample, "wall_time"));
+  EXPECT_NE(sample.find(R"("memory":{"unit":"B","points":[[)"), std::string::npos);
+  EXPECT_NE(sample.find(R"("live_bytes":{"unit":"B","points":[[)"), std::string::npos);
+}
+
+TEST(Metrics, DividesByTheThreads) {
+  const std::string sample = sample_of("--threads 4 --duration 25");
+  EXPECT_DOUBLE_EQ(metric(sample, "average_memory_per_thread"), metric(sample, "average_memory") / 4);
+}
+
+// A thousand times the records, and not more memory.
+TEST(Metrics, LeavesBookkeepingOutOfMemory) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const std::string options =
+      "--min-size 16 --max-size 16 --max-liveness 1 --time-quantum 1MiB --duration 20 ";
+  const std::string few = sample_of(options + "--objects 10000 --no-access-live-objects");
+  const std::string many = sample_of(options + "--objects 1 --no-access-live-objects");
+  EXPECT_GT(metric(many, "bookkeeping_memory"), metric(few, "bookkeeping_memory") + 4e6);
+  EXPECT_NEAR(metric(many, "average_memory"), metric(few, "average_memory"), 1e6);
+#endif
+}
+
+TEST(Metrics, KeepsDeadObjectsForTheDelay) {
+  const std::string options = "--duration 100 --max-liveness 1 --no-access-live-objects ";
+  const double alone = metric(sample_of(options), "average_live_bytes");
+  const double delayed = metric(sample_of(options + "--deallocation-delay 4"), "average_live_bytes");
+  EXPECT_NEAR(delayed, 5 * alone, 0.25 * alone);
+}
+
+// Objects of liveness l are accessed in l ticks; 1 tick is all they get here, and no access is lost but those
+// that follow the last tick.
+TEST(Metrics, AccessesLiveObjectsOnceATick) {
+  const std::string once = sample_of("--min-liveness 1 --max-liveness 1 --duration 40");
+  EXPECT_EQ(metric(once, "accessed_objects"), metric(once, "allocated_objects"));
+  const std::string thrice = sample_of("--min-liveness 3 --max-liveness 3 --duration 200");
+  const double ratio = metric(thrice, "accessed_objects") / metric(thrice, "allocated_objects");
+  EXPECT_GT(ratio, 2.9);
+  EXPECT_LE(ratio, 3);
+  const std::string delayed =
+      sample_of("--min-liveness 3 --max-liveness 3 --duration 200 --deallocation-delay 5");
+  EXPECT_EQ(metric(delayed, "accessed_objects"), metric(thrice, "accessed_objects"));
+}
+
+TEST(Metrics, WritesTheShareAskedFor) {
+  for (const char* lists : {"0", "50", "100"}) {
+    const std::string sample = sample_of("--write-access-ratio 20 --list-ratio " + std::string(lists));
+    EXPECT_NEAR(metric(sample, "written_objects"), 0.2 * metric(sample, "accessed_objects"), 1) << lists;
+  }
+}
+
+TEST(Metrics, KeepsPermanentObjects) {
+  const std::string sample =
+      sample_of("--permanent-objects-ratio 100 --duration 30 --no-access-live-objects");
+  EXPECT_EQ(metric(sample, "freed_objects"), 0);
+  EXPECT_GT(metric(sample, "allocated_objects"), 0);
+}
+
+TEST(Metrics, AllocatesTheNumberAskedFor) {
+  const std::string sample = sample_of(
+      "--objects 100 --min-size 512 --max-size 512 --max-liveness 1 --time-quantum 1 --duration 1000");
+  EXPECT_EQ(metric(sample, "allocated_objects"), 100'000);
+  EXPECT_EQ(metric(sample, "allocated_bytes"), 51'200'000);
+}
+
+// The quantum was less than one class: the original refused this.
+TEST(Metrics, TakesAnyQuantum) {
+  EXPECT_GT(metric(sample_of("--time-quantum 1000"), "allocated_objects"), 0);
+}
+
+TEST(Metrics, RepeatsWithTheSeed) {
+  EXPECT_EQ(metric(sample_of("--seed 5"), "allocated_bytes"),
+            metric(sample_of("--seed 5"), "allocated_bytes"));
+  EXPECT_NE(metric(sample_of("--seed 5"), "allocated_bytes"),
+            metric(sample_of("--seed 6"), "allocated_bytes"));
+}
+
+TEST(Metrics, OffersLatencies) {
+  const std::string sample = sample_of("--latency");
+  for (const char* name : {"allocation_latency_p50", "free_latency_p99", "allocation_latency_samples"})
+    EXPECT_GT(metric(sample, name), 0) << name;
+}
+
+// Every thread has an object of its own, in every round, whatever their number.
+TEST(FalseSharing, GivesEveryThreadAnObject) {
+  for (const char* stand_in : {"none", "compact", "align"}) {
+    const std::string sample =
+        sample_of("--mode false-sharing --threads 20 --duration 10 --time-quantum 100 --pseudo-allocator " +
+                  std::string(stand_in));
+    EXPECT_EQ(metric(sample, "allocated_objects"), 200) << stand_in;
+    EXPECT_EQ(metric(sample, "freed_objects"), 200) << stand_in;
+    EXPECT_GT(metric(sample, "access_time"), 0) << stand_in;
+  }
+}
+
+}  // namespace
+}  // namespace heaplab::acdc

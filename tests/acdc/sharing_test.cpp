@@ -1,0 +1,65 @@
+// Shared objects live as long as others, are freed once, and by any number of threads.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "acdc/run_acdc.h"
+
+namespace heaplab::acdc {
+namespace {
+
+void expect_balanced(const std::string& arguments) {
+  const std::string sample = sample_of("--duration 40 --time-quantum 16KiB --max-liveness 4 " + arguments);
+  EXPECT_GT(metric(sample, "freed_objects"), 0) << arguments;
+  EXPECT_GE(metric(sample, "allocated_objects"), metric(sample, "freed_objects")) << arguments;
+}
+
+// In the original they lived for a random time: more than twice as many bytes were live.
+TEST(Sharing, GivesSharedObjectsTheirLifetime) {
+  const std::string options = "--duration 200 --no-access-live-objects ";
+  const double unshared = metric(sample_of(options), "average_live_bytes");
+  const double shared = metric(sample_of(options + "--shared-objects"), "average_live_bytes");
+  EXPECT_NEAR(shared, unshared, 0.1 * unshared);
+}
+
+TEST(Sharing, BearsADelay) {
+  for (const char* delay : {"1", "5", "30"})
+    expect_balanced("--threads 2 --shared-objects --deallocation-delay " + std::string(delay));
+}
+
+// The original divided by zero, or shared with nobody and never freed.
+TEST(Sharing, BearsAnyShareOfReceivers) {
+  for (const char* ratio : {"0", "1", "50", "100"})
+    for (const char* threads : {"1", "2", "5"})
+      expect_balanced("--shared-objects --receiving-threads-ratio " + std::string(ratio) + " --threads " +
+                      threads);
+}
+
+// As many accesses as holders: each receiver walks what it has been given.
+TEST(Sharing, LetsReceiversAccessWhatTheyReceive) {
+  const std::string options =
+      "--threads 4 --duration 100 --max-liveness 3 --time-quantum 64KiB --max-time-drift 1 ";
+  const double alone = metric(sample_of(options), "accessed_objects");
+  const auto with = [&](const std::string& more) {
+    return metric(sample_of(options + "--shared-objects " + more), "accessed_objects");
+  };
+  EXPECT_NEAR(with("--receiving-threads-ratio 0"), alone, 0.1 * alone);
+  EXPECT_NEAR(with("--receiving-threads-ratio 34"), 2 * alone, 0.2 * alone);
+  EXPECT_NEAR(with(""), 4 * alone, 0.4 * alone);
+  EXPECT_NEAR(with("--shared-objects-ratio 50"), 2.5 * alone, 0.3 * alone);
+}
+
+TEST(Sharing, WorksWithMoreThan64Threads) {
+  expect_balanced("--threads 100 --shared-objects --max-time-drift 1 --no-access-live-objects");
+}
+
+TEST(Sharing, MixesWithEverythingElse) {
+  for (const char* stand_in : {"none", "compact", "align", "null"})
+    expect_balanced(
+        "--threads 3 --shared-objects --shared-objects-ratio 60 --receiving-threads-ratio 50 "
+        "--list-ratio 40 --permanent-objects-ratio 5 --deallocation-delay 2 --pseudo-allocator " +
+        std::string(stand_in));
+}
+
+}  // namespace
+}  // namespace heaplab::acdc
