@@ -138,6 +138,20 @@ TEST(Program, FailsWithItsSelfCheck) {
   EXPECT_EQ(failed.output, "example_workload: self-check failed: honesty\n");
 }
 
+TEST(Program, KeepsAnEarlierResultUntilThereIsANewOne) {
+  const std::string path = ::testing::TempDir() + "heaplab-earlier-" + std::to_string(::getpid());
+  const std::string earlier(10'000, 'x');
+  std::ofstream(path) << earlier;
+  EXPECT_EQ(run("--no-honest --json " + path + " 2>&1").status, 1);
+  EXPECT_EQ(std::filesystem::file_size(path), earlier.size());
+  EXPECT_EQ(run("--json " + path).status, 0);
+  std::ostringstream now;
+  now << std::ifstream(path).rdbuf();
+  EXPECT_TRUE(now.str().starts_with(R"({"schema":1,)"));
+  EXPECT_EQ(now.str().find("xxx"), std::string::npos);
+  std::filesystem::remove(path);
+}
+
 TEST(Program, ReportsAFullDisk) {
   const outcome failed = run("--json /dev/full 2>&1");
   EXPECT_EQ(failed.status, 1);

@@ -25,8 +25,7 @@ std::string line(std::initializer_list<std::uint64_t> numbers) {
 
 accounts::accounts(const std::string& where, std::uint64_t ticks) : where_(where) {
   if (where.empty()) return;
-  file_ = where == "-" ? ::dup(STDOUT_FILENO)
-                       : ::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  file_ = where == "-" ? ::dup(STDOUT_FILENO) : ::open(where.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0)
     throw harness::usage_error("--accounts: cannot write to '" + where + "': " + std::strerror(errno));
   pages_.emplace(harness::take_pages(probes::own_pages::needed<row>(ticks)));
@@ -55,6 +54,8 @@ void accounts::write(placed_array<thread_state>& threads) const {
             [](const thread_state& one, std::size_t i) { return one.objects_by_liveness[i]; });
   add_table("log2_size\tobjects\n", threads[0].objects_by_log2_size.size(),
             [](const thread_state& one, std::size_t i) { return one.objects_by_log2_size[i]; });
+  if (where_ != "-" && ::ftruncate(file_, 0) != 0 && errno != EINVAL)  // EINVAL: a device, a pipe
+    throw harness::run_error("--accounts: cannot replace '" + where_ + "': " + std::strerror(errno));
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(file_, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;

@@ -36,7 +36,8 @@ public:
     } else if (where.starts_with("fd:")) {
       file_ = numbered(std::string_view(where).substr(3));
     } else {
-      file_ = ::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      file_ = ::open(where.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+      replaced_ = true;
     }
     if (file_ < 0 || ::fcntl(file_, F_GETFD) < 0)
       throw usage_error("--json: cannot write to '" + where + "': " + std::strerror(errno));
@@ -45,8 +46,10 @@ public:
   bool wanted() const { return file_ >= 0; }
   bool is_standard_output() const { return file_ == STDOUT_FILENO; }
 
-  // Throws run_error.
+  // What a file held before goes only now, when there is a result in its place. Throws run_error.
   void write(probes::json_line& json) const {
+    if (replaced_ && ::ftruncate(file_, 0) != 0 && errno != EINVAL)  // EINVAL: a device, a pipe
+      throw run_error("--json: cannot replace '" + where_ + "': " + std::strerror(errno));
     if (const int error = json.write_to(file_); error != 0)
       throw run_error("--json: writing to '" + where_ + "' failed: " + std::strerror(error));
   }
@@ -62,6 +65,7 @@ private:
 
   const std::string& where_;
   int file_ = -1;
+  bool replaced_ = false;
 };
 
 // All of it in as few writes as the system allows; what people read may be lost without harm to a result,
