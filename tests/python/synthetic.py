@@ -106,6 +106,7 @@ def experiments() -> list[spec.Experiment]:
             publication="scalloc, OOPSLA 2015",
             figure="Figure 9",
             metrics=["throughput", "peak_memory"],
+            parameters={"latency": True},
         ),
         experiment(
             "p0089/table08",
@@ -282,10 +283,20 @@ def sample(one, cell, name, seconds, points) -> Sample:
             "allocation_time": Metric(value=seconds * 0.3, unit="s"),
             "access_time": Metric(value=seconds * 0.5, unit="s"),
             "throughput": Metric(value=2e6 / seconds, unit="1/s"),
+            **(latency_metrics(seconds) if one.parameters.get("latency") else {}),
         },
         series={"memory": Series(unit="B", points=points)},
         served_by={"malloc": served, "operator new": served},
     )
+
+
+def latency_metrics(seconds) -> dict[str, Metric]:
+    tails = {"p50": 1, "p90": 1.5, "p99": 6, "p999": 70, "max": 9000}
+    return {
+        f"{operation}_latency_{name}": Metric(value=seconds * 5e-8 * share * tail, unit="s")
+        for operation, share in (("allocation", 1.0), ("free", 0.6))
+        for name, tail in tails.items()
+    }
 
 
 def plant_faults(records: list[AnyRecord]) -> list[AnyRecord]:

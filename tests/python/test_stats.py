@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heaplab import stats
-from heaplab.stats import Interval, Verdict
+from heaplab.stats import Interval, Verdict, bootstrap
 from heaplab.stats.verdict import error_probability
 
 POSITIVE = st.floats(1e-6, 1e6)
@@ -35,6 +35,18 @@ def shares(effect, threshold, repetitions=200, count=10, **kwargs):
         for _ in range(repetitions)
     ]
     return {verdict: verdicts.count(verdict) / repetitions for verdict in Verdict}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fewer_resamples():
+    """Enough for many repetitions of small samples; the results of other tests must not be reused."""
+    usual = bootstrap.RESAMPLES
+    for resamples in (1000, usual):
+        bootstrap.RESAMPLES = resamples
+        bootstrap._choices.cache_clear()
+        bootstrap._medians.cache_clear()
+        if resamples != usual:
+            yield
 
 
 # ---------------------------------------------------------------- known answers

@@ -7,14 +7,13 @@ from math import isfinite
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from heaplab import spec
 from heaplab.analysis import Cell, Study
 from heaplab.records import Parameter
-from heaplab.report import canvas, units
+from heaplab.report import canvas, marks, units
 from heaplab.report.palette import CHROME, Look
-from heaplab.stats import Interval
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,10 @@ def curve(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
         for axis, (label, cells) in zip(axes, panels, strict=True):
             axis.set_title(label)
             for name in study.allocators:
-                _line(axis, study, cells, name, plot, looks[name], step.factor)
+                medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
+                marks.banded_line(axis, medians, name, looks[name], step.factor)
             _swept_axis(axis, study.axes[plot.x], plot)
+            marks.shade_oversubscribed(axis, study, cells, [_number(dict(cell)[plot.x]) for cell in cells])
             axis.set_xlabel(plot.x)
             axis.set_ylabel(axis_title(study, plot.y, step))
             if plot.log_y:
@@ -69,35 +70,6 @@ def curve(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
         alt = _alt(study, plot.y, f"against {plot.x}, one line per allocator")
         canvas.legend(figure, axes[0])
         return Drawing(_title(study, plot.y, plot.x), canvas.to_svg(figure, alt), alt, (plot.y,))
-
-
-def _line(
-    axis: Axes, study: Study, cells: list[Cell], name: str, plot: spec.Plot, look: Look, factor: float
-) -> None:
-    medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
-    known = [(x, m) for x, m in medians if isfinite(m.estimate)]
-    if not known:
-        return
-    xs = [x for x, _ in known]
-    axis.plot(
-        xs,
-        [m.estimate / factor for _, m in known],
-        color=look.color,
-        marker=look.marker,
-        dashes=look.dash or (None, None),
-        label=name,
-        markeredgecolor=CHROME["surface"],
-        markeredgewidth=0.6,
-    )
-    banded = [(x, m) for x, m in known if isfinite(m.low) and isfinite(m.high)]
-    axis.fill_between(
-        [x for x, _ in banded],
-        [m.low / factor for _, m in banded],
-        [m.high / factor for _, m in banded],
-        color=look.color,
-        alpha=0.16,
-        linewidth=0,
-    )
 
 
 def _number(value: Parameter) -> float:
@@ -151,8 +123,8 @@ def _ranking(
             value,
             height=0.66,
             color=looks[name].color,
-            xerr=_whisker(median, step.factor),
-            error_kw=WHISKER,
+            xerr=marks.whisker(median, step.factor),
+            error_kw=marks.WHISKER,
         )
         end = median.high / step.factor if isfinite(median.high) else value
         axis.annotate(
@@ -165,9 +137,6 @@ def _ranking(
     axis.set_xlabel(axis_title(study, plot.y, step))
 
 
-WHISKER = {"ecolor": CHROME["ink"], "elinewidth": 1.1, "capsize": 2.5}
-
-
 def _groups(
     axis: Axes, study: Study, cells: list[Cell], plot: spec.Plot, looks: dict[str, Look], step: units.Scale
 ) -> None:
@@ -176,7 +145,7 @@ def _groups(
         medians = [study.median(cell, name, plot.y) for cell in cells]
         places = np.arange(len(cells)) - 0.4 + (offset + 0.5) * width
         heights = [m.estimate / step.factor if isfinite(m.estimate) else 0.0 for m in medians]
-        whiskers = np.hstack([_whisker(m, step.factor) for m in medians])
+        whiskers = np.hstack([marks.whisker(m, step.factor) for m in medians])
         axis.bar(
             places,
             heights,
@@ -184,19 +153,14 @@ def _groups(
             color=looks[name].color,
             label=name,
             yerr=whiskers,
-            error_kw=WHISKER,
+            error_kw=marks.WHISKER,
         )
     axis.set_xticks(range(len(cells)), [units.parameter(dict(cell)[plot.x]) for cell in cells])
     axis.grid(visible=False, axis="x")
+    axis.set_xlim(-0.6, len(cells) - 0.4)
+    marks.shade_oversubscribed(axis, study, cells, [float(place) for place in range(len(cells))])
     axis.set_xlabel(plot.x)
     axis.set_ylabel(axis_title(study, plot.y, step))
-
-
-def _whisker(median: Interval, factor: float) -> np.ndarray:
-    """Lengths below and above for matplotlib; none where there is no interval."""
-    if not (isfinite(median.low) and isfinite(median.high)):
-        return np.zeros((2, 1))
-    return np.array([[median.estimate - median.low], [median.high - median.estimate]]) / factor
 
 
 def scatter(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
@@ -207,44 +171,15 @@ def scatter(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
         for name in others:
             axis.plot([], [], looks[name].marker, color=looks[name].color, label=name)
             for cell in study.cells:
-                cross(axis, study.ratio(cell, name, plot.x), study.ratio(cell, name, plot.y), looks[name])
-        unity(axis)
+                x, y = (study.ratio(cell, name, metric) for metric in (plot.x, plot.y))
+                marks.cross(axis, x, y, looks[name])
+        marks.unity(axis)
         axis.set_xlabel(f"{study.metric(plot.x).title} relative to {study.baseline}")
         axis.set_ylabel(f"{study.metric(plot.y).title} relative to {study.baseline}")
         alt = _alt(study, plot.y, f"against {study.metric(plot.x).title}, a cross per cell and allocator")
         title = f"{study.metric(plot.y).title} against {study.metric(plot.x).title}".capitalize()
         canvas.legend(figure, axis)
         return Drawing(title, canvas.to_svg(figure, alt), alt, (plot.x, plot.y))
-
-
-def cross(axis: Axes, x: Interval, y: Interval, look: Look, size: float = 5) -> None:
-    """A point with the 95 % intervals of both coordinates."""
-    if not (isfinite(x.estimate) and isfinite(y.estimate)):
-        return
-    axis.errorbar(
-        x.estimate,
-        y.estimate,
-        xerr=_whisker(x, 1) if x.bounded else None,
-        yerr=_whisker(y, 1) if y.bounded else None,
-        fmt=look.marker,
-        color=look.color,
-        ecolor=look.color,
-        elinewidth=1,
-        markersize=size,
-        markeredgecolor=CHROME["surface"],
-        markeredgewidth=0.7,
-    )
-
-
-def unity(axis: Axes) -> None:
-    """The baseline's place, and axes that give double and half the same room."""
-    for set_scale, which in ((axis.set_xscale, axis.xaxis), (axis.set_yscale, axis.yaxis)):
-        set_scale("log", base=2)
-        which.set_minor_locator(NullLocator())
-        which.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
-        which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
-    axis.axhline(1, color=CHROME["muted"], linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
-    axis.axvline(1, color=CHROME["muted"], linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
 
 
 def _title(study: Study, metric: str, x: str) -> str:

@@ -8,7 +8,8 @@ from matplotlib.patheffects import withStroke
 
 from heaplab.analysis import MEMORY, Analysis, Standing, Study
 from heaplab.report import canvas
-from heaplab.report.figures import Drawing, cross, unity
+from heaplab.report.figures import Drawing
+from heaplab.report.marks import cross, unity
 from heaplab.report.palette import CHROME, Look
 from heaplab.report.words import KINDS, front
 from heaplab.stats import THRESHOLD, Interval

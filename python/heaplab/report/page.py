@@ -15,7 +15,10 @@ from heaplab.claims import Outcome, evaluate_study
 from heaplab.errors import HeaplabError
 from heaplab.records import Status
 from heaplab.report import figures, overview, palette, tables, timelines, units, words
-from heaplab.stats import THRESHOLD
+from heaplab.report.advice import Answer, answer
+from heaplab.report.hosts import side_by_side
+from heaplab.report.latencies import latencies
+from heaplab.stats import THRESHOLD, noise_floor
 
 DRAWINGS = {
     "curve": figures.curve,
@@ -36,6 +39,7 @@ class Section:
     outcomes: list[Outcome]
     floors: list[tuple[str, str]]  # metric, noise floor
     command: str
+    crowded: str  # what to know about cells with more threads than CPUs
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class KindSummary:
 
     kind: str
     title: str
-    answer: words.Answer
+    answer: Answer
     standings: list[Standing]
     trade_off: figures.Drawing | None
     floor: str
@@ -93,6 +97,7 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
     style = resources.files("heaplab.report").joinpath("templates/style.css").read_text(encoding="utf-8")
     return environment.get_template("report.html.j2").render(
         parts=[part(analysis, path) for analysis in analyses],
+        hosts=side_by_side(analyses),
         style=Markup(style),
         variables=palette.variables(),
         chrome=palette.CHROME,
@@ -131,7 +136,7 @@ def kind_summary(analysis: Analysis, kind: str, looks: dict[str, palette.Look]) 
     return KindSummary(
         kind=kind,
         title=words.KINDS[kind],
-        answer=words.answer(analysis, kind, standings),
+        answer=answer(analysis, kind, standings),
         standings=sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate)),
         trade_off=overview.trade_off(analysis, kind, standings, looks),
         floor=words.noise(analysis, kind),
@@ -143,6 +148,7 @@ def kind_summary(analysis: Analysis, kind: str, looks: dict[str, palette.Look]) 
 def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) -> Section:
     experiment = study.experiment
     drawn = [draw(study, plot, looks) for plot in plots_of(study)] if study.allocators else []
+    drawn += latencies(study, looks)
     wanted = list(dict.fromkeys([*experiment.metrics, *(m for d in drawn if d for m in d.metrics)]))
     command = ["heaplab", "run", experiment.id, "--scale", analysis.campaign.scale]
     return Section(
@@ -151,8 +157,19 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
         heats=[t for p in experiment.plots if p.kind == "heat" for t in tables.heat(study, p)],
         numbers=[tables.numbers(study, metric) for metric in wanted] if study.allocators else [],
         outcomes=evaluate_study(study),
-        floors=[(study.metric(m).title, units.percent(study.noise_floor(m))) for m in wanted],
+        floors=[(study.metric(m).title, units.percent(noise_floor(study.controls(m)))) for m in wanted],
         command=shlex.join([*command, "--allocators", ",".join(analysis.allocators)]),
+        crowded=crowded(study),
+    )
+
+
+def crowded(study: Study) -> str:
+    if not any(map(study.oversubscribed, study.cells)):
+        return ""
+    which = "All cells have" if all(map(study.oversubscribed, study.cells)) else "Some cells have"
+    return (
+        f"{which} more threads than the {study.cpus} CPUs of this machine: there the scheduler takes turns, "
+        "and times tell as much about it as about the allocator."
     )
 
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from math import isfinite, log2, nan
 
 from heaplab import spec
-from heaplab.analysis import FAULTS, MEMORY, Analysis, Cell, Judged, Study
+from heaplab.analysis import FAULTS, LATENCY_METRICS, MEMORY, Analysis, Cell, Judged, Study
 from heaplab.report import units, words
 from heaplab.report.figures import common_scale, panels_of
-from heaplab.stats import geometric_mean
+from heaplab.stats import Interval, geometric_mean
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ def cell_name(cell: Cell) -> str:
     return ", ".join(f"{name} {units.parameter(value)}" for name, value in cell) or "all"
 
 
+def row_name(study: Study, cell: Cell) -> str:
+    """The cell, marked where threads have to share CPUs."""
+    return cell_name(cell) + (f" (over {study.cpus} CPUs)" if study.oversubscribed(cell) else "")
+
+
 def numbers(study: Study, metric: str) -> Table:
     """Medians, the ratio to the baseline with interval and verdict, and page faults beside each time."""
     step, chosen, judged = common_scale(study, metric), study.metric(metric), study.judged(metric)
@@ -46,8 +51,8 @@ def numbers(study: Study, metric: str) -> Table:
                 entries.append(Entry(units.NOTHING, title="no run of this cell ended well"))
                 continue
             entries.append(_number(median, step, judged.get((cell, name)), chosen))
-        rows.append((cell_name(cell), entries))
-        if chosen.unit in ("s", "1/s"):
+        rows.append((row_name(study, cell), entries))
+        if chosen.unit in ("s", "1/s") and metric not in LATENCY_METRICS:
             faults = [study.median(cell, name, FAULTS).estimate for name in study.allocators]
             rows.append(("page faults", [Entry(units.show(f, "1"), tone="faults") for f in faults]))
     title = f"{chosen.title}{f' in {step.label}' if step.label else ''}"
@@ -139,24 +144,10 @@ def overview(analysis: Analysis, metric: str | None) -> Table | None:
         name = metric or study.main_metric
         entries = []
         for allocator in others:
-            cells = [
-                (study.pair(cell, study.baseline, allocator, name), study.seed(cell, name))
-                for cell in study.cells
-            ]
-            ratio = geometric_mean([[(pair, seed) for pair, seed in cells if pair[0]]])
-            better = ratio.inverse() if study.metric(name).better == "higher" else ratio
-            missing = sum(not pair[0] for pair, _ in cells)
-            if not isfinite(ratio.estimate):
-                entries.append(Entry(units.NOTHING, title="no figure"))
-            else:
-                entries.append(
-                    Entry(
-                        units.ratio(better.estimate) + ("*" if missing else ""),
-                        small=units.bounds(better),
-                        color=diverging(better.estimate),
-                        title=f"{missing} cells without a figure" if missing else "",
-                    )
-                )
+            pairs = study.cell_pairs(study.baseline, allocator, name)
+            ratio = geometric_mean([pairs])
+            missing = len(study.cells) - len(pairs)
+            entries.append(_mean(ratio, missing))
         rows.append((study.experiment.id, entries))
     if len(rows) < 2:
         return None
@@ -166,6 +157,17 @@ def overview(analysis: Analysis, metric: str | None) -> Table | None:
         others,
         rows,
         "experiment",
+    )
+
+
+def _mean(ratio: Interval, missing: int) -> Entry:
+    if not isfinite(ratio.estimate):
+        return Entry(units.NOTHING, title="no figure")
+    return Entry(
+        units.ratio(ratio.estimate) + ("*" if missing else ""),
+        small=units.bounds(ratio),
+        color=diverging(ratio.estimate),
+        title=f"{missing} cells without a figure" if missing else "",
     )
 
 

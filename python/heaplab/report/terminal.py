@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from heaplab.analysis import MEMORY, Analysis, Judged, Standing
+from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing
 from heaplab.claims import Outcome, Result
 from heaplab.report import units, words
+from heaplab.report.advice import answer
 from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
@@ -24,8 +25,13 @@ def print_summary(analysis: Analysis, console: Console) -> None:
             continue
         standings = analysis.standings(kind)
         console.print(f"\n[bold]{title.capitalize()}[/]")
-        for sentence in words.answer(analysis, kind, standings).sentences:
-            console.print(escape(sentence))
+        found = answer(analysis, kind, standings)
+        console.print(f"[bold]{escape(found.advice)}[/]")
+        for leader in found.leaders:
+            names = "undecided" if leader.open else words.listed(leader.names)
+            console.print(f"  {leader.title + ':':<16}{escape(names)}, {escape(leader.text)}")
+        for note in found.notes:
+            console.print(escape(note))
         console.print(_table(analysis, kind, standings))
     if not any(analysis.summarised(kind) for kind in words.KINDS):
         console.print("No run ended well: there is nothing to compare.")
@@ -83,9 +89,10 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
         "runs": {str(status): count for status, count in analysis.counts().items()},
         "summaries": {
             kind: {
+                "advice": answer(analysis, kind, analysis.standings(kind)).advice,
                 "noise_floor": {
-                    "time": plain(analysis.noise_floor(kind, None)),
-                    "memory": plain(analysis.noise_floor(kind, MEMORY)),
+                    "time": plain(analysis.noise_floor(kind, TIME_ONLY)),
+                    "memory": plain(analysis.noise_floor(kind, MEMORY_ONLY)),
                 },
                 "allocators": {
                     standing.allocator: {

@@ -18,7 +18,7 @@ from heaplab.stats.bootstrap import (
 from heaplab.stats.outliers import outliers
 from heaplab.stats.points import nines, thin
 from heaplab.stats.stop import PRECISION, precise_enough
-from heaplab.stats.verdict import THRESHOLD, Verdict, judge, judge_family, noise_floor
+from heaplab.stats.verdict import THRESHOLD, Verdict, judge, judge_family, noise_floor, threshold_over
 
 __all__ = [
     "CONFIDENCE",
@@ -39,4 +39,5 @@ __all__ = [
     "precise_enough",
     "seed_of",
     "thin",
+    "threshold_over",
 ]

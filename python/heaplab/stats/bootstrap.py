@@ -55,7 +55,7 @@ def seed_of(*parts: object) -> int:
     return zlib.crc32("\0".join(map(str, parts)).encode())
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _choices(count: int, seed: int) -> NDArray[np.intp]:
     return np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))
 

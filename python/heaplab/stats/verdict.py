@@ -86,3 +86,13 @@ def noise_floor(control: Sequence[Interval]) -> float:
     """
     distances = [abs(log(ratio.estimate)) for ratio in control if not isnan(ratio.estimate)]
     return float(np.expm1(np.quantile(distances, CONFIDENCE))) if distances else float("nan")
+
+
+def threshold_over(control: Sequence[Interval]) -> float:
+    """What a difference must exceed: THRESHOLD, or the noise floor where that is larger.
+
+    The intervals already carry the chance of single runs. The control shows what they cannot know, a
+    machine that treats equal things unequally, so its estimates count here and not their intervals.
+    """
+    floor = noise_floor(control)
+    return THRESHOLD if isnan(floor) else max(THRESHOLD, floor)

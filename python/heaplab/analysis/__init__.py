@@ -1,0 +1,25 @@
+"""What a results file says, as numbers: values by block, ratios to the baseline, the A/A control, summaries.
+
+Only runs that ended well give values. Everything here is a pure function of the records; words, units for
+display and figures are made elsewhere.
+"""
+
+from heaplab.analysis.campaign import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Standing
+from heaplab.analysis.metrics import FAULTS, LATENCY_METRICS, MEMORY, OPERATIONS, PERCENTILES
+from heaplab.analysis.study import Cell, Judged, Study
+
+__all__ = [
+    "BOTH",
+    "FAULTS",
+    "LATENCY_METRICS",
+    "MEMORY",
+    "MEMORY_ONLY",
+    "OPERATIONS",
+    "PERCENTILES",
+    "TIME_ONLY",
+    "Analysis",
+    "Cell",
+    "Judged",
+    "Standing",
+    "Study",
+]

@@ -1,0 +1,135 @@
+"""A whole results file: its studies, and every allocator's standing over all of them."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from heaplab import spec, stats
+from heaplab.analysis.metrics import FAULTS, MEMORY
+from heaplab.analysis.study import Judged, Study
+from heaplab.records import CONTROL_SUFFIX, Run, Status
+from heaplab.stats import Interval
+from heaplab.store import Results
+
+TIME_ONLY = (None,)
+MEMORY_ONLY = (MEMORY,)
+BOTH = (None, MEMORY)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One allocator over all cells of a kind of workload, relative to the baseline: lower is better."""
+
+    allocator: str
+    time: Judged
+    memory: Judged
+    cost: Judged  # time and memory together: the root of their product
+    faults: Interval
+    cells: int  # with values of this allocator and the baseline
+    cells_of: int  # asked for
+
+    @property
+    def complete(self) -> bool:
+        return self.cells == self.cells_of
+
+
+class Analysis:
+    """One results file."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.campaign = results.campaign
+        self.allocators = list(self.campaign.allocators)
+        self.baseline = self.allocators[0]
+        cpus = self.results.host.facts.get("cpus") if self.results.host else None
+        self._relative: dict[tuple[str, str, tuple[str | None, ...], str], Interval] = {}
+        experiments = [spec.Experiment.model_validate(content) for content in self.campaign.experiments]
+        self.studies = [
+            Study(
+                experiment,
+                spec.Workload.model_validate(self.campaign.workloads[experiment.workload]),
+                self.campaign.scale,
+                self.allocators,
+                [run for run in results.runs if run.experiment == experiment.id],
+                cpus,
+            )
+            for experiment in experiments
+        ]
+
+    @cached_property
+    def without_figure(self) -> list[Run]:
+        """Void, failed, timed-out and skipped runs in the order they happened."""
+        return [run for run in self.results.runs if run.status is not Status.OK]
+
+    def counts(self) -> Counter[Status]:
+        return Counter(run.status for run in self.results.runs)
+
+    def summarised(self, kind: str) -> list[Study]:
+        """The studies of one kind of workload that ran every allocator: only they can be averaged fairly."""
+        return [
+            study
+            for study in self.studies
+            if study.workload.kind == kind and set(study.allocators) >= set(self.allocators)
+        ]
+
+    def relative(
+        self, kind: str, allocator: str, metrics: Iterable[str | None], base: str | None = None
+    ) -> Interval:
+        """Geometric mean of an allocator's ratio to `base` over metrics and cells; studies weigh the same.
+
+        None among the metrics is each workload's main metric, a rate turned into time. Cells without
+        values are left out: see Standing.cells.
+        """
+        key = (kind, allocator, tuple(metrics), base or self.baseline)
+        if key not in self._relative:
+            groups = [
+                study.cell_pairs(key[3], allocator, metric or study.main_metric)
+                for metric in key[2]
+                for study in self.summarised(kind)
+            ]
+            self._relative[key] = stats.geometric_mean([group for group in groups if group])
+        return self._relative[key]
+
+    def standings(self, kind: str) -> list[Standing]:
+        """All allocators but the baseline; the verdicts of a column are one family."""
+        others = [name for name in self.allocators if name != self.baseline]
+        columns = [self._judge(kind, others, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY, BOTH)]
+        return [
+            Standing(
+                name,
+                *(column[name] for column in columns),
+                self.relative(kind, name, [FAULTS]),
+                *self._cells(kind, name),
+            )
+            for name in others
+        ]
+
+    def noise_floor(self, kind: str, metrics: Iterable[str | None]) -> Interval:
+        """The control in place of an allocator."""
+        return self.relative(kind, self.baseline + CONTROL_SUFFIX, metrics)
+
+    def threshold(self, kind: str, metrics: Iterable[str | None]) -> float:
+        """What a mean must exceed: the practical threshold, or the control's distance from 1."""
+        return stats.threshold_over([self.noise_floor(kind, metrics)])
+
+    def _judge(self, kind: str, allocators: list[str], metrics: tuple[str | None, ...]) -> dict[str, Judged]:
+        threshold = self.threshold(kind, metrics)
+        ratios = [self.relative(kind, name, metrics) for name in allocators]
+        verdicts = stats.judge_family(ratios, threshold)
+        return {
+            name: Judged(ratio, verdict, threshold)
+            for name, ratio, verdict in zip(allocators, ratios, verdicts, strict=True)
+        }
+
+    def _cells(self, kind: str, allocator: str) -> tuple[int, int]:
+        """Cells with values of both the allocator and the baseline, and all cells."""
+        found = [
+            all(
+                study.pair(cell, self.baseline, allocator, metric)[0]
+                for metric in (study.main_metric, MEMORY)
+            )
+            for study in self.summarised(kind)
+            for cell in study.cells
+        ]
+        return sum(found), len(found)

@@ -1,0 +1,136 @@
+"""The first screen: which allocator is fastest, leanest, the best trade-off here, and what to use.
+
+A leader is named alone only if every other one is shown to be worse than it; those not shown to be worse
+stand beside it. The claim is about all comparisons together, so none needs a correction for their number.
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+
+from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Standing
+from heaplab.report import units, words
+from heaplab.stats import Interval, Verdict, judge
+
+Metrics = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The best by one measure, and whoever is not told apart from it, best first."""
+
+    title: str
+    names: list[str]
+    text: str
+    open: bool = False  # nobody is told apart from the best
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the engineer who asked "which allocator here?" reads first, for one kind of workload."""
+
+    kind: str
+    advice: str
+    leaders: list[Leader]
+    notes: list[str]
+
+
+def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
+    ranked = [s for s in standings if s.complete and isfinite(s.cost.ratio.estimate)]
+    left_out = [s.allocator for s in standings if s not in ranked]
+    notes = []
+    if left_out:
+        whose = "its" if len(left_out) == 1 else "their"
+        notes.append(f"Not ranked, because some of {whose} cells have no figure: {words.listed(left_out)}.")
+    if not ranked:
+        return Answer(kind, "Nothing here was measured completely enough to give advice.", [], notes)
+    leaders = [
+        leader(analysis, kind, ranked, title, metrics)
+        for title, metrics in (("Fastest", TIME_ONLY), ("Leanest", MEMORY_ONLY), ("Best trade-off", BOTH))
+    ]
+    return Answer(kind, advice(analysis.baseline, ranked, leaders), leaders, notes)
+
+
+MEASURES = {TIME_ONLY: ("less time", "more time"), MEMORY_ONLY: ("less memory", "more memory")}
+
+
+def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, metrics: Metrics) -> Leader:
+    names = [analysis.baseline, *(s.allocator for s in ranked)]
+    ratios = {name: analysis.relative(kind, name, metrics) for name in names[1:]}
+    ratios = dict(sorted({names[0]: Interval(1, 1, 1), **ratios}.items(), key=lambda r: r[1].estimate))
+    best, *others = ratios
+    threshold = analysis.threshold(kind, metrics)
+    tied = [
+        name
+        for name in others
+        if judge(analysis.relative(kind, name, metrics, best), threshold) is not Verdict.HIGHER
+    ]
+    if len(tied) == len(others):
+        return Leader(title, [best, *tied], "no allocator is told apart from the others", open=True)
+    if tied:
+        places = ", ".join(_place(name, ratios[name]) for name in (best, *tied))
+        return Leader(title, [best, *tied], f"not told apart at {words.threshold(threshold)}: {places}")
+    if best == analysis.baseline:
+        return Leader(title, [best], "every other one is shown to be worse")
+    if metrics == BOTH:
+        mean = f"{units.ratio(ratios[best].estimate)} of {analysis.baseline} ({units.bounds(ratios[best])})"
+        return Leader(title, [best], f"mean of time and memory {mean}")
+    change = words.change(ratios[best], *MEASURES[metrics])
+    return Leader(title, [best], f"{change} than {analysis.baseline} ({units.bounds(ratios[best])}×)")
+
+
+def _place(name: str, ratio: Interval) -> str:
+    interval = f" ({units.bounds(ratio)})" if ratio.low < ratio.high else ""  # the baseline itself has none
+    return f"{name} {units.ratio(ratio.estimate)}{interval}"
+
+
+def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
+    """What to use, in one or two sentences; "stay" unless something is shown to be better."""
+    fastest, leanest, balanced = leaders
+    places = {s.allocator: s for s in ranked}
+    better = [name for name in balanced.names if name != baseline and _gains(places[name])]
+    undecided = [s.allocator for s in ranked if Verdict.UNDECIDED in (s.time.verdict, s.memory.verdict)]
+    if not better or baseline in balanced.names:
+        return _stay(baseline, ranked, undecided)
+    pick, *equals = better
+    said = f"Use {pick}: {_effect(places[pick], baseline)}."
+    if equals:
+        said += (
+            f" {words.listed(equals)} {'does' if len(equals) == 1 else 'do'} as well, as far as told apart."
+        )
+    if pick not in fastest.names and not fastest.open:
+        said += f" Where only time counts: {words.listed(fastest.names)}."
+    if pick not in leanest.names and not leanest.open:
+        said += f" Where memory is short: {words.listed(leanest.names)}."
+    return said
+
+
+def _gains(standing: Standing) -> bool:
+    return Verdict.LOWER in (standing.time.verdict, standing.memory.verdict)
+
+
+def _stay(baseline: str, ranked: list[Standing], undecided: list[str]) -> str:
+    gains = [s for s in ranked if _gains(s)]
+    if gains:
+        effects = "; ".join(f"{s.allocator}: {_effect(s, baseline)}" for s in gains)
+        return f"Nothing is shown to be a better trade-off than {baseline}; it depends. {effects}."
+    if undecided:
+        return (
+            f"Stay with {baseline} for now: nothing is shown to be better, but {words.listed(undecided)} "
+            f"{'is' if len(undecided) == 1 else 'are'} undecided. A larger --budget may tell."
+        )
+    return f"Stay with {baseline}: nothing here is better in time or memory by more than the threshold."
+
+
+def _effect(standing: Standing, baseline: str) -> str:
+    """ "44 % less time and 31 % more peak memory than glibc"."""
+    time = {
+        Verdict.SAME: f"the same time to {words.threshold(standing.time.threshold)}",
+        Verdict.UNDECIDED: f"time undecided ({units.bounds(standing.time.ratio)}×)",
+    }.get(standing.time.verdict, words.change(standing.time.ratio, "less time", "more time"))
+    memory = {
+        Verdict.SAME: f"the same peak memory to {words.threshold(standing.memory.threshold)}",
+        Verdict.UNDECIDED: f"peak memory undecided ({units.bounds(standing.memory.ratio)}×)",
+    }.get(
+        standing.memory.verdict, words.change(standing.memory.ratio, "less peak memory", "more peak memory")
+    )
+    return f"{time} and {memory}, compared with {baseline}"
