@@ -55,8 +55,8 @@ concept heap = requires(std::size_t size, std::size_t alignment, void* block, in
   { Heap::print_statistics(fd) } noexcept -> std::same_as<void>;
 };
 
-// A heap whose deallocate finds out about null off its fast path may say so (`deallocates_null`), and is given
-// it: two instructions less on every free.
+// A heap whose deallocate finds out about null off its fast path may say so (`deallocates_null`), and is
+// given it: two instructions less on every free.
 template <class Heap>
 inline constexpr bool takes_null = [] {
   if constexpr (requires { Heap::deallocates_null; }) return bool{Heap::deallocates_null};

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
-#include <type_traits>
 
 #include "base/compiler.h"
 
