@@ -121,6 +121,17 @@ TEST(PlanSource, DiffersBetweenThreadsAndRepeatsWithTheSeed) {
   EXPECT_LT(equal, 10);
 }
 
+// It draws one of 101 percentages, of which the last is a list in any case.
+TEST(PlanSource, HasTheListsOfTheOriginalOnRequest) {
+  configuration settings;
+  settings.historic = true;
+  settings.list_ratio = 0;
+  plan_source source(settings, 1, 0);
+  int lists = 0;
+  for (int i = 0; i < draws; ++i) lists += source.next().shape == structure::list;
+  EXPECT_NEAR(lists, draws / 101, draws / 500);
+}
+
 TEST(OriginalRandom, IsTheMinimalStandard) {
   original_random random(1);
   std::uint64_t last = 0;

@@ -29,7 +29,8 @@ public:
       throw harness::usage_error("--seed: --historic allows 1 to 2147482000");
     const auto threads = static_cast<unsigned>(settings_.threads);
     acdc::placed_array<acdc::thread_state> states(settings_.threads);
-    probes::own_pages pages(acdc::distribution_pool::bytes_needed(threads, settings_.max_liveness));
+    probes::own_pages pages =
+        harness::take_pages(acdc::distribution_pool::bytes_needed(threads, settings_.max_liveness));
     acdc::distribution_pool pool(pages, threads, settings_.max_liveness);
     probes::barrier drift_barrier(threads);
     acdc::memory_log memory(measured, settings_.warm_up());
@@ -54,8 +55,9 @@ private:
     const double objects = settings_.pseudo_allocator == acdc::pseudo_allocator::null
                                ? 0
                                : expected.live_bytes + expected.largest_class;
-    const double records = static_cast<double>(settings_.threads * cache_line_bytes) *
-                           (expected.live_classes + expected.live_holdings);
+    const double threads = static_cast<double>(settings_.threads);
+    const double records = threads * (static_cast<double>(acdc::thread_state::bytes_needed(settings_)) +
+                                      cache_line_bytes * (expected.live_classes + expected.live_holdings));
     constexpr double most = 1e18;
     harness::require_memory(static_cast<std::uint64_t>(std::min(most, objects + records)), "the objects");
   }
