@@ -1,7 +1,7 @@
 // The reserved address space, and the way from an address to the record of its span.
 //
 //   | records of fine spans | records of coarse spans | fine spans ->  ... | coarse spans ->  ... |
-//                                                     ^ base_              ^ base_ + fine_limit_
+//                                                     ^ base_              ^ coarse_.base
 //
 // The whole is one reservation without access rights; access is given in growing steps as spans are carved,
 // so that the system charges (overcommit mode 2) or locks (mlockall) only what is in use. A span, once
@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,9 +34,11 @@ public:
   // `huge` is asked for on the new part.
   bool ensure(std::size_t bytes, bool huge) {
     if (bytes <= opened_) return true;
+    if (bytes > limit_) return false;
     const std::size_t step = std::clamp(opened_, smallest_step, largest_step);
     const std::size_t generous = std::min(limit_, align_up(std::max(opened_ + step, bytes), smallest_step));
-    return open_up_to(generous, huge) || open_up_to(align_up(bytes, os_pages::page_bytes), huge);
+    return open_up_to(generous, huge) ||
+           open_up_to(std::min(limit_, align_up(bytes, os_pages::page_bytes)), huge);
   }
 
 private:
@@ -43,7 +46,6 @@ private:
   static constexpr std::size_t largest_step = std::size_t{4} << 30;
 
   bool open_up_to(std::size_t bytes, bool huge) {
-    if (bytes > limit_) return false;
     const std::size_t added = bytes - opened_;
     char* const part = begin_ + opened_;
     if (!os_pages::make_accessible(part, added)) return false;
@@ -62,6 +64,7 @@ class arena {
   using span_type = span<Traits>;
   static constexpr const config& settings = Traits::settings;
   static constexpr unsigned fine_shift = log2_floor(settings.fine_span_bytes);
+  static constexpr unsigned step_shift = 4;
   static constexpr unsigned coarse_shift = log2_floor(settings.coarse_span_bytes);
   static_assert(is_power_of_two(settings.fine_span_bytes) && is_power_of_two(settings.coarse_span_bytes));
   static_assert(settings.coarse_span_bytes % settings.fine_span_bytes == 0);
@@ -82,24 +85,29 @@ public:
     return true;
   }
 
-  bool is_open() const { return records_ != nullptr; }
-
-  // Distance from the arena's beginning; beyond every bound for null and for an address below it.
-  HEAPLAB_FAST_PATH std::size_t offset_of(const void* address) const {
-    return static_cast<std::size_t>(static_cast<const char*>(address) - base_);
+  // Gives the reservation back, with every block in it.
+  void close() {
+    os_pages::unmap(reservation_, reservation_bytes_);
+    records_ = nullptr;
   }
 
-  HEAPLAB_FAST_PATH bool in_fine_zone(std::size_t offset) const { return offset < fine_limit_; }
+  // Distance from the arena's beginning in steps of 16 bytes; beyond every bound for null, for an address
+  // below it, and for one that is no multiple of 16, whose lowest bits go to the top.
+  HEAPLAB_FAST_PATH std::size_t step_of(const void* address) const {
+    return std::rotr(static_cast<std::size_t>(static_cast<const char*>(address) - base_), step_shift);
+  }
 
-  HEAPLAB_FAST_PATH span_type& fine_span_at(std::size_t offset) const {
-    return records_[offset >> fine_shift];
+  HEAPLAB_FAST_PATH bool in_fine_zone(std::size_t step) const { return step < fine_steps_; }
+
+  HEAPLAB_FAST_PATH span_type& fine_span_at(std::size_t step) const {
+    return records_[step >> (fine_shift - step_shift)];
   }
 
   // Null where no span has been carved. Any address.
   span_type* find(const void* address) const {
-    const std::size_t offset = offset_of(address);
-    if (in_fine_zone(offset)) return offset < fine_.carved_bytes() ? &fine_span_at(offset) : nullptr;
-    const std::size_t coarse = offset - fine_limit_;
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - base_);
+    if (offset < fine_.carved_bytes()) return &records_[offset >> fine_shift];
+    const std::size_t coarse = offset - static_cast<std::size_t>(coarse_.base - base_);
     return coarse < coarse_.carved_bytes() ? &coarse_.records[coarse >> coarse_shift] : nullptr;
   }
 
@@ -169,24 +177,29 @@ private:
     };
     const std::size_t fine_records = records_for(fine, fine_shift);
     const std::size_t coarse_records = records_for(bytes - fine, coarse_shift);
-    char* const start = static_cast<char*>(
-        os_pages::reserve_without_access(fine_records + coarse_records + bytes, settings.coarse_span_bytes));
+    const std::size_t total = fine_records + coarse_records + bytes;
+    char* const start =
+        static_cast<char*>(os_pages::reserve_without_access(total, settings.coarse_span_bytes));
     if (start == nullptr) return false;
+    reservation_ = start;
+    reservation_bytes_ = total;
     base_ = start + fine_records + coarse_records;
     fine_.set(start, fine_records, base_, fine);
     coarse_.set(start + fine_records, coarse_records, base_ + fine, bytes - fine);
     bytes_ = bytes;
-    fine_limit_ = fine;
+    fine_steps_ = fine >> step_shift;
     records_ = fine_.records;
     return true;
   }
 
   // Read by every free, written once.
   char* base_ = nullptr;
-  std::size_t fine_limit_ = 0;
+  std::size_t fine_steps_ = 0;
   span_type* records_ = nullptr;  // those of coarse spans lie behind those of fine ones, one numbering
 
   std::size_t bytes_ = 0;
+  char* reservation_ = nullptr;
+  std::size_t reservation_bytes_ = 0;
   huge_page_policy huge_pages_ = huge_page_policy::never;
   concurrent::spin_lock<typename Traits::sync> lock_;
   zone fine_, coarse_;

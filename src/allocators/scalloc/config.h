@@ -64,6 +64,8 @@ struct config {
   unsigned pool_columns = 0;
   // Memory of a free span goes back to the system if its real span is larger than this (MADVISE_THRESHOLD).
   std::size_t discard_above = 32 * kib;
+  // Freed blocks above span_block_limit that are kept for reuse instead of being unmapped. 0: none (paper).
+  std::size_t retained_large_bytes = 0;
   huge_page_policy huge_pages = huge_page_policy::never;
 };
 
@@ -89,6 +91,7 @@ constexpr config standard() {
   config result{.name = "scalloc", .blocks_in_span = dense_blocks};
   result.reuse_percent = 50;
   result.refill_percent = 10;
+  result.retained_large_bytes = 64 * mib;
   result.huge_pages = huge_page_policy::grown;
   return result;
 }

@@ -12,7 +12,7 @@
 //
 // The owner's free must not wait for its store to `used` to become visible before it looks at what others do
 // (a fence on every free). Instead the first remote free of a span that is not hot asks for attention, in a
-// line the owner reads anyway, and from then on the owner's frees look. On a processor with store buffers
+// line that the owner has at hand, and from then on the owner's frees look. On a processor with store buffers
 // both can miss each other if a span's first remote free and a local free happen within the same few tens of
 // nanoseconds; an empty span may then stay floating until its owner next looks for a span (get_span asks the
 // oldest floating span again), frees into it, trims or ends.
@@ -27,6 +27,7 @@
 #include "allocators/scalloc/span_pool.h"
 #include "allocators/scalloc/tuning.h"
 #include "base/compiler.h"
+#include "concurrent/relaxed_compare.h"
 
 namespace heaplab::scalloc {
 
@@ -50,17 +51,20 @@ public:
     return pop(hot);
   }
 
-  // False: nothing was done, deallocate_slow has to. `asked`: the block is free, and answer_countdown is due.
-  HEAPLAB_FAST_PATH static bool try_deallocate(lab_type& local, span_type& it, void* block, bool& asked) {
+  // By the thread `self`. False: nothing was done, deallocate_slow has to. `due`: the block is free, and
+  // after_free has to look at its span.
+  HEAPLAB_FAST_PATH static bool try_deallocate(std::uintptr_t self, span_type& it, void* block, bool& due) {
     // relaxed: nobody but this thread makes it, or ceases to make it, the owner of a span that holds a block.
-    if (it.owner_word.load(std::memory_order_relaxed) != span_type::owner_value(&local)) [[unlikely]]
+    if (concurrent::differs(it.owner_tag, self)) [[unlikely]]
       return false;
     if (it.local_list == block) [[unlikely]]
       return false;
     next_block(block) = it.local_list;
     it.local_list = block;
-    // Last: the span may be another's hereafter.
-    asked = it.countdown.decrement_is_spent();
+    // From here on the span may be another's. The count goes down before attention is looked for: a remote
+    // free asks for it before it looks at the count.
+    due = it.countdown.decrement_is_spent();
+    due = due || concurrent::differs(it.owner_tag, self);
     return true;
   }
 
@@ -69,11 +73,11 @@ public:
   // Null: no memory.
   void* allocate_slow(lab_type& local, unsigned class_index);
 
-  // Any block of `it`.
+  // A block of `it` (class_of has seen to that).
   void deallocate_slow(lab_type& local, span_type& it, void* block);
 
-  // After a free of the owner at which the countdown was spent.
-  void answer_countdown(lab_type& local, span_type& it);
+  // After a local free that was `due`.
+  void after_free(lab_type& local, span_type& it);
 
   // Whatever `local` owns becomes the orphanage's; empty spans go to the pool.
   void abandon(lab_type& local);
@@ -82,8 +86,11 @@ public:
   bool trim();
 
   arena<Traits>& spans() { return spans_; }
+  span_pool<Traits>& pool() { return pool_; }
   lab_type& orphanage() { return orphanage_; }
   unsigned columns() const { return pool_.columns(); }
+
+  const span_limits& limits_of(unsigned class_index) const { return limits_[class_index]; }
 
   // The size class of a live block; fatal() for an address that is no block's.
   const size_class& class_of(const span_type& it, const void* block) const;
@@ -114,7 +121,7 @@ private:
   void settle(span_type& it, std::uint32_t column);
   void relist(span_type& it);
   void return_span(span_type& it, std::uint32_t column);
-  void calm(lab_type& local, span_type& it);
+  bool calm(lab_type& local, span_type& it);
   void adopt(lab_type& local, span_type& it);
   std::int32_t event_floor(span_state state, unsigned class_index) const;
 

@@ -19,6 +19,7 @@ bool frontend<Traits>::open(const tuning& chosen, unsigned columns) {
                       .refill_count = part(refill_percent) + 1,
                       .eager_return = Traits::settings.eager_return};
   }
+  orphanage_.identity = reinterpret_cast<std::uintptr_t>(&orphanage_);
   pool_.open(columns, chosen.discard_above);
   return spans_.open(chosen.arena_bytes, chosen.huge_pages);
 }
@@ -43,17 +44,16 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
 
 template <class Traits>
 void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* block) {
-  class_of(it, block);
   if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, block);
   if (it.local_list == block) refuse_double_free(block);
   next_block(block) = it.local_list;
   it.local_list = block;
   it.countdown.decrement_is_spent();
-  answer_countdown(local, it);
+  after_free(local, it);
 }
 
 template <class Traits>
-HEAPLAB_SLOW_PATH void frontend<Traits>::answer_countdown(lab_type& local, span_type& it) {
+HEAPLAB_SLOW_PATH void frontend<Traits>::after_free(lab_type& local, span_type& it) {
   // The word before the owner: if this thread still owns the span, the word is of its tenure.
   const span_state state = it.load_word(std::memory_order_seq_cst).state();
   if (it.owner(std::memory_order_acquire) != &local) return;
@@ -62,7 +62,7 @@ HEAPLAB_SLOW_PATH void frontend<Traits>::answer_countdown(lab_type& local, span_
     return it.set_owner(&local);
   }
   settle(it, local.column);
-  calm(local, it);
+  if (!calm(local, it)) settle(it, local.column);
 }
 
 template <class Traits>
@@ -272,33 +272,34 @@ void frontend<Traits>::relist(span_type& it) {
   }
 }
 
-// The span is free, by this thread's hand.
+// The span is free, by this thread's hand: it alone takes the span from its owner.
 template <class Traits>
 void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
-  for (;;) {
-    lab_type* const owner = it.owner(std::memory_order_acquire);
+  while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
     const concurrent::lock_holder hold(owner->lists_lock);
     if (it.owner(std::memory_order_relaxed) != owner) continue;
     if (it.hook.in != nullptr) it.hook.in->remove(it);
     it.set_owner(nullptr);
-    break;
   }
   pool_.put(spans_, it, column);
 }
 
 // Lets the owner's frees take the fast path until the next event may be due, if no remote block is there.
-// Under the lock, without which nobody returns the span: its counts stay this thread's.
+// Under the lock, without which nobody returns the span: its counts stay this thread's. False: a remote free
+// came in between, and may have found the counts in disorder.
 template <class Traits>
-void frontend<Traits>::calm(lab_type& local, span_type& it) {
+bool frontend<Traits>::calm(lab_type& local, span_type& it) {
   const concurrent::lock_holder hold(local.lists_lock);
-  if (it.owner(std::memory_order_relaxed) != &local) return;
+  if (it.owner(std::memory_order_relaxed) != &local) return true;
   const span_word seen = it.load_word(std::memory_order_seq_cst);
-  if (seen.remote_count() > 0) return;
+  if (seen.remote_count() > 0) return true;
   const std::int32_t floor = event_floor(seen.state(), it.class_index.load(std::memory_order_relaxed));
   if (floor < it.countdown_floor.load(std::memory_order_relaxed)) it.lower_floor(floor);
   it.set_owner(&local);
-  // A first remote free may have asked for attention just before.
-  if (it.load_word(std::memory_order_seq_cst) != seen) it.ask_for_attention();
+  if (it.load_word(std::memory_order_seq_cst) == seen) return true;
+  // What it asked for may have been overwritten.
+  it.ask_for_attention();
+  return false;
 }
 
 // The number of used blocks at or below which an event may be due.

@@ -28,6 +28,8 @@ struct lab {
   // Order: use_lock before lists_lock; a thread's own lists_lock before that of the orphanage.
   alignas(cache_line_bytes) concurrent::spin_lock<sync> lists_lock;
   concurrent::spin_lock<sync> use_lock;
+  // Even, and no other buffer's: the thread pointer of the thread it belongs to, or its own address.
+  std::uintptr_t identity = 0;
   // Whether it adopts orphans: it belongs to a living thread.
   bool adopts = false;
   // Which column of the span-pool its spans go to.

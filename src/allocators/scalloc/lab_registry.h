@@ -20,13 +20,14 @@ class lab_registry {
   static constexpr bool shared = Traits::settings.shared_labs;
 
 public:
-  // Null: no memory.
-  lab_type* attach(std::size_t columns) {
+  // For the thread `self`. Null: no memory.
+  lab_type* attach(std::size_t columns, std::uintptr_t self) {
     const concurrent::lock_holder hold(lock_);
     const std::uint32_t number = threads_started_++;
     lab_type* const it = shared ? find_shared(number % columns) : take_idle();
     if (it == nullptr) return nullptr;
     if (!shared) it->column = number;
+    it->identity = shared ? reinterpret_cast<std::uintptr_t>(it) : self;
     ++it->threads;
     it->adopts = true;
     return it;

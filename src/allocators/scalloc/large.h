@@ -1,108 +1,171 @@
-// Blocks above span_block_limit: a mapping each (paper, section 5).
+// Blocks above span_block_limit: a mapping each (paper, section 5), known by a registry apart from them, so
+// that blocks begin at pages and a pointer that is no block's is told from one that is.
 //
-//   | ...   header | block ...                           |
-//   ^ mapping      ^ a multiple of 64 and of the alignment ^ end
+// Mappings that are freed are kept for the next request of about their size, the newest first, up to a bound;
+// what has been kept for longer than `retained_for` goes back at the next large request or free.
 #pragma once
 
-#include <sys/mman.h>
+#include <time.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
+#include "allocators/scalloc/large_registry.h"
 #include "base/bits.h"
-#include "base/cache_line.h"
 #include "base/fatal.h"
 #include "base/os_pages.h"
+#include "concurrent/spin_lock.h"
+#include "concurrent/sync.h"
 
 namespace heaplab::scalloc {
 
 class large_blocks {
 public:
-  // All bytes zero. `alignment` is a power of two; bytes + alignment <= PTRDIFF_MAX. Null: no memory.
-  void* allocate(std::size_t bytes, std::size_t alignment) {
-    if (alignment < header_bytes) alignment = header_bytes;
-    char* start = static_cast<char*>(os_pages::reserve(align_up(bytes + alignment, page), alignment));
-    if (start == nullptr) return nullptr;
-    char* const block = start + alignment;
-    char* const end = start + align_up(bytes + alignment, page);
-    // Of the gap that a wide alignment leaves, only the page of the header is kept.
-    char* const kept = alignment > page ? block - page : start;
-    os_pages::unmap(start, static_cast<std::size_t>(kept - start));
-    add(static_cast<std::size_t>(end - kept));
-    write_header(block, kept, static_cast<std::size_t>(end - kept));
-    return block;
+  // Bytes of freed mappings that may be kept.
+  constexpr explicit large_blocks(std::size_t retained_limit) : retained_limit_(retained_limit) {}
+
+  // `alignment` is a power of two; bytes + alignment <= PTRDIFF_MAX. Null: no memory.
+  void* allocate(std::size_t bytes, std::size_t alignment, bool zeroed) {
+    bytes = align_up(std::max(bytes, std::size_t{1}), page);
+    char* block = nullptr;
+    std::size_t mapped = bytes;
+    {
+      const holder hold(lock_);
+      return_stale();
+      block = take_retained(mapped, alignment);
+    }
+    if (block != nullptr) {
+      if (zeroed) std::memset(block, 0, bytes);
+    } else {
+      block = static_cast<char*>(os_pages::reserve(bytes, alignment));
+    }
+    if (block == nullptr) return nullptr;
+    const holder hold(lock_);
+    if (registry_.add(block, mapped)) {
+      live_bytes_ += mapped;
+      return block;
+    }
+    os_pages::unmap(block, mapped);
+    return nullptr;
   }
 
   void deallocate(void* block) {
-    header& head = header_of(block);
-    const header copy = head;
-    head.mark = 0;
-    subtract(copy.mapping_bytes);
-    os_pages::unmap(copy.mapping, copy.mapping_bytes);
+    std::size_t bytes;
+    {
+      const holder hold(lock_);
+      bytes = registry_.remove(block);
+      if (bytes == 0) refuse(block);
+      live_bytes_ -= bytes;
+      return_stale();
+      if (retain(static_cast<char*>(block), bytes)) return;
+    }
+    os_pages::unmap(block, bytes);
   }
 
-  std::size_t usable_size(void* block) { return usable(header_of(block), block); }
+  std::size_t usable_size(const void* block) {
+    const holder hold(lock_);
+    const std::size_t bytes = registry_.bytes_of(block);
+    if (bytes == 0) refuse(block);
+    return bytes;
+  }
 
-  // Moves pages, not bytes. Null: no memory, and nothing has changed. Alignment above 64 is not kept.
+  // Moves pages, not bytes. Null: no memory, and nothing has changed.
   void* reallocate(void* block, std::size_t bytes) {
-    header& head = header_of(block);
-    const std::size_t before = static_cast<std::size_t>(static_cast<char*>(block) - head.mapping);
-    const std::size_t wanted = align_up(before + bytes, page);
-    if (wanted == head.mapping_bytes) return block;
-    const header old = head;
-    void* const moved = os_pages::remap(old.mapping, old.mapping_bytes, wanted);
+    bytes = align_up(bytes, page);
+    // Under the lock throughout: another thread's mapping may come to lie where this one was.
+    const holder hold(lock_);
+    const std::size_t before = registry_.bytes_of(block);
+    if (before == 0) refuse(block);
+    // A little less is no reason to give pages back.
+    if (bytes <= before && bytes >= before - before / 8) return block;
+    void* const moved = os_pages::remap(block, before, bytes);
     if (moved == nullptr) return nullptr;
-    subtract(old.mapping_bytes);
-    add(wanted);
-    char* const start = static_cast<char*>(moved);
-    write_header(start + before, start, wanted);
-    return start + before;
+    live_bytes_ += bytes - before;
+    registry_.remove(block);
+    // There is room: an entry has just been removed.
+    registry_.add(static_cast<char*>(moved), bytes);
+    return moved;
   }
 
-  std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  std::size_t count() const { return count_.load(std::memory_order_relaxed); }
+  // Gives all kept mappings back. True if there were any.
+  bool trim() {
+    const holder hold(lock_);
+    const bool any = retained_count_ > 0;
+    while (retained_count_ > 0) return_oldest();
+    return any;
+  }
+
+  std::size_t live_bytes() const { return live_bytes_; }
+  std::size_t retained_bytes() const { return retained_bytes_; }
+  std::size_t count() const { return registry_.count(); }
+  auto& lock() { return lock_; }
 
 private:
-  struct header {
-    std::uint64_t mark;
-    char* mapping;
-    std::size_t mapping_bytes;
-  };
-  static constexpr std::size_t header_bytes = cache_line_bytes;
+  using holder = concurrent::lock_holder<concurrent::spin_lock<concurrent::std_sync>>;
   static constexpr std::size_t page = os_pages::page_bytes;
+  static constexpr unsigned retained_slots = 64;
+  static constexpr std::int64_t retained_for = 1'000;  // ms
 
-  // Differs for every address, so that a stale copy of a header is not taken for one.
-  static std::uint64_t mark_of(const void* block) {
-    return reinterpret_cast<std::uintptr_t>(block) ^ 0x9d3c'5b21'e84f'a607U;
+  struct retained_mapping {
+    char* block;
+    std::size_t bytes;
+    std::int64_t since;  // ms
+  };
+
+  [[noreturn]] static void refuse(const void* block) { fatal("not a live block", block); }
+
+  static std::int64_t now() {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+    return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
   }
 
-  static header& header_of(void* block) {
-    header* const head = reinterpret_cast<header*>(static_cast<char*>(block) - header_bytes);
-    if (!is_aligned(block, header_bytes) || head->mark != mark_of(block)) fatal("not a live block", block);
-    return *head;
+  // The newest that is large enough and at most a quarter larger.
+  char* take_retained(std::size_t& bytes, std::size_t alignment) {
+    for (unsigned index = retained_count_; index-- > 0;) {
+      const retained_mapping it = retained_[index];
+      if (it.bytes < bytes || it.bytes > bytes + bytes / 4 || !is_aligned(it.block, alignment)) continue;
+      remove_retained(index);
+      bytes = it.bytes;
+      return it.block;
+    }
+    return nullptr;
   }
 
-  static void write_header(char* block, char* mapping, std::size_t mapping_bytes) {
-    *reinterpret_cast<header*>(block - header_bytes) = {mark_of(block), mapping, mapping_bytes};
+  bool retain(char* block, std::size_t bytes) {
+    if (bytes > retained_limit_) return false;
+    while (retained_bytes_ + bytes > retained_limit_ || retained_count_ == retained_slots) return_oldest();
+    retained_[retained_count_++] = {block, bytes, now()};
+    retained_bytes_ += bytes;
+    return true;
   }
 
-  static std::size_t usable(const header& head, const void* block) {
-    return static_cast<std::size_t>(head.mapping + head.mapping_bytes - static_cast<const char*>(block));
+  void return_stale() {
+    while (retained_count_ > 0 && now() - retained_[0].since > retained_for) return_oldest();
   }
 
-  // Sums for statistics: ordered with nothing.
-  void add(std::size_t bytes) {
-    bytes_.fetch_add(bytes, std::memory_order_relaxed);
-    count_.fetch_add(1, std::memory_order_relaxed);
-  }
-  void subtract(std::size_t bytes) {
-    bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-    count_.fetch_sub(1, std::memory_order_relaxed);
+  void return_oldest() {
+    const retained_mapping it = retained_[0];
+    remove_retained(0);
+    os_pages::unmap(it.block, it.bytes);
   }
 
-  std::atomic<std::size_t> bytes_{0};
-  std::atomic<std::size_t> count_{0};
+  void remove_retained(unsigned index) {
+    retained_bytes_ -= retained_[index].bytes;
+    --retained_count_;
+    for (; index < retained_count_; ++index) retained_[index] = retained_[index + 1];
+  }
+
+  concurrent::spin_lock<concurrent::std_sync> lock_;
+  large_registry registry_;
+  std::size_t live_bytes_ = 0;
+
+  std::size_t retained_limit_;
+  std::size_t retained_bytes_ = 0;
+  unsigned retained_count_ = 0;
+  retained_mapping retained_[retained_slots] = {};  // oldest first
 };
 
 }  // namespace heaplab::scalloc

@@ -70,28 +70,29 @@ public:
   static constexpr bool deallocates_null = true;
 
   HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
-    const std::size_t offset = front_.spans().offset_of(block);
-    if (Config.shared_labs || !front_.spans().in_fine_zone(offset)) [[unlikely]]
+    const std::size_t step = front_.spans().step_of(block);
+    if (Config.shared_labs || !front_.spans().in_fine_zone(step)) [[unlikely]]
       return deallocate_slow(block);
-    span_type& it = front_.spans().fine_span_at(offset);
-    bool asked;
-    if (!front_.try_deallocate(*local_, it, block, asked)) [[unlikely]]
+    span_type& it = front_.spans().fine_span_at(step);
+    bool due;
+    if (!front_.try_deallocate(this_thread(), it, block, due)) [[unlikely]]
       return deallocate_slow(block);
-    if (asked) [[unlikely]]
-      answer_countdown(it);
+    if (due) [[unlikely]]
+      after_free(it);
   }
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
+    if (bytes > Config.span_block_limit)
+      return ensure_open() ? large_.allocate(bytes, heap_alignment, true) : nullptr;
     void* const block = allocate(bytes);
-    // A mapping of its own is zero.
-    if (block != nullptr && bytes <= Config.span_block_limit) std::memset(block, 0, bytes);
+    if (block != nullptr) std::memset(block, 0, bytes);
     return block;
   }
 
   static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
     const unsigned class_index = classes::index_of_aligned(alignment, bytes);
     return class_index < classes::count ? allocate(classes::table[class_index].block_bytes)
-                                        : large_.allocate(bytes, alignment);
+                                        : large_.allocate(bytes, alignment, false);
   }
 
   static std::size_t usable_size(void* block) noexcept {
@@ -111,11 +112,14 @@ public:
     return reallocate_by_copy<scalloc_heap>(block, bytes);
   }
 
-  static bool trim(std::size_t) noexcept { return front_.trim(); }
+  static bool trim(std::size_t) noexcept {
+    const bool large = large_.trim();
+    return front_.trim() || large;
+  }
 
   static heap_statistics statistics() noexcept {
     heap_statistics result{
-        .reserved = front_.spans().bytes(), .mapped = large_.bytes(), .mappings = large_.count()};
+        .reserved = front_.spans().bytes(), .mapped = large_.live_bytes(), .mappings = large_.count()};
     front_.spans().for_each_span([&result](const span_type& it) {
       const span_word word = it.load_word(std::memory_order_acquire);
       const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
@@ -132,9 +136,11 @@ public:
     labs_.lock_all();
     front_.orphanage().lists_lock.lock();
     front_.spans().lock().lock();
+    large_.lock().lock();
   }
 
   static void after_fork_in_parent() noexcept {
+    large_.lock().unlock();
     front_.spans().lock().unlock();
     front_.orphanage().lists_lock.unlock();
     labs_.unlock_all();
@@ -156,6 +162,7 @@ public:
     line("live blocks in spans, bytes:", now.live);
     line("large blocks, bytes:", now.mapped);
     line("large blocks:", now.mappings);
+    line("freed large blocks kept, bytes:", large_.retained_bytes());
   }
 
   static void end_process() noexcept {
@@ -166,7 +173,7 @@ private:
   HEAPLAB_SLOW_PATH static void* allocate_slow(std::size_t bytes) noexcept {
     if (bytes > PTRDIFF_MAX) return nullptr;
     if (!ensure_open()) return nullptr;
-    if (bytes > Config.span_block_limit) return large_.allocate(bytes, heap_alignment);
+    if (bytes > Config.span_block_limit) return large_.allocate(bytes, heap_alignment, false);
     const unsigned class_index = classes::index_of(bytes);
     lab_type* const local = own_lab();
     if (local == nullptr) return nullptr;
@@ -185,20 +192,20 @@ private:
     if (block == nullptr) return;
     span_type* const it = front_.spans().find(block);
     if (it == nullptr) return large_.deallocate(block);
+    front_.class_of(*it, block);
     if (!Config.shared_labs) return deallocate_in(*local_, *it, block);
     const concurrent::lock_holder hold(local_->use_lock);
     deallocate_in(*local_, *it, block);
   }
 
   static void deallocate_in(lab_type& local, span_type& it, void* block) {
-    bool asked;
-    if (!front_.try_deallocate(local, it, block, asked)) return front_.deallocate_slow(local, it, block);
-    if (asked) front_.answer_countdown(local, it);
+    bool due;
+    if (!front_.try_deallocate(local.identity, it, block, due))
+      return front_.deallocate_slow(local, it, block);
+    if (due) front_.after_free(local, it);
   }
 
-  HEAPLAB_SLOW_PATH static void answer_countdown(span_type& it) noexcept {
-    front_.answer_countdown(*local_, it);
-  }
+  HEAPLAB_SLOW_PATH static void after_free(span_type& it) noexcept { front_.after_free(*local_, it); }
 
   // --- start ---
 
@@ -221,6 +228,11 @@ private:
 
   // --- threads ---
 
+  // Another value in every living thread; one instruction.
+  HEAPLAB_FAST_PATH static std::uintptr_t this_thread() {
+    return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
+  }
+
   // The buffer of this thread. A thread without one gets one; a thread whose destructors have run shares the
   // orphanage, which needs a lock and nobody to give it back. Null: no memory.
   static lab_type* own_lab() {
@@ -229,7 +241,7 @@ private:
   }
 
   HEAPLAB_SLOW_PATH static lab_type* attach() {
-    lab_type* const it = labs_.attach(front_.columns());
+    lab_type* const it = labs_.attach(front_.columns(), this_thread());
     if (it == nullptr) return nullptr;
     local_ = it;
     // May allocate, from the buffer just set.
@@ -243,7 +255,7 @@ private:
   }
 
   static constinit inline frontend<traits> front_;
-  static constinit inline large_blocks large_;
+  static constinit inline large_blocks large_{Config.retained_large_bytes};
   static constinit inline lab_registry<traits> labs_;
   static constinit inline tuning tuning_{Config};
   static constinit inline std::atomic<bool> is_open_ = false;

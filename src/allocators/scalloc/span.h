@@ -39,9 +39,10 @@ struct alignas(2 * cache_line_bytes) span {
   // While the span is not hot the floor is only ever lowered, `countdown` being raised first; so who reads
   // the floor first never finds fewer used blocks than there are.
   atomic<std::int32_t> countdown_floor{0};
-  // writers: under the lock of the present owner's lists, or who alone has the free span / readers: any free.
-  // A set `attention` bit keeps the owner's frees off the fast path.
-  atomic<std::uintptr_t> owner_word{0};
+  // The identity of the owner's thread (lab.h): what every free compares with its own. The `attention` bit,
+  // set by others, makes the owner's frees look at the remote list. writers: under the lock of the present
+  // owner's lists, or who alone has the free span / readers: any free.
+  atomic<std::uintptr_t> owner_tag{0};
   // First block never handed out in this tenure: from there on the span is fresh. Owner only.
   std::uint32_t fresh = 0;
   // Bytes from the span's start that may be backed by memory. Owner, or who alone has the free span.
@@ -50,6 +51,8 @@ struct alignas(2 * cache_line_bytes) span {
   // --- everybody's line ---
 
   alignas(cache_line_bytes) atomic<std::uint64_t> word{0};
+  // As owner_tag, for everybody but the fast path.
+  atomic<lab<Traits>*> owner_lab{nullptr};
   // Index of the size class. Constant during a tenure; a late reader of an older one discards what it read.
   atomic<std::uint32_t> class_index{0};
   // Link of the span-pool's stacks.
@@ -61,18 +64,15 @@ struct alignas(2 * cache_line_bytes) span {
 
   // --- owner ---
 
-  using lab_type = lab<Traits>;
   static constexpr std::uintptr_t attention = 1;
 
-  static lab_type* lab_of(std::uintptr_t word) { return reinterpret_cast<lab_type*>(word & ~attention); }
-  static std::uintptr_t owner_value(const lab_type* owner) { return reinterpret_cast<std::uintptr_t>(owner); }
-
-  lab_type* owner(std::memory_order order) const { return lab_of(owner_word.load(order)); }
-  void set_owner(const lab_type* owner, std::uintptr_t flag = 0) {
-    owner_word.store(owner_value(owner) | flag, std::memory_order_seq_cst);
+  lab<Traits>* owner(std::memory_order order) const { return owner_lab.load(order); }
+  void set_owner(lab<Traits>* owner, std::uintptr_t flag = 0) {
+    owner_lab.store(owner, std::memory_order_seq_cst);
+    owner_tag.store(owner == nullptr ? 0 : owner->identity | flag, std::memory_order_seq_cst);
   }
   // By a thread that frees the first block of a remote list.
-  void ask_for_attention() { owner_word.fetch_or(attention, std::memory_order_seq_cst); }
+  void ask_for_attention() { owner_tag.fetch_or(attention, std::memory_order_seq_cst); }
 
   // --- counts ---
 

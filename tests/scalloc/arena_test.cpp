@@ -1,0 +1,114 @@
+#include "allocators/scalloc/arena.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "concurrent/sync.h"
+
+namespace heaplab::scalloc {
+namespace {
+
+constexpr config two_zones = standard();
+constexpr config one_zone = paper();
+
+template <const config& Config>
+struct traits {
+  using sync = concurrent::std_sync;
+  template <class T>
+  using atomic = std::atomic<T>;
+  static constexpr const config& settings = Config;
+  using classes = size_classes<Config>;
+};
+
+template <class Arena>
+class arena_test : public testing::Test {
+protected:
+  void SetUp() override { ASSERT_TRUE(it_.open(std::size_t{1} << 40, huge_page_policy::never)); }
+  void TearDown() override { it_.close(); }
+  Arena it_;
+};
+using arenas = testing::Types<arena<traits<two_zones>>, arena<traits<one_zone>>>;
+TYPED_TEST_SUITE(arena_test, arenas);
+
+TYPED_TEST(arena_test, finds_the_span_of_every_address_in_it) {
+  for (const bool wish : {true, false, true, false}) {
+    const bool fine = wish || !TypeParam::has_coarse_zone;
+    auto* const span = this->it_.carve(fine);
+    ASSERT_NE(span, nullptr);
+    const config& knobs = TypeParam::has_coarse_zone ? two_zones : one_zone;
+    const std::size_t bytes = fine ? knobs.fine_span_bytes : knobs.coarse_span_bytes;
+    EXPECT_TRUE(is_aligned(span->base, bytes));
+    std::memset(span->base, 1, bytes);
+    EXPECT_EQ(this->it_.find(span->base), span);
+    EXPECT_EQ(this->it_.find(span->base + 17), span);
+    EXPECT_EQ(this->it_.find(span->base + bytes - 1), span);
+    EXPECT_NE(this->it_.find(span->base + bytes), span);
+    EXPECT_EQ(&this->it_.span_number(this->it_.number_of(*span)), span);
+  }
+}
+
+TYPED_TEST(arena_test, finds_nothing_elsewhere) {
+  int local;
+  EXPECT_EQ(this->it_.find(&local), nullptr);
+  EXPECT_EQ(this->it_.find(nullptr), nullptr);
+  char* const first = this->it_.carve(true)->base;
+  EXPECT_EQ(this->it_.find(first - 1), nullptr);
+  EXPECT_FALSE(this->it_.in_fine_zone(this->it_.step_of(nullptr)));
+  EXPECT_FALSE(this->it_.in_fine_zone(this->it_.step_of(first - 16)));
+  EXPECT_TRUE(this->it_.in_fine_zone(this->it_.step_of(first + 16)));
+  EXPECT_FALSE(this->it_.in_fine_zone(this->it_.step_of(first + 8))) << "no multiple of 16";
+}
+
+TYPED_TEST(arena_test, visits_every_span_once) {
+  std::size_t carved = 0, visited = 0;
+  for (int step = 0; step < 100; ++step)
+    carved += this->it_.carve(step % 3 != 0 || !TypeParam::has_coarse_zone) != nullptr;
+  this->it_.for_each_span([&](auto&) { ++visited; });
+  EXPECT_EQ(visited, carved);
+  EXPECT_EQ(visited, 100U);
+}
+
+TEST(arena, ends_where_its_address_space_ends) {
+  arena<traits<two_zones>> it;
+  ASSERT_TRUE(it.open(64 * mib, huge_page_policy::never));
+  std::size_t fine = 0, coarse = 0;
+  while (it.carve(true) != nullptr) ++fine;
+  while (it.carve(false) != nullptr) ++coarse;
+  EXPECT_EQ(fine, 32 * mib / two_zones.fine_span_bytes);
+  EXPECT_EQ(coarse, 32 * mib / two_zones.coarse_span_bytes);
+  it.close();
+}
+
+// In a child with little address space: the exit status says how it went.
+int open_under_limit(std::size_t limit) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit bytes{limit, limit};
+    setrlimit(RLIMIT_AS, &bytes);
+    arena<traits<two_zones>> it;
+    if (!it.open(two_zones.arena_bytes, huge_page_policy::never)) _exit(2);
+    auto* const span = it.carve(true);
+    if (span == nullptr) _exit(3);
+    std::memset(span->base, 1, two_zones.fine_span_bytes);
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(arena, is_smaller_where_the_system_refuses) {
+  EXPECT_EQ(open_under_limit(std::size_t{1} << 30), 0);
+  EXPECT_EQ(open_under_limit(std::size_t{100} << 20), 0);
+}
+
+TEST(arena, fails_where_nothing_is_to_be_had) {
+  EXPECT_EQ(open_under_limit(1 << 20), 2);
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc

@@ -1,0 +1,212 @@
+// The life of spans with one thread at work at a time: every state is reached, and left, as the paper has it.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "concurrent/sync.h"
+#include "scalloc/small_heap.h"
+
+namespace heaplab::scalloc::testing {
+namespace {
+
+constexpr config four_blocks = small_config<4>();
+constexpr config no_reuse = small_config<4>(100);
+constexpr config lazy_return = small_config<4>(50, false);
+
+template <const config& Config>
+struct heap_of : small_heap<concurrent::std_sync, Config> {
+  using small_heap<concurrent::std_sync, Config>::small_heap;
+
+  std::vector<void*> take(unsigned thread, unsigned count) {
+    std::vector<void*> blocks;
+    for (unsigned step = 0; step < count; ++step) blocks.push_back(this->allocate(thread));
+    return blocks;
+  }
+  span_state state_of(void* block) {
+    return this->span_of(block).load_word(std::memory_order_seq_cst).state();
+  }
+  unsigned owner_of(void* block) {
+    for (unsigned thread = 0; thread < this->labs.size(); ++thread)
+      if (this->span_of(block).owner(std::memory_order_seq_cst) == this->labs[thread].get()) return thread;
+    return 99;
+  }
+};
+using heap = heap_of<four_blocks>;
+
+TEST(frontend, allocates_in_address_order_from_one_hot_span) {
+  heap it{1};
+  const auto blocks = it.take(0, 4);
+  for (unsigned index = 1; index < 4; ++index)
+    EXPECT_EQ(static_cast<char*>(blocks[index]) - static_cast<char*>(blocks[0]), 256 * index);
+  EXPECT_EQ(it.state_of(blocks[0]), span_state::hot);
+  it.check({blocks.begin(), blocks.end()});
+}
+
+TEST(frontend, floats_a_dry_span_and_reuses_it_past_the_threshold) {
+  heap it{1};
+  const auto blocks = it.take(0, 5);
+  EXPECT_EQ(it.state_of(blocks[0]), span_state::floating);
+  EXPECT_EQ(it.state_of(blocks[4]), span_state::hot);
+  it.free(0, blocks[0]);
+  it.free(0, blocks[1]);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::floating) << "half of the blocks is not more than half";
+  it.free(0, blocks[2]);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
+  it.take(0, 3);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
+  EXPECT_EQ(it.allocate(0), blocks[2]) << "the newest free block of the reusable span";
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::hot);
+}
+
+TEST(frontend, returns_an_empty_span_at_once_whoever_frees_last) {
+  for (const unsigned last : {0U, 1U}) {
+    heap it{2};
+    const auto blocks = it.take(0, 5);
+    for (unsigned index = 0; index < 3; ++index) it.free(0, blocks[index]);
+    it.free(last, blocks[3]);
+    EXPECT_EQ(it.state_of(blocks[3]), span_state::free);
+    EXPECT_EQ(it.owner_of(blocks[3]), 99U);
+    it.check({blocks[4]});
+  }
+}
+
+TEST(frontend, keeps_a_hot_span_when_it_is_empty) {
+  heap it{1};
+  const auto blocks = it.take(0, 1);
+  it.free(0, blocks[0]);
+  EXPECT_EQ(it.state_of(blocks[0]), span_state::hot);
+  EXPECT_EQ(it.allocate(0), blocks[0]);
+}
+
+TEST(frontend, takes_remote_blocks_back_past_the_threshold_only) {
+  heap it{2};
+  const auto blocks = it.take(0, 4);
+  it.free(1, blocks[0]);
+  it.free(1, blocks[1]);
+  it.free(1, blocks[2]);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::hot);
+  EXPECT_EQ(it.allocate(0), blocks[2]);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::hot);
+
+  heap other{2};
+  const auto few = other.take(0, 4);
+  other.free(1, few[0]);
+  other.allocate(0);
+  EXPECT_EQ(other.state_of(few[3]), span_state::floating);
+}
+
+TEST(frontend, counts_local_and_remote_frees_of_a_floating_span_together) {
+  heap it{2};
+  const auto blocks = it.take(0, 5);
+  it.free(1, blocks[0]);
+  it.free(0, blocks[1]);
+  it.free(1, blocks[2]);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
+  it.free(0, blocks[3]);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::free);
+}
+
+TEST(frontend, never_reuses_where_reuse_is_off) {
+  heap_of<no_reuse> it{2};
+  const auto blocks = it.take(0, 5);
+  for (unsigned index = 0; index < 3; ++index) it.free(index % 2, blocks[index]);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::floating);
+  it.free(0, blocks[3]);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::free);
+}
+
+TEST(frontend, leaves_empty_spans_to_the_next_malloc_where_return_is_lazy) {
+  heap_of<lazy_return> it{1};
+  const auto blocks = it.take(0, 9);
+  for (unsigned index = 0; index < 8; ++index) it.free(0, blocks[index]);
+  EXPECT_EQ(it.state_of(blocks[0]), span_state::reusable);
+  EXPECT_EQ(it.spans_in(span_state::free), 0U);
+  it.take(0, 4);
+  EXPECT_EQ(it.spans_in(span_state::free) + it.spans_in(span_state::hot), 2U);
+}
+
+// Fault 2.11-3 of the original: hot spans that were empty when their thread ended were lost.
+TEST(frontend, strands_nothing_when_threads_end) {
+  heap it{1};
+  for (unsigned round = 0; round < 100; ++round) {
+    it.free(0, it.allocate(0));
+    it.end_thread(0);
+    EXPECT_EQ(it.spans_in(span_state::free), 1U);
+  }
+  EXPECT_EQ(it.spans_in(span_state::hot), 0U);
+  it.check({});
+}
+
+TEST(frontend, gives_orphans_to_who_frees_a_block) {
+  heap it{2};
+  const auto blocks = it.take(0, 4);
+  it.end_thread(0);
+  EXPECT_EQ(it.state_of(blocks[0]), span_state::floating);
+  EXPECT_EQ(it.owner_of(blocks[0]), 99U);
+  it.free(1, blocks[0]);
+  EXPECT_EQ(it.owner_of(blocks[0]), 1U);
+  it.free(1, blocks[1]);
+  it.free(1, blocks[2]);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
+  it.check({blocks[3]});
+}
+
+TEST(frontend, gives_reusable_orphans_to_who_needs_a_span) {
+  heap it{2};
+  const auto blocks = it.take(0, 4);
+  for (unsigned index = 0; index < 3; ++index) it.free(0, blocks[index]);
+  it.end_thread(0);
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
+  const void* const next = it.allocate(1);
+  EXPECT_EQ(&it.span_of(const_cast<void*>(next)), &it.span_of(blocks[3]));
+  EXPECT_EQ(it.owner_of(blocks[3]), 1U);
+}
+
+TEST(frontend, recycles_spans_of_others_before_carving_new_ones) {
+  heap it{2};
+  const auto blocks = it.take(0, 5);
+  for (unsigned index = 0; index < 4; ++index) it.free(0, blocks[index]);
+  std::size_t before = 0, after = 0;
+  it.front.spans().for_each_span([&](auto&) { ++before; });
+  it.take(1, 4);
+  it.front.spans().for_each_span([&](auto&) { ++after; });
+  EXPECT_EQ(before, after);
+}
+
+TEST(frontend, refuses_what_is_no_live_block) {
+  heap it{2};
+  const auto blocks = it.take(0, 5);
+  auto* const inside = static_cast<char*>(blocks[0]) + 16;
+  EXPECT_DEATH((it.free(0, blocks[0]), it.free(0, blocks[0])), "heaplab: [^\n]*free[^\n]*: 0x");
+  EXPECT_DEATH((it.free(1, blocks[0]), it.free(1, blocks[0])), "heaplab: [^\n]*free[^\n]*: 0x");
+  EXPECT_DEATH(it.free(1, inside), "heaplab: not a live block: 0x");
+  for (unsigned index = 0; index < 4; ++index) it.free(0, blocks[index]);
+  EXPECT_DEATH(it.free(0, blocks[1]), "heaplab: not a live block: 0x");
+}
+
+TEST(frontend, trims_free_spans) {
+  heap it{1};
+  const auto blocks = it.take(0, 5);
+  for (unsigned index = 0; index < 4; ++index) it.free(0, blocks[index]);
+  EXPECT_TRUE(it.front.trim());
+  EXPECT_FALSE(it.front.trim());
+  EXPECT_EQ(*static_cast<char*>(blocks[0]), 0) << "the memory has been given back";
+}
+
+TEST(frontend, is_out_of_memory_when_the_arena_is_full) {
+  heap it{1};
+  std::vector<void*> blocks;
+  for (;;) {
+    void* block = it.front.try_allocate(*it.labs[0], heap::class_index);
+    if (block == nullptr) block = it.front.allocate_slow(*it.labs[0], heap::class_index);
+    if (block == nullptr) break;
+    blocks.push_back(block);
+  }
+  EXPECT_EQ(blocks.size(), four_blocks.arena_bytes / four_blocks.fine_span_bytes * 4);
+  for (void* const block : blocks) it.free(0, block);
+  EXPECT_NE(it.allocate(0), nullptr);
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc::testing

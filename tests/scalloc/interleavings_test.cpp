@@ -1,0 +1,239 @@
+// The dangerous transitions of span_state.h, on the real frontend, in every interleaving with two
+// preemptions.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "explore/explorer.h"
+#include "scalloc/small_heap.h"
+
+namespace heaplab::scalloc::testing {
+namespace {
+
+using explore::explored_sync;
+
+constexpr config two_blocks = small_config<2>();
+constexpr config four_blocks = small_config<4>();
+constexpr config no_reuse = small_config<4>(100);
+constexpr config lazy_return = small_config<2>(50, false);
+
+// A heap and the blocks its threads share, made anew for every run.
+template <class Sync, const config& Config>
+struct scene {
+  using heap_type = small_heap<Sync, Config>;
+  std::unique_ptr<heap_type> heap;
+  std::vector<void*> blocks;
+  std::set<void*> live;
+
+  void start(unsigned threads) {
+    heap.reset();
+    heap = std::make_unique<heap_type>(threads);
+    blocks.clear();
+    live.clear();
+  }
+  // Blocks of thread 0, from as many spans as it takes.
+  void fill(unsigned count) {
+    for (unsigned step = 0; step < count; ++step) blocks.push_back(heap->allocate(0));
+    live.insert(blocks.begin(), blocks.end());
+  }
+  void free(unsigned thread, unsigned index) {
+    live.erase(blocks[index]);
+    heap->free(thread, blocks[index]);
+  }
+  void allocate(unsigned thread) { live.insert(heap->allocate(thread)); }
+};
+
+template <class Scene>
+explore::outcome explore_scene(Scene& scene, std::function<void()> setup,
+                               std::vector<std::function<void()>> threads, unsigned preemptions = 2) {
+  const auto check = [&scene] { scene.heap->check(scene.live); };
+  return explore::explorer({std::move(setup), std::move(threads), check}, {.preemptions = preemptions})
+      .explore();
+}
+
+template <class Scene>
+void expect_sound(Scene& scene, std::function<void()> setup, std::vector<std::function<void()>> threads,
+                  unsigned preemptions = 2) {
+  const explore::outcome result = explore_scene(scene, std::move(setup), std::move(threads), preemptions);
+  EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
+  EXPECT_GT(result.runs, 10U);
+  ::testing::Test::RecordProperty("runs", static_cast<int>(result.runs));
+}
+
+// The owner retires a full hot span while others free its blocks: who comes last must return it.
+template <class Sync>
+explore::outcome last_remote_free_against_retire() {
+  scene<Sync, two_blocks> it;
+  return explore_scene(it, [&] { it.start(3), it.fill(2); },
+                       {[&] { it.allocate(0); }, [&] { it.free(1, 0); }, [&] { it.free(2, 1); }});
+}
+
+TEST(interleavings, last_remote_free_against_retire) {
+  const explore::outcome result = last_remote_free_against_retire<explored_sync>();
+  EXPECT_FALSE(result.failed) << result.what;
+}
+
+// A floating span, one block freed by its owner and one by another thread at once.
+template <class Sync>
+explore::outcome local_against_remote_last_free() {
+  scene<Sync, two_blocks> it;
+  return explore_scene(
+      it, [&] { it.start(2), it.fill(3); }, {[&] { it.free(0, 0); }, [&] { it.free(1, 1); }}, 3);
+}
+
+TEST(interleavings, local_against_remote_last_free) {
+  const explore::outcome result = local_against_remote_last_free<explored_sync>();
+  EXPECT_FALSE(result.failed) << result.what;
+}
+
+TEST(interleavings, local_against_two_remote_frees) {
+  scene<explored_sync, four_blocks> it;
+  expect_sound(it, [&] { it.start(3), it.fill(5), it.free(0, 3); },
+               {[&] { it.free(0, 0); }, [&] { it.free(1, 1); }, [&] { it.free(2, 2); }});
+}
+
+TEST(interleavings, local_frees_over_both_thresholds_against_a_remote_one) {
+  scene<explored_sync, four_blocks> it;
+  expect_sound(
+      it, [&] { it.start(2), it.fill(5); },
+      {[&] { it.free(0, 0), it.free(0, 1), it.free(0, 2); }, [&] { it.free(1, 3); }}, 3);
+}
+
+TEST(interleavings, frees_without_reuse) {
+  scene<explored_sync, no_reuse> it;
+  expect_sound(
+      it, [&] { it.start(2), it.fill(5), it.free(0, 2); },
+      {[&] { it.free(0, 0), it.free(0, 3); }, [&] { it.free(1, 1); }}, 3);
+}
+
+// A reusable span is taken by its owner while its last block is freed.
+TEST(interleavings, reuse_against_all_free) {
+  scene<explored_sync, two_blocks> it;
+  expect_sound(
+      it, [&] { it.start(2), it.fill(4), it.free(0, 0); },
+      {[&] { it.allocate(0), it.allocate(0); }, [&] { it.free(1, 1); }}, 3);
+}
+
+// The span becomes reusable by a remote free while its owner looks for one.
+TEST(interleavings, get_span_against_mostly_free) {
+  scene<explored_sync, four_blocks> it;
+  expect_sound(it, [&] { it.start(3), it.fill(8), it.free(0, 0), it.free(0, 1); },
+               {[&] { it.allocate(0); }, [&] { it.free(1, 2); }, [&] { it.free(2, 3); }});
+}
+
+// The owner takes the remote list back while it grows.
+TEST(interleavings, refill_against_push) {
+  scene<explored_sync, two_blocks> it;
+  expect_sound(
+      it, [&] { it.start(2), it.fill(2), it.free(1, 0); },
+      {[&] { it.allocate(0), it.allocate(0); }, [&] { it.free(1, 1); }}, 3);
+}
+
+// The span that one thread empties is taken by another from the pool, while a third still looks at it.
+TEST(interleavings, a_new_tenure_against_late_readers) {
+  scene<explored_sync, two_blocks> it;
+  expect_sound(it, [&] { it.start(3), it.fill(3), it.free(0, 0); },
+               {[&] { it.free(1, 1), it.allocate(1), it.allocate(1), it.allocate(1); },
+                [&] { it.free(2, 2); }, [&] { it.allocate(0); }});
+}
+
+TEST(interleavings, thread_end_against_remote_frees) {
+  scene<explored_sync, two_blocks> it;
+  expect_sound(it, [&] { it.start(2), it.fill(3); },
+               {[&] { it.heap->end_thread(0); }, [&] { it.free(1, 0), it.free(1, 1); }});
+}
+
+TEST(interleavings, thread_end_with_an_empty_hot_span) {
+  scene<explored_sync, two_blocks> it;
+  const auto setup = [&] { it.start(2), it.fill(2), it.free(0, 0); };
+  const std::vector<std::function<void()>> threads = {[&] { it.heap->end_thread(0); },
+                                                      [&] { it.free(1, 1); }};
+  const auto check = [&] {
+    require(it.heap->spans_in(span_state::free) == 1, "the empty span of a thread that ended is not free");
+    it.heap->check(it.live);
+  };
+  const explore::outcome result = explore::explorer({setup, threads, check}, {.preemptions = 3}).explore();
+  EXPECT_FALSE(result.failed) << result.what;
+}
+
+// Two threads free blocks of an orphan: one adopts it, one empties it.
+template <class Sync>
+explore::outcome adoption_against_last_free() {
+  scene<Sync, two_blocks> it;
+  return explore_scene(
+      it, [&] { it.start(3), it.fill(3), it.heap->end_thread(0); },
+      {[&] { it.free(1, 0); }, [&] { it.free(2, 1); }}, 3);
+}
+
+TEST(interleavings, adoption_against_last_free) {
+  const explore::outcome result = adoption_against_last_free<explored_sync>();
+  EXPECT_FALSE(result.failed) << result.what;
+}
+
+TEST(interleavings, two_adoptions) {
+  scene<explored_sync, four_blocks> it;
+  expect_sound(
+      it, [&] { it.start(3), it.fill(5), it.heap->end_thread(0); },
+      {[&] { it.free(1, 0); }, [&] { it.free(2, 1); }}, 3);
+}
+
+// One thread adopts an orphan by a free, another takes it for its allocations.
+TEST(interleavings, adoption_against_reuse_of_an_orphan) {
+  scene<explored_sync, four_blocks> it;
+  expect_sound(
+      it,
+      [&] { it.start(3), it.fill(5), it.free(0, 0), it.free(0, 1), it.free(0, 2), it.heap->end_thread(0); },
+      {[&] { it.allocate(1); }, [&] { it.free(2, 3); }}, 3);
+}
+
+TEST(interleavings, lazy_return_against_remote_frees) {
+  scene<explored_sync, lazy_return> it;
+  expect_sound(it, [&] { it.start(2), it.fill(4); },
+               {[&] { it.free(0, 0), it.allocate(0); }, [&] { it.free(1, 1), it.free(1, 2); }});
+}
+
+// --- planted faults: the exploration has to find them ---
+
+// Requests for attention are lost.
+struct inattentive_sync : explored_sync {
+  template <class T>
+  struct atomic : explore::explored_atomic<T> {
+    using explore::explored_atomic<T>::explored_atomic;
+    T fetch_or(T, std::memory_order = {}) { return this->load(); }
+  };
+};
+
+TEST(interleavings, find_the_span_stranded_without_attention) {
+  const explore::outcome result = local_against_remote_last_free<inattentive_sync>();
+  EXPECT_TRUE(result.failed);
+  EXPECT_EQ(result.what, "an empty span has been stranded");
+}
+
+// A compare-and-swap that looks, and then acts whatever has happened meanwhile.
+struct torn_sync : explored_sync {
+  template <class T>
+  struct atomic : explore::explored_atomic<T> {
+    using explore::explored_atomic<T>::explored_atomic;
+    bool compare_exchange_strong(T& expected, T wanted, std::memory_order = {}, std::memory_order = {}) {
+      const T seen = this->load();
+      if (seen != expected) {
+        expected = seen;
+        return false;
+      }
+      this->store(wanted);
+      return true;
+    }
+  };
+};
+
+// The frontend itself may notice first, and gives up.
+TEST(interleavings, find_the_torn_compare_and_swap) {
+  EXPECT_DEATH(if (adoption_against_last_free<torn_sync>().failed) std::abort(), "");
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc::testing

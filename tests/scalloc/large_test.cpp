@@ -1,0 +1,109 @@
+#include "allocators/scalloc/large.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <vector>
+
+namespace heaplab::scalloc {
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+TEST(large_registry, agrees_with_a_map) {
+  large_registry it;
+  std::map<char*, std::size_t> model;
+  std::srand(1);
+  for (int step = 0; step < 100'000; ++step) {
+    // Few addresses, a page apart, so that probe sequences meet.
+    char* const block = reinterpret_cast<char*>(std::uintptr_t(1 + std::rand() % 3000) * 4096);
+    if (model.contains(block)) {
+      ASSERT_EQ(it.bytes_of(block), model[block]);
+      ASSERT_EQ(it.remove(block), model[block]);
+      model.erase(block);
+    } else {
+      ASSERT_EQ(it.remove(block), 0U);
+      ASSERT_TRUE(it.add(block, std::size_t(step) + 1));
+      model[block] = std::size_t(step) + 1;
+    }
+    ASSERT_EQ(it.count(), model.size());
+  }
+  for (const auto& [block, bytes] : model) ASSERT_EQ(it.bytes_of(block), bytes);
+}
+
+TEST(large_blocks, are_aligned_zero_and_as_large_as_asked) {
+  large_blocks it{0};
+  for (const std::size_t alignment : {std::size_t{16}, std::size_t{4096}, 2 * mebibyte, 64 * mebibyte}) {
+    auto* const block = static_cast<char*>(it.allocate(3 * mebibyte + 1, alignment, true));
+    ASSERT_NE(block, nullptr);
+    EXPECT_TRUE(is_aligned(block, alignment));
+    EXPECT_GE(it.usable_size(block), 3 * mebibyte + 1);
+    EXPECT_EQ(block[0], 0);
+    EXPECT_EQ(block[it.usable_size(block) - 1], 0);
+    std::memset(block, 1, it.usable_size(block));
+    it.deallocate(block);
+  }
+  EXPECT_EQ(it.count(), 0U);
+  EXPECT_EQ(it.live_bytes(), 0U);
+}
+
+TEST(large_blocks, keep_their_contents_when_they_are_resized) {
+  large_blocks it{0};
+  auto* block = static_cast<char*>(it.allocate(2 * mebibyte, 16, false));
+  std::memset(block, 7, 2 * mebibyte);
+  block = static_cast<char*>(it.reallocate(block, 50 * mebibyte));
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(block[0], 7);
+  EXPECT_EQ(block[2 * mebibyte - 1], 7);
+  EXPECT_EQ(block[2 * mebibyte], 0);
+  block = static_cast<char*>(it.reallocate(block, mebibyte));
+  EXPECT_EQ(it.usable_size(block), mebibyte);
+  EXPECT_EQ(block[mebibyte - 1], 7);
+  EXPECT_EQ(it.count(), 1U);
+  EXPECT_EQ(it.live_bytes(), mebibyte);
+  it.deallocate(block);
+}
+
+TEST(large_blocks, reuse_what_was_freed_within_the_bound) {
+  large_blocks it{8 * mebibyte};
+  void* const first = it.allocate(4 * mebibyte, 16, false);
+  std::memset(first, 1, 4 * mebibyte);
+  it.deallocate(first);
+  EXPECT_EQ(it.retained_bytes(), 4 * mebibyte);
+  void* const small = it.allocate(2 * mebibyte, 16, false);
+  EXPECT_NE(small, first) << "twice as large is too large";
+  auto* const again = static_cast<char*>(it.allocate(4 * mebibyte - 5000, 16, true));
+  EXPECT_EQ(again, first);
+  EXPECT_EQ(again[4 * mebibyte - 5001], 0) << "zeroed on demand";
+  EXPECT_EQ(it.retained_bytes(), 0U);
+  it.deallocate(small);
+  it.deallocate(again);
+}
+
+TEST(large_blocks, retain_no_more_than_the_bound) {
+  large_blocks it{8 * mebibyte};
+  std::vector<void*> blocks;
+  for (int step = 0; step < 10; ++step) blocks.push_back(it.allocate(3 * mebibyte, 16, false));
+  blocks.push_back(it.allocate(9 * mebibyte, 16, false));
+  for (void* const block : blocks) {
+    it.deallocate(block);
+    EXPECT_LE(it.retained_bytes(), 8 * mebibyte);
+  }
+  EXPECT_EQ(it.retained_bytes(), 6 * mebibyte);
+  EXPECT_TRUE(it.trim());
+  EXPECT_EQ(it.retained_bytes(), 0U);
+  EXPECT_FALSE(it.trim());
+}
+
+TEST(large_blocks, refuse_what_is_no_live_block) {
+  large_blocks it{8 * mebibyte};
+  auto* const block = static_cast<char*>(it.allocate(2 * mebibyte, 16, false));
+  EXPECT_DEATH(it.deallocate(block + 4096), "heaplab: not a live block: 0x");
+  EXPECT_DEATH(it.reallocate(block + 64, 5 * mebibyte), "heaplab: not a live block: 0x");
+  EXPECT_DEATH((it.deallocate(block), it.deallocate(block)), "heaplab: not a live block: 0x");
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc

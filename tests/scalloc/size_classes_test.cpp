@@ -1,0 +1,102 @@
+#include "allocators/scalloc/size_classes.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace heaplab::scalloc {
+namespace {
+
+constexpr config standard_config = standard();
+constexpr config paper_config = paper();
+
+template <class Classes>
+class size_classes_test : public testing::Test {};
+using tables = testing::Types<size_classes<standard_config>, size_classes<paper_config>>;
+TYPED_TEST_SUITE(size_classes_test, tables);
+
+TYPED_TEST(size_classes_test, gives_every_size_the_smallest_class_that_holds_it) {
+  const auto& table = TypeParam::table;
+  unsigned expected = 0;
+  for (std::size_t bytes = 0; bytes <= mib; ++bytes) {
+    if (bytes > table[expected].block_bytes) ++expected;
+    ASSERT_EQ(TypeParam::index_of(bytes), expected) << bytes;
+    ASSERT_EQ(TypeParam::index_of_computed(bytes), expected) << bytes;
+  }
+  EXPECT_EQ(expected, TypeParam::count - 1);
+}
+
+TYPED_TEST(size_classes_test, keeps_blocks_in_their_span) {
+  const config& knobs =
+      std::is_same_v<TypeParam, size_classes<paper_config>> ? paper_config : standard_config;
+  for (const size_class& it : TypeParam::table) {
+    const std::size_t span = it.fine ? knobs.fine_span_bytes : knobs.coarse_span_bytes;
+    EXPECT_GE(it.blocks, 1U);
+    EXPECT_EQ(it.block_bytes % 16, 0U);
+    EXPECT_LE(std::size_t{it.blocks} * it.block_bytes, it.real_span_bytes);
+    EXPECT_LE(it.real_span_bytes, span);
+  }
+}
+
+TYPED_TEST(size_classes_test, divides_every_offset_by_the_reciprocal) {
+  for (const size_class& it : TypeParam::table)
+    for (std::uint64_t offset = 0; offset < 2 * mib; offset += offset % 4096 < 512 ? 1 : 37)
+      ASSERT_EQ((offset * it.reciprocal) >> reciprocal_shift, offset / it.block_bytes)
+          << offset << " / " << it.block_bytes;
+}
+
+TYPED_TEST(size_classes_test, finds_aligned_classes) {
+  for (std::size_t alignment = 32; alignment <= mib; alignment *= 2)
+    for (const std::size_t bytes :
+         {std::size_t{0}, std::size_t{1}, alignment - 1, alignment, alignment + 1}) {
+      const unsigned index = TypeParam::index_of_aligned(alignment, bytes);
+      if (bytes > mib) {
+        EXPECT_EQ(index, TypeParam::count);
+        continue;
+      }
+      ASSERT_LT(index, TypeParam::count);
+      EXPECT_GE(TypeParam::table[index].block_bytes, bytes);
+      EXPECT_EQ(TypeParam::table[index].block_bytes % alignment, 0U);
+      const bool smaller_would_do = index > 0 && TypeParam::table[index - 1].block_bytes >= bytes &&
+                                    TypeParam::table[index - 1].block_bytes % alignment == 0;
+      EXPECT_FALSE(smaller_would_do);
+    }
+  EXPECT_EQ(TypeParam::index_of_aligned(2 * mib, 1), TypeParam::count);
+}
+
+TYPED_TEST(size_classes_test, shares_slots_among_equal_spans_alone) {
+  const auto& table = TypeParam::table;
+  for (const size_class& one : table)
+    for (const size_class& other : table) {
+      if (one.pool_slot != other.pool_slot) continue;
+      EXPECT_EQ(one.fine, other.fine);
+    }
+  EXPECT_LE(TypeParam::slot_count(), 16U);
+}
+
+TEST(size_classes, are_the_papers_in_its_variant) {
+  using classes = size_classes<paper_config>;
+  ASSERT_EQ(classes::count, 28U);
+  std::vector<std::size_t> expected;
+  for (std::size_t bytes = 16; bytes <= 256; bytes += 16) expected.push_back(bytes);
+  for (std::size_t bytes = 512; bytes <= mib; bytes *= 2) expected.push_back(bytes);
+  for (unsigned index = 0; index < classes::count; ++index)
+    EXPECT_EQ(classes::table[index].block_bytes, expected[index]);
+  const auto blocks = [](std::size_t bytes) { return classes::table[classes::index_of(bytes)].blocks; };
+  EXPECT_EQ(blocks(16), 2048U);
+  EXPECT_EQ(blocks(2048), 64U);
+  EXPECT_EQ(blocks(8192), 32U);
+  EXPECT_EQ(blocks(65536), 16U);
+  EXPECT_EQ(blocks(mib), 1U);
+}
+
+TEST(size_classes, waste_at_most_a_fifth_above_256_bytes) {
+  using classes = size_classes<standard_config>;
+  for (std::size_t bytes = 257; bytes <= mib; ++bytes) {
+    const std::size_t block = classes::table[classes::index_of(bytes)].block_bytes;
+    ASSERT_LE(5 * (block - bytes), block) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc

@@ -1,0 +1,142 @@
+// A frontend so small that its corners are near: spans of one page with a given number of blocks.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "allocators/scalloc/frontend.h"
+
+namespace heaplab::scalloc::testing {
+
+inline void require(bool condition, const std::string& what) {
+  if (!condition) throw std::runtime_error(what);
+}
+
+// The one class the tests use: blocks of 256 bytes, `Blocks` in a span.
+template <unsigned Blocks>
+constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = true) {
+  config result{.name = "small", .blocks_in_span = [](const config&, std::size_t) { return Blocks; }};
+  result.arena_bytes = 1 * mib;
+  result.fine_span_bytes = 4 * kib;
+  result.coarse_span_bytes = 4 * kib;
+  result.fine_block_limit = result.span_block_limit = 256;
+  result.reuse_percent = reuse_percent;
+  result.refill_percent = reuse_percent;
+  result.eager_return = eager_return;
+  result.discard_above = unlimited;
+  return result;
+}
+
+template <class Sync, const config& Config>
+struct small_traits {
+  using sync = Sync;
+  template <class T>
+  using atomic = typename Sync::template atomic<T>;
+  static constexpr const config& settings = Config;
+  using classes = size_classes<Config>;
+};
+
+template <class Sync, const config& Config>
+class small_heap {
+public:
+  using traits = small_traits<Sync, Config>;
+  using lab_type = lab<traits>;
+  using span_type = span<traits>;
+  static constexpr unsigned class_index = traits::classes::count - 1;
+
+  explicit small_heap(unsigned threads) : labs(threads) {
+    require(front.open(tuning{Config}, 2), "no address space");
+    for (unsigned thread = 0; thread < threads; ++thread) {
+      labs[thread] = std::make_unique<lab_type>();
+      labs[thread]->column = thread;
+      labs[thread]->identity = reinterpret_cast<std::uintptr_t>(labs[thread].get());
+      labs[thread]->adopts = true;
+    }
+  }
+  ~small_heap() { front.spans().close(); }
+
+  void* allocate(unsigned thread) {
+    lab_type& local = *labs[thread];
+    void* block = front.try_allocate(local, class_index);
+    if (block == nullptr) block = front.allocate_slow(local, class_index);
+    require(block != nullptr, "out of memory");
+    return block;
+  }
+
+  void free(unsigned thread, void* block) {
+    lab_type& local = *labs[thread];
+    span_type& it = span_of(block);
+    front.class_of(it, block);
+    bool due;
+    if (!front.try_deallocate(local.identity, it, block, due))
+      front.deallocate_slow(local, it, block);
+    else if (due)
+      front.after_free(local, it);
+  }
+
+  void end_thread(unsigned thread) {
+    labs[thread]->adopts = false;
+    front.abandon(*labs[thread]);
+  }
+
+  span_type& span_of(void* block) {
+    span_type* const it = front.spans().find(block);
+    require(it != nullptr, "not in the arena");
+    return *it;
+  }
+
+  std::size_t spans_in(span_state state) {
+    std::size_t result = 0;
+    front.spans().for_each_span(
+        [&](span_type& it) { result += it.load_word(std::memory_order_seq_cst).state() == state ? 1U : 0U; });
+    return result;
+  }
+
+  // What must hold when no thread is at work, with `live` blocks out.
+  void check(const std::set<void*>& live) {
+    std::size_t counted = 0, free_spans = 0;
+    front.spans().for_each_span([&](span_type& it) {
+      const span_word word = it.load_word(std::memory_order_seq_cst);
+      lab_type* const owner = it.owner(std::memory_order_seq_cst);
+      if (word.state() == span_state::free) {
+        ++free_spans;
+        require(owner == nullptr && it.hook.in == nullptr, "a free span has an owner");
+        return;
+      }
+      const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
+      require(owner != nullptr, "a span that is not free has no owner");
+      require(out >= 0, "more blocks are free than there are");
+      counted += static_cast<std::size_t>(out);
+      const bool floating = word.state() == span_state::floating,
+                 reusable = word.state() == span_state::reusable;
+      if (Config.eager_return) require(out > 0 || !(floating || reusable), "an empty span has been stranded");
+      require(!floating || due_event(span_state::floating, out, front.limits_of(class_index)) == std::nullopt,
+              "an event is due that nobody has performed");
+      auto* const list = floating   ? &owner->floating[class_index]
+                         : reusable ? &owner->reusable[class_index]
+                                    : nullptr;
+      require(it.hook.in == list, "a span is not in the list where its word says");
+    });
+    require(counted == live.size(), "the number of live blocks is wrong");
+    std::set<span_type*> pooled;
+    for (unsigned column = 0; column < 2; ++column)
+      while (span_type* const it = front.pool().get(front.spans(), class_index, column))
+        require(pooled.insert(it).second, "a span is in the pool twice");
+    require(pooled.size() == free_spans, "a free span is not in the pool");
+    for (span_type* const it : pooled) front.pool().put(front.spans(), *it, 0);
+    // Every other block can still be had, once.
+    std::set<void*> blocks = live;
+    for (unsigned step = 0; step < 12; ++step)
+      require(blocks.insert(allocate(0)).second, "a block was handed out twice");
+  }
+
+  frontend<traits> front;
+  std::vector<std::unique_ptr<lab_type>> labs;
+};
+
+}  // namespace heaplab::scalloc::testing
