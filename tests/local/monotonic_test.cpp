@@ -90,6 +90,23 @@ TEST(monotonic_source, a_block_too_large_for_the_next_chunk_gets_its_own_and_the
   EXPECT_EQ(upstream.counts().allocations, 2);
 }
 
+TEST(monotonic_source, a_block_with_its_own_chunk_counts_as_growth) {
+  counting<> upstream;
+  counted source({.first_chunk = 64}, upstream);
+  for (int i = 0; i < 20; ++i) (void)source.allocate(1000, 8);
+  EXPECT_LT(upstream.counts().allocations, 15);
+}
+
+TEST(monotonic_source, release_gives_back_what_rewind_kept) {
+  counting<> upstream;
+  counted source({}, upstream);
+  (void)source.allocate(8, 8);
+  source.rewind();
+  EXPECT_EQ(upstream.counts().live_blocks(), 1);
+  source.release();
+  EXPECT_EQ(upstream.counts().live_blocks(), 0);
+}
+
 TEST(monotonic_source, a_request_without_alignment_follows_the_rule) {
   const auto second = [](alignment_rule rule, std::size_t bytes) {
     monotonic<> source({.alignment = rule});

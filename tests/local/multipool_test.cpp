@@ -128,9 +128,9 @@ TEST(multipool_over_monotonic_source, reuses_small_blocks_and_not_large_ones) {
 TEST(multipool_over_monotonic_source, its_options_reach_both) {
   counting<> upstream;
   multipool_over_monotonic<counting<>> source(
-      {.arena = {.first_chunk = 512}, .pools = {.largest_chunk = 128}}, upstream);
+      {.arena = {.first_chunk = 2048}, .pools = {.largest_chunk = 128}}, upstream);
   for (int i = 0; i < 4; ++i) (void)source.allocate(128, 8);
-  EXPECT_EQ(upstream.counts().total_bytes, 512 + link_bytes);
+  EXPECT_EQ(upstream.counts().total_bytes, 2048 + link_bytes);
 }
 
 }  // namespace
