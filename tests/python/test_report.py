@@ -136,7 +136,9 @@ def test_the_summary_on_a_terminal_says_the_same(analysis):
     text = summary_of(analysis)
     assert "Use scalloc: 51 % less time" in text
     assert "mimalloc and scalloc, not told apart at 3 %" in text
-    assert "12 of 1961 runs gave no figure" in text
+    assert "11 of 1961 runs gave no figure" in text
+    assert "1 of 1961 runs were disturbed and repeated" in text
+    assert "mimalloc, programs/sqlite" not in text
 
 
 def test_the_plain_form_is_json_without_infinities(analysis):
@@ -150,6 +152,50 @@ def test_rates_count_as_time_in_the_summary(analysis):
     cell = larson.cells[0]
     assert larson.ratio(cell, "mimalloc", "throughput").estimate > 1.5
     assert larson.judged("throughput")[cell, "mimalloc"].verdict == "higher"
+
+
+def test_cells_with_more_threads_than_processors_are_marked(page, analysis):
+    text = page.read_text()
+    assert "threads 4 (over 2 CPUs)" in text
+    assert "threads 2 (over" not in text
+    assert text.count("than the 2 CPUs</text>") >= 2  # in both curves
+    assert "Some cells have more threads than the 2 CPUs" in text
+    assert [analysis.studies[0].oversubscribed(cell) for cell in analysis.studies[0].cells] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_sampled_latencies_get_a_figure_with_an_axis_of_nines(page):
+    text = page.read_text()
+    assert "Latency of allocation" in text
+    assert "Latency of free" in text
+    assert re.search(r">99\.9 %</text>", text)
+    assert "99.9th percentile" in text
+
+
+def test_campaigns_stand_beside_each_other_and_are_never_pooled(tmp_path):
+    def one(name, time):
+        effects = {"glibc": (1.0, 1.0), "quick": (time, 1.1)}
+        records = synthetic.campaign(
+            effects,
+            synthetic.experiments()[3:4],
+            effect=lambda allocator, _: effects[allocator.removesuffix("#again")],
+            faults=False,
+        )
+        return analysis_of(records, tmp_path / name)
+
+    report.write_html([one("a", 0.5), one("b", 2.0)], tmp_path / "report.html")
+    found = structure(tmp_path / "report.html")
+    assert len(link_ids(tmp_path / "report.html")) >= len(found.ids) == len(set(found.ids))
+    assert {"hosts", "campaign-1-program", "campaign-2-program"} <= set(found.ids)
+    table = (tmp_path / "report.html").read_text().split('id="hosts"')[1].split("</section>")[0]
+    (first, second), memory = re.findall(r"<td[^>]*>([\d.]+)", table)[:2], re.findall(r">(1\.10)×", table)
+    assert float(first) == pytest.approx(0.52, abs=0.02)
+    assert float(second) == pytest.approx(1.95, abs=0.05)
+    assert len(memory) == 2
 
 
 # ---------------------------------------------------------------- results with little in them
@@ -236,6 +282,8 @@ def test_a_browser_shows_the_page_without_scripts_network_or_complaint(page, sch
         assert view.get_by_text("Best trade-off").first.is_visible()
         assert view.locator("figure svg").first.bounding_box()["height"] > 150
         picture = view.screenshot(full_page=True)
+        view.set_viewport_size({"width": 420, "height": 900})
+        assert view.evaluate("document.documentElement.scrollWidth") == 420
         browser.close()
     assert complaints == []
     assert requests == [page.as_uri()]

@@ -34,6 +34,10 @@ class Standing:
         return self.cells == self.cells_of
 
 
+def _place(run: Run) -> tuple[str, str, str, int]:
+    return run.experiment, repr(sorted(run.cell.items())), run.allocator, run.block
+
+
 class Analysis:
     """One results file."""
 
@@ -61,6 +65,12 @@ class Analysis:
     def without_figure(self) -> list[Run]:
         """Void, failed, timed-out and skipped runs in the order they happened."""
         return [run for run in self.results.runs if run.status is not Status.OK]
+
+    @cached_property
+    def repeated(self) -> list[Run]:
+        """Void runs whose repetition stands in their place."""
+        again = {_place(run) for run in self.results.runs if run.attempt > 0}
+        return [run for run in self.without_figure if run.attempt == 0 and _place(run) in again]
 
     def counts(self) -> Counter[Status]:
         return Counter(run.status for run in self.results.runs)

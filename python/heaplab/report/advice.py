@@ -7,7 +7,7 @@ stand beside it. The claim is about all comparisons together, so none needs a co
 from dataclasses import dataclass
 from math import isfinite
 
-from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Standing
+from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing
 from heaplab.report import units, words
 from heaplab.stats import Interval, Verdict, judge
 
@@ -88,7 +88,7 @@ def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
     fastest, leanest, balanced = leaders
     places = {s.allocator: s for s in ranked}
     better = [name for name in balanced.names if name != baseline and _gains(places[name])]
-    undecided = [s.allocator for s in ranked if Verdict.UNDECIDED in (s.time.verdict, s.memory.verdict)]
+    undecided = [s.allocator for s in ranked if _may_gain(s.time) or _may_gain(s.memory)]
     if not better or baseline in balanced.names:
         return _stay(baseline, ranked, undecided)
     pick, *equals = better
@@ -106,6 +106,11 @@ def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
 
 def _gains(standing: Standing) -> bool:
     return Verdict.LOWER in (standing.time.verdict, standing.memory.verdict)
+
+
+def _may_gain(judged: Judged) -> bool:
+    """Undecided, and the interval reaches to where it would be better."""
+    return judged.verdict is Verdict.UNDECIDED and judged.ratio.low < 1 / (1 + judged.threshold)
 
 
 def _stay(baseline: str, ranked: list[Standing], undecided: list[str]) -> str:

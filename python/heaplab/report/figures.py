@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
+from textwrap import fill
 
 import matplotlib as mpl
 import numpy as np
@@ -45,7 +46,8 @@ def common_scale(study: Study, metric: str) -> units.Scale:
 
 
 def axis_title(study: Study, metric: str, step: units.Scale) -> str:
-    return f"{study.metric(metric).title} ({step.label})" if step.label else study.metric(metric).title
+    title = fill(study.metric(metric).title, 34)
+    return f"{title} ({step.label})" if step.label else title
 
 
 def curve(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
@@ -184,7 +186,7 @@ def scatter(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
 
 def _title(study: Study, metric: str, x: str) -> str:
     title = study.metric(metric).title
-    return f"{title} by {x}".capitalize() if x else title.capitalize()
+    return f"{title} against {x}".capitalize() if x else title.capitalize()
 
 
 def _alt(study: Study, metric: str, rest: str) -> str:

@@ -35,13 +35,19 @@ def print_summary(analysis: Analysis, console: Console) -> None:
         console.print(_table(analysis, kind, standings))
     if not any(analysis.summarised(kind) for kind in words.KINDS):
         console.print("No run ended well: there is nothing to compare.")
-    counts = analysis.counts()
-    if analysis.without_figure:
-        reasons = {f"{run.allocator}, {run.experiment}: {run.reason}" for run in analysis.without_figure}
-        total = sum(counts.values())
-        console.print(f"\n{len(analysis.without_figure)} of {total} runs gave no figure:")
-        for reason in sorted(reasons):
-            console.print(f"  {escape(reason)}")
+    _print_faults(analysis, console)
+
+
+def _print_faults(analysis: Analysis, console: Console) -> None:
+    total = sum(analysis.counts().values())
+    repeated = {run.order for run in analysis.repeated}
+    lost = [run for run in analysis.without_figure if run.order not in repeated]
+    if repeated:
+        console.print(f"\n{len(repeated)} of {total} runs were disturbed and repeated.")
+    if lost:
+        console.print(f"\n{len(lost)} of {total} runs gave no figure:")
+    for reason in sorted({f"{run.allocator}, {run.experiment}: {run.reason}" for run in lost}):
+        console.print(f"  {escape(reason)}")
 
 
 def _table(analysis: Analysis, kind: str, standings: list[Standing]) -> Table:

@@ -94,6 +94,7 @@ def _stacked(study: Study, names: list[str]) -> Drawing | None:
     if not panels:
         return None
     top = max(sum(max(v for _, v in layer) for layer in layers) for _, _, layers in panels)
+    last = max(t for _, _, layers in panels for t, _ in layers[0])
     step = units.scale(panels[0][1], top)
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(len(panels))
@@ -102,6 +103,7 @@ def _stacked(study: Study, names: list[str]) -> Drawing | None:
             _areas(axis, layers, labels, step.factor)
             axis.set_ylim(0, top / step.factor * 1.05)
             _time_axis(axis, f"memory ({step.label})")
+            axis.set_xlim(0, last)
         canvas.legend(figure, axes[0])
         where = ", ".join(f"{name} {units.parameter(value)}" for name, value in cell)
         alt = f"Memory over time as stacked areas, one panel per allocator: {study.experiment.title}"

@@ -50,7 +50,7 @@ def show(value: float, unit: str) -> str:
         return NOTHING
     step = scale(unit, value)
     if unit == "1" and step.factor == 1 and value == int(value):
-        return f"{int(value)}"
+        return f"{int(value):,}"
     number = digits(value / step.factor)
     return f"{number}{'' if unit in ('1', '1/s') else ' '}{step.label}".strip()
 
