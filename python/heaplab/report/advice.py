@@ -121,7 +121,7 @@ def _stay(baseline: str, ranked: list[Standing], undecided: list[str]) -> str:
     if undecided:
         return (
             f"Stay with {baseline} for now: nothing is shown to be better, but {words.listed(undecided)} "
-            f"{'is' if len(undecided) == 1 else 'are'} undecided. A larger --budget may tell."
+            f"{'is' if len(undecided) == 1 else 'are'} undecided. Measuring longer may tell."
         )
     return f"Stay with {baseline}: nothing here is better in time or memory by more than the threshold."
 

@@ -81,9 +81,10 @@ def to_svg(figure: Figure, alt: str) -> str:
     box = re.search(r'viewBox="([^"]+)"', opening[0])
     assert box
     width = float(box[1].split()[2])
+    kind = ' class="wide"' if width > SINGLE[0] * 72 else ""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
-        f'aria-label="{escape(alt)}" viewBox="{box[1]}" style="width:{width * 4 / 3:.0f}px">'
+        f'aria-label="{escape(alt)}" viewBox="{box[1]}" style="width:{width * 4 / 3:.0f}px"{kind}>'
         f"<title>{escape(alt)}</title>"
     )
     return head + svg[opening.end() :]

@@ -125,7 +125,7 @@ def _ranking(
             value,
             height=0.66,
             color=looks[name].color,
-            xerr=marks.whisker(median, step.factor),
+            xerr=marks.whisker(median, step.factor) if isfinite(median.high) else None,
             error_kw=marks.WHISKER,
         )
         end = median.high / step.factor if isfinite(median.high) else value
