@@ -63,6 +63,7 @@ def main() -> int:
         *(f"-DCMAKE_PREFIX_PATH={prefix}", f"-DLIBRARIES={';'.join(libraries)}"),
     )
     output_of("cmake", "--build", user_build, "-j", str(os.cpu_count()))
+    output_of(user_build / "local_allocators")
     for library in libraries:
         programs = sorted(user_build.glob(f"{library}_c*"))
         if len(programs) != 6:
