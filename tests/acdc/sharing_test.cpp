@@ -1,9 +1,12 @@
 // Shared objects live as long as others, are freed once, and by any number of threads.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "acdc/run_acdc.h"
+#include "workloads/acdc/thread_state.h"
 
 namespace heaplab::acdc {
 namespace {
@@ -20,6 +23,21 @@ TEST(Sharing, GivesSharedObjectsTheirLifetime) {
   const double unshared = metric(sample_of(options), "average_live_bytes");
   const double shared = metric(sample_of(options + "--shared-objects"), "average_live_bytes");
   EXPECT_NEAR(shared, unshared, 0.1 * unshared);
+}
+
+TEST(Sharing, ChoosesEveryOtherThreadEquallyOftenAndNeverTwice) {
+  configuration settings;
+  settings.threads = 10;
+  thread_state state(settings, estimate(settings), 1, 3);
+  std::vector<int> times(settings.threads);
+  constexpr int rounds = 9000;
+  for (int round = 0; round < rounds; ++round) {
+    const auto chosen = state.choose_others(4);
+    EXPECT_EQ(std::set<std::uint32_t>(chosen.begin(), chosen.end()).size(), 4U);
+    for (const std::uint32_t other : chosen) ++times.at(other);
+  }
+  for (std::uint32_t other = 0; other < settings.threads; ++other)
+    EXPECT_NEAR(times[other], other == 3 ? 0 : rounds * 4 / 9, other == 3 ? 0 : 250) << other;
 }
 
 TEST(Sharing, BearsADelay) {

@@ -1,8 +1,6 @@
 // One thread of ACDC (paper section 2).
 #pragma once
 
-#include <utility>
-
 #include "base/bits.h"
 #include "probes/thread_team.h"
 #include "probes/tick_clock.h"
@@ -122,18 +120,10 @@ private:
       // Relaxed: the lock of the pool publishes it.
       shared.holders.store(receivers + 1, std::memory_order_relaxed);
       common_.pool.put(thread_, one);
-      choose(receivers);
-      for (unsigned i = 0; i < receivers; ++i) common_.pool.put(self_.others[i], hold(shared));
+      for (const std::uint32_t other : self_.choose_others(receivers)) common_.pool.put(other, hold(shared));
       one = next;
     }
     collect();
-  }
-
-  // Brings that many other threads to the front at random.
-  void choose(unsigned receivers) {
-    const std::size_t all = self_.others.size();
-    for (std::size_t i = 0; i < receivers; ++i)
-      std::swap(self_.others[i], self_.others[i + self_.plans.random().below(all - i)]);
   }
 
   void collect() {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "base/cache_line.h"
 #include "probes/own_pages.h"
@@ -84,6 +85,13 @@ struct alignas(cache_line_bytes) thread_state {
   std::uint64_t next_key() {
     key_step += 0x9e37;
     return key_step << 48;
+  }
+
+  // That many other threads at random, each at most once; valid until the next call.
+  std::span<const std::uint32_t> choose_others(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+      std::swap(others[i], others[i + plans.random().below(others.size() - i)]);
+    return others.first(count);
   }
 
   probes::own_pages pages;
