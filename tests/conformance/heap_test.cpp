@@ -30,8 +30,8 @@ std::string library_of(const char* name) {
 }
 
 std::string intended_library() {
-  const char* const path = std::getenv("HEAPLAB_CONFORMANCE_LIBRARY");
-  return path == nullptr ? "(HEAPLAB_CONFORMANCE_LIBRARY is not set)" : real_path(path);
+  const char* const path = std::getenv("HEAPLAB_LIBRARY_UNDER_TEST");
+  return path == nullptr ? "(HEAPLAB_LIBRARY_UNDER_TEST is not set)" : real_path(path);
 }
 
 void expect_served(std::initializer_list<const char*> names) {

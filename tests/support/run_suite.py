@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Run the conformance suite under one malloc library and compare with what is known of that library.
+"""Run a GoogleTest program under one malloc library and compare with what is known of that library.
 
-Usage: run_suite.py PROGRAM NAME LIBRARY [--foreign]
+Usage: run_suite.py PROGRAM NAME LIBRARY DEVIATIONS [--foreign]
 
 LIBRARY is "libc" for the C library's own malloc. --foreign leaves out the tests of what only heaplab's own
 libraries promise.
 
-deviations.toml lists the tests that the library is known to fail, and why. All others must pass; a listed
-one must fail, so that the table cannot outlive the fault.
+DEVIATIONS, a TOML file, lists the tests that the library is known to fail, and why. All others must pass; a
+listed one must fail, so that the table cannot outlive the fault.
 Exit status 0: as expected, 1: not, 2: wrong usage.
 """
 
@@ -28,7 +28,7 @@ def environment(library: str) -> dict[str, str]:
         library = next(line.split()[2] for line in ldd("/bin/sh") if "libc.so.6" in line)
     else:
         result["LD_PRELOAD"] = library
-    result["HEAPLAB_CONFORMANCE_LIBRARY"] = library
+    result["HEAPLAB_LIBRARY_UNDER_TEST"] = library
     return result
 
 
@@ -57,11 +57,11 @@ def run(program: str, library: str, test_filter: str) -> tuple[bool, str]:
 
 def main() -> int:
     arguments = [argument for argument in sys.argv[1:] if argument != "--foreign"]
-    if len(arguments) != 3:
+    if len(arguments) != 4:
         print(__doc__, file=sys.stderr)
         return 2
-    program, name, library = arguments
-    rows = tomllib.loads((Path(__file__).parent / "deviations.toml").read_text())["deviation"]
+    program, name, library, table = arguments
+    rows = tomllib.loads(Path(table).read_text())["deviation"]
     deviations = [(test, row) for row in rows if name in row["libraries"] for test in row["tests"]]
     left_out = [test for test, _ in deviations] + (["Misuse.*"] if "--foreign" in sys.argv else [])
 
@@ -71,7 +71,7 @@ def main() -> int:
         if not row.get("run", True) or not run(program, library, test)[0]:
             print(f"expected deviation: {test}: {row['reason']}")
         else:
-            print(f"FAULT: {test} passes, but deviations.toml says: {row['reason']}")
+            print(f"FAULT: {test} passes, but {table} says: {row['reason']}")
             conforms = False
     return 0 if conforms else 1
 

@@ -1,0 +1,102 @@
+// fork while other threads are in the middle of malloc and free.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "stress.h"
+
+namespace stress {
+namespace {
+
+constexpr unsigned child_limit_s = 20;
+
+// What a child does with its heap: the blocks of its parent, its own, and those of a new thread.
+int live_as_child(message* inherited, unsigned seed) {
+  alarm(child_limit_s);
+  random_engine random(seed + 1);
+  if (!inherited->intact()) return 2;
+  std::free(inherited);
+  std::vector<message*> mine(300);
+  for (message*& one : mine) one = message::make(random);
+  std::thread([&] {
+    for (message* const one : mine) std::free(one);
+    std::free(message::make(random));
+  }).join();
+  return 0;
+}
+
+// 0, or how a child failed.
+int fork_one(unsigned seed) {
+  random_engine random(seed + 1);
+  message* const inherited = message::make(random);
+  const pid_t child = fork();
+  if (child == 0) _exit(live_as_child(inherited, seed));
+  int status = -1;
+  waitpid(child, &status, 0);
+  std::free(inherited);
+  return status;
+}
+
+class busy_threads {
+public:
+  busy_threads() {
+    for (unsigned i = 0; i < 3; ++i) threads_.emplace_back([this, i] { work(i); });
+  }
+  ~busy_threads() {
+    stop_ = true;
+    for (std::thread& one : threads_) one.join();
+  }
+
+private:
+  void work(unsigned seed) {
+    random_engine random(seed + 1);
+    message* held[50] = {};
+    while (!stop_) {
+      message*& one = held[random() % 50];
+      std::free(one);
+      one = message::make(random);
+    }
+    for (message* const one : held) std::free(one);
+  }
+
+  std::atomic<bool> stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+TEST(Fork, OfABusyProcessLeavesBothHeapsUsable) {
+  const busy_threads others;
+  for (unsigned i = 0; i < rounds(100); ++i) ASSERT_EQ(fork_one(i), 0) << i;
+}
+
+TEST(Fork, BySeveralThreadsAtOnce) {
+  const busy_threads others;
+  std::vector<std::thread> threads;
+  std::atomic<int> failed = 0;
+  for (unsigned thread = 0; thread < 2; ++thread)
+    threads.emplace_back([&, thread] {
+      for (unsigned i = 0; i < rounds(30); ++i)
+        if (fork_one(1000 * thread + i) != 0) ++failed;
+    });
+  for (std::thread& one : threads) one.join();
+  EXPECT_EQ(failed, 0);
+}
+
+TEST(Fork, OfAChildOfAChild) {
+  const busy_threads others;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(child_limit_s);
+    for (unsigned i = 0; i < 20; ++i)
+      if (fork_one(i) != 0) _exit(1);
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace stress

@@ -1,0 +1,118 @@
+// Allocates at every point of a program's life at which C++ and POSIX permit it: before main, in
+// constructors, while threads end, after they have ended, in destructors, at exit. Exit status 0: all blocks
+// held.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/blocks.h"
+
+namespace {
+
+using heaplab::testing::fill;
+using heaplab::testing::holds;
+
+std::atomic<unsigned> visits = 0;
+
+// Takes over from one point of life to the next a block that the earlier one made.
+class relay {
+public:
+  void hand_over() {
+    ++visits;
+    if (block_ != nullptr && !holds(block_, size_, seed_)) std::_Exit(1);
+    std::free(block_);
+    size_ = 40U << ++seed_ % 12;
+    block_ = std::malloc(size_);
+    if (block_ == nullptr) std::_Exit(1);
+    fill(block_, size_, seed_);
+  }
+
+private:
+  void* block_ = nullptr;
+  std::size_t size_ = 0;
+  unsigned seed_ = 0;
+};
+
+constinit relay process;
+
+void before_constructors(int, char**, char**) {
+  process.hand_over();
+}
+[[gnu::section(".preinit_array"), gnu::used]] auto* const preinit = before_constructors;
+
+[[gnu::constructor(101)]] void first_constructor() {
+  process.hand_over();
+}
+
+[[gnu::destructor(101)]] void last_destructor() {
+  process.hand_over();
+  constexpr unsigned all = 21;
+  if (visits != all) {
+    char text[64];
+    const int length = std::snprintf(text, sizeof text, "%u of %u points of life\n", visits.load(), all);
+    if (write(STDERR_FILENO, text, static_cast<std::size_t>(length)) < 0) std::_Exit(1);
+    std::_Exit(1);
+  }
+}
+
+struct global {
+  global() { process.hand_over(); }
+  ~global() { process.hand_over(); }
+} global_object;
+
+// C++ destroys it while its thread ends; the heap's own part of the thread may be gone by then.
+struct thread_object {
+  relay mine;
+  ~thread_object() { mine.hand_over(); }
+};
+thread_local thread_object of_thread;
+
+// A key destructor that asks to be called again, as often as POSIX lets it: after the heap's own.
+pthread_key_t key;
+void* const mark = &key;
+
+void at_thread_end(void*) {
+  static thread_local relay mine;
+  mine.hand_over();
+  pthread_setspecific(key, mark);
+}
+
+void run_threads() {
+  pthread_key_create(&key, at_thread_end);
+  for (int i = 0; i < 2; ++i) {
+    std::string* made = nullptr;
+    std::thread([&] {
+      of_thread.mine.hand_over();
+      pthread_setspecific(key, mark);
+      made = new std::string(1000, 'x');
+    }).join();
+    if (*made != std::string(1000, 'x')) std::_Exit(1);
+    delete made;
+  }
+  pthread_key_delete(key);
+}
+
+}  // namespace
+
+int main() {
+  process.hand_over();
+  std::atexit([] { process.hand_over(); });
+  run_threads();
+  of_thread.mine.hand_over();
+  // Left to the end of the process, which comes while this thread still runs.
+  std::thread([] {
+    std::vector<void*> mine(100);
+    for (;;)
+      for (void*& one : mine) {
+        std::free(one);
+        one = std::malloc(100);
+      }
+  }).detach();
+  return 0;
+}

@@ -1,0 +1,68 @@
+// Signal handlers that do not allocate interrupt malloc and free everywhere.
+#include <sys/time.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <thread>
+
+#include "stress.h"
+
+namespace stress {
+namespace {
+
+volatile std::sig_atomic_t signals = 0;
+
+void count_signal(int) {
+  const int before = errno;
+  signals = signals + 1;
+  errno = before;
+}
+
+class frequent_signals {
+public:
+  frequent_signals() {
+    struct sigaction action = {};
+    action.sa_handler = count_signal;
+    sigaction(SIGALRM, &action, &before_);
+    set_interval(100);
+  }
+  ~frequent_signals() {
+    set_interval(0);
+    sigaction(SIGALRM, &before_, nullptr);
+  }
+
+private:
+  static void set_interval(int us) {
+    const itimerval interval = {{0, us}, {0, us}};
+    setitimer(ITIMER_REAL, &interval, nullptr);
+  }
+  struct sigaction before_ = {};
+};
+
+void allocate_and_check(unsigned seed, unsigned wanted_signals) {
+  random_engine random(seed);
+  message* held[100] = {};
+  while (signals < static_cast<int>(wanted_signals)) {
+    message*& one = held[random() % 100];
+    if (one != nullptr) {
+      ASSERT_TRUE(one->intact());
+      if (random() % 4 == 0) one = message::resize(one, random);
+    }
+    std::free(one);
+    one = message::make(random);
+  }
+  for (message* const one : held) std::free(one);
+}
+
+TEST(Signals, HandlersThatDoNotAllocateMayInterrupt) {
+  signals = 0;
+  const frequent_signals running;
+  const unsigned wanted = rounds(2000);
+  std::thread other([&] { allocate_and_check(2, wanted); });
+  allocate_and_check(1, wanted);
+  other.join();
+}
+
+}  // namespace
+}  // namespace stress

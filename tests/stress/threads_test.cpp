@@ -1,0 +1,122 @@
+// Many threads, blocks that change hands, and threads that come and go.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "probes/process_memory.h"
+#include "stress.h"
+
+namespace stress {
+namespace {
+
+template <class Work>
+void run_threads(unsigned count, Work work) {
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < count; ++i) threads.emplace_back(work, i);
+  for (std::thread& one : threads) one.join();
+}
+
+// Every block goes through a slot that all threads share: most are freed by a thread that did not allocate
+// them, while others allocate.
+TEST(Threads, BlocksThatChangeHandsKeepTheirContents) {
+  static std::atomic<message*> slots[512];
+  std::atomic<unsigned> damaged = 0;
+  run_threads(4, [&](unsigned thread) {
+    random_engine random(thread + 1);
+    for (unsigned i = 0; i < rounds(60000); ++i) {
+      // acq_rel: what the thread that put a block here wrote into it is seen by the one that takes it.
+      message* const taken = slots[random() % 512].exchange(message::make(random), std::memory_order_acq_rel);
+      if (taken == nullptr) continue;
+      if (!taken->intact()) ++damaged;
+      std::free(random() % 8 == 0 ? message::resize(taken, random) : taken);
+    }
+  });
+  for (auto& slot : slots) std::free(slot.exchange(nullptr));
+  EXPECT_EQ(damaged, 0U);
+}
+
+TEST(Threads, BlocksOutliveTheirThread) {
+  for (unsigned round = 0; round < rounds(30); ++round) {
+    std::vector<message*> blocks(2000);
+    std::thread([&] {
+      random_engine random(round + 1);
+      for (message*& one : blocks) one = message::make(random);
+      for (std::size_t i = 0; i < blocks.size(); i += 3) std::free(std::exchange(blocks[i], nullptr));
+    }).join();
+    run_threads(2, [&](unsigned thread) {
+      for (std::size_t i = thread; i < blocks.size(); i += 2) {
+        if (blocks[i] == nullptr) continue;
+        EXPECT_TRUE(blocks[i]->intact());
+        std::free(blocks[i]);
+      }
+    });
+  }
+}
+
+// One thread only allocates, the other only frees.
+TEST(Threads, AProducerAndAConsumerDoNotUseUpMemory) {
+  const heaplab::probes::process_memory memory;
+  std::atomic<message*> ring[64] = {};
+  const auto exchange_many = [&](unsigned count) {
+    run_threads(2, [&](unsigned thread) {
+      random_engine random(7);
+      for (unsigned i = 0; i < count; ++i) {
+        std::atomic<message*>& place = ring[i % 64];
+        if (thread == 0) {
+          message* const one = message::make(random);
+          while (place.load(std::memory_order_acquire) != nullptr) std::this_thread::yield();
+          place.store(one, std::memory_order_release);
+        } else {
+          while (place.load(std::memory_order_acquire) == nullptr) std::this_thread::yield();
+          std::free(place.exchange(nullptr, std::memory_order_acq_rel));
+        }
+      }
+    });
+  };
+  exchange_many(10000);
+  const std::uint64_t before = memory.read().anonymous;
+  exchange_many(100000);
+  // 100000 blocks are 100 MB.
+  EXPECT_LT(memory.read().anonymous, before + (24U << 20));
+}
+
+// A thread that touches every size class, ends, and leaves nothing.
+void live_briefly(unsigned seed) {
+  void* blocks[40];
+  for (unsigned i = 0; i < 40; ++i) {
+    const std::size_t size = std::size_t{16} << i % 14;
+    blocks[i] = std::malloc(size + seed % 16);
+    static_cast<char*>(blocks[i])[size - 1] = 1;
+  }
+  for (void* const one : blocks) std::free(one);
+}
+
+TEST(Threads, ThousandsOverTimeLeaveNoMemoryBehind) {
+  const heaplab::probes::process_memory memory;
+  const auto churn = [](unsigned threads) {
+    for (unsigned i = 0; i < threads; i += 4)
+      run_threads(4, [&](unsigned thread) { live_briefly(i + thread); });
+  };
+  churn(100);
+  const auto before = memory.read();
+  churn(rounds(4000));
+  const auto after = memory.read();
+  EXPECT_LT(after.anonymous, before.anonymous + (16U << 20));
+  EXPECT_LT(after.virtual_size, before.virtual_size + (std::uint64_t{1} << 30));
+}
+
+TEST(Threads, FiveHundredAtOnceAreServed) {
+  std::atomic<unsigned> arrived = 0;
+  constexpr unsigned count = 500;
+  run_threads(count, [&](unsigned thread) {
+    random_engine random(thread + 1);
+    message* const mine = message::make(random);
+    ++arrived;
+    while (arrived < count) std::this_thread::yield();
+    EXPECT_TRUE(mine->intact());
+    std::free(mine);
+  });
+}
+
+}  // namespace
+}  // namespace stress
