@@ -66,7 +66,7 @@ def cells_of(experiment: spec.Experiment, campaign: Campaign) -> list[Cell]:
             experiment=experiment,
             workload=workload,
             swept=tuple(swept.items()),
-            parameters=tuple((experiment.parameters | scale.parameters | swept).items()),
+            parameters=tuple(experiment.resolved(campaign.scale, swept).items()),
             allocators=tuple(names),
             blocks=scale.blocks,
             blocks_most=max(scale.blocks, scale.blocks_most),

@@ -111,7 +111,15 @@ class Scale(Spec):
     blocks_most: int = 15  # and at most this many, until the intervals are tight
 
 
+class Derived(Spec):
+    """A parameter that follows a swept one: `times` its value, rounded down."""
+
+    of: str
+    times: float
+
+
 class Plot(Spec):
+    figure: str = ""  # of the publication, where the experiment covers several
     kind: Literal["curve", "bars", "heat", "series", "scatter"] = "bars"
     x: str = ""  # a swept parameter
     y: str = ""  # a metric
@@ -139,6 +147,7 @@ class Experiment(Spec):
     claim: str  # one sentence
     workload: str
     parameters: dict[str, Parameter] = {}
+    derived: dict[str, Derived] = {}
     allocators: list[str] = []  # empty: all that are asked for
     metrics: list[str] = Field(min_length=1)
     plots: list[Plot] = []
@@ -153,6 +162,19 @@ class Experiment(Spec):
         for name, values in getattr(self, scale).sweep.items():
             cells = [{**cell, name: value} for cell in cells for value in values]
         return cells
+
+    def resolved(self, scale: Literal["quick", "full"], cell: dict[str, Parameter]) -> dict[str, Parameter]:
+        """All parameters of a cell: the fixed ones, those of the scale, the swept, the derived.
+
+        Raises UsageError if a derived one follows something that is no number.
+        """
+        found = self.parameters | getattr(self, scale).parameters | cell
+        for name, rule in self.derived.items():
+            followed = found.get(rule.of)
+            if isinstance(followed, bool) or not isinstance(followed, int | float):
+                raise UsageError(f"{self.id}: derived.{name}.of: no number is swept as {rule.of!r}")
+            found[name] = int(followed * rule.times)
+        return found
 
 
 # ---------------------------------------------------------------- suites

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -179,7 +179,10 @@ def plots_of(study: Study) -> list[spec.Plot]:
 
 
 def draw(study: Study, plot: spec.Plot, looks: dict[str, palette.Look]) -> figures.Drawing | None:
-    return DRAWINGS[plot.kind](study, plot, looks) if plot.kind in DRAWINGS else None
+    drawing = DRAWINGS[plot.kind](study, plot, looks) if plot.kind in DRAWINGS else None
+    if drawing and plot.figure:
+        return replace(drawing, title=f"{plot.figure}: {drawing.title}")
+    return drawing
 
 
 def faults(analysis: Analysis) -> list[tuple[str, list[str]]]:

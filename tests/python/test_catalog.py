@@ -1,0 +1,72 @@
+"""The catalog that heaplab ships: every file is read, and what it names exists."""
+
+import contextlib
+import subprocess
+from typing import Literal
+
+import pytest
+
+from heaplab import catalog as catalogs
+from heaplab import claims, native, spec
+from heaplab.analysis import PROCESS_METRICS
+from heaplab.errors import UsageError
+from heaplab.trial import options_of
+
+CATALOG = catalogs.load()
+EXPERIMENTS = list(CATALOG.experiments.values())
+SCALES = ("quick", "full")
+Scale = Literal["quick", "full"]
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda item: item.id)
+def test_the_words_of_an_experiment_mean_something(experiment: spec.Experiment) -> None:
+    claims.check(experiment)
+    workload = CATALOG.workloads[experiment.workload]
+    known = workload.metrics.keys() | PROCESS_METRICS.keys()
+    axes = experiment.quick.sweep.keys() | experiment.full.sweep.keys()
+    used = {*experiment.metrics, *(plot.y for plot in experiment.plots if plot.y)}
+    used |= {str(item.arguments["metric"]) for item in experiment.expectations if "metric" in item.arguments}
+    assert used <= known
+    assert {plot.x for plot in experiment.plots if plot.x and plot.kind != "scatter"} <= axes
+    assert workload.main_metric in known
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda item: item.id)
+def test_an_experiment_sweeps_the_same_axes_at_both_scales(experiment: spec.Experiment) -> None:
+    quick, full = experiment.quick.sweep, experiment.full.sweep
+    assert list(quick) == list(full)
+    assert all(len(set(map(str, values))) == len(values) for values in [*quick.values(), *full.values()])
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda item: item.id)
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_workload_accepts_the_first_and_the_last_cell(experiment: spec.Experiment, scale: Scale) -> None:
+    """A workload reads its command line in a few milliseconds; what runs on after that has accepted it."""
+    program = native.program(CATALOG.workloads[experiment.workload].program)
+    if program is None:
+        pytest.skip("not built")
+    cells = experiment.cells(scale)
+    for cell in (cells[0], cells[-1]):
+        command = [program, *options_of(experiment.resolved(scale, cell))]
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=0.1, check=False)
+            assert ended.returncode == 0, ended.stderr
+
+
+def test_a_suite_names_experiments_there_are() -> None:
+    for suite in CATALOG.suites.values():
+        assert CATALOG.experiments_matching(suite.experiments)
+
+
+def test_a_derived_parameter_follows_the_swept_one() -> None:
+    experiment = CATALOG.experiments["acdc-ismm13/fig10"]
+    for cell in experiment.cells("full"):
+        assert experiment.resolved("full", cell)["max-size"] == 2 * int(cell["min-size"])
+
+
+def test_a_derived_parameter_needs_a_number() -> None:
+    experiment = CATALOG.experiments["acdc-ismm13/fig10"].model_copy(
+        update={"derived": {"max-size": spec.Derived(of="nothing", times=2)}}
+    )
+    with pytest.raises(UsageError, match=r"derived\.max-size\.of.*'nothing'"):
+        experiment.resolved("quick", {"min-size": 8})
