@@ -90,7 +90,7 @@ class Campaign(Record):
     budget: float | None = None  # s of measuring, or as long as it takes
     precision: float = 0.02  # half-width of the interval of a ratio at which a cell is done
     pinned: bool = False
-    warm: int | None = None  # B touched and released before each run; None: what its workload says
+    warm: int | None = None  # B touched and released before each run; None: by what the cell was seen to need
     memory_limit: int | None = None  # B a run may use before it is killed
     time_limit: float | None = None  # s a run may take; None: what its workload says
     experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()

@@ -59,6 +59,7 @@ class Allocator(Spec):
     summary: str  # one sentence
     licence: str
     homepage: str = ""
+    reference: bool = False  # a bound to compare with, not for use: measured only when named
     quick: bool = False  # ready-made, obtained in seconds: what `heaplab compare` takes by itself
     sources: list[Source] = Field(min_length=1)
     environment: dict[str, str] = {}
@@ -95,7 +96,7 @@ class Workload(Spec):
     card: Card
     metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
     main_metric: str = "wall"  # what a suite compares
-    memory_mib: int = 64  # warmed before each run: at least what a run touches
+    memory_mib: int = 128  # warmed before each run, or twice the peak seen if that is more
     timeout_s: float = 120
 
 

@@ -1,12 +1,13 @@
-"""A laboratory for the runner: a fake workload in Python, and libraries that serve malloc for real."""
+"""A laboratory for the runner: a fake workload, and libraries that serve malloc for real."""
 
-import stat
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from laboratory import Laboratory
+
+from heaplab import report, store
 
 LIBRARY = r"""
 #include <stddef.h>
@@ -18,38 +19,57 @@ void free(void* block) { __libc_free(block); }
 """
 
 # Prints a sample whose value depends on the allocator. What it does beyond that is asked for by variables
-# FAKE_CRASH, FAKE_HANG, FAKE_EXIT, FAKE_GARBAGE (an allocator's library file) and FAKE_LOG.
-WORKLOAD = r"""#!{python} -SE
-import json, os, sys, time
-from pathlib import Path
-preload = os.environ.get("LD_PRELOAD", "")
-library = Path(preload).name or "libc.so.6"
-options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-if log := os.environ.get("FAKE_LOG"):
-    with open(log, "a") as stream:
-        stream.write(library + " " + " ".join(sys.argv[1:5]) + "\n")
-if os.environ.get("FAKE_CRASH") == library:
-    os.abort()
-if os.environ.get("FAKE_HANG") == library:
-    time.sleep(600)
-if os.environ.get("FAKE_EXIT") == library:
-    print("the second check failed", file=sys.stderr)
-    sys.exit(3)
-value = 1.1 if library == "libslow.so" else 1.0
-value *= 1 + (int(options["--seed"]) * 7 % 5 - 2) / 1000
-served = os.environ.get("FAKE_SERVED") or preload or "/lib/libc.so.6"
-sample = dict(schema=1, workload="fake", parameters={{}}, seed=int(options["--seed"]),
-    metrics=dict(time=dict(value=value, unit="s")),
-    served_by={{"malloc": dict(path=served), "operator new": dict(path=served)}})
-text = json.dumps(sample)
-if os.environ.get("FAKE_GARBAGE") == library:
-    text = text[:40]
-os.write(int(options["--json"].removeprefix("fd:")), text.encode())
+# FAKE_CRASH, FAKE_HANG, FAKE_EXIT, FAKE_GARBAGE (an allocator's library file), FAKE_SERVED and FAKE_LOG.
+WORKLOAD = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char* library;
+
+static int asked(const char* variable) {
+  const char* value = getenv(variable);
+  return value && strcmp(value, library) == 0;
+}
+
+static const char* option(char** words, const char* name) {
+  while (*words && strcmp(*words, name)) ++words;
+  return *words ? words[1] : "";
+}
+
+int main(int argc, char** argv) {
+  const char* preload = getenv("LD_PRELOAD");
+  const char* served = getenv("FAKE_SERVED");
+  if (!served) served = preload ? preload : "/lib/libc.so.6";
+  library = preload ? strrchr(preload, '/') + 1 : "libc.so.6";
+  if (getenv("FAKE_LOG")) {
+    FILE* log = fopen(getenv("FAKE_LOG"), "a");
+    fprintf(log, "%s %s %s\n", library, argv[1], argv[2]);
+    fclose(log);
+  }
+  if (asked("FAKE_CRASH")) abort();
+  usleep(asked("FAKE_HANG") ? 600000000 : 4000);
+  if (asked("FAKE_EXIT")) {
+    fputs("the second check failed\n", stderr);
+    return 3;
+  }
+  const int seed = atoi(option(argv, "--seed"));
+  const double value = (strcmp(library, "libslow.so") ? 1.0 : 1.1) * (1 + (seed * 7 % 5 - 2) / 1000.0);
+  char text[2000];
+  const int length = snprintf(text, sizeof text,
+    "{\"schema\":1,\"workload\":\"fake\",\"parameters\":{},\"seed\":%d,"
+    "\"metrics\":{\"time\":{\"value\":%.17g,\"unit\":\"s\"}},"
+    "\"served_by\":{\"malloc\":{\"path\":\"%s\"},\"operator new\":{\"path\":\"%s\"}}}",
+    seed, value, served, served);
+  const int target = atoi(option(argv, "--json") + strlen("fd:"));
+  return write(target, text, asked("FAKE_GARBAGE") ? 40 : length) <= 0;
+}
 """
 
 WORKLOAD_CARD = """
 title = "fake"
-program = "{program}"
+program = "PROGRAM"
 main_metric = "time"
 timeout_s = 20
 [card]
@@ -58,7 +78,7 @@ shows = "a planted difference"
 does_not_show = "anything else"
 defaults = "none"
 [metrics]
-time = {{ title = "time", unit = "s" }}
+time = { title = "time", unit = "s" }
 """
 
 EXPERIMENT = """
@@ -85,30 +105,60 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     built = {}
     for name in ("same", "slow"):
         built[name] = folder / f"lib{name}.so"
-        command = ["cc", "-shared", "-fPIC", f'-DNAME="{name}"', "-o", built[name], folder / "library.c"]
-        subprocess.run([*map(str, command), "-fno-builtin-malloc"], check=True)
+        options = ["-shared", "-fPIC", f'-DNAME="{name}"', "-fno-builtin-malloc"]
+        subprocess.run(["cc", *options, "-o", built[name], folder / "library.c"], check=True)
     return built
 
 
-@pytest.fixture
-def catalog_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A catalog with the fake workload and one experiment on it, and nothing of the user's."""
-    program = tmp_path / "fake_workload"
-    program.write_text(WORKLOAD.format(python=sys.executable))
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    folder = tmp_path / "catalog"
+@pytest.fixture(scope="session")
+def catalog_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A catalog with the fake workload and one experiment on it."""
+    top = tmp_path_factory.mktemp("laboratory")
+    (top / "fake.c").write_text(WORKLOAD)
+    subprocess.run(["cc", "-o", top / "fake_workload", top / "fake.c"], check=True)
+    folder = top / "catalog"
     for name, text in {
-        "workloads/fake.toml": WORKLOAD_CARD.format(program=program),
+        "workloads/fake.toml": WORKLOAD_CARD.replace("PROGRAM", str(top / "fake_workload")),
         "experiments/fake/one.toml": EXPERIMENT,
         "suites/fake.toml": 'title = "fake"\nexperiments = ["fake/*"]\n',
     }.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("HEAPLAB_CACHE", str(tmp_path / "cache"))
     return folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nothing_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("HEAPLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def finished(
+    catalog_folder: Path, libraries: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Laboratory:
+    """A laboratory in which the experiment was carried out with nothing going wrong: for reading only."""
+    lab = Laboratory(catalog_folder, libraries, tmp_path_factory.mktemp("finished") / "out")
+    status, printed = lab.run()
+    assert status == 0, printed
+    return lab
+
+
 @pytest.fixture
-def lab(catalog_folder: Path, libraries: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> Laboratory:
-    return Laboratory(catalog_folder, libraries, capsys)
+def lab(
+    catalog_folder: Path, libraries: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Laboratory:
+    """A laboratory in which nothing was done yet, and which leaves out the page with its figures."""
+    monkeypatch.setattr(report, "write_html", lambda _analyses, _path: None)
+    return Laboratory(catalog_folder, libraries, tmp_path / "out")
+
+
+@pytest.fixture
+def half_done(lab: Laboratory, finished: Laboratory) -> Laboratory:
+    """A laboratory whose campaign was cut off after all but its last five lines."""
+    lab.out.mkdir()
+    lines = (finished.out / store.FILE_NAME).read_bytes().splitlines(keepends=True)
+    (lab.out / store.FILE_NAME).write_bytes(b"".join(lines[:-5]))
+    return lab

@@ -1,5 +1,7 @@
 """heaplab as a test calls it, and what it left."""
 
+import contextlib
+import io
 import sys
 from pathlib import Path
 
@@ -14,20 +16,23 @@ WARM = ["--warm", "64KiB", "-q"]
 class Laboratory:
     """Calls heaplab and reads what it left."""
 
-    def __init__(self, catalog: Path, libraries: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, catalog: Path, libraries: dict[str, Path], out: Path) -> None:
         self.catalog = catalog
-        self.out = catalog.parent / "out"
+        self.out = out
         self.own = [word for name, path in libraries.items() for word in ("--allocator", f"{name}={path}")]
-        self._capsys = capsys
 
     def heaplab(self, *words: object) -> tuple[int, str]:
         """Return exit status and everything printed."""
-        with pytest.MonkeyPatch.context() as patch:
+        printed = io.StringIO()
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+        ):
             patch.setattr(sys, "argv", ["heaplab", "--catalog", str(self.catalog), *map(str, words)])
             with pytest.raises(SystemExit) as ended:
                 cli.main()
-        printed = self._capsys.readouterr()
-        return ended.value.code, printed.out + printed.err
+        return ended.value.code, printed.getvalue()
 
     def run(self, *words: object) -> tuple[int, str]:
         return self.heaplab("run", "fake/one", *self.own, *WARM, "-o", self.out, *words)

@@ -103,10 +103,11 @@ def test_a_library_without_malloc_is_refused(lab: Laboratory) -> None:
     ],
 )
 def test_a_faulty_file_of_the_catalog_is_named_with_its_key(
-    lab: Laboratory,
+    tmp_path: Path,
     content: str,
     message: str,
 ) -> None:
+    lab = Laboratory(tmp_path, {}, tmp_path / "out")
     path = lab.catalog / "allocators" / "x.toml"
     path.parent.mkdir()
     path.write_text(content)

@@ -7,8 +7,9 @@ from typing import Literal
 import pytest
 
 from heaplab import catalog as catalogs
-from heaplab import claims, native, spec
-from heaplab.analysis import PROCESS_METRICS
+from heaplab import claims, locate, native, spec
+from heaplab.analysis.metrics import PROCESS_METRICS
+from heaplab.cli import choose
 from heaplab.errors import UsageError
 from heaplab.trial import options_of
 
@@ -70,3 +71,25 @@ def test_a_derived_parameter_needs_a_number() -> None:
     )
     with pytest.raises(UsageError, match=r"derived\.max-size\.of.*'nothing'"):
         experiment.resolved("quick", {"min-size": 8})
+
+
+def test_a_comparison_takes_neither_variants_nor_references_unless_they_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(locate, "locate", lambda _catalog, name: name)
+    ready, every = choose.libraries(CATALOG, None, ()), choose.libraries(CATALOG, "all", ())
+    assert ready[0] == every[0] == "glibc"
+    assert set(ready) < set(every) == CATALOG.allocators.keys() - {"bump"}
+    assert choose.libraries(CATALOG, "bump,llheap-debug,scalloc-paper", ()) == [
+        "bump",
+        "llheap-debug",
+        "scalloc-paper",
+    ]
+
+
+@pytest.mark.parametrize("name", CATALOG.allocator_names())
+def test_a_library_of_heaplab_named_in_the_catalog_is_built(name: str) -> None:
+    allocator, variant = CATALOG.allocator(name)
+    for source in allocator.sources:
+        if source.kind == "heaplab" and native.library("bump"):
+            assert native.library((variant.library if variant else "") or source.library)

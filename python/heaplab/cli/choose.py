@@ -26,15 +26,16 @@ def command(words: tuple[str, ...]) -> tuple[str, ...]:
 def libraries(catalog: Catalog, asked: str | None, own: tuple[tuple[str, Path], ...]) -> list[Library]:
     """The allocators of a comparison, the baseline first.
 
-    Asked for by name, each must be here. Without names it is every ready-made one that is here. The user's
-    own libraries join in both cases, and are the ones compared with the baseline if nothing else is named.
+    Asked for by name, each must be here. Without names it is every ready-made one that is here, with "all"
+    every one; variants and references are measured only when named. The user's own libraries join in all
+    cases, and are the ones compared with the baseline if nothing else is named.
     """
     if asked is None and own:
         names, must = [BASELINE, *(name for name, _ in own)], True
     elif asked is None:
         names, must = [name for name in catalog.allocators if catalog.allocators[name].quick], False
     elif asked == "all":
-        names, must = catalog.allocator_names(), False
+        names, must = [name for name, item in catalog.allocators.items() if not item.reference], False
     else:
         names, must = [name.strip() for name in asked.split(",") if name.strip()], True
         names += [name for name, _ in own if name not in names]

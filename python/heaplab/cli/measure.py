@@ -30,7 +30,9 @@ PROGRAM_BUDGET_S = 300.0
 
 MEASURING_OPTIONS = [
     click.option(
-        "--allocators", metavar="A,B,...", help="Names, or 'all' found here. The first is the baseline."
+        "--allocators",
+        metavar="A,B,...",
+        help="Names, or 'all' found here. The first is the baseline.",
     ),
     click.option(
         "--allocator", "own", multiple=True, type=NAMED_LIBRARY, help="A library of your own: NAME=LIBRARY."
@@ -53,7 +55,9 @@ MEASURING_OPTIONS = [
         show_default=True,
     ),
     click.option("--pin", is_flag=True, help="Run on one CPU of each core only."),
-    click.option("--warm", type=SIZE, help="Memory to touch before each run.  [default: at least 1200MiB]"),
+    click.option(
+        "--warm", type=SIZE, help="Memory to touch before each run.  [default: twice the peak seen]"
+    ),
     click.option("--memory-limit", type=SIZE, help="Kill a run that uses more: 2GiB."),
     click.option("--time-limit", type=DURATION, help="Kill a run that takes longer: 90s."),
     click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress."),

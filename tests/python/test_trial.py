@@ -1,0 +1,83 @@
+"""One run: how much memory is warmed before it, and what its end is called."""
+
+import pytest
+from laboratory import Laboratory
+
+from heaplab import plan
+from heaplab.execute import Execution, Limits
+from heaplab.records import Campaign, Library, Process, Status
+from heaplab.trial import (
+    WARM_LEAST,
+    WARM_UNSEEN,
+    Outcome,
+    Trial,
+    failure,
+    options_of,
+    repeat_if_disturbed,
+)
+
+MIB = 1 << 20
+
+
+def execution(status: int = 0, killed_for: str = "", peak: int = 0, wall: float = 1.0) -> Execution:
+    counts = dict.fromkeys(
+        ("user", "system", "minor_faults", "major_faults", "voluntary_switches", "involuntary_switches"), 0
+    )
+    process = Process(wall=wall, peak_memory=peak, mean_memory=peak, **counts)
+    return Execution(status, killed_for, process)
+
+
+def warmed(lab: Laboratory, monkeypatch: pytest.MonkeyPatch, peaks: list[int], **changes: int) -> list[int]:
+    """Bytes warmed before runs of one cell that reach these peaks, and before one more."""
+    campaign: Campaign = lab.results().campaign.model_copy(update={"warm": None} | changes)
+    libraries: dict[str, Library] = lab.results().libraries
+    asked: list[int] = []
+    trial = Trial(campaign, libraries, warm=asked.append)
+    left = iter([*peaks, 0])
+    monkeypatch.setattr("heaplab.trial.execute", lambda *_words, **_options: execution(1, peak=next(left)))
+    cell = plan.cells(campaign)[0]
+    for number in range(len(peaks) + 1):
+        trial(plan.block(campaign, cell, number), "glibc", number, 0)
+    return asked
+
+
+def test_much_is_warmed_before_anything_is_known_and_then_twice_the_largest_peak(
+    finished: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = warmed(finished, monkeypatch, [300 * MIB, 200 * MIB, MIB])
+    assert found == [WARM_UNSEEN, 600 * MIB, 600 * MIB, 600 * MIB]
+
+
+def test_a_small_program_is_warmed_a_least_amount(
+    finished: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert warmed(finished, monkeypatch, [MIB]) == [WARM_UNSEEN, WARM_LEAST]
+
+
+def test_what_the_user_wants_warmed_is_warmed(finished: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert warmed(finished, monkeypatch, [300 * MIB], warm=5 * MIB) == [5 * MIB, 5 * MIB]
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (execution(), ""),
+        (execution(2), "exit status 2: --size: too small"),
+        (execution(-11), "killed by SIGSEGV: --size: too small"),
+        (execution(-9, "time"), "not done after 3 s"),
+        (execution(-9, "memory"), "used more than the 7 MiB it may"),
+    ],
+)
+def test_a_bad_end_is_said_in_one_line(ended: Execution, said: str) -> None:
+    assert failure(ended, "--size: too small", Limits(time=3, memory=7 * MIB)) == said
+
+
+def test_parameters_become_options() -> None:
+    given = {"size": "8KiB", "threads": 2, "shared": True, "access": False}
+    assert options_of(given) == ["--size", "8KiB", "--threads", "2", "--shared", "--no-access"]
+
+
+def test_a_run_is_repeated_only_if_others_used_much_of_the_machine() -> None:
+    good = Outcome(Status.OK)
+    assert repeat_if_disturbed(good, execution(wall=1.0), foreign=0.0) is good
+    assert repeat_if_disturbed(good, execution(wall=1.0), foreign=10.0).status is Status.VOID
