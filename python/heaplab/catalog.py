@@ -50,10 +50,12 @@ class Catalog:
         return self._get("suite", self.suites, name)
 
     def experiments_matching(self, patterns: list[str]) -> list[spec.Experiment]:
-        """Experiments by id or glob of ids, in the order of the patterns and without repetition."""
+        """Experiments by id, group or glob of ids, in the order of the patterns and without repetition."""
         found: dict[str, spec.Experiment] = {}
         for pattern in patterns:
-            ids = fnmatch.filter(self.experiments, pattern)
+            ids = fnmatch.filter(self.experiments, pattern) or fnmatch.filter(
+                self.experiments, f"{pattern}/*"
+            )
             if not ids:
                 raise UsageError(f"no experiment {pattern!r}; `heaplab list experiments` names them")
             found |= {identifier: self.experiments[identifier] for identifier in ids}

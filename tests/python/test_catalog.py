@@ -59,6 +59,13 @@ def test_a_suite_names_experiments_there_are() -> None:
         assert CATALOG.experiments_matching(suite.experiments)
 
 
+def test_experiments_are_named_by_id_group_or_glob() -> None:
+    whole = CATALOG.experiments_matching(["acdc-ismm13"])
+    assert len(whole) > 1
+    assert whole == CATALOG.experiments_matching(["acdc-ismm13/*", "acdc-ismm13/fig10"])
+    assert [item.id for item in CATALOG.experiments_matching(["acdc-ismm13/fig10"])] == ["acdc-ismm13/fig10"]
+
+
 def test_a_derived_parameter_follows_the_swept_one() -> None:
     experiment = CATALOG.experiments["acdc-ismm13/fig10"]
     for cell in experiment.cells("full"):
