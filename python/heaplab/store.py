@@ -40,6 +40,8 @@ def results_file(path: Path) -> Path:
 def load(path: Path) -> Results:
     """Read a results file or the folder it lies in. Raises UsageError if it does not begin as one."""
     path = results_file(path)
+    if path.exists() and not path.is_file():  # a device may have no end
+        raise UsageError(f"{path}: not a results file of heaplab")
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -29,6 +29,7 @@ licence = "x"
         (["compare", "--suite", "fake", "ls"], "exclude each other"),
         (["compare", "--", "/no/such/program"], "/no/such/program: no such program"),
         (["compare", "--resume", "/no/such/folder"], "/no/such/folder: No such file"),
+        (["report", "/dev/full"], "/dev/full: not a results file of heaplab"),
         (["list", "nonsense"], "'nonsense' is not one of"),
         (["with", "glibc", "--", "/no/such/program"], "no such program"),
         (["path", "nonsense"], "no program, library or allocator 'nonsense'"),

@@ -73,6 +73,15 @@ def test_a_run_that_ends_badly_is_a_record_with_a_reason_and_the_others_go_on(
     assert len(lab.good("slow")) == 10
 
 
+def test_parameters_that_the_workload_refuses_are_told_in_its_own_words_and_in_one_line(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_EXIT", "libc.so.6")
+    status, printed = lab.heaplab("run", "fake/one", "--allocators", "glibc", *WARM, "-o", lab.out)
+    reason = "no run gave a figure: exit status 3: the second check failed"
+    assert (status, printed) == (1, f"heaplab: {lab.out / store.FILE_NAME}: {reason}\n")
+
+
 def test_a_run_that_hangs_is_killed_with_all_it_started(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from heaplab import report as reports
 from heaplab.analysis import Analysis
 from heaplab.claims import Result, evaluate
 from heaplab.cli.choose import note
-from heaplab.errors import UsageError
+from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Run, Status
 
 REPORT_NAME = "report.html"
@@ -25,8 +25,14 @@ def console() -> Console:
 
 
 def tell(path: Path, *, quiet: bool, as_json: bool) -> int:
-    """Print what came out and write the report beside it; return 1 if a planned run gave no figure."""
+    """Print what came out and write the report beside it; return 1 if a planned run gave no figure.
+
+    Raises HeaplabError if all that came out is one reason why there are no figures.
+    """
     results = load(path)
+    reasons = {run.reason for run in results.runs}
+    if len(reasons) == 1 and not any(run.status is Status.OK for run in results.runs):
+        raise HeaplabError(f"{results.path}: no run gave a figure: {reasons.pop()}")
     analysis = Analysis(results)
     page = results.path.parent / REPORT_NAME
     reports.write_html([analysis], page)
