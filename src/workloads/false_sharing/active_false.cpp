@@ -3,11 +3,14 @@
 namespace {
 
 class active_false final : public heaplab::false_sharing {
+public:
+  active_false() : false_sharing(classic) {}
+
+private:
   heaplab::harness::description describe() const override {
     return {"active_false", "threads that write to small objects each has allocated itself",
             "active_false --threads 2 --repetitions 10k"};
   }
-  bool hands_over() const override { return false; }
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 // Each thread writes to a small object of its own, again and again. Where an allocator has put the objects
 // of two threads on one cache line, the line travels between the cores. After Berger et al., Hoard
-// (ASPLOS 2000): cache-thrash (active) and cache-scratch (passive).
+// (ASPLOS 2000): cache-thrash (active) and cache-scratch (passive); cache_thrash and cache_scratch are the
+// forms of the llheap chapter, in which threads do not divide the accesses among them.
 #pragma once
+
+#include <string>
 
 #include "workloads/harness/harness.h"
 
@@ -13,13 +16,15 @@ public:
     options.count("threads", threads_, {1, 1024}, "Threads at work");
     options.count("iterations", iterations_, {1, 1'000'000'000},
                   "Objects each thread uses, one after another");
-    options.count("repetitions", repetitions_, {1, 1'000'000'000},
-                  "Times every byte of an object is read and written, divided among the threads");
+    options.count(form_.accesses, repetitions_, {1, 1'000'000'000},
+                  std::string("Times every byte of an object is read and written") +
+                      (form_.divided ? ", divided among the threads" : ""));
     options.size("size", size_, {1, 4096}, "Size of every object");
   }
 
   void check(const harness::option_table&) override {
-    if (repetitions_ < threads_) throw harness::usage_error("--repetitions must not be fewer than --threads");
+    if (repetitions_of_thread() == 0)
+      throw harness::usage_error(std::string("--") + form_.accesses + " must not be fewer than --threads");
   }
 
   harness::size_mix sizes() const override { return {size_, size_}; }
@@ -29,25 +34,49 @@ public:
     handed_ = harness::thread_arrays<harness::block>(threads_, 1);
     harness::plain_heap heap;
     bystanders_.allocate(size_);
-    for (unsigned thread = 0; thread < threads_ && hands_over(); ++thread)
+    for (unsigned thread = 0; thread < threads_ && handed() != hand_over::none; ++thread)
       handed_[thread].front() = harness::allocate_stamped(heap, size_, harness::stamp_of(thread));
     measured.run_team(static_cast<unsigned>(threads_), *this);
     bystanders_.release();
     measured.add_metric("accesses",
-                        static_cast<double>(threads_ * iterations_ * (repetitions_ / threads_) * size_), "1");
+                        static_cast<double>(threads_ * iterations_ * repetitions_of_thread() * size_), "1");
   }
 
 protected:
-  false_sharing() = default;
+  // What becomes of the object that the main thread has allocated for each thread before the clock starts.
+  enum class hand_over { none, freed, used };
+
+  // The forms in which the workload was published.
+  struct form {
+    const char* accesses;  // name of the option
+    bool divided;          // whether the threads divide them among them
+    std::uint64_t standard_accesses;
+    std::uint64_t standard_size;
+  };
+
+  explicit false_sharing(const form& published)
+      : form_(published), repetitions_(published.standard_accesses), size_(published.standard_size) {}
   ~false_sharing() override = default;
 
+  static constexpr form classic{"repetitions", true, 100'000, 8};
+  static constexpr form chapter{"cache-rw", false, 1'000'000, 1};
+
 private:
-  // Whether the main thread gives each thread an object to free before it begins.
-  virtual bool hands_over() const = 0;
+  virtual hand_over handed() const { return hand_over::none; }
+
+  std::uint64_t repetitions_of_thread() const {
+    return form_.divided ? repetitions_ / threads_ : repetitions_;
+  }
 
   void run(unsigned thread) override {
     measured_->with_heap(thread, [&](auto& heap) {
-      if (hands_over()) harness::release_stamped(heap, handed_[thread].front(), harness::stamp_of(thread));
+      if (handed() == hand_over::freed) {
+        harness::release_stamped(heap, handed_[thread].front(), harness::stamp_of(thread));
+      } else if (handed() == hand_over::used) {
+        harness::expect_stamp(handed_[thread].front(), harness::stamp_of(thread));
+        use(handed_[thread].front());
+        harness::release_stamped(heap, handed_[thread].front(), stamp_after_use());
+      }
       for (std::uint64_t i = 0; i < iterations_; ++i) {
         const harness::block object = harness::allocate_stamped(heap, size_, 0);
         use(object);
@@ -60,16 +89,19 @@ private:
   void use(harness::block object) const {
     auto* const bytes = static_cast<volatile std::uint8_t*>(object.start);
     for (std::size_t at = 0; at < object.bytes; ++at) bytes[at] = 0;
-    for (std::uint64_t repetition = 0; repetition < repetitions_ / threads_; ++repetition)
+    const std::uint64_t repetitions =
+        repetitions_of_thread();  // once: the bytes written could be those of a member
+    for (std::uint64_t repetition = 0; repetition < repetitions; ++repetition)
       for (std::size_t at = 0; at < object.bytes; ++at) bytes[at] = static_cast<std::uint8_t>(bytes[at] + 1);
   }
 
-  std::uint8_t stamp_after_use() const { return harness::stamp_of(repetitions_ / threads_); }
+  std::uint8_t stamp_after_use() const { return harness::stamp_of(repetitions_of_thread()); }
 
+  form form_;
   std::uint64_t threads_ = 1;
   std::uint64_t iterations_ = 1000;
-  std::uint64_t repetitions_ = 100'000;
-  std::uint64_t size_ = 8;
+  std::uint64_t repetitions_;
+  std::uint64_t size_;
   harness::thread_arrays<harness::block> handed_;
   harness::bystanders bystanders_;
   harness::measurement* measured_ = nullptr;

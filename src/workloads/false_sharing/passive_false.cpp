@@ -5,12 +5,16 @@ namespace {
 // The objects handed over lie side by side; an allocator that lets each thread reuse the one it has freed
 // passes the neighbourhood on.
 class passive_false final : public heaplab::false_sharing {
+public:
+  passive_false() : false_sharing(classic) {}
+
+private:
   heaplab::harness::description describe() const override {
     return {"passive_false",
             "threads that write to small objects, after each has freed one of the main thread's",
             "passive_false --threads 2 --repetitions 10k"};
   }
-  bool hands_over() const override { return true; }
+  hand_over handed() const override { return hand_over::freed; }
 };
 
 }  // namespace

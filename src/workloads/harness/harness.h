@@ -9,5 +9,7 @@
 #include "workloads/harness/random_stream.h"
 #include "workloads/harness/size_mix.h"
 #include "workloads/harness/stamp.h"
+#include "workloads/harness/stepped_sizes.h"
 #include "workloads/harness/thread_arrays.h"
+#include "workloads/harness/touching.h"
 #include "workloads/harness/usage_error.h"

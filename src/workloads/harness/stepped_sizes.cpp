@@ -1,0 +1,75 @@
+#include "workloads/harness/stepped_sizes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "probes/own_pages.h"
+#include "workloads/harness/usage_error.h"
+
+namespace heaplab::harness {
+
+namespace {
+
+constexpr std::uint64_t most_sizes = 1'000'000;
+constexpr range<std::uint64_t> allowed{1, std::uint64_t{1} << 30};
+
+}  // namespace
+
+void stepped_sizes::declare(option_table& options) {
+  options.size("min", least_, allowed, "Size of the smallest object");
+  options.size("max", most_, allowed, "No object is larger");
+  options.size("step", step_, allowed, "Difference between a size and the next");
+  options.choice("distribution", distribution_,
+                 {{"uniform", size_distribution::uniform},
+                  {"geometric", size_distribution::geometric},
+                  {"log-series", size_distribution::log_series},
+                  {"fisher-f", size_distribution::fisher_f}},
+                 "How often each size is asked for");
+}
+
+void stepped_sizes::check() const {
+  if (least_ > most_) throw usage_error("--min must not exceed --max");
+  if (count() > most_sizes)
+    throw usage_error("--step: " + std::to_string(count()) + " sizes from --min to --max, and at most " +
+                      std::to_string(most_sizes) + " are possible");
+}
+
+double stepped_sizes::weight(std::uint64_t place) const {
+  const auto k = static_cast<double>(place);
+  switch (distribution_) {
+    case size_distribution::uniform:
+      return 1;
+    case size_distribution::geometric:
+      return std::exp2(-k);
+    case size_distribution::log_series:
+      return std::pow(0.9, k) / k;
+    case size_distribution::fisher_f:
+      return 1 / (std::sqrt(k) * (1 + k));
+  }
+  return 0;
+}
+
+double stepped_sizes::mean() const {
+  double weights = 0;
+  double sum = 0;
+  for (std::uint64_t place = 1; place <= count(); ++place) {
+    weights += weight(place);
+    sum += weight(place) * static_cast<double>(least_ + (place - 1) * step_);
+  }
+  return sum / weights;
+}
+
+void stepped_sizes::draw(std::span<std::uint32_t> sizes, random_stream random) const {
+  probes::own_pages pages(probes::own_pages::needed<double>(count()));
+  const std::span<double> up_to = pages.array<double>(count());
+  double sum = 0;
+  for (std::uint64_t place = 1; place <= count(); ++place) up_to[place - 1] = sum += weight(place);
+  for (std::uint32_t& size : sizes) {
+    const auto place = std::ranges::upper_bound(up_to, random.fraction() * sum) - up_to.begin();
+    const std::uint64_t at = std::min(static_cast<std::uint64_t>(place), count() - 1);
+    size = static_cast<std::uint32_t>(least_ + at * step_);
+  }
+}
+
+}  // namespace heaplab::harness

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "workloads/harness/option_table.h"
+#include "workloads/harness/random_stream.h"
+#include "workloads/harness/size_mix.h"
+
+namespace heaplab::harness {
+
+// How often each of a row of sizes is asked for, by its place k = 1, 2, ... in the row.
+enum class size_distribution {
+  uniform,     // all alike
+  geometric,   // 2^-k
+  log_series,  // 0.9^k / k: the logarithmic series of Fisher, Corbet and Williams (1943)
+  fisher_f,    // density at k of Fisher's F with 1 and 1 degrees of freedom: 1 / (sqrt(k) (1 + k))
+};
+
+// The sizes --min, --min + --step, ... that do not exceed --max, in bytes, drawn at random.
+class stepped_sizes {
+public:
+  // Declares --min, --max, --step and --distribution.
+  void declare(option_table& options);
+
+  // Throws usage_error.
+  void check() const;
+
+  size_mix bounds() const { return {least_, largest()}; }
+  double mean() const;
+
+  // Fills `sizes` with draws. Does not use the heap.
+  void draw(std::span<std::uint32_t> sizes, random_stream random) const;
+
+private:
+  std::uint64_t count() const { return (most_ - least_) / step_ + 1; }
+  std::uint64_t largest() const { return least_ + (count() - 1) * step_; }
+  double weight(std::uint64_t place) const;
+
+  std::uint64_t least_ = 50;
+  std::uint64_t most_ = 500;
+  std::uint64_t step_ = 50;
+  size_distribution distribution_ = size_distribution::log_series;
+};
+
+// Sizes drawn before the clock starts, taken one after the other and again from the first: a size costs a
+// load from the first-level cache, whatever its distribution.
+class size_cycle {
+public:
+  static constexpr std::size_t length = 4096;  // a power of two; 16 KiB
+
+  // `sizes` has `length` elements.
+  explicit size_cycle(std::span<const std::uint32_t> sizes) : sizes_(sizes.data()) {}
+
+  std::uint32_t next() { return sizes_[at_++ % length]; }
+
+private:
+  const std::uint32_t* sizes_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace heaplab::harness
