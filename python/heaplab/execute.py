@@ -35,9 +35,14 @@ PAGE_KINDS = (b"RssAnon:", b"RssShmem:", b"VmPTE:")
 DISTURBING = ("LD_PRELOAD", "LD_AUDIT", "GLIBC_TUNABLES", "MALLOC_CONF")
 
 
+def plain_environment() -> dict[str, str]:
+    """The user's environment without settings of any allocator."""
+    return {name: value for name, value in os.environ.items() if name not in DISTURBING}
+
+
 def environment_for(library: Library) -> dict[str, str]:
     """The environment in which a program is served by the library."""
-    environment = {name: value for name, value in os.environ.items() if name not in DISTURBING}
+    environment = plain_environment()
     own = dict(library.environment)
     if path := own.get("LD_LIBRARY_PATH"):
         own["LD_LIBRARY_PATH"] = ":".join(filter(None, (path, environment.get("LD_LIBRARY_PATH"))))
@@ -75,9 +80,11 @@ def execute(
     *,
     pass_fds: Sequence[int] = (),
     errors: IO[bytes] | int = subprocess.DEVNULL,
+    output: IO[bytes] | int = subprocess.DEVNULL,
+    folder: Path | None = None,
     watch: Sequence[str] = (),
 ) -> Execution:
-    """Run `command` to its end and return what was seen. Standard output is thrown away."""
+    """Run `command` to its end, in `folder` if given, and return what was seen."""
     started = mmap.mmap(-1, 8)  # shared with the child, which notes the time just before exec
     heaplab = os.getpid()
 
@@ -94,8 +101,9 @@ def execute(
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=output,
             stderr=errors,
+            cwd=folder,
             pass_fds=pass_fds,
             start_new_session=True,
             preexec_fn=before_exec,  # noqa: PLW1509 - heaplab has no other threads while it measures

@@ -53,7 +53,7 @@ def intended(library: Library) -> str:
 def fault_of_program(program: Path, environment: Mapping[str, str], library: Library) -> str:
     """Why `library`, preloaded as `environment` says, will not serve the program; "" if it will."""
     binary = interpreter_of(program)
-    name = binary.name if binary == program else f"{binary.name} (which runs {program.name})"
+    name = program.name if binary == program.resolve() else f"{binary.name} (which runs {program.name})"
     loader = elf.interpreter(binary)
     if loader is None:
         return f"{name} is linked statically, so no library can be preloaded into it"
@@ -61,25 +61,29 @@ def fault_of_program(program: Path, environment: Mapping[str, str], library: Lib
         return f"{name} changes its user or group, so the loader ignores LD_PRELOAD"
     if elf.own_malloc(binary):
         return f"{name} has a malloc of its own"
-    if not library.preload or not Path(loader).name.startswith("ld-linux"):
-        return ""  # nothing to preload, or a loader that cannot tell
+    if not Path(loader).name.startswith("ld-linux"):
+        return ""  # a loader that cannot tell
     bound = bound_malloc(Path(loader), binary, environment)
-    if bound and not {str(Path(path).resolve()) for path in bound} <= set(library.preload):
-        return f"malloc of {name} would be served by {bound[0]}, not by {intended(library)}"
+    if wrong := [path for path in bound if not serves(ServedBy(path=path), library)]:
+        return f"malloc of {name} would be served by {wrong[0]}, not by {intended(library)}"
     return ""
 
 
 def resolve_program(program: str, environment: Mapping[str, str]) -> Path:
-    """The file that a command name stands for. Raises UsageError if there is none."""
+    """The file that a command name stands for. Raises UsageError if there is none.
+
+    A link stays one: there are programs that do what the name they are called by says.
+    """
     found = shutil.which(program, path=environment.get("PATH", os.defpath))
     if found is None:
         raise UsageError(f"{program}: no such program")
-    return Path(found).resolve()
+    return Path(found).absolute()
 
 
 def interpreter_of(program: Path) -> Path:
     """The ELF file that runs a program: itself, or at the end of its #! lines."""
     for _ in range(SCRIPT_DEPTH):
+        program = program.resolve()
         try:
             with program.open("rb") as stream:
                 first = stream.readline(512)

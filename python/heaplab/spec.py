@@ -87,12 +87,24 @@ class MetricSpec(Spec):
     better: Literal["lower", "higher", "neither"] = "lower"
 
 
+class Setting(Spec):
+    """What a real program of the catalog finds around it; see heaplab.programs."""
+
+    package: str  # Debian's
+    input: str  # one of heaplab.programs.INPUTS: the content of the folder it runs in
+    output: str = ""  # the file in which it leaves what it found; empty: its standard output
+    environment: dict[str, str] = {}  # beyond what the allocator needs
+    driver: list[str] = []  # for a server: the command that uses it and ends it, outside the allocator
+    needs: list[str] = []  # commands that the input or the driver calls
+
+
 class Workload(Spec):
     id: str
     title: str
     kind: Literal["synthetic", "program"] = "synthetic"
     program: str  # heaplab's own: name of the executable; else a path or command
     arguments: list[str] = []  # always given
+    setting: Setting | None = None  # kind "program": what it needs; None for one of the user's
     card: Card
     metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
     main_metric: str = "wall"  # what a suite compares

@@ -13,9 +13,10 @@ import psutil
 from pydantic import ValidationError
 
 from heaplab import host, native, proof
-from heaplab.errors import HeaplabError
+from heaplab.errors import HeaplabError, UsageError
 from heaplab.execute import Execution, Limits, environment_for, execute
 from heaplab.plan import Block, Cell, library_of
+from heaplab.programs import Job
 from heaplab.records import Campaign, Library, Parameter, Run, Sample, Status
 
 # B warmed before a run, see host.warm_memory: twice the largest peak seen in the cell so far, because one
@@ -24,6 +25,7 @@ from heaplab.records import Campaign, Library, Parameter, Run, Sample, Status
 WARM_UNSEEN = 1200 << 20
 WARM_LEAST = 128 << 20
 PADDING_MOST = 4096  # B added to the environment at random: moves the stack (Mytkowicz et al., ASPLOS 2009)
+C_LIBRARY = "libc.so.6"
 MEMORY_SHARE = 0.9  # of this machine's memory that a run may use unless the campaign says otherwise
 
 
@@ -45,12 +47,13 @@ class Trial:
     warm: Callable[[int], None] = host.warm_memory
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     _peaks: dict[str, int] = field(default_factory=dict)  # B, by key of the cell
+    _jobs: dict[str, Job | HeaplabError] = field(default_factory=dict)
 
     def __call__(self, block: Block, allocator: str, order: int, attempt: int) -> Run:
         """Return the record of one run, whatever became of it."""
         cell, library = block.cell, self.libraries[library_of(allocator)]
         padding = random.Random(f"{block.seed}/{cell.key}/{allocator}/{attempt}").randrange(PADDING_MOST)
-        environment = environment_for(library) | {"HEAPLAB_PADDING": "x" * padding}
+        environment = environment_of(cell, library) | {"HEAPLAB_PADDING": "x" * padding}
         execution, foreign = None, 0.0
         try:
             program = program_of(cell)
@@ -102,28 +105,52 @@ class Trial:
     def _execute(
         self, program: Path, block: Block, environment: dict[str, str], library: Library
     ) -> tuple[Execution, Outcome]:
-        cell = block.cell
-        is_workload = cell.workload.kind != "program"
+        if block.cell.workload.kind == "program":
+            return self._execute_program(program, block.cell, environment, library)
         with tempfile.TemporaryFile() as errors, memory_file() as samples:
-            arguments = [*cell.workload.arguments, *options_of(dict(cell.parameters))]
-            if is_workload:
-                arguments += ["--seed", str(block.seed), "--json", f"fd:{samples.fileno()}"]
+            fixed, options = block.cell.workload.arguments, options_of(dict(block.cell.parameters))
+            harness = ["--seed", str(block.seed), "--json", f"fd:{samples.fileno()}"]
+            limits = self._limits(block.cell)
             execution = execute(
-                [program, *arguments],
+                [program, *fixed, *options, *harness],
                 environment,
-                self._limits(cell),
-                pass_fds=[samples.fileno()] if is_workload else [],
+                limits,
+                pass_fds=[samples.fileno()],
                 errors=errors,
-                watch=[] if is_workload else library.preload[:1],
             )
-            if reason := failure(execution, last_line(errors), self._limits(cell)):
-                timeout = execution.killed_for == "time"
-                return execution, Outcome(Status.TIMEOUT if timeout else Status.FAILED, reason)
-            if is_workload:
-                return execution, judge_sample(samples, library)
+            return execution, ended_badly(execution, errors, limits) or judge_sample(samples, library)
+
+    def _execute_program(
+        self, program: Path, cell: Cell, environment: dict[str, str], library: Library
+    ) -> tuple[Execution, Outcome]:
+        limits, watch, fault = self._limits(cell), library.preload[:1], ""
+        with tempfile.TemporaryFile() as errors:
+            if cell.workload.setting:
+                job = self._job(program, cell)
+                execution, fault = job.run(environment, limits, errors=errors, watch=watch)
+            else:
+                command = [program, *cell.workload.arguments]
+                execution = execute(command, environment, limits, errors=errors, watch=watch)
+            if outcome := ended_badly(execution, errors, limits):
+                return execution, outcome
+        if fault:
+            return execution, Outcome(Status.FAILED, fault)
         if library.preload and execution.seen and not execution.mapped:
             return execution, Outcome(Status.VOID, f"no process of it loaded {library.preload[0]}")
         return execution, Outcome(Status.OK)
+
+    def _job(self, program: Path, cell: Cell) -> Job:
+        """The program with its input, prepared before its first run. Raises HeaplabError if it cannot be."""
+        name, setting = cell.workload.id, cell.workload.setting
+        if name not in self._jobs:
+            try:
+                self._jobs[name] = Job(setting, [str(program), *cell.workload.arguments], self._limits(cell))
+            except HeaplabError as error:
+                self._jobs[name] = error
+        job = self._jobs[name]
+        if isinstance(job, HeaplabError):
+            raise job
+        return job
 
     def _limits(self, cell: Cell) -> Limits:
         return Limits(
@@ -135,8 +162,23 @@ class Trial:
 
 def program_of(cell: Cell) -> Path:
     """The file a workload's program is. Raises UsageError if there is none."""
-    built = native.program(cell.workload.program)
-    return built or proof.resolve_program(cell.workload.program, os.environ)
+    if built := native.program(cell.workload.program):
+        return built
+    try:
+        return proof.resolve_program(cell.workload.program, os.environ)
+    except UsageError as error:
+        setting = cell.workload.setting
+        raise UsageError(
+            f"{error}; Debian's package {setting.package} has it" if setting else str(error)
+        ) from None
+
+
+def environment_of(cell: Cell, library: Library) -> dict[str, str]:
+    """That of the library. The C library comes first even in a program linked with another malloc."""
+    environment = environment_for(library)
+    if cell.workload.kind == "program" and not library.preload:
+        environment["LD_PRELOAD"] = C_LIBRARY
+    return environment
 
 
 def options_of(parameters: dict[str, Parameter]) -> list[str]:
@@ -160,6 +202,13 @@ def last_line(stream: IO[bytes]) -> str:
     stream.seek(max(0, size - 4096))
     lines = stream.read().decode(errors="replace").strip().splitlines()
     return lines[-1].strip()[:300] if lines else ""
+
+
+def ended_badly(execution: Execution, errors: IO[bytes], limits: Limits) -> Outcome | None:
+    """What became of a run that did not end well; None if it did."""
+    if reason := failure(execution, last_line(errors), limits):
+        return Outcome(Status.TIMEOUT if execution.killed_for == "time" else Status.FAILED, reason)
+    return None
 
 
 def failure(execution: Execution, message: str, limits: Limits) -> str:

@@ -1,0 +1,114 @@
+"""A real program with its input, which can be run any number of times under any library."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.execute import Execution, Limits, execute, plain_environment
+from heaplab.programs.inputs import INPUTS
+from heaplab.spec import Setting
+
+STANDARD_OUTPUT = "standard-output"  # file in the folder of a run
+DRIVER_ENDS_S = 20.0  # that a driver may live after its server
+
+
+class Result(NamedTuple):
+    execution: Execution
+    fault: str  # why a run that ended well counts for nothing, in one line; "" if it counts
+
+
+class Job:
+    """Prepares the input once; every run gets a copy of it in a folder of its own, which is its current one.
+
+    The first run is the reference: without any library preloaded. Every later one must write the same.
+    """
+
+    def __init__(self, setting: Setting, command: Sequence[str], limits: Limits) -> None:
+        """Raise HeaplabError if the program fails without any library preloaded."""
+        if setting.input not in INPUTS:
+            raise UsageError(f"no input {setting.input!r}; known: {', '.join(INPUTS)}")
+        if missing := [name for name in setting.needs if shutil.which(name) is None]:
+            raise UsageError(f"{missing[0]}: no such program")
+        self._setting = setting
+        self._command = command
+        self._holder = Path(tempfile.mkdtemp(prefix="heaplab-"))
+        weakref.finalize(self, shutil.rmtree, self._holder, ignore_errors=True)
+        self._input = self._holder / "input"
+        self._input.mkdir()
+        INPUTS[setting.input](self._input)
+        self._expected = ""
+        execution, fault = self.run(plain_environment(), limits, errors=subprocess.DEVNULL)
+        if execution.exit_status != 0 or fault:
+            why = fault or f"exit status {execution.exit_status}"
+            raise HeaplabError(f"{command[0]}: fails without any library preloaded: {why}")
+
+    def run(
+        self,
+        environment: Mapping[str, str],
+        limits: Limits,
+        *,
+        errors: IO[bytes] | int,
+        watch: Sequence[str] = (),
+    ) -> Result:
+        surroundings = {**environment, **self._setting.environment}
+        with self._copy() as folder, (folder / STANDARD_OUTPUT).open("wb") as output:
+            with self._driver(folder) as driver:
+                execution = execute(
+                    self._command,
+                    surroundings,
+                    limits,
+                    errors=errors,
+                    watch=watch,
+                    output=output,
+                    folder=folder,
+                )
+            if driver and driver.returncode != 0:
+                return Result(execution, f"what drives it failed with exit status {driver.returncode}")
+            return Result(execution, self._fault_of(folder) if execution.exit_status == 0 else "")
+
+    @contextlib.contextmanager
+    def _copy(self) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(dir=self._holder) as name:
+            yield Path(shutil.copytree(self._input, name, dirs_exist_ok=True))
+
+    @contextlib.contextmanager
+    def _driver(self, folder: Path) -> Iterator[subprocess.Popen[bytes] | None]:
+        """The client of a server: runs beside it, without the library, and does not outlive it for long."""
+        if not self._setting.driver:
+            yield None
+            return
+        driver = subprocess.Popen(
+            self._setting.driver,
+            cwd=folder,
+            env=plain_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            yield driver
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                driver.wait(DRIVER_ENDS_S)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(driver.pid, signal.SIGKILL)
+            driver.wait()
+
+    def _fault_of(self, folder: Path) -> str:
+        name = self._setting.output or STANDARD_OUTPUT
+        try:
+            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        except FileNotFoundError:
+            return f"it left no file {name}"
+        self._expected = self._expected or digest
+        return "" if digest == self._expected else f"its {name} is not what it writes without the library"

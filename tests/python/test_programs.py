@@ -1,0 +1,216 @@
+"""Real programs: prepared once, run in a folder of their own, and a wrong result is found."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from laboratory import Laboratory
+
+from heaplab import catalog as catalogs
+from heaplab import proof
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.execute import Limits, environment_for, plain_environment
+from heaplab.programs import INPUTS, Job, Result
+from heaplab.records import Library, Status
+from heaplab.spec import Setting, Workload
+
+LIMITS = Limits(time=20)
+PROGRAMS = [work for work in catalogs.load().workloads.values() if work.kind == "program"]
+
+GROWS = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  char* text = malloc(1);
+  for (int i = 0; i < 2000; i++) { text = realloc(text, i + 1); text[i] = 'a' + i % 26; }
+  return fwrite(text, 1, 2000, stdout) != 2000;
+}
+"""
+FORGETS = """
+#include <stddef.h>
+extern void* __libc_realloc(void*, size_t);
+void* realloc(void* old, size_t size) {
+  char* block = __libc_realloc(old, size);
+  if (size > 1000) block[500] = '!';
+  return block;
+}
+"""
+
+
+def job(command: Sequence[str], input: str = "perl_script", **setting: object) -> Job:
+    return Job(Setting(package="none", input=input, **setting), command, LIMITS)
+
+
+def run(job: Job, **environment: str) -> Result:
+    return job.run({**plain_environment(), **environment}, LIMITS, errors=subprocess.DEVNULL)
+
+
+def compiled(folder: Path, name: str, source: str, *options: str) -> Path:
+    (folder / f"{name}.c").write_text(source)
+    made = folder / name
+    subprocess.run(["cc", folder / f"{name}.c", "-o", made, "-fno-builtin", *options], check=True)
+    return made
+
+
+@pytest.mark.parametrize("name", sorted(set(INPUTS) - {"git_history"}))
+def test_an_input_is_always_the_same(name: str, tmp_path: Path) -> None:
+    contents = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        INPUTS[name](folder)
+        contents.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert contents[0] == contents[1]
+    assert contents[0]
+
+
+def test_a_heap_that_loses_contents_is_found(tmp_path: Path) -> None:
+    work = job([str(compiled(tmp_path, "grows", GROWS))])
+    assert run(work).fault == ""
+    broken = compiled(tmp_path, "forgets.so", FORGETS, "-shared", "-fPIC")
+    execution, fault = run(work, LD_PRELOAD=str(broken))
+    assert execution.exit_status == 0
+    assert fault == "its standard-output is not what it writes without the library"
+
+
+def test_a_result_in_a_file_is_compared_and_must_be_there() -> None:
+    work = job(["sh", "-c", '[ "$LEAVE" = no ] || echo "$TEXT" >found'], output="found")
+    assert run(work).fault == ""
+    assert run(work, TEXT="other").fault == "its found is not what it writes without the library"
+    assert run(work, LEAVE="no").fault == "it left no file found"
+
+
+def test_every_run_has_a_fresh_copy_of_the_input() -> None:
+    work = job(["sh", "-c", "cat work.pl; echo more >>work.pl; touch new; ls"])
+    assert [run(work).fault for _ in range(2)] == ["", ""]
+
+
+def test_the_setting_reaches_the_program_and_not_its_driver() -> None:
+    work = job(
+        ["sh", "-c", 'until [ -e seen ]; do sleep 0.01; done; echo "$COLOUR" >>seen; cat seen'],
+        environment={"COLOUR": "red"},
+        driver=["sh", "-c", 'echo "$COLOUR$LD_PRELOAD" >made; mv made seen'],
+    )
+    execution, fault = run(work, LD_PRELOAD="libc.so.6", COLOUR="blue")
+    assert (execution.exit_status, fault) == (0, "")
+
+
+def test_a_driver_that_fails_is_told(tmp_path: Path) -> None:
+    flag = tmp_path / "fail"
+    work = job(["true"], driver=["sh", "-c", f"! [ -e {flag} ]"])
+    flag.touch()
+    assert run(work).fault == "what drives it failed with exit status 1"
+
+
+def test_a_driver_does_not_outlive_a_server_that_hangs(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    work = job(
+        ["sh", "-c", '[ "$HANG" != yes ] || sleep 60'],
+        driver=["sh", "-c", f"echo $$ >{mark}; [ ! -e {tmp_path}/hang ] || exec sleep 60"],
+    )
+    (tmp_path / "hang").touch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("heaplab.programs.job.DRIVER_ENDS_S", 0.2)
+        began = time.monotonic()
+        environment = {**plain_environment(), "HANG": "yes"}
+        execution, _ = work.run(environment, Limits(time=0.3), errors=subprocess.DEVNULL)
+    assert execution.killed_for == "time"
+    assert time.monotonic() - began < 10
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
+
+
+def test_what_cannot_work_is_told_before_anything_is_measured() -> None:
+    with pytest.raises(HeaplabError, match=r"^false: fails without any library preloaded: exit status 1$"):
+        job(["false"])
+    with pytest.raises(UsageError, match=r"no input 'nothing'; known: .*json_orders"):
+        job(["true"], input="nothing")
+    with pytest.raises(UsageError, match=r"^no-such-command: no such program$"):
+        job(["true"], needs=["no-such-command"])
+
+
+PROGRAM_CARD = """
+title = "a program"
+kind = "program"
+program = "{program}"
+metrics = {{}}
+[setting]
+package = "some-package"
+input = "perl_script"
+[card]
+source = "a test"
+shows = "nothing"
+does_not_show = "anything"
+defaults = "none"
+"""
+
+
+def plant(lab: Laboratory, program: str) -> None:
+    (lab.catalog / "workloads" / "fake.toml").write_text(PROGRAM_CARD.format(program=program))
+    experiment = lab.catalog / "experiments" / "fake" / "one.toml"
+    text = experiment.read_text().replace("sweep = { size = [1, 2] }\n", "").replace('["time"]', '["wall"]')
+    experiment.write_text(text)
+
+
+def test_a_program_that_is_not_here_is_skipped_with_its_package(lab: Laboratory) -> None:
+    plant(lab, "no-such-program")
+    status, _ = lab.run("--allocators", "glibc,same")
+    reasons = {(run.status, run.reason) for run in lab.results().runs}
+    assert reasons == {
+        (Status.SKIPPED, "no-such-program: no such program; Debian's package some-package has it")
+    }
+    assert status == 1
+
+
+def test_a_program_that_fails_by_itself_is_skipped(lab: Laboratory) -> None:
+    plant(lab, "false")
+    lab.run("--allocators", "glibc,same")
+    (reason,) = {run.reason for run in lab.results().runs}
+    assert reason.endswith("false: fails without any library preloaded: exit status 1")
+
+
+def test_a_wrong_result_is_a_failed_run(lab: Laboratory, tmp_path: Path) -> None:
+    plant(lab, str(compiled(tmp_path, "grows", GROWS)))
+    broken = compiled(
+        tmp_path,
+        "forgets.so",
+        FORGETS + "void* malloc(size_t n) {return __libc_realloc(0, n);}",
+        "-shared",
+        "-fPIC",
+    )
+    lab.run("--allocator", f"broken={broken}", "--allocators", "glibc,broken")
+    assert len(lab.good("glibc")) == 5
+    assert {run.status for run in lab.results().runs if run.allocator == "broken"} == {Status.FAILED}
+
+
+def test_the_c_library_serves_a_program_linked_with_another_malloc(
+    lab: Laboratory, libraries: dict[str, Path], tmp_path: Path
+) -> None:
+    linked = compiled(tmp_path, "linked", GROWS, str(libraries["slow"]))
+    plain = Library(
+        allocator="glibc", title="", version="", preload=[], environment={}, sha256={}, build_id={}
+    )
+    fault = proof.fault_of_program(linked, environment_for(plain), plain)
+    assert fault == f"malloc of linked would be served by {libraries['slow']}, not by the C library"
+    plant(lab, str(linked))
+    lab.run("--allocators", "glibc,same")
+    assert len(lab.good("glibc")) == len(lab.good("same")) == 5
+
+
+def test_a_program_keeps_the_name_it_is_called_by(tmp_path: Path) -> None:
+    (tmp_path / "alias").symlink_to("/bin/sh")
+    assert proof.resolve_program(str(tmp_path / "alias"), {}).name == "alias"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", PROGRAMS, ids=lambda work: work.id)
+def test_a_program_of_the_catalog_always_writes_the_same(work: Workload) -> None:
+    program = shutil.which(work.program)
+    if program is None:
+        pytest.skip(f"Debian's package {work.setting.package} is not here")
+    again = Job(work.setting, [program, *work.arguments], Limits(time=work.timeout_s))
+    execution, fault = run(again)
+    assert (execution.exit_status, fault) == (0, "")
