@@ -21,6 +21,7 @@ public:
 
   void declare(harness::option_table& options) override { settings_.declare(options); }
   void check(const harness::option_table& options) override { settings_.check(options); }
+  harness::size_mix sizes() const override { return {settings_.min_size, settings_.max_size}; }
 
   void run(harness::measurement& measured) override {
     const acdc::estimate expected(settings_);
