@@ -16,7 +16,8 @@ add_library(heaplab_sanitized INTERFACE)
 target_link_libraries(heaplab_sanitized INTERFACE heaplab_options)
 if(HEAPLAB_SANITIZE)
   target_compile_options(heaplab_sanitized INTERFACE
-    -fsanitize=${HEAPLAB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${HEAPLAB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    -Wno-maybe-uninitialized) # false where gcc instruments
   target_link_options(heaplab_sanitized INTERFACE -fsanitize=${HEAPLAB_SANITIZE})
 endif()
 
