@@ -111,18 +111,24 @@ def compare(extra: tuple[Path, ...], /, program: tuple[str, ...], suite: str | N
 
 @click.command()
 @click.argument("experiments", nargs=-1, metavar="EXPERIMENT...")
-@click.option("--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
+@click.option(
+    "--scale",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    help="Minutes on two cores, or as published.",
+    show_default=True,
+)
 @measuring
 @click.pass_obj
 def run(
     extra: tuple[Path, ...], /, experiments: tuple[str, ...], scale: Literal["quick", "full"], **options: Any
 ) -> int:
-    """Run experiments by id or glob of ids; `heaplab list experiments` names them.
+    """Run experiments by id, group or glob of ids; `heaplab list experiments` names them.
 
     \b
     Examples:
-      heaplab run acdc-ismm13/fig12
-      heaplab run 'acdc-ismm13/*' --scale full --allocators glibc,jemalloc,tcmalloc -o out/acdc
+      heaplab run acdc-ismm13/fig10
+      heaplab run acdc-ismm13 --scale full --allocators glibc,jemalloc,tcmalloc -o out/acdc
     """
     if options["resume"]:
         refuse_with_resume(experiments)

@@ -87,7 +87,7 @@ def claims(results: tuple[Path, ...], as_json: bool) -> None:
 
     \b
     Examples:
-      heaplab run 'acdc-ismm13/*' -o out/acdc
+      heaplab run acdc-ismm13 -o out/acdc
       heaplab claims out/acdc
     """
     paths = results or tuple(sorted(Path("out").glob(f"*/{store.FILE_NAME}")))

@@ -1,0 +1,137 @@
+"""One process from outside: its end, its limits, its memory."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from heaplab.execute import (
+    CURVE_POINTS,
+    CannotStartError,
+    Execution,
+    Limits,
+    environment_for,
+    execute,
+    thin,
+)
+from heaplab.records import Library
+
+MIB = 1 << 20
+LIMITS = Limits(time=20)
+TOUCH = "import time; block = bytearray(64 << 20); time.sleep(0.15)"
+
+
+def python(program: str, limits: Limits = LIMITS) -> Execution:
+    return execute([sys.executable, "-SEc", program], dict(os.environ), limits)
+
+
+def test_a_program_that_ends_well() -> None:
+    ended = execute(["/bin/sleep", "0.1"], {}, Limits(time=20))
+    assert (ended.exit_status, ended.killed_for) == (0, "")
+    assert 0.1 <= ended.process.wall < 5
+    assert ended.process.minor_faults > 10
+
+
+@pytest.mark.parametrize(("code", "status"), [("exit 7", 7), ("kill -SEGV $$", -11)])
+def test_how_a_program_ended(code: str, status: int) -> None:
+    assert execute(["/bin/sh", "-c", code], {}, Limits(time=20)).exit_status == status
+
+
+def test_what_it_complains_about_can_be_read() -> None:
+    with tempfile.TemporaryFile() as errors:
+        execute(["/bin/sh", "-c", "echo no room >&2"], {}, Limits(time=20), errors=errors)
+        errors.seek(0)
+        assert errors.read() == b"no room\n"
+
+
+def test_the_time_limit_ends_it_and_all_it_started(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    ended = execute(["/bin/sh", "-c", f"sleep 600 & echo $! >{mark}; wait"], {}, Limits(time=0.3))
+    assert ended.killed_for == "time"
+    child = Path("/proc", mark.read_text().strip())
+    for _ in range(100):
+        if not child.exists() or "Z" in (child / "stat").read_text().split()[2]:
+            return
+        time.sleep(0.02)
+    pytest.fail("a child is still alive")
+
+
+def test_a_child_left_behind_dies_when_the_run_is_over() -> None:
+    before = time.monotonic()
+    execute(["/bin/sh", "-c", "sleep 600 & exit 0"], {}, Limits(time=20))
+    assert time.monotonic() - before < 10
+
+
+def test_the_memory_limit_ends_it() -> None:
+    ended = python(
+        "block = bytearray(400 << 20)\nimport time; time.sleep(20)", Limits(time=20, memory=100 * MIB)
+    )
+    assert ended.killed_for == "memory"
+    assert ended.process.wall < 15
+
+
+def test_memory_of_the_process_and_of_its_children_counts() -> None:
+    alone = python(TOUCH).process.peak_memory
+    assert 64 * MIB < alone < 90 * MIB
+    both = f"import os\nif os.fork(): os.wait()\nelse:\n    {TOUCH}\n"
+    assert 64 * MIB < python(both).process.peak_memory < 100 * MIB
+
+
+def test_a_program_that_cannot_be_started_is_named() -> None:
+    with pytest.raises(CannotStartError, match="/no/such: No such file"):
+        execute(["/no/such"], {}, Limits(time=1))
+
+
+def test_the_users_own_preloads_and_settings_do_not_reach_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("LD_PRELOAD", "MALLOC_CONF", "GLIBC_TUNABLES"):
+        monkeypatch.setenv(name, "mine")
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/mine")
+    library = Library(
+        allocator="x",
+        title="x",
+        version="",
+        preload=["/lib/x.so"],
+        environment={"LD_LIBRARY_PATH": "/x", "X_CACHE": "0"},
+        sha256={},
+        build_id={},
+    )
+    found = environment_for(library)
+    assert found["LD_PRELOAD"] == "/lib/x.so"
+    assert found["LD_LIBRARY_PATH"] == "/x:/mine"
+    assert found["X_CACHE"] == "0"
+    assert "MALLOC_CONF" not in found
+    assert "GLIBC_TUNABLES" not in found
+
+
+def test_a_long_curve_keeps_its_peaks() -> None:
+    curve = [(i / 100, 10_000 if i == 777 else i % 7, 1) for i in range(5_000)]
+    thinned = thin(curve)
+    assert len(thinned) == CURVE_POINTS
+    assert (7.77, 10_000, 1) in thinned
+    assert thinned == sorted(thinned)
+    assert thin(curve[:50]) == curve[:50]
+
+
+def test_heaplab_takes_its_programs_with_it_when_it_is_killed(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    code = (
+        "from heaplab.execute import execute, Limits\n"
+        f"execute(['/bin/sh', '-c', 'echo $$ >{mark}; exec sleep 600'], {{}}, Limits(time=600))\n"
+    )
+    heaplab = subprocess.Popen([sys.executable, "-c", code])
+    while not mark.exists() or not mark.read_text().strip():
+        time.sleep(0.02)
+    heaplab.kill()
+    heaplab.wait()
+    child = Path("/proc", mark.read_text().strip())
+    for _ in range(200):
+        if not child.exists() or (child / "stat").read_text().split()[2] == "Z":
+            return
+        time.sleep(0.02)
+    pytest.fail("the program outlived heaplab")

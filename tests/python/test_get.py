@@ -1,0 +1,158 @@
+"""`heaplab get`: a folder in the cache is complete or absent. Package clients are replaced by scripts."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from heaplab import catalog as catalogs
+from heaplab import get as getting
+from heaplab import locate, native, spec
+from heaplab.get import CannotObtainError
+from heaplab.records import Library
+
+VENDOR = r"""#!/bin/sh
+mkdir -p vendor/some-sys && cd vendor/some-sys
+echo '{"files": {}, "package": "0123"}' >.cargo-checksum.json
+cp "$FAKE_LIBRARY" library
+"""
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, libraries: dict[str, Path]) -> Path:
+    """A folder before all others on PATH, and an empty cache."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("HEAPLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FAKE_LIBRARY", str(libraries["same"]))
+    return folder
+
+
+def script(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def get(**source: object) -> Library:
+    allocator = spec.Allocator.model_validate(
+        {"id": "some", "title": "some", "summary": "s", "licence": "MIT", "sources": [source]}
+    )
+    return getting.get(catalogs.Catalog({"some": allocator}, {}, {}, {}), "some")
+
+
+def cached(tools: Path) -> list[Path]:
+    """Everything that was left in the cache."""
+    return [path for path in (tools.parent / "cache").rglob("*") if path.is_file()]
+
+
+CRATE = {"kind": "crate", "package": "some-sys", "version": "1.2.3"}
+
+
+def test_a_debian_package_is_unpacked_and_recorded(tools: Path, libraries: dict[str, Path]) -> None:
+    root = tools.parent / "root"
+    (root / "DEBIAN").mkdir(parents=True)
+    (root / "DEBIAN" / "control").write_text(
+        "Package: libsome\nVersion: 4.5-1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n"
+    )
+    (root / "opt").mkdir()
+    shutil.copy(libraries["same"], root / "opt" / "libsome.so.4")
+    package = tools.parent / "libsome.deb"
+    subprocess.run(["dpkg-deb", "-b", root, package], check=True, capture_output=True)
+    script(tools / "apt-get", f"#!/bin/sh\ncp {package} .\n")
+    found = get(kind="debian", package="libsome", library="opt/libsome.so.*")
+    assert found.version == "4.5-1"
+    assert [Path(path).name for path in found.preload] == ["libsome.so.4"]
+    (record,) = [path for path in cached(tools) if path.name == "obtained.json"]
+    assert json.loads(record.read_text())["sha256"] == {
+        "libsome.deb": hashlib.sha256(package.read_bytes()).hexdigest()
+    }
+    script(tools / "apt-get", "#!/bin/sh\nexit 1\n")
+    assert get(kind="debian", package="libsome", library="opt/libsome.so.*") == found
+
+
+def test_a_wheel_is_unpacked(
+    tools: Path, libraries: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tools.parent / "some-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.write(libraries["same"], "some/lib/libsome.so")
+        wheel.writestr("some-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: some\nVersion: 1.0\n")
+        wheel.writestr("some-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr("some-1.0.dist-info/RECORD", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tools.parent))
+    found = get(kind="wheel", package="some", version="1.0", library="some/lib/libsome.so")
+    assert found.version == "1.0"
+    assert Path(found.preload[0]).is_file()
+
+
+def test_a_crate_is_built_in_its_sources(tools: Path) -> None:
+    script(tools / "cargo", VENDOR)
+    found = get(**CRATE, upstream="9", build=['cp library "$out"'])
+    assert found.version == "9"
+    assert [Path(path).name for path in found.preload] == ["libsome.so"]
+
+
+@pytest.mark.parametrize(
+    ("build", "reason"),
+    [
+        (["echo 'error: no such header' >&2; false"], "sh: error: no such header"),
+        (["true"], "the build made no library"),
+        (['echo text >"$out"'], "not an ELF library"),
+    ],
+)
+def test_what_did_not_build_leaves_nothing_and_says_why(tools: Path, build: list[str], reason: str) -> None:
+    script(tools / "cargo", VENDOR)
+    with pytest.raises(Exception, match=reason) as failed:
+        get(**CRATE, build=build)
+    assert len(str(failed.value).splitlines()) == 1
+    assert cached(tools) == []
+
+
+def test_a_library_that_no_program_starts_with_is_not_kept(tools: Path) -> None:
+    script(tools / "cargo", VENDOR)
+    source = "void abort(void); void* malloc(unsigned long n) { abort(); } void free(void* p) {}"
+    build = f"echo '{source}' >bad.c && cc -shared -fPIC -fno-builtin -o \"$out\" bad.c"
+    with pytest.raises(CannotObtainError):
+        get(**CRATE, build=[build])
+    assert cached(tools) == []
+
+
+def test_a_client_that_is_missing_is_named(tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tools))
+    with pytest.raises(CannotObtainError, match="crate some-sys: cargo not on this machine"):
+        get(**CRATE, build=["true"])
+
+
+def test_the_first_source_that_gives_the_library_counts(tools: Path) -> None:
+    script(tools / "apt-get", "#!/bin/sh\necho 'E: no such package' >&2\nexit 100\n")
+    script(tools / "cargo", VENDOR)
+    allocator = spec.Allocator.model_validate(
+        {
+            "id": "some",
+            "title": "some",
+            "summary": "s",
+            "licence": "MIT",
+            "sources": [
+                {"kind": "debian", "package": "nothing", "library": "nothing.so"},
+                CRATE | {"build": ['cp library "$out"']},
+            ],
+        }
+    )
+    catalog = catalogs.Catalog({"some": allocator}, {}, {}, {})
+    assert getting.get(catalog, "some").version == "1.2.3"
+    assert locate.locate(catalog, "some").version == "1.2.3"
+
+
+@pytest.mark.slow
+def test_an_allocator_of_the_catalog_can_be_had(tools: Path) -> None:
+    if native.program("acdc") is None:
+        pytest.skip("not built")
+    found = getting.get(catalogs.load(), "tbbmalloc-2023")
+    assert found.version == "2023.2.0"
+    assert cached(tools)

@@ -1,0 +1,48 @@
+"""Every command explains itself, and the examples it gives can be typed."""
+
+import re
+import shlex
+
+import click
+import pytest
+
+from heaplab import catalog as catalogs
+from heaplab.cli import commands
+
+CATALOG = catalogs.load()
+ALLOCATORS = set(CATALOG.allocator_names())
+
+
+def examples(command: click.Command) -> list[list[str]]:
+    """The words after `heaplab` of every example in the help of a command."""
+    text = (command.help or "").partition("Example")[2]
+    found = re.findall(r"\$\(heaplab ([^)]+)\)|heaplab (.+)", text)
+    return [shlex.split(inner or line) for inner, line in found]
+
+
+ALL = [(name, words) for name, command in commands.commands.items() for words in examples(command)]
+
+
+@pytest.mark.parametrize("name", list(commands.commands))
+def test_every_command_gives_an_example_of_itself(name: str) -> None:
+    assert any(words[0] == name for owner, words in ALL if owner == name)
+
+
+@pytest.mark.parametrize(("_owner", "words"), ALL)
+def test_an_example_can_be_typed(_owner: str, words: list[str]) -> None:
+    command = commands.commands[words[0]]
+    with command.make_context(words[0], words[1:]) as context:
+        given = context.params
+    if words[0] == "run":
+        assert CATALOG.experiments_matching(list(given["experiments"]))
+    if words[0] in ("get", "with", "path"):
+        names = given["names"] if "names" in given else [given["name"]]
+        assert set(names) <= ALLOCATORS
+    if asked := given.get("allocators"):
+        assert set(asked.split(",")) <= ALLOCATORS
+
+
+def test_options_of_every_command_are_explained() -> None:
+    for command in commands.commands.values():
+        for option in command.params:
+            assert not isinstance(option, click.Option) or option.help
