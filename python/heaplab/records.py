@@ -128,7 +128,7 @@ class Run(Record):
     seed: int
     attempt: int  # 0, or 1 when repeated because of foreign load
     status: Status
-    reason: str = ""  # one line unless the status is ok
+    reason: str = ""  # one line unless the status is ok; with ok only on a disturbed repetition
     environment_bytes: int  # random padding added to the environment
     foreign_cpu: float  # CPU seconds others used while this ran
     sample: Sample | None = None

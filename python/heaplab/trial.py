@@ -67,8 +67,8 @@ class Trial:
                 self._peaks[cell.key] = max(execution.process.peak_memory, self._peaks.get(cell.key, 0))
         except HeaplabError as error:
             outcome = Outcome(Status.SKIPPED, str(error))
-        if execution and attempt == 0 and outcome.status is Status.OK:
-            outcome = repeat_if_disturbed(outcome, execution, foreign)
+        if execution and outcome.status is Status.OK:
+            outcome = judge_disturbance(outcome, execution, foreign, attempt)
         return Run(
             experiment=cell.experiment.id,
             cell=dict(cell.swept),
@@ -239,9 +239,11 @@ def judge_sample(stream: IO[bytes], library: Library) -> Outcome:
     return Outcome(Status.OK, sample=sample)
 
 
-def repeat_if_disturbed(outcome: Outcome, execution: Execution, foreign: float) -> Outcome:
+def judge_disturbance(outcome: Outcome, execution: Execution, foreign: float, attempt: int) -> Outcome:
     """Void a first attempt during which others used too much of the machine; its repetition stands."""
     if foreign <= host.foreign_limit(execution.process.wall):
         return outcome
-    reason = f"others used more than {host.FOREIGN_SHARE:.0%} of the CPU time meanwhile, so it was repeated"
-    return Outcome(Status.VOID, reason, outcome.sample)
+    reason = f"others used more than {host.FOREIGN_SHARE:.0%} of the CPU time meanwhile"
+    if attempt == 0:
+        return Outcome(Status.VOID, f"{reason}, so it was repeated", outcome.sample)
+    return Outcome(Status.OK, f"{reason}, once more", outcome.sample)

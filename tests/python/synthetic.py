@@ -329,7 +329,9 @@ def plant_faults(records: list[AnyRecord]) -> list[AnyRecord]:
         records[wild] = records[wild].model_copy(update={"sample": changed})
     loaded = pick("mimalloc", "programs/sqlite", 2)
     if loaded is not None:
-        again = records[loaded].model_copy(update={"attempt": 1, "order": len(records)})
+        again = records[loaded].model_copy(
+            update={"attempt": 1, "order": len(records), "reason": "once more"}
+        )
         spoil(loaded, Status.VOID, "others used 0.9 s of CPU time, more than the limit of 0.1 s")
         records.append(again)
     return records

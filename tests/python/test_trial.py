@@ -12,8 +12,8 @@ from heaplab.trial import (
     Outcome,
     Trial,
     failure,
+    judge_disturbance,
     options_of,
-    repeat_if_disturbed,
 )
 
 MIB = 1 << 20
@@ -79,5 +79,10 @@ def test_parameters_become_options() -> None:
 
 def test_a_run_is_repeated_only_if_others_used_much_of_the_machine() -> None:
     good = Outcome(Status.OK)
-    assert repeat_if_disturbed(good, execution(wall=1.0), foreign=0.0) is good
-    assert repeat_if_disturbed(good, execution(wall=1.0), foreign=10.0).status is Status.VOID
+    assert judge_disturbance(good, execution(wall=1.0), 0.0, attempt=0) is good
+    assert judge_disturbance(good, execution(wall=1.0), 10.0, attempt=0).status is Status.VOID
+    again = judge_disturbance(good, execution(wall=1.0), 10.0, attempt=1)
+    assert (again.status, again.reason) == (
+        Status.OK,
+        "others used more than 5% of the CPU time meanwhile, once more",
+    )

@@ -72,6 +72,11 @@ class Analysis:
         again = {_place(run) for run in self.results.runs if run.attempt > 0}
         return [run for run in self.without_figure if run.attempt == 0 and _place(run) in again]
 
+    @cached_property
+    def disturbed(self) -> list[Run]:
+        """Repetitions that were disturbed as well and count all the same."""
+        return [run for run in self.results.runs if run.status is Status.OK and run.reason]
+
     def counts(self) -> Counter[Status]:
         return Counter(run.status for run in self.results.runs)
 

@@ -116,7 +116,7 @@ def part(analysis: Analysis, path: Path) -> Part:
         control=overview.control(analysis),
         faults=faults(analysis),
         outliers=outliers(analysis),
-        counts=", ".join(f"{count} {status}" for status, count in sorted(analysis.counts().items())),
+        counts=", ".join(f"{count} {status}" for status, count in sorted(counts_of(analysis).items())),
         source=relative(analysis.results.path, path),
         command=shlex.join(analysis.campaign.command),
     )
@@ -183,6 +183,12 @@ def draw(study: Study, plot: spec.Plot, looks: dict[str, palette.Look]) -> figur
     if drawing and plot.figure:
         return replace(drawing, title=f"{plot.figure}: {drawing.title}")
     return drawing
+
+
+def counts_of(analysis: Analysis) -> dict[str, int]:
+    """Runs by what became of them, and those that count although they were disturbed."""
+    disturbed = {"ok although disturbed": len(analysis.disturbed)} if analysis.disturbed else {}
+    return {str(status): count for status, count in analysis.counts().items()} | disturbed
 
 
 def faults(analysis: Analysis) -> list[tuple[str, list[str]]]:

@@ -43,7 +43,8 @@ def _print_faults(analysis: Analysis, console: Console) -> None:
     repeated = {run.order for run in analysis.repeated}
     lost = [run for run in analysis.without_figure if run.order not in repeated]
     if repeated:
-        console.print(f"\n{len(repeated)} of {total} runs were disturbed and repeated.")
+        too = f", {n} of them disturbed again" if (n := len(analysis.disturbed)) else ""
+        console.print(f"\n{len(repeated)} of {total} runs were disturbed by others and repeated{too}.")
     if lost:
         console.print(f"\n{len(lost)} of {total} runs gave no figure:")
     for reason in sorted({f"{run.allocator}, {run.experiment}: {run.reason}" for run in lost}):
