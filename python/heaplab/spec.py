@@ -163,6 +163,7 @@ class Experiment(Spec):
     derived: dict[str, Derived] = {}
     allocators: list[str] = []  # empty: all that are asked for
     metrics: list[str] = Field(min_length=1)
+    main_metric: str = ""  # what verdicts rest on; empty: the workload's
     plots: list[Plot] = []
     expectations: list[Expectation] = []
     quick: Scale

@@ -64,7 +64,7 @@ class Study:
 
     @property
     def main_metric(self) -> str:
-        return self.workload.main_metric
+        return self.experiment.main_metric or self.workload.main_metric
 
     def metric(self, name: str) -> spec.MetricSpec:
         """Title, unit and direction. Raises UsageError for a name nobody defined."""

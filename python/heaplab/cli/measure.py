@@ -138,9 +138,15 @@ def run(
     catalog = choose.with_own(catalogs.load(extra), options["own"])
     chosen = catalog.experiments_matching(list(experiments))
     workloads = {item.workload: catalog.workloads[item.workload] for item in chosen}
-    libraries = choose.libraries(catalog, options["allocators"], options["own"])
+    libraries = choose.libraries(catalog, options["allocators"] or named_by_all(chosen), options["own"])
     request = Request(chosen, workloads, libraries, scale, **how(options, None))
     return measure(request, Path("out") / "run", options)
+
+
+def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
+    """The allocators that experiments ask for where each names its own, as ablations do; else None."""
+    names = [name for item in experiments for name in item.allocators]
+    return ",".join(dict.fromkeys(names)) if all(item.allocators for item in experiments) else None
 
 
 def refuse_with_resume(given: object) -> None:
