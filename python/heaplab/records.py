@@ -64,7 +64,8 @@ class Process(Record):
     major_faults: int
     voluntary_switches: int
     involuntary_switches: int
-    peak_memory: int  # B: largest sampled RssAnon + RssShmem + page tables of the process and its children
+    # B: largest sampled RssAnon + RssShmem + page tables of the process and its children; 0 with no sample
+    peak_memory: int
     mean_memory: float  # B: mean of the same over the run
     # (s since start, anonymous and shared resident B, page tables B); thinned, peaks survive
     memory: list[tuple[float, int, int]] = []

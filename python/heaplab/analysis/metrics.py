@@ -41,7 +41,9 @@ def value_of(run: Run, metric: str, declared: bool) -> float | None:
     return _process_value(run.process, metric) if run.process else None
 
 
-def _process_value(process: Process, metric: str) -> float:
+def _process_value(process: Process, metric: str) -> float | None:
+    if metric in ("peak_memory", "mean_memory") and not process.memory:
+        return None  # it ended before anybody looked
     if metric == "cpu":
         return process.user + process.system
     if metric == FAULTS:
