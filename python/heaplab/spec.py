@@ -140,6 +140,8 @@ class Plot(Spec):
     log_x: bool = False
     log_y: bool = False
     series: str = ""  # kind "series": a series of the sample, several with commas (stacked), or "process"
+    over: str = ""  # kind "series": series of the sample, with commas, as lines over the stack
+    own_scale: bool = False  # kind "series": every panel has a scale of its own
     rows: str = ""  # kind "heat": the swept parameter down the side; empty: the allocators
     relative_to: str = ""  # kind "heat": the value of x that is 100 %; empty: colours over the whole chart
 

@@ -1,6 +1,6 @@
 // Heaps with one fault each, to see that the tests of allocators find it. Over bump, which has none of them.
 //
-//   overlapping   hands out the block before once more while it is still in use (256 bytes and more: smaller
+//   overlapping   hands out the block before once more while it is still in use (1000 bytes and more: smaller
 //                 ones are what a program itself is made of, and it would only crash)
 //   misaligned    a block 8 bytes off, with or without an alignment asked for
 //   forgetful     realloc keeps only the first half of a block that moves
@@ -26,7 +26,7 @@ public:
   static constexpr const char* name = "overlapping";
 
   static void* allocate(std::size_t size) noexcept {
-    if (size < 256) return bump_heap::allocate(size);
+    if (size < 1000) return bump_heap::allocate(size);
     if (last_ != nullptr && usable_size(last_) >= size && strikes(calls_)) return last_;
     return last_ = bump_heap::allocate(size);
   }

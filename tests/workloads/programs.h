@@ -11,7 +11,7 @@ namespace heaplab {
 struct program {
   const char* name;
   const char* brief;  // a run of some milliseconds
-  const char* large;  // a run of some milliseconds with objects of 256 bytes or more
+  const char* large;  // a run of some milliseconds with objects of 1000 bytes or more
 };
 
 inline void PrintTo(const program& shown, std::ostream* out) {
@@ -28,6 +28,10 @@ inline constexpr program programs[] = {
      "--threads 2 --iterations 20 --repetitions 20 --size 1000"},
     {"passive_false", "--threads 2 --iterations 10 --repetitions 200",
      "--threads 2 --iterations 20 --repetitions 20 --size 1000"},
+    {"cache_thrash", "--threads 2 --iterations 10 --cache-rw 200",
+     "--threads 2 --iterations 20 --cache-rw 20 --size 1000"},
+    {"cache_scratch", "--threads 2 --iterations 10 --cache-rw 200",
+     "--threads 2 --iterations 20 --cache-rw 20 --size 1000"},
     {"malloc_test", "--threads 2 --pairs 1000", "--pairs 100 --size 1000"},
     {"producer_consumer", "--pairs 2 --objects 5000 --batch 64 --queue 3",
      "--objects 1000 --batch 50 --least 1000 --most 1100"},
@@ -41,6 +45,11 @@ inline constexpr program programs[] = {
      "--objects 100 --replacements 500 --least 1000 --most 1100"},
     {"thread_churn", "--threads 2 --lives 10 --objects 100",
      "--lives 4 --objects 100 --least 1000 --most 1100"},
+    {"churn", "--threads 2 --objects 5000", "--objects 500 --min 1000 --max 1100 --step 10"},
+    {"speed", "--threads 2 --objects 500 --chain malloc-realloc-free-calloc",
+     "--objects 500 --min 1000 --max 1100 --step 10"},
+    {"memory", "--producers 2 --consumers 2 --objects 500 --round 150",
+     "--objects 500 --round 100 --min 1000 --max 1100 --step 10"},
     {"blowup", "--live 1MiB --rounds 6", "--live 1MiB --rounds 4 --least 1000 --most 1100"},
 };
 

@@ -63,6 +63,9 @@ TEST(Refusals, NameTheOptionsThatDoNotGoTogether) {
                  "--least must be below --most, which itself is never requested");
   expect_refused("active_false", "--threads 4 --repetitions 3",
                  "--repetitions must not be fewer than --threads");
+  expect_refused("churn", "--min 9 --max 8", "--min must not exceed --max");
+  expect_refused("churn", "--step 1 --max 1GiB",
+                 "--step: 1073741775 sizes from --min to --max, and at most 1000000 are possible");
   expect_refused("producer_consumer", "--least 9 --most 8", "--least must not exceed --most");
   expect_refused("asymmetric", "--producers 4 --objects 3", "--objects must not be fewer than --producers");
   expect_refused("blowup", "--pattern remote --threads 3",
@@ -75,6 +78,24 @@ TEST(Refusals, OfAnAgedHeap) {
   for (const char* wrong : {"5", "x:50%", "1:101%", "1:", ":50"})
     expect_refused("threadtest", ("--aged " + std::string(wrong)).c_str(),
                    "--aged: '" + std::string(wrong) + "'" + rest);
+}
+
+TEST(Refusals, OfChains) {
+  expect_refused("speed", "--chain malloc-bogus-free",
+                 "--chain: the step 'bogus' is not malloc, calloc, realloc or free; steps are joined by '-'");
+  expect_refused("speed", "--chain malloc-calloc",
+                 "--chain: step 2 would lose the object of the step before; free it first");
+}
+
+TEST(Refusals, OfMoreThreadsThanTheSystemGives) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory exceeds any limit
+  const outcome refused = testing::run_command(std::string("ulimit -v 500000; ") + PROGRAMS +
+                                               "/memory --producers 16 --consumers 16 --objects 10 2>&1");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.output,
+            "memory: --producers and --consumers: 272 threads: cannot create a thread: "
+            "Resource temporarily unavailable\n");
+#endif
 }
 
 double metric(const outcome& done, const std::string& name) {

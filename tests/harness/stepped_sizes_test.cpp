@@ -1,0 +1,84 @@
+#include "workloads/harness/stepped_sizes.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "workloads/harness/usage_error.h"
+
+namespace heaplab::harness {
+namespace {
+
+// As on the command line: each option is "name value".
+stepped_sizes sizes_with(std::initializer_list<std::pair<const char*, const char*>> given) {
+  static stepped_sizes sizes;
+  sizes = {};
+  option_table table;
+  sizes.declare(table);
+  for (const auto& [name, value] : given)
+    for (option& one : table.options())
+      if (one.name == name) one.read(value);
+  return sizes;
+}
+
+std::map<std::uint32_t, double> shares(const stepped_sizes& sizes) {
+  std::vector<std::uint32_t> drawn(100'000);
+  sizes.draw(drawn, random_stream(7));
+  std::map<std::uint32_t, double> found;
+  for (const std::uint32_t size : drawn) found[size] += 1.0 / static_cast<double>(drawn.size());
+  return found;
+}
+
+TEST(SteppedSizes, AreTheMultiplesOfTheStepUpToTheMost) {
+  const auto found =
+      shares(sizes_with({{"min", "10"}, {"max", "35"}, {"step", "10"}, {"distribution", "uniform"}}));
+  ASSERT_EQ(found.size(), 3U);
+  for (const std::uint32_t size : {10U, 20U, 30U}) EXPECT_NEAR(found.at(size), 1.0 / 3, 0.01);
+}
+
+TEST(SteppedSizes, OfOneSize) {
+  const stepped_sizes one = sizes_with({{"min", "64"}, {"max", "64"}});
+  EXPECT_EQ(shares(one).size(), 1U);
+  EXPECT_EQ(one.mean(), 64);
+  EXPECT_EQ(one.bounds().most, 64U);
+}
+
+TEST(SteppedSizes, FollowTheirDistribution) {
+  const auto geometric = shares(sizes_with({{"distribution", "geometric"}}));
+  EXPECT_NEAR(geometric.at(50) / geometric.at(100), 2, 0.1);
+  EXPECT_NEAR(geometric.at(100) / geometric.at(150), 2, 0.1);
+  const auto series = shares(sizes_with({{"distribution", "log-series"}}));
+  EXPECT_EQ(series.size(), 10U);
+  EXPECT_NEAR(series.at(50) / series.at(100), 2 / 0.9, 0.1);
+  EXPECT_NEAR(series.at(100) / series.at(200), 2 / 0.81, 0.15);
+  const auto fisher = shares(sizes_with({{"distribution", "fisher-f"}}));
+  EXPECT_NEAR(fisher.at(50) / fisher.at(200), 2.0 * 5 / 2, 0.25);
+}
+
+TEST(SteppedSizes, HaveTheMeanOfWhatIsDrawn) {
+  for (const char* name : {"uniform", "geometric", "log-series", "fisher-f"}) {
+    const stepped_sizes sizes = sizes_with({{"distribution", name}});
+    double mean = 0;
+    for (const auto& [size, share] : shares(sizes)) mean += size * share;
+    EXPECT_NEAR(sizes.mean() / mean, 1, 0.01) << name;
+  }
+}
+
+TEST(SteppedSizes, AreTheSameForTheSameSeed) {
+  const stepped_sizes sizes;
+  std::vector<std::uint32_t> first(100);
+  std::vector<std::uint32_t> second(100);
+  sizes.draw(first, random_stream(3, 1));
+  sizes.draw(second, random_stream(3, 1));
+  EXPECT_EQ(first, second);
+}
+
+TEST(SteppedSizes, RefuseMoreSizesThanATableHolds) {
+  EXPECT_NO_THROW(sizes_with({{"min", "1"}, {"max", "1000000"}, {"step", "1"}}).check());
+  EXPECT_THROW(sizes_with({{"min", "1"}, {"max", "1000001"}, {"step", "1"}}).check(), usage_error);
+  EXPECT_THROW(sizes_with({{"min", "9"}, {"max", "8"}}).check(), usage_error);
+}
+
+}  // namespace
+}  // namespace heaplab::harness
