@@ -1,6 +1,7 @@
 """Quantities over time: a series of the sample as lines, several of them or the process's memory stacked."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite
 
 import matplotlib as mpl
@@ -16,6 +17,7 @@ from heaplab.report.palette import CHROME, Look
 
 PROCESS = "process"  # the series every process has: what the runner sampled from outside
 LAYERS = ["#0072b2", "#d55e00", "#a87400", "#008a64", "#b0468f"]
+OVER = [(None, None), (4, 1.5), (1.5, 1.2)]  # dashes of the lines over a stack
 MOST_PANELS = 12
 
 Points = Sequence[tuple[float, float]]
@@ -44,7 +46,8 @@ def points_of(run: Run, name: str) -> tuple[str, list[Points]]:
 def series(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing | None:
     """The course of a typical run of each allocator; None where no run has the series."""
     names = [name.strip() for name in plot.series.split(",")]
-    return _stacked(study, names) if len(names) > 1 or names == [PROCESS] else _lines(study, names[0], looks)
+    stacked = len(names) > 1 or names == [PROCESS]
+    return _stacked(study, plot, names) if stacked else _lines(study, names[0], looks)
 
 
 def _lines(study: Study, name: str, looks: dict[str, Look]) -> Drawing | None:
@@ -81,26 +84,53 @@ def _lines(study: Study, name: str, looks: dict[str, Look]) -> Drawing | None:
         return Drawing(f"{name} over time".capitalize(), canvas.to_svg(figure, alt), alt, (MEMORY,), NOTE)
 
 
-def _stacked(study: Study, names: list[str]) -> Drawing | None:
-    """A panel for each allocator, in the first cell: many areas in one panel could not be read."""
+@dataclass(frozen=True)
+class Course:
+    """What one panel shows: the layers of a stack, and the lines over it."""
+
+    allocator: str
+    unit: str
+    layers: list[Points]
+    lines: list[Points]
+
+    @property
+    def top(self) -> float:
+        """What the panel must reach."""
+        stack = sum(max(value for _, value in layer) for layer in self.layers)
+        return max([stack, *(value for line in self.lines for _, value in line)])
+
+    @property
+    def last(self) -> float:
+        return max(time for time, _ in self.layers[0])
+
+
+def _course(study: Study, allocator: str, names: list[str], over: list[str]) -> Course | None:
+    run = typical(study, study.cells[-1], allocator)
+    if not run:
+        return None
+    layers = [layer for name in names for layer in points_of(run, name)[1]]
+    lines = [line for name in over for line in points_of(run, name)[1]]
+    complete = layers and all(layers) and all(lines)
+    return Course(allocator, points_of(run, names[0])[0], layers, lines) if complete else None
+
+
+def _stacked(study: Study, plot: spec.Plot, names: list[str]) -> Drawing | None:
+    """A panel for each allocator, in the last cell: many areas in one panel could not be read."""
     cell = study.cells[-1]
     labels = ["resident", "page tables"] if names == [PROCESS] else names
-    panels = []
-    for allocator in study.allocators:
-        run = typical(study, cell, allocator)
-        layers = [layer for name in names for layer in points_of(run, name)[1]] if run else []
-        if run and layers and all(layers):
-            panels.append((allocator, points_of(run, names[0])[0], layers))
-    if not panels:
+    over = [name.strip() for name in plot.over.split(",") if name.strip()]
+    courses = [c for name in study.allocators if (c := _course(study, name, names, over))]
+    if not courses:
         return None
-    top = max(sum(max(v for _, v in layer) for layer in layers) for _, _, layers in panels)
-    last = max(t for _, _, layers in panels for t, _ in layers[0])
-    step = units.scale(panels[0][1], top)
+    highest, last = max(course.top for course in courses), max(course.last for course in courses)
     with mpl.rc_context(canvas.STYLE):
-        figure, axes = canvas.new(len(panels))
-        for axis, (allocator, _, layers) in zip(axes, panels, strict=True):
-            axis.set_title(allocator)
-            _areas(axis, layers, labels, step.factor)
+        figure, axes = canvas.new(len(courses))
+        for axis, course in zip(axes, courses, strict=True):
+            top = course.top if plot.own_scale else highest
+            step = units.scale(course.unit, top)
+            axis.set_title(course.allocator)
+            _areas(axis, course.layers, labels, step.factor)
+            _over(axis, course.lines, over, step.factor)
             axis.set_ylim(0, top / step.factor * 1.05)
             _time_axis(axis, f"memory ({step.label})")
             axis.set_xlim(0, last)
@@ -108,7 +138,8 @@ def _stacked(study: Study, names: list[str]) -> Drawing | None:
         where = ", ".join(f"{name} {units.parameter(value)}" for name, value in cell)
         alt = f"Memory over time as stacked areas, one panel per allocator: {study.experiment.title}"
         title = f"Memory over time{f' at {where}' if where else ''}"
-        return Drawing(title, canvas.to_svg(figure, alt), alt, (MEMORY,), NOTE)
+        note = f"{NOTE} Every panel has a scale of its own." if plot.own_scale else NOTE
+        return Drawing(title, canvas.to_svg(figure, alt), alt, (MEMORY,), note)
 
 
 NOTE = "Each course is that of the run with the median peak."
@@ -123,6 +154,12 @@ def _areas(axis: Axes, layers: list[Points], labels: list[str], factor: float) -
         above = below + np.interp(times, clock, values) / factor
         axis.fill_between(times, below, above, color=color, alpha=0.75, linewidth=0, label=label)
         below = above
+
+
+def _over(axis: Axes, lines: list[Points], labels: list[str], factor: float) -> None:
+    for line, label, dashes in zip(lines, labels, OVER, strict=False):
+        times, values = np.array(stats.thin(line)).T
+        axis.plot(times, values / factor, color=CHROME["ink"], dashes=dashes, lw=1.2, label=label)
 
 
 def _time_axis(axis: Axes, title: str) -> None:

@@ -1,0 +1,103 @@
+"""The experiments of the llheap chapter: what they sweep, and how their figures are drawn."""
+
+import re
+
+import pytest
+import synthetic
+
+from heaplab import catalog, claims, spec, store
+from heaplab.analysis import Analysis
+from heaplab.errors import UsageError
+from heaplab.records import Run, Series
+from heaplab.report import palette, timelines
+
+CHAINS = [
+    "malloc",
+    "realloc",
+    "free",
+    "calloc",
+    "malloc-free",
+    "realloc-free",
+    "calloc-free",
+    "malloc-realloc",
+    "calloc-realloc",
+    "malloc-realloc-free",
+    "calloc-realloc-free",
+    "malloc-realloc-free-calloc",
+]
+
+
+@pytest.fixture(scope="module")
+def experiments():
+    return {e.id.split("/")[1]: e for e in catalog.load().experiments_matching(["llheap-chapter"])}
+
+
+def test_a_group_names_all_its_experiments(experiments):
+    assert sorted(experiments) == [
+        "cache-scratch",
+        "cache-thrash",
+        "churn",
+        "memory-1x1",
+        "memory-4x4",
+        "speed",
+    ]
+    with pytest.raises(UsageError, match="no experiment 'llheap'"):
+        catalog.load().experiments_matching(["llheap"])
+
+
+def test_the_full_scale_is_the_publications(experiments):
+    threads = [1, 2, 4, 8, 16, 32, 48]
+    for name in ("churn", "cache-thrash", "cache-scratch", "speed"):
+        assert experiments[name].full.sweep["threads"] == threads
+    for name in ("cache-thrash", "cache-scratch"):
+        assert experiments[name].full.parameters == {"iterations": 1000, "cache-rw": 1000000}
+    assert experiments["speed"].full.sweep["chain"] == experiments["speed"].quick.sweep["chain"] == CHAINS
+    for name, number in (("memory-1x1", 1), ("memory-4x4", 4)):
+        given = experiments[name].parameters | experiments[name].full.parameters
+        assert (given["producers"], given["consumers"]) == (number, number)
+        assert given["objects"] == given["round"] == 100000
+
+
+def test_every_expectation_is_a_test_and_every_metric_is_on_the_card(experiments):
+    workloads = catalog.load().workloads
+    for experiment in experiments.values():
+        claims.check(experiment)
+        known = workloads[experiment.workload].metrics.keys() | {"peak_memory"}
+        named = {str(e.arguments["metric"]) for e in experiment.expectations if "metric" in e.arguments}
+        assert {*experiment.metrics, *named} <= known
+
+
+# ---------------------------------------------------------------- figures
+
+
+HEIGHTS = {"glibc": 1e6, "jemalloc": 4e9}  # bytes in each series
+
+
+def memory_drawing(tmp_path, **options):
+    """The figure of a stack of two series under a line, with courses of these heights."""
+    plot = spec.Plot(kind="series", series="heap,mmap", over="requested", **options)
+    experiment = synthetic.experiment("llheap-chapter/memory", "acdc", {}, [plot])
+
+    def with_series(record):
+        if not isinstance(record, Run):
+            return record
+        height = HEIGHTS[record.allocator.removesuffix("#again")]
+        course = Series(unit="B", points=[(0.0, 0.0), (0.5, height), (1.0, height / 2)])
+        series = dict.fromkeys(("heap", "mmap", "requested"), course)
+        return record.model_copy(update={"sample": record.sample.model_copy(update={"series": series})})
+
+    records = synthetic.campaign(HEIGHTS, [experiment], blocks=3, faults=False)
+    path = synthetic.write(map(with_series, records), tmp_path / "results.jsonl")
+    (study,) = Analysis(store.load(path)).studies
+    return timelines.series(study, plot, palette.looks(study.allocators))
+
+
+def test_lines_lie_over_the_stack_and_scales_may_differ(tmp_path):
+    own = memory_drawing(tmp_path, own_scale=True)
+    assert re.search(r"memory \(GiB\)", own.svg)
+    assert re.search(r"memory \(MiB\)", own.svg)
+    assert "scale of its own" in own.note
+    assert "requested" in own.svg
+    common = memory_drawing(tmp_path)
+    assert not re.search(r"memory \(MiB\)", common.svg)
+    assert "scale of its own" not in common.note
