@@ -133,6 +133,8 @@ public:
   }
 
   std::size_t bytes() const { return bytes_; }
+  // What fine spans have ever taken.
+  std::size_t fine_bytes() const { return fine_.carved_bytes(); }
   auto& lock() { return lock_; }
 
 private:

@@ -64,6 +64,10 @@ struct config {
   unsigned pool_columns = 0;
   // Memory of a free span goes back to the system if its real span is larger than this (MADVISE_THRESHOLD).
   std::size_t discard_above = 32 * kib;
+  // ... unless that of all such spans together stays within this and a sixteenth of the fine zone: a program
+  // that empties spans is likely to fill them again, and a page given back costs a page fault. 0: none kept
+  // (paper).
+  std::size_t retained_span_bytes = 0;
   // Freed blocks above span_block_limit that are kept for reuse instead of being unmapped. 0: none (paper).
   std::size_t retained_large_bytes = 0;
   huge_page_policy huge_pages = huge_page_policy::never;
@@ -91,6 +95,7 @@ constexpr config standard() {
   config result{.name = "scalloc", .blocks_in_span = dense_blocks};
   result.reuse_percent = 50;
   result.refill_percent = 10;
+  result.retained_span_bytes = 32 * mib;
   result.retained_large_bytes = 64 * mib;
   result.huge_pages = huge_page_policy::grown;
   return result;

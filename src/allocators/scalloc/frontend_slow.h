@@ -176,7 +176,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   it->class_index.store(class_index, std::memory_order_relaxed);
   it->local_list = nullptr;
   it->fresh = 0;
-  it->resident_bytes = kind.real_span_bytes;
+  it->resident_bytes = std::max(it->resident_bytes, kind.real_span_bytes);
   it->set_used(0, hot_floor);
   it->set_owner(&local);
   // release publishes the above to who reads the word of this tenure. A store will do: nobody moves a free

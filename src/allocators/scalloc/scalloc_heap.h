@@ -16,6 +16,9 @@
 //              or taken by who needs a span of its class.
 //   large      Blocks above 1 MiB have a mapping each.
 //
+// Where the default differs from the paper, with figures in docs/scalloc-performance.md:
+//   1. The pool keeps the memory of free spans within a bound (config.h, retained_span_bytes).
+//
 // Reading order: span_state.h, span.h, lab.h, frontend.h, frontend_slow.h; then arena.h, span_pool.h,
 // lab_registry.h, large.h; config.h lists every knob and the variants.
 #pragma once
@@ -160,6 +163,7 @@ public:
     line("address space reserved, bytes:", now.reserved);
     line("memory of spans, bytes:", now.committed);
     line("live blocks in spans, bytes:", now.live);
+    line("memory kept by free spans, bytes:", front_.pool().retained_bytes());
     line("large blocks, bytes:", now.mapped);
     line("large blocks:", now.mappings);
     line("freed large blocks kept, bytes:", large_.retained_bytes());

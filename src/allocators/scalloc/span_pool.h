@@ -18,6 +18,7 @@ template <class Traits>
 class span_pool {
   using span_type = span<Traits>;
   using classes = typename Traits::classes;
+  static constexpr const config& settings = Traits::settings;
 
 public:
   static constexpr unsigned column_limit = 64;
@@ -31,7 +32,7 @@ public:
   // The caller alone has the span: it is in state free, has no owner, and is in no list.
   void put(arena<Traits>& spans, span_type& it, std::uint32_t column) {
     const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-    if (it.resident_bytes > discard_above_) discard_from(it, 0);
+    if (it.resident_bytes > discard_above_ && !try_retain(spans, it.resident_bytes)) discard_from(it, 0);
     stack_at(kind.pool_slot, column).push(spans.number_of(it), links(spans));
   }
 
@@ -59,6 +60,9 @@ public:
 
   unsigned columns() const { return columns_; }
 
+  // Memory of free spans larger than the threshold that was not given back.
+  std::size_t retained_bytes() const { return retained_.load(std::memory_order_relaxed); }
+
 private:
   using stack = concurrent::index_stack<typename Traits::sync>;
   static constexpr unsigned slot_count = classes::slot_count();
@@ -83,9 +87,28 @@ private:
     it.resident_bytes = keep;
   }
 
-  static span_type& prepare(span_type& it, const size_class& kind) {
-    discard_from(it, kind.real_span_bytes);
+  // An eighth more is no reason for a system call.
+  span_type& prepare(span_type& it, const size_class& kind) {
+    release(it.resident_bytes);
+    if (it.resident_bytes > kind.real_span_bytes + kind.real_span_bytes / 8)
+      discard_from(it, kind.real_span_bytes);
     return it;
+  }
+
+  // The account of memory kept: only a bound, it publishes nothing, so relaxed throughout. Whoever puts a
+  // span enters it, whoever pops it strikes it out.
+  bool try_retain([[maybe_unused]] arena<Traits>& spans, [[maybe_unused]] std::size_t bytes) {
+    if constexpr (settings.retained_span_bytes > 0) {
+      const std::size_t bound = settings.retained_span_bytes + spans.fine_bytes() / 16;
+      if (retained_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= bound) return true;
+      retained_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+    return false;
+  }
+
+  void release([[maybe_unused]] std::size_t bytes) {
+    if constexpr (settings.retained_span_bytes > 0)
+      if (bytes > discard_above_) retained_.fetch_sub(bytes, std::memory_order_relaxed);
   }
 
   bool discard_stack(arena<Traits>& spans, stack& from) {
@@ -96,6 +119,7 @@ private:
     while (const auto number = from.try_pop(links(spans))) {
       span_type& it = spans.span_number(*number);
       any |= it.resident_bytes > 0;
+      release(it.resident_bytes);
       discard_from(it, 0);
       done.push(*number, links(spans));
     }
@@ -105,6 +129,7 @@ private:
 
   unsigned columns_ = 1;
   std::size_t discard_above_ = unlimited;
+  alignas(cache_line_bytes) typename Traits::template atomic<std::size_t> retained_{0};
   stack stacks_[slot_count][column_limit];
 };
 
