@@ -103,9 +103,10 @@ private:
       if (!is_aligned(user, minimum_alignment)) fatal("llheap: pointer is not aligned", user);
       const header* real = header_of(user);
       if (!can_be_read(real)) fatal("llheap: pointer is no block", user);
-      if ((real->word & freed) != 0) fatal("llheap: double free", user);
       if ((real->word & fake) != 0) real = real_behind(user, real);
       if (!can_be_read(real)) fatal("llheap: pointer is no block", user);
+      // The home word of a free block is a link: nothing may be computed from it.
+      if ((real->word & freed) != 0) fatal("llheap: double free", user);
       const bool is_block =
           below::storage().is_in_area(real) ? names_a_heap(real->word) : names_a_mapping(real);
       if (!is_block) fatal("llheap: pointer is no block", user);
@@ -132,7 +133,6 @@ private:
   }
 
   static bool names_a_heap(std::uintptr_t word) {
-    if ((word & freed) != 0) return true;  // left to deallocate, which says so
     bool found = false;
     below::storage().for_each_heap([&](const thread_heap& heap) {
       found = found || (word & ~(home_alignment - 1)) == reinterpret_cast<std::uintptr_t>(&heap);
