@@ -18,6 +18,8 @@
 //
 // Where the default differs from the paper, with figures in docs/scalloc-performance.md:
 //   1. The pool keeps the memory of free spans within a bound (config.h, retained_span_bytes).
+//   2. A reused span keeps a tail of up to an eighth more than it needs (span_pool.h, prepare). So do the
+//      paper's variants.
 //
 // Reading order: span_state.h, span.h, lab.h, frontend.h, frontend_slow.h; then arena.h, span_pool.h,
 // lab_registry.h, large.h; config.h lists every knob and the variants.
