@@ -16,7 +16,7 @@ open otherwise, or if what it speaks of was not measured. A ratio over several c
 
 Common arguments: `metric` (else the workload's main metric). `allocator` is a name or a list, each of which
 must do; without it, every allocator measured. `than` is an allocator, else the baseline. `by` is 0.03 and
-`factor` 1.03 unless given. Every other argument names a swept parameter and keeps the cells with that value,
+`factor` 1.03 unless given. Along `threads` the last value is the last that has a CPU for each. Every other argument names a swept parameter and keeps the cells with that value,
 or one of those values. In `better_than` and `order` better is lower, or higher for metrics like a rate.
 """
 
@@ -84,6 +84,15 @@ class Claim:
     def number(self, name: str, otherwise: float) -> float:
         return float(self.arguments.get(name, otherwise))
 
+    def values_along(self) -> list[Parameter]:
+        """The values of the axis to follow, in order. Beyond the machine's CPUs threads take turns, so a trend
+        ends where they do, if two values are left."""
+        name = self.arguments["along"]
+        beyond = {dict(cell)[name] for cell in self.cells if self.study.oversubscribed(cell)}
+        values = list(self.study.axes[name])
+        within = [value for value in values if value not in beyond] if name == "threads" else values
+        return within if len(within) > 1 else values
+
     def ratio(self, pairs: list[tuple[Pair, Cell]]) -> Interval:
         """Not a number if any of the cells has no values: the sentence speaks of all of them."""
         return stats.geometric_mean([[(pair, self.study.seed(cell)) for pair, cell in pairs]])
@@ -134,7 +143,7 @@ def _order(claim: Claim) -> list[Finding]:
 
 
 def _trend(claim: Claim, low: float, high: float) -> list[Finding]:
-    values = claim.study.axes[claim.arguments["along"]]
+    values = claim.values_along()
     where = f"{claim.arguments['along']} {values[-1]} / {values[0]}"
     return [
         Finding(f"{name}, {where}:", claim.along(name, values[0], values[-1]), low, high)

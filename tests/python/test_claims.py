@@ -58,8 +58,8 @@ HOLDS = [
     ("ratio_within", {"allocator": "flat", "metric": "throughput", "low": 3.8}),
     ("order", {"allocator": ["flat", "falling", "glibc"]}),
     ("order", {"allocator": ["flat", "falling", "glibc"], "metric": "throughput"}),
-    ("increases_with", {"along": "threads", "allocator": "glibc", "factor": 3.9}),
-    ("decreases_with", {"along": "threads", "allocator": "falling", "factor": 3.9}),
+    ("increases_with", {"along": "threads", "allocator": "glibc", "factor": 1.9}),
+    ("decreases_with", {"along": "threads", "allocator": "falling", "factor": 1.9}),
     ("flat_with", {"along": "threads", "allocator": ["flat", "twin"]}),
     (
         "value_within",
@@ -77,7 +77,7 @@ FAILS = [
     ("ratio_within", {"allocator": "flat", "high": 0.24}),
     ("order", {"allocator": ["falling", "flat", "glibc"]}),
     ("order", {"allocator": ["flat", "twin"]}),
-    ("increases_with", {"along": "threads", "allocator": "glibc", "factor": 4.1}),
+    ("increases_with", {"along": "threads", "allocator": "glibc", "factor": 2.1}),
     ("increases_with", {"along": "threads"}),
     ("decreases_with", {"along": "threads", "allocator": "flat"}),
     ("flat_with", {"along": "threads", "allocator": "glibc"}),
@@ -88,7 +88,7 @@ OPEN = [
     ("better_than", {"allocator": "flat", "by": 3.0}),  # the interval holds the edge, a quarter
     ("better_than", {"allocator": ["flat", "falling"], "by": 1.0}),  # of the second it holds the edge, a half
     ("ratio_within", {"allocator": "flat", "low": 0.25}),
-    ("increases_with", {"along": "threads", "allocator": "glibc", "factor": 4}),
+    ("increases_with", {"along": "threads", "allocator": "glibc", "factor": 2}),
 ]
 
 
@@ -107,7 +107,13 @@ def test_a_sentence_is_judged_by_the_planted_truth(study, expected, test, argume
 def test_the_figures_name_allocators_ratio_and_interval(study):
     assert outcome(study, "better_than", allocator="flat").figures == "flat / glibc 0.25× (0.25–0.25)"
     text = outcome(study, "increases_with", along="threads", allocator="glibc").figures
-    assert text.startswith("glibc, threads 4 / 1: 4.0")
+    assert text.startswith("glibc, threads 2 / 1: 2.0")
+
+
+def test_a_trend_ends_where_threads_have_no_cpu_of_their_own(study):
+    """Four threads on two CPUs take turns."""
+    found = outcome(study, "flat_with", along="threads", allocator="glibc", factor=2.5)
+    assert found.result is Result.HOLDS
 
 
 @pytest.mark.parametrize(
