@@ -1,4 +1,6 @@
 // What every variant does alike, in one thread.
+#include <sys/resource.h>
+
 #include <cstdint>
 #include <cstring>
 #include <set>
@@ -73,6 +75,25 @@ TYPED_TEST(heap_test, zeroed_blocks_are_zero_whatever_was_there_before) {
     EXPECT_FALSE(TypeParam::is_zero_filled(again));
     TypeParam::deallocate(again);
   }
+}
+
+// Reading memory never written shows the system's page of zeros, and the write to that page which follows is a
+// second fault.
+TYPED_TEST(heap_test, small_zeroed_blocks_cost_one_fault_a_page_though_read_first) {
+  const auto faults = [] {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::size_t>(usage.ru_minflt);
+  };
+  std::vector<void*> live(20'000);
+  const std::size_t before = faults();
+  for (void*& block : live) {
+    block = TypeParam::allocate_zeroed(400);
+    ASSERT_TRUE(all_zero(block, 0, 400));
+  }
+  const std::size_t pages = live.size() * 400 / 4096;
+  EXPECT_LT(faults() - before, pages * 3 / 2);
+  for (void* block : live) TypeParam::deallocate(block);
 }
 
 TYPED_TEST(heap_test, every_alignment_holds_and_is_remembered) {

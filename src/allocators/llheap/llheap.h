@@ -192,8 +192,12 @@ private:
     return storage_.extend_buffer_of(mine) ? mine.try_carve(bucket) : nullptr;
   }
 
+  // Fresh memory is zero, but a program that reads it first is shown the system's page of zeros and pays
+  // a second fault when the next header is written to that page. So only blocks that are pages of their own
+  // are left untouched.
   static void* fill_with_zeros(const grant& got, void* user) {
-    if (!got.zero) std::memset(user, 0, block_view(user).usable());
+    const std::size_t bytes = block_view(user).usable();
+    if (!got.zero || bytes <= os_pages::page_bytes) std::memset(user, 0, bytes);
     got.block->word |= zero_filled;
     return user;
   }
