@@ -16,8 +16,9 @@ open otherwise, or if what it speaks of was not measured. A ratio over several c
 
 Common arguments: `metric` (else the workload's main metric). `allocator` is a name or a list, each of which
 must do; without it, every allocator measured. `than` is an allocator, else the baseline. `by` is 0.03 and
-`factor` 1.03 unless given. Along `threads` the last value is the last that has a CPU for each. Every other argument names a swept parameter and keeps the cells with that value,
-or one of those values. In `better_than` and `order` better is lower, or higher for metrics like a rate.
+`factor` 1.03 unless given. Along `threads` the last value is the last that has a CPU for each thread. Every
+other argument names a swept parameter and keeps the cells with that value, or one of those values. In
+`better_than` and `order` better is lower, or higher for metrics like a rate.
 """
 
 from collections.abc import Callable
@@ -85,10 +86,12 @@ class Claim:
         return float(self.arguments.get(name, otherwise))
 
     def values_along(self) -> list[Parameter]:
-        """The values of the axis to follow, in order. Beyond the machine's CPUs threads take turns, so a trend
-        ends where they do, if two values are left."""
+        """The values of the axis to follow, in order.
+
+        Beyond the machine's CPUs threads take turns, so a trend ends before, if two values are left.
+        """
         name = self.arguments["along"]
-        beyond = {dict(cell)[name] for cell in self.cells if self.study.oversubscribed(cell)}
+        beyond = {dict(cell)[name] for cell in self.study.cells if self.study.oversubscribed(cell)}
         values = list(self.study.axes[name])
         within = [value for value in values if value not in beyond] if name == "threads" else values
         return within if len(within) > 1 else values
