@@ -1,14 +1,17 @@
 """The order of a campaign's runs, as pure functions of the campaign record.
 
-A campaign is a sequence of rounds. A round holds one block of every cell; a block holds every allocator
-of the comparison once, and the baseline twice (the A/A control), back to back in shuffled order. The order
-depends only on the seed, the cell and the number of the block, so a resumed campaign goes on as planned.
+A campaign is a sequence of rounds. A round holds one block of every comparison; a block holds every candidate
+of the comparison once, and the reference twice (the A/A control), back to back in shuffled order. Candidates
+are the allocators of one cell, or the values of the parameter that an experiment compares, under each
+allocator. The order depends only on the seed, the comparison and the number of the block, so a resumed
+campaign goes on as planned.
 """
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from heaplab import spec
 from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
@@ -22,69 +25,112 @@ class Cell:
     workload: spec.Workload
     swept: tuple[tuple[str, Parameter], ...]
     parameters: tuple[tuple[str, Parameter], ...]  # swept and fixed
-    allocators: tuple[str, ...]  # the first is the baseline, which also stands at the end as the control
+    allocators: tuple[str, ...]  # controls at the end, under their second names
+
+    @property
+    def key(self) -> str:
+        return key_of(self.experiment.id, dict(self.swept))
+
+
+class Candidate(NamedTuple):
+    """What a block runs once."""
+
+    cell: Cell
+    allocator: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.cell.key, self.allocator
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Cells whose runs are compared with each other: one, or one for each value of a compared parameter."""
+
+    key: str
+    cells: tuple[Cell, ...]
     blocks: int  # at least
     blocks_most: int
 
     @property
-    def baseline(self) -> str:
-        return self.allocators[0]
+    def experiment(self) -> spec.Experiment:
+        return self.cells[0].experiment
 
     @property
-    def key(self) -> str:
-        return f"{self.experiment.id} {json.dumps(dict(self.swept), sort_keys=True)}"
+    def candidates(self) -> list[Candidate]:
+        return [Candidate(cell, allocator) for cell in self.cells for allocator in cell.allocators]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Every allocator once for one cell: the unit of pairing."""
+    """Every candidate of a comparison once: the unit of pairing."""
 
-    cell: Cell
+    comparison: Comparison
     number: int
-    seed: int  # of the workload: the same for all allocators of a block, another for each block
-    order: tuple[str, ...]
+    seed: int  # of the workload: the same for all candidates of a block, another for each block
+    order: tuple[Candidate, ...]
 
 
-def cells(campaign: Campaign) -> list[Cell]:
-    """All cells in the order of the experiments and their sweeps."""
+def comparisons(campaign: Campaign) -> list[Comparison]:
+    """All comparisons in the order of the experiments and their sweeps."""
     return [
-        cell
+        found
         for content in campaign.experiments
-        for cell in cells_of(spec.Experiment.model_validate(content), campaign)
+        for found in comparisons_of(spec.Experiment.model_validate(content), campaign)
+    ]
+
+
+def comparisons_of(experiment: spec.Experiment, campaign: Campaign) -> list[Comparison]:
+    scale = getattr(experiment, campaign.scale)
+    along = experiment.compare.along if experiment.compare else None
+    grouped: dict[str, list[Cell]] = {}
+    for cell in cells_of(experiment, campaign):
+        shared = {name: value for name, value in cell.swept if name != along}
+        grouped.setdefault(key_of(experiment.id, shared), []).append(cell)
+    return [
+        Comparison(key, tuple(cells), blocks=scale.blocks, blocks_most=max(scale.blocks, scale.blocks_most))
+        for key, cells in grouped.items()
     ]
 
 
 def cells_of(experiment: spec.Experiment, campaign: Campaign) -> list[Cell]:
-    scale = getattr(experiment, campaign.scale)
     workload = spec.Workload.model_validate(campaign.workloads[experiment.workload])
-    asked = experiment.allocators or campaign.allocators
-    allocators = [name for name in campaign.allocators if name in asked]
-    baseline = campaign.allocators[0]
-    names = [baseline, *(name for name in allocators if name != baseline), baseline + CONTROL_SUFFIX]
     return [
         Cell(
             experiment=experiment,
             workload=workload,
             swept=tuple(swept.items()),
             parameters=tuple(experiment.resolved(campaign.scale, swept).items()),
-            allocators=tuple(names),
-            blocks=scale.blocks,
-            blocks_most=max(scale.blocks, scale.blocks_most),
+            allocators=allocators_of(experiment, campaign, swept),
         )
         for swept in experiment.cells(campaign.scale)
     ]
 
 
-def block(campaign: Campaign, cell: Cell, number: int) -> Block:
+def allocators_of(
+    experiment: spec.Experiment, campaign: Campaign, swept: dict[str, Parameter]
+) -> tuple[str, ...]:
+    """The baseline, the others the experiment is for, and the control of every reference among them."""
+    baseline, compare = campaign.allocators[0], experiment.compare
+    asked = experiment.allocators or campaign.allocators
+    names = [name for name in campaign.allocators if name == baseline or name in asked]
+    if compare is None:
+        return (*names, baseline + CONTROL_SUFFIX)
+    if swept[compare.along] != compare.reference:
+        return tuple(names)
+    return (*names, *(name + CONTROL_SUFFIX for name in names))
+
+
+def block(campaign: Campaign, comparison: Comparison, number: int) -> Block:
     """The block of this number: a function of the campaign's seed and of nothing that happened."""
-    order = list(cell.allocators)
-    random.Random(f"{campaign.seed}/{cell.key}/{number}").shuffle(order)
-    return Block(cell=cell, number=number, seed=campaign.seed + number, order=tuple(order))
+    order = comparison.candidates
+    random.Random(f"{campaign.seed}/{comparison.key}/{number}").shuffle(order)
+    return Block(comparison=comparison, number=number, seed=campaign.seed + number, order=tuple(order))
 
 
-def round_order(campaign: Campaign, open_cells: Iterable[Cell], number: int) -> list[Cell]:
-    """The cells of one round in shuffled order."""
-    order = list(open_cells)
+def round_order(campaign: Campaign, still_open: Iterable[Comparison], number: int) -> list[Comparison]:
+    """The comparisons of one round in shuffled order."""
+    order = list(still_open)
     random.Random(f"{campaign.seed}/round/{number}").shuffle(order)
     return order
 
@@ -124,4 +170,8 @@ def given_up(runs: Iterable[Run]) -> set[tuple[str, str]]:
 
 
 def run_key(run: Run) -> str:
-    return f"{run.experiment} {json.dumps(run.cell, sort_keys=True)}"
+    return key_of(run.experiment, run.cell)
+
+
+def key_of(experiment: str, swept: Mapping[str, Any]) -> str:
+    return f"{experiment} {json.dumps(swept, sort_keys=True)}"

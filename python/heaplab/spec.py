@@ -7,9 +7,9 @@
 
 import tomllib
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from heaplab.errors import UsageError
 
@@ -131,9 +131,16 @@ class Derived(Spec):
     times: float
 
 
+class Compare(Spec):
+    """What is compared where it is not allocators: the values of a swept parameter, under each allocator."""
+
+    along: str
+    reference: str
+
+
 class Plot(Spec):
     figure: str = ""  # of the publication, where the experiment covers several
-    kind: Literal["curve", "bars", "heat", "series", "scatter"] = "bars"
+    kind: Literal["curve", "bars", "heat", "summary", "series", "scatter"] = "bars"
     x: str = ""  # a swept parameter
     y: str = ""  # a metric
     per: str = ""  # one panel for each value of this swept parameter
@@ -142,8 +149,13 @@ class Plot(Spec):
     series: str = ""  # kind "series": a series of the sample, several with commas (stacked), or "process"
     over: str = ""  # kind "series": series of the sample, with commas, as lines over the stack
     own_scale: bool = False  # kind "series": every panel has a scale of its own
-    rows: str = ""  # kind "heat": the swept parameter down the side; empty: the allocators
-    relative_to: str = ""  # kind "heat": the value of x that is 100 %; empty: colours over the whole chart
+    rows: str = ""  # kinds "heat", "summary": the swept parameter down the side; empty: what is compared
+    relative_to: str = (
+        ""  # kind "heat": what is 100 %, of x or of what is compared; empty: chart-wide colours
+    )
+    # kinds "heat", "summary": swept parameters with the value each cell is divided by; with relative_to the
+    # cells are ratios of ratios
+    against: dict[str, Parameter] = {}
 
 
 class Expectation(Spec):
@@ -163,6 +175,9 @@ class Experiment(Spec):
     workload: str
     parameters: dict[str, Parameter] = {}
     derived: dict[str, Derived] = {}
+    # Swept names that are no parameters of the workload: each value stands for several parameters.
+    settings: dict[str, dict[str, dict[str, Parameter]]] = {}
+    compare: Compare | None = None
     allocators: list[str] = []  # empty: all that are asked for
     metrics: list[str] = Field(min_length=1)
     main_metric: str = ""  # what verdicts rest on; empty: the workload's
@@ -172,6 +187,18 @@ class Experiment(Spec):
     full: Scale
     notes: str = ""
 
+    @model_validator(mode="after")
+    def _sweeps_what_it_speaks_of(self) -> Self:
+        for scale in (self.quick, self.full):
+            if self.compare and self.compare.reference not in scale.sweep.get(self.compare.along, []):
+                raise ValueError(
+                    f"compare: {self.compare.reference} is no value swept as {self.compare.along}"
+                )
+            for name, values in self.settings.items():
+                if unknown := [value for value in scale.sweep.get(name, []) if value not in values]:
+                    raise ValueError(f"settings.{name}: there is no {unknown[0]!r}, which is swept")
+        return self
+
     def cells(self, scale: Literal["quick", "full"]) -> list[dict[str, Parameter]]:
         """Return the swept parameters of every cell, the first axis slowest; [{}] without a sweep."""
         cells: list[dict[str, Parameter]] = [{}]
@@ -180,11 +207,13 @@ class Experiment(Spec):
         return cells
 
     def resolved(self, scale: Literal["quick", "full"], cell: dict[str, Parameter]) -> dict[str, Parameter]:
-        """All parameters of a cell: the fixed ones, those of the scale, the swept, the derived.
+        """All parameters of a cell: the fixed, the scale's, the swept with their settings, the derived.
 
         Raises UsageError if a derived one follows something that is no number.
         """
         found = self.parameters | getattr(self, scale).parameters | cell
+        for name in self.settings.keys() & cell.keys():
+            found |= self.settings[name][str(found.pop(name))]
         for name, rule in self.derived.items():
             followed = found.get(rule.of)
             if isinstance(followed, bool) or not isinstance(followed, int | float):

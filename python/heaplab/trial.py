@@ -9,24 +9,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-import psutil
 from pydantic import ValidationError
 
-from heaplab import host, native, proof
-from heaplab.errors import HeaplabError, UsageError
+from heaplab import host, proof, room
+from heaplab.command import program_of, words_of
+from heaplab.errors import HeaplabError
 from heaplab.execute import Execution, Limits, environment_for, execute
-from heaplab.plan import Block, Cell, library_of
+from heaplab.plan import Block, Candidate, Cell, library_of
 from heaplab.programs import Job
-from heaplab.records import Campaign, Library, Parameter, Run, Sample, Status
+from heaplab.records import Campaign, Library, Run, Sample, Status
 
-# B warmed before a run, see host.warm_memory: twice the largest peak seen in the cell so far, because one
-# allocator may need twice what another does; much more before anything was seen. Measured: the first touch of
-# a page of 4 KiB costs 2.4 us if the host has to provide it and 1.5 us if not; 1200 MiB take 0.4 s.
+# B warmed before a run, see host.warm_memory: twice what the workload estimates or the largest peak seen in
+# the cell so far, because one allocator may need twice what another does; this much where neither is known.
+# Measured: the first touch of a page of 4 KiB costs 2.4 us if the host has to provide it and 1.5 us if not;
+# 1200 MiB take 0.4 s.
 WARM_UNSEEN = 1200 << 20
-WARM_LEAST = 128 << 20
 PADDING_MOST = 4096  # B added to the environment at random: moves the stack (Mytkowicz et al., ASPLOS 2009)
 C_LIBRARY = "libc.so.6"
-MEMORY_SHARE = 0.9  # of this machine's memory that a run may use unless the campaign says otherwise
 
 
 @dataclass(frozen=True)
@@ -44,25 +43,27 @@ class Trial:
 
     campaign: Campaign
     libraries: dict[str, Library]
+    estimates: dict[str, int] = field(default_factory=dict)  # B, by key of the cell; see heaplab.room
     warm: Callable[[int], None] = host.warm_memory
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     _peaks: dict[str, int] = field(default_factory=dict)  # B, by key of the cell
     _jobs: dict[str, Job | HeaplabError] = field(default_factory=dict)
 
-    def __call__(self, block: Block, allocator: str, order: int, attempt: int) -> Run:
+    def __call__(self, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
         """Return the record of one run, whatever became of it."""
-        cell, library = block.cell, self.libraries[library_of(allocator)]
+        cell, allocator = candidate
+        library = self.libraries[library_of(allocator)]
         padding = random.Random(f"{block.seed}/{cell.key}/{allocator}/{attempt}").randrange(PADDING_MOST)
         environment = environment_of(cell, library) | {"HEAPLAB_PADDING": "x" * padding}
         execution, foreign = None, 0.0
         try:
             program = program_of(cell)
-            if fault := self._fault(cell, program, environment, library):
+            if fault := self._fault(cell, program, environment, library) or self._too_large(cell):
                 outcome = Outcome(Status.SKIPPED, fault)
             else:
                 self.warm(self._to_warm(cell))
                 before = host.CpuTime.now()
-                execution, outcome = self._execute(program, block, environment, library)
+                execution, outcome = self._execute(program, cell, block.seed, environment, library)
                 foreign = before.foreign_until(host.CpuTime.now())
                 self._peaks[cell.key] = max(execution.process.peak_memory, self._peaks.get(cell.key, 0))
         except HeaplabError as error:
@@ -89,9 +90,17 @@ class Trial:
         """Bytes to touch before the next run of the cell."""
         if self.campaign.warm is not None:
             return self.campaign.warm
-        if cell.key not in self._peaks:
+        known = max(self._peaks.get(cell.key, 0), self.estimates.get(cell.key, 0))
+        if not known:
             return WARM_UNSEEN
-        return max(2 * self._peaks[cell.key], cell.workload.memory_mib << 20, WARM_LEAST)
+        return max(2 * known, cell.workload.memory_mib << 20)
+
+    def _too_large(self, cell: Cell) -> str:
+        """Why there is no point in starting a run that needs more memory than it may use."""
+        most, needed = self._limits(cell).memory or 0, self.estimates.get(cell.key, 0)
+        if needed <= most:
+            return ""
+        return f"needs {room.in_words(needed)} of memory and may use {room.in_words(most)}"
 
     def _fault(self, cell: Cell, program: Path, environment: dict[str, str], library: Library) -> str:
         """Why a program that is no workload cannot be served by the library; asked once for each pair."""
@@ -103,16 +112,15 @@ class Trial:
         return self._faults[pair]
 
     def _execute(
-        self, program: Path, block: Block, environment: dict[str, str], library: Library
+        self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Library
     ) -> tuple[Execution, Outcome]:
-        if block.cell.workload.kind == "program":
-            return self._execute_program(program, block.cell, environment, library)
+        if cell.workload.kind == "program":
+            return self._execute_program(program, cell, environment, library)
         with tempfile.TemporaryFile() as errors, memory_file() as samples:
-            fixed, options = block.cell.workload.arguments, options_of(dict(block.cell.parameters))
-            harness = ["--seed", str(block.seed), "--json", f"fd:{samples.fileno()}"]
-            limits = self._limits(block.cell)
+            harness = ["--seed", str(seed), "--json", f"fd:{samples.fileno()}"]
+            limits = self._limits(cell)
             execution = execute(
-                [program, *fixed, *options, *harness],
+                [program, *words_of(cell), *harness],
                 environment,
                 limits,
                 pass_fds=[samples.fileno()],
@@ -155,22 +163,9 @@ class Trial:
     def _limits(self, cell: Cell) -> Limits:
         return Limits(
             time=self.campaign.time_limit or cell.workload.timeout_s,
-            memory=self.campaign.memory_limit or int(psutil.virtual_memory().total * MEMORY_SHARE),
+            memory=self.campaign.memory_limit or room.of_this_machine(),
             cpus=host.cpus_to_pin() if self.campaign.pinned else None,
         )
-
-
-def program_of(cell: Cell) -> Path:
-    """The file a workload's program is. Raises UsageError if there is none."""
-    if built := native.program(cell.workload.program):
-        return built
-    try:
-        return proof.resolve_program(cell.workload.program, os.environ)
-    except UsageError as error:
-        setting = cell.workload.setting
-        raise UsageError(
-            f"{error}; Debian's package {setting.package} has it" if setting else str(error)
-        ) from None
 
 
 def environment_of(cell: Cell, library: Library) -> dict[str, str]:
@@ -179,17 +174,6 @@ def environment_of(cell: Cell, library: Library) -> dict[str, str]:
     if cell.workload.kind == "program" and not library.preload:
         environment["LD_PRELOAD"] = C_LIBRARY
     return environment
-
-
-def options_of(parameters: dict[str, Parameter]) -> list[str]:
-    """The command line of a cell: `--name value`, and `--name` or `--no-name` for a boolean."""
-    options: list[str] = []
-    for name, value in parameters.items():
-        if isinstance(value, bool):
-            options.append(f"--{name}" if value else f"--no-{name}")
-        else:
-            options += [f"--{name}", str(value)]
-    return options
 
 
 def memory_file() -> IO[bytes]:

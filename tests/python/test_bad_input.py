@@ -124,3 +124,25 @@ def test_a_file_that_is_no_results_file(lab: Laboratory) -> None:
     status, printed = lab.run()
     assert status == 2
     assert "not a results file of heaplab" in printed
+
+
+def test_a_table_that_needs_more_memory_than_there_is_is_refused_before_it_starts(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ESTIMATE", str(1 << 45))
+    status, printed = lab.run()
+    assert status == 2
+    assert printed.startswith("heaplab: fake/one: needs 64 TiB of memory at size=2; a run may use ")
+    assert len(printed.strip().splitlines()) == 1
+    assert not lab.out.exists()
+
+
+def test_with_a_limit_the_cells_that_need_more_fail_with_the_reason_and_the_others_are_measured(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ESTIMATE", str(600 << 20))
+    status, printed = lab.run("--memory-limit", "1GiB")
+    assert status == 1
+    assert "needs 1.17 GiB of memory and may use 1 GiB" in printed
+    assert {run.cell["size"] for run in lab.good("glibc")} == {1}
+    assert {run.cell["size"] for run in lab.results().runs if run.status == "skipped"} == {2}

@@ -47,8 +47,12 @@ def run_of(cell: plan.Cell, allocator: str, block: int, status: Status, attempt:
     )
 
 
+def cells_of(made: Campaign) -> list[plan.Cell]:
+    return [cell for comparison in plan.comparisons(made) for cell in comparison.cells]
+
+
 def test_cells_are_the_whole_sweep_with_fixed_parameters() -> None:
-    cells = plan.cells(campaign())
+    cells = cells_of(campaign())
     assert [dict(cell.swept) for cell in cells] == [
         {"n": 1, "m": 3},
         {"n": 1, "m": 4},
@@ -59,39 +63,58 @@ def test_cells_are_the_whole_sweep_with_fixed_parameters() -> None:
 
 
 def test_swept_parameters_win_over_fixed_ones() -> None:
-    assert dict(plan.cells(campaign(parameters={"n": 9, "q": 8}))[0].parameters)["n"] == 1
+    assert dict(cells_of(campaign(parameters={"n": 9, "q": 8}))[0].parameters)["n"] == 1
 
 
 def test_a_block_holds_every_allocator_once_and_the_baseline_twice() -> None:
     made = campaign()
     for number in range(20):
-        order = plan.block(made, plan.cells(made)[0], number).order
-        assert Counter(order) == Counter(["base", "a", "b", "base#again"])
+        order = plan.block(made, plan.comparisons(made)[0], number).order
+        assert Counter(item.allocator for item in order) == Counter(["base", "a", "b", "base#again"])
 
 
 def test_an_experiment_for_some_allocators_keeps_the_baseline() -> None:
-    assert plan.cells(campaign(allocators=["b"]))[0].allocators == ("base", "b", "base#again")
+    assert cells_of(campaign(allocators=["b"]))[0].allocators == ("base", "b", "base#again")
+
+
+COMPARED = {"compare": {"along": "m", "reference": "x"}}
+SWEPT = {"sweep": {"n": [1, 2], "m": ["x", "y", "z"]}, "blocks": 5, "blocks_most": 15}
+
+
+def test_a_block_of_compared_values_holds_each_under_every_allocator_and_the_references_twice() -> None:
+    made = campaign(**COMPARED, quick=SWEPT, full=SWEPT)
+    found = plan.comparisons(made)
+    assert [item.key for item in found] == ['e {"n": 1}', 'e {"n": 2}']
+    order = plan.block(made, found[1], 4).order
+    assert {item.cell.experiment.id for item in order} == {"e"}
+    assert Counter((dict(item.cell.swept)["m"], item.allocator) for item in order) == Counter(
+        [(value, name) for value in "xyz" for name in ("base", "a", "b")]
+        + [("x", "base#again"), ("x", "a#again"), ("x", "b#again")]
+    )
+    assert all(dict(item.cell.swept)["n"] == 2 for item in order)
 
 
 def test_blocks_are_shuffled_and_every_place_is_taken_by_everyone() -> None:
     made = campaign()
-    first = Counter(plan.block(made, plan.cells(made)[0], number).order[0] for number in range(400))
+    first = Counter(
+        plan.block(made, plan.comparisons(made)[0], number).order[0].allocator for number in range(400)
+    )
     assert all(60 < count < 140 for count in first.values()), first
 
 
 def test_the_order_depends_on_the_seed_alone() -> None:
-    cells = plan.cells(campaign())
-    orders = [plan.block(campaign(seed), cells[0], 3).order for seed in range(30)]
-    assert orders == [plan.block(campaign(seed), cells[0], 3).order for seed in range(30)]
-    assert len(set(orders)) > 5
-    assert plan.round_order(campaign(), cells, 1) == plan.round_order(campaign(), cells, 1)
-    assert sorted(cell.key for cell in plan.round_order(campaign(), cells, 1)) == sorted(c.key for c in cells)
+    items = plan.comparisons(campaign())
+    orders = [plan.block(campaign(seed), items[0], 3).order for seed in range(30)]
+    assert orders == [plan.block(campaign(seed), items[0], 3).order for seed in range(30)]
+    assert len({tuple(item.allocator for item in order) for order in orders}) > 5
+    assert plan.round_order(campaign(), items, 1) == plan.round_order(campaign(), items, 1)
+    assert sorted(item.key for item in plan.round_order(campaign(), items, 1)) == sorted(i.key for i in items)
 
 
 def test_all_allocators_of_a_block_get_the_same_workload_seed_and_blocks_different_ones() -> None:
     made = campaign()
-    cell = plan.cells(made)[0]
-    assert len({plan.block(made, cell, number).seed for number in range(10)}) == 10
+    first = plan.comparisons(made)[0]
+    assert len({plan.block(made, first, number).seed for number in range(10)}) == 10
 
 
 @pytest.mark.parametrize(
@@ -103,7 +126,7 @@ def test_looks_are_fixed_beforehand(least: int, most: int, expected: tuple[int, 
 
 
 def test_only_a_void_first_attempt_is_run_again() -> None:
-    cell = plan.cells(campaign())[0]
+    cell = cells_of(campaign())[0]
     runs = [
         run_of(cell, "a", 0, Status.OK),
         run_of(cell, "b", 0, Status.VOID),
@@ -114,7 +137,7 @@ def test_only_a_void_first_attempt_is_run_again() -> None:
 
 
 def test_an_allocator_without_a_figure_in_two_blocks_is_given_up_in_that_cell_only() -> None:
-    first, second = plan.cells(campaign())[:2]
+    first, second = cells_of(campaign())[:2]
     runs = [
         run_of(first, "a", 0, Status.FAILED),
         run_of(first, "a", 1, Status.TIMEOUT),

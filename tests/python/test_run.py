@@ -8,7 +8,7 @@ import pytest
 from test_plan import campaign
 
 from heaplab import plan, store
-from heaplab.plan import Block
+from heaplab.plan import Block, Candidate
 from heaplab.records import Process, Run, Status
 from heaplab.run import Runner
 from heaplab.store import Store
@@ -25,11 +25,12 @@ class Fake:
     asked: list[tuple[str, int, str, int]] = field(default_factory=list)
     stop_after: int | None = None
 
-    def __call__(self, block: Block, allocator: str, order: int, attempt: int) -> Run:
+    def __call__(self, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
+        cell, allocator = candidate
         if len(self.asked) == self.stop_after:
             raise KeyboardInterrupt
         self.now += 1
-        self.asked.append((block.cell.key, block.number, allocator, attempt))
+        self.asked.append((cell.key, block.number, allocator, attempt))
         process = Process(
             wall=1,
             user=0,
@@ -42,8 +43,8 @@ class Fake:
             mean_memory=0,
         )
         return Run(
-            experiment=block.cell.experiment.id,
-            cell=dict(block.cell.swept),
+            experiment=cell.experiment.id,
+            cell=dict(cell.swept),
             allocator=allocator,
             block=block.number,
             order=order,
@@ -80,12 +81,13 @@ def test_blocks_are_run_back_to_back_in_their_shuffled_order(results: Path) -> N
     fake = Fake()
     assert carry_out(fake, results) == "blocks"
     assert len(fake.asked) == 4 * 15 * RUNS_A_BLOCK
-    cells = {cell.key: cell for cell in plan.cells(campaign())}
+    comparisons = {item.key: item for item in plan.comparisons(campaign())}
     for begin in range(0, len(fake.asked), RUNS_A_BLOCK):
         keys, numbers, allocators, _ = zip(*fake.asked[begin : begin + RUNS_A_BLOCK], strict=True)
         assert len(set(keys)) == 1
         assert len(set(numbers)) == 1
-        assert allocators == plan.block(campaign(), cells[keys[0]], numbers[0]).order
+        order = plan.block(campaign(), comparisons[keys[0]], numbers[0]).order
+        assert allocators == tuple(candidate.allocator for candidate in order)
 
 
 def test_every_cell_gets_its_block_before_any_gets_the_next(results: Path) -> None:
@@ -103,9 +105,9 @@ def test_order_counts_all_runs(results: Path) -> None:
 def test_a_cell_that_is_precise_at_a_look_gets_no_more_blocks(results: Path) -> None:
     fake, looked = Fake(), []
 
-    def precise(cell: plan.Cell, runs: Sequence[Run]) -> bool:
-        looked.append((cell.key, len(runs)))
-        return dict(cell.swept)["n"] == 1 or len(runs) >= 8 * RUNS_A_BLOCK
+    def precise(comparison: plan.Comparison, runs: Sequence[Run]) -> bool:
+        looked.append((comparison.key, len(runs)))
+        return dict(comparison.cells[0].swept)["n"] == 1 or len(runs) >= 8 * RUNS_A_BLOCK
 
     assert carry_out(fake, results, precise=precise) == "precise"
     blocks = {key: 1 + max(number for k, number, _, _ in fake.asked if k == key) for key, *_ in fake.asked}

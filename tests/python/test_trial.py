@@ -4,19 +4,14 @@ import pytest
 from laboratory import Laboratory
 
 from heaplab import plan
+from heaplab.command import options_of
 from heaplab.execute import Execution, Limits
+from heaplab.plan import Candidate
 from heaplab.records import Campaign, Library, Process, Status
-from heaplab.trial import (
-    WARM_LEAST,
-    WARM_UNSEEN,
-    Outcome,
-    Trial,
-    failure,
-    judge_disturbance,
-    options_of,
-)
+from heaplab.trial import WARM_UNSEEN, Outcome, Trial, failure, judge_disturbance
 
 MIB = 1 << 20
+CARD_LEAST = 128 * MIB  # memory_mib of the card unless it says otherwise
 
 
 def execution(status: int = 0, killed_for: str = "", peak: int = 0, wall: float = 1.0) -> Execution:
@@ -27,17 +22,21 @@ def execution(status: int = 0, killed_for: str = "", peak: int = 0, wall: float 
     return Execution(status, killed_for, process)
 
 
-def warmed(lab: Laboratory, monkeypatch: pytest.MonkeyPatch, peaks: list[int], **changes: int) -> list[int]:
+def warmed(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch, peaks: list[int], estimate: int = 0, **changes: int
+) -> list[int]:
     """Bytes warmed before runs of one cell that reach these peaks, and before one more."""
     campaign: Campaign = lab.results().campaign.model_copy(update={"warm": None} | changes)
     libraries: dict[str, Library] = lab.results().libraries
     asked: list[int] = []
-    trial = Trial(campaign, libraries, warm=asked.append)
+    estimates = {cell.key: estimate for item in plan.comparisons(campaign) for cell in item.cells}
+    trial = Trial(campaign, libraries, estimates, warm=asked.append)
     left = iter([*peaks, 0])
     monkeypatch.setattr("heaplab.trial.execute", lambda *_words, **_options: execution(1, peak=next(left)))
-    cell = plan.cells(campaign)[0]
+    comparison = plan.comparisons(campaign)[0]
     for number in range(len(peaks) + 1):
-        trial(plan.block(campaign, cell, number), "glibc", number, 0)
+        block = plan.block(campaign, comparison, number)
+        trial(block, Candidate(comparison.cells[0], "glibc"), number, 0)
     return asked
 
 
@@ -51,7 +50,14 @@ def test_much_is_warmed_before_anything_is_known_and_then_twice_the_largest_peak
 def test_a_small_program_is_warmed_a_least_amount(
     finished: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert warmed(finished, monkeypatch, [MIB]) == [WARM_UNSEEN, WARM_LEAST]
+    assert warmed(finished, monkeypatch, [MIB]) == [WARM_UNSEEN, CARD_LEAST]
+
+
+def test_twice_what_the_workload_estimates_is_warmed_before_it_was_seen(
+    finished: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = warmed(finished, monkeypatch, [300 * MIB], estimate=200 * MIB)
+    assert found == [400 * MIB, 600 * MIB]
 
 
 def test_what_the_user_wants_warmed_is_warmed(finished: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ display and figures are made elsewhere.
 
 from heaplab.analysis.campaign import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Standing
 from heaplab.analysis.metrics import FAULTS, LATENCY_METRICS, MEMORY, OPERATIONS, PERCENTILES
-from heaplab.analysis.study import Cell, Judged, Study
+from heaplab.analysis.study import Cell, Judged, Study, studies_of
 
 __all__ = [
     "BOTH",
@@ -22,4 +22,5 @@ __all__ = [
     "Judged",
     "Standing",
     "Study",
+    "studies_of",
 ]

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from heaplab import spec, stats
 from heaplab.analysis.metrics import FAULTS, MEMORY
-from heaplab.analysis.study import Judged, Study
-from heaplab.records import CONTROL_SUFFIX, Run, Status
+from heaplab.analysis.study import Judged, Study, studies_of
+from heaplab.records import CONTROL_SUFFIX, Campaign, Run, Status
 from heaplab.stats import Interval
 from heaplab.store import Results
 
@@ -38,6 +38,10 @@ def _place(run: Run) -> tuple[str, str, str, int]:
     return run.experiment, repr(sorted(run.cell.items())), run.allocator, run.block
 
 
+def experiments_of(campaign: Campaign) -> list[spec.Experiment]:
+    return [spec.Experiment.model_validate(content) for content in campaign.experiments]
+
+
 class Analysis:
     """One results file."""
 
@@ -48,18 +52,40 @@ class Analysis:
         self.baseline = self.allocators[0]
         cpus = self.results.host.facts.get("cpus") if self.results.host else None
         self._relative: dict[tuple[str, str, tuple[str | None, ...], str], Interval] = {}
-        experiments = [spec.Experiment.model_validate(content) for content in self.campaign.experiments]
         self.studies = [
+            study
+            for experiment in experiments_of(self.campaign)
+            for study in studies_of(experiment, self.campaign, self.runs_of(experiment), cpus)
+        ]
+        self.across = self._across(cpus)
+
+    def runs_of(self, experiment: spec.Experiment) -> list[Run]:
+        return [run for run in self.results.runs if run.experiment == experiment.id]
+
+    def _across(self, cpus: int | None) -> list[Study]:
+        """The allocators in the reference's cells of experiments that compare something else."""
+        return [
             Study(
                 experiment,
                 spec.Workload.model_validate(self.campaign.workloads[experiment.workload]),
                 self.campaign.scale,
                 self.allocators,
-                [run for run in results.runs if run.experiment == experiment.id],
+                self.runs_of(experiment),
                 cpus,
             )
-            for experiment in experiments
+            for experiment in experiments_of(self.campaign)
+            if experiment.compare and len(self.allocators) > 1
         ]
+
+    @property
+    def between_allocators(self) -> list[Study]:
+        """The studies whose candidates are allocators."""
+        return [study for study in self.studies if not study.under] + self.across
+
+    @property
+    def comparisons(self) -> list[Study]:
+        """The studies whose candidates are values of a parameter."""
+        return [study for study in self.studies if study.under]
 
     @cached_property
     def without_figure(self) -> list[Run]:
@@ -84,8 +110,8 @@ class Analysis:
         """The studies of one kind of workload that ran every allocator: only they can be averaged fairly."""
         return [
             study
-            for study in self.studies
-            if study.workload.kind == kind and set(study.allocators) >= set(self.allocators)
+            for study in self.between_allocators
+            if study.workload.kind == kind and set(study.candidates) >= set(self.allocators)
         ]
 
     def relative(

@@ -1,12 +1,13 @@
 """One experiment as it was measured: values by block, ratios to the baseline, verdicts, the A/A control."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from heaplab import spec, stats
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS, value_of
 from heaplab.errors import UsageError
-from heaplab.records import CONTROL_SUFFIX, Parameter, Run, Status
+from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
 from heaplab.stats import Interval, Pair, Verdict
 
 Cell = tuple[tuple[str, Parameter], ...]  # the swept parameters, in the order of the sweep
@@ -22,41 +23,88 @@ class Judged:
 
 
 class Study:
-    """One experiment as it was measured."""
+    """One experiment as it was measured: its candidates in every cell.
+
+    Candidates are the allocators, with the first as the baseline; or, of an experiment that compares the
+    values of a parameter, these values under one allocator, with the reference as the baseline. Where such
+    an experiment is looked at across allocators, it is in the reference's cells.
+    """
 
     def __init__(
         self,
         experiment: spec.Experiment,
         workload: spec.Workload,
         scale: str,
-        names: list[str],
+        allocators: list[str],
         runs: list[Run],
         cpus: int | None = None,
+        under: str = "",
     ) -> None:
         self.experiment = experiment
         self.workload = workload
         self.cpus = cpus  # of the machine it was measured on
-        self._fixed = experiment.parameters | getattr(experiment, scale).parameters
+        self.under = under  # the one allocator, where parameters are compared
+        self._scale = scale
+        compare = experiment.compare
+        self._along = compare.along if compare and under else ""
+        swept = [
+            cell
+            for cell in experiment.cells(scale)
+            if under or compare is None or cell[compare.along] == compare.reference
+        ]
+        self.cells: list[Cell] = list(dict.fromkeys(self._shared(cell) for cell in swept))
+        names = self._names(swept) if self._along else allocators
         self.baseline = names[0]
         self.control = self.baseline + CONTROL_SUFFIX
-        self.cells: list[Cell] = [tuple(cell.items()) for cell in experiment.cells(scale)]
-        self.runs = runs
-        present = {run.allocator for run in runs}
-        self.allocators = [name for name in names if name in present]
+        self.runs = [
+            run
+            for run in runs
+            if (not under or run.allocator.removesuffix(CONTROL_SUFFIX) == under)
+            and (under or compare is None or run.cell.get(compare.along) == compare.reference)
+        ]
         self.good: dict[tuple[Cell, str], dict[int, Run]] = {}
-        for run in runs:
+        self.bad: dict[tuple[Cell, str], list[Run]] = {}
+        for run in self.runs:
             if run.status is Status.OK:
-                cell = tuple(
-                    (name, run.cell[name]) for name in experiment_axes(self.cells) if name in run.cell
-                )
-                self.good.setdefault((cell, run.allocator), {})[run.block] = run
+                self.good.setdefault(self.place(run), {})[run.block] = run
+            else:
+                self.bad.setdefault(self.place(run), []).append(run)
+        present = {candidate for _, candidate in (*self.good, *self.bad)}
+        self.candidates = [name for name in names if name in present]
         self._ratios: dict[tuple[Cell, str, str], Interval] = {}
         self._medians: dict[tuple[Cell, str, str], Interval] = {}
         self._judged: dict[str, dict[tuple[Cell, str], Judged]] = {}
 
+    def _names(self, swept: list[dict[str, Parameter]]) -> list[str]:
+        """The compared values, the reference first."""
+        compare = self.experiment.compare
+        assert compare
+        return list(dict.fromkeys([compare.reference, *(str(cell[self._along]) for cell in swept)]))
+
+    def _shared(self, swept: dict[str, Parameter]) -> Cell:
+        return tuple((name, value) for name, value in swept.items() if name != self._along)
+
+    def place(self, run: Run) -> tuple[Cell, str]:
+        """The cell and the candidate that a run belongs to."""
+        cell = tuple((name, run.cell[name]) for name in self.axes if name in run.cell)
+        if not self._along:
+            return cell, run.allocator
+        control = CONTROL_SUFFIX if run.allocator.endswith(CONTROL_SUFFIX) else ""
+        return cell, f"{run.cell[self._along]}{control}"
+
     @property
+    def axis(self) -> str:
+        """What is compared."""
+        return self._along or "allocator"
+
+    @property
+    def name(self) -> str:
+        """The experiment's id, with the allocator where only that one is looked at."""
+        return f"{self.experiment.id} under {self.under}" if self.under else self.experiment.id
+
+    @cached_property
     def axes(self) -> dict[str, list[Parameter]]:
-        """The swept parameters with their values."""
+        """The swept parameters with their values, without one that is compared."""
         return {
             name: list(dict.fromkeys(dict(cell)[name] for cell in self.cells))
             for name in experiment_axes(self.cells)
@@ -74,10 +122,10 @@ class Study:
             raise UsageError(f"{self.experiment.id}: no metric '{name}'; there are {known}")
         return found
 
-    def values(self, cell: Cell, allocator: str, metric: str) -> dict[int, float]:
+    def values(self, cell: Cell, candidate: str, metric: str) -> dict[int, float]:
         """The values by block. Runs without the metric are left out."""
         declared = metric in self.workload.metrics
-        runs = sorted(self.good.get((cell, allocator), {}).items())
+        runs = sorted(self.good.get((cell, candidate), {}).items())
         found = {block: value_of(run, metric, declared) for block, run in runs}
         return {block: value for block, value in found.items() if value is not None}
 
@@ -93,16 +141,52 @@ class Study:
 
     def oversubscribed(self, cell: Cell) -> bool:
         """Whether the workload has more threads here than the machine has CPUs."""
-        threads = (self._fixed | dict(cell)).get("threads", 1)
+        compared = {self._along: self.baseline} if self._along else {}
+        threads = self.experiment.resolved(self._scale, dict(cell) | compared).get("threads", 1)
         return self.cpus is not None and isinstance(threads, int) and threads > self.cpus
 
-    def ratio(self, cell: Cell, allocator: str, metric: str) -> Interval:
+    def ratio(self, cell: Cell, candidate: str, metric: str) -> Interval:
         """Median over the baseline's median, paired by block."""
-        key = (cell, allocator, metric)
+        key = (cell, candidate, metric)
         if key not in self._ratios:
-            pair = self.pair(cell, self.baseline, allocator, metric)
+            pair = self.pair(cell, self.baseline, candidate, metric)
             self._ratios[key] = stats.compare(*pair, self.seed(cell))
         return self._ratios[key]
+
+    def quotient(self, cell: Cell, candidate: str, metric: str, against: Mapping[str, Parameter]) -> Pair:
+        """The values of a cell, above those of the cell in which `against` holds; for a ratio of ratios.
+
+        Both times the cell's own over the baseline's. The sides of a pair are products of what stands above
+        and below: (V/V1) / (I/I1) = (V I1) / (V1 I). Blocks of one number share a round and a seed, so they
+        pair cells as they pair candidates.
+        """
+        other = self.changed(cell, against)
+        above = [self.values(cell, candidate, metric), self.values(other, self.baseline, metric)]
+        below = [self.values(cell, self.baseline, metric), self.values(other, candidate, metric)]
+        blocks = sorted(set.intersection(*(set(values) for values in above + below)))
+        sides = [[first[b] * second[b] for b in blocks] for first, second in (below, above)]
+        return sides[0], sides[1]
+
+    def across(self, cell: Cell, candidate: str, metric: str, against: Mapping[str, Parameter]) -> Pair:
+        """The values of a candidate in the cell in which `against` holds, and in the cell itself."""
+        first, last = (self.values(place, candidate, metric) for place in (self.changed(cell, against), cell))
+        blocks = sorted(first.keys() & last.keys())
+        return [first[b] for b in blocks], [last[b] for b in blocks]
+
+    def changed(self, cell: Cell, against: Mapping[str, Parameter]) -> Cell:
+        """The cell with other values of some swept parameters."""
+        return tuple((name, against.get(name, value)) for name, value in cell)
+
+    def failure(self, cell: Cell, candidate: str) -> str:
+        """Why a candidate has no figure in a cell: the first reason; "" if none of its runs went wrong."""
+        runs = self.bad.get((cell, candidate), [])
+        return runs[0].reason if runs else ""
+
+    @property
+    def cells_run(self) -> list[Cell]:
+        """The cells that anything was run in."""
+        seen = {cell for cell, _ in (*self.good, *self.bad)}
+        return [cell for cell in self.cells if cell in seen]
 
     def cell_pairs(self, base: str, other: str, metric: str) -> list[tuple[Pair, int]]:
         """Pairs with their seeds of all cells that have any, turned so that a lower ratio is better."""
@@ -112,10 +196,10 @@ class Study:
             return [((second, first), seed) for (first, second), seed in known]
         return known
 
-    def median(self, cell: Cell, allocator: str, metric: str) -> Interval:
-        key = (cell, allocator, metric)
+    def median(self, cell: Cell, candidate: str, metric: str) -> Interval:
+        key = (cell, candidate, metric)
         if key not in self._medians:
-            values = list(self.values(cell, allocator, metric).values())
+            values = list(self.values(cell, candidate, metric).values())
             self._medians[key] = stats.median_interval(values, self.seed(cell))
         return self._medians[key]
 
@@ -128,14 +212,14 @@ class Study:
         return stats.threshold_over(self.controls(metric))
 
     def judged(self, metric: str) -> dict[tuple[Cell, str], Judged]:
-        """Every allocator but the baseline in every cell: one family of comparisons."""
+        """Every candidate but the baseline in every cell: one family of comparisons."""
         if metric not in self._judged:
             threshold = self.threshold(metric)
             ratios = {
-                (cell, allocator): self.ratio(cell, allocator, metric)
+                (cell, candidate): self.ratio(cell, candidate, metric)
                 for cell in self.cells
-                for allocator in self.allocators
-                if allocator != self.baseline
+                for candidate in self.candidates
+                if candidate != self.baseline
             }
             verdicts = stats.judge_family(list(ratios.values()), threshold)
             self._judged[metric] = {
@@ -145,15 +229,27 @@ class Study:
         return self._judged[metric]
 
     def outliers(self, metric: str) -> list[tuple[Cell, str, int, float, float]]:
-        """(cell, allocator, block, value, median) of every value far from its fellows; all of them count."""
+        """(cell, candidate, block, value, median) of every value far from its fellows; all of them count."""
         found = []
-        for cell, allocator in self.good:
-            values = self.values(cell, allocator, metric)
-            median = self.median(cell, allocator, metric).estimate
+        for cell, candidate in self.good:
+            values = self.values(cell, candidate, metric)
+            median = self.median(cell, candidate, metric).estimate
             for position in stats.outliers(list(values.values())):
                 block = list(values)[position]
-                found.append((cell, allocator, block, values[block], median))
+                found.append((cell, candidate, block, values[block], median))
         return found
+
+
+def studies_of(
+    experiment: spec.Experiment, campaign: Campaign, runs: list[Run], cpus: int | None = None
+) -> list[Study]:
+    """The study of an experiment; one for each allocator where it compares something else."""
+    workload = spec.Workload.model_validate(campaign.workloads[experiment.workload])
+    names = list(campaign.allocators)
+    return [
+        Study(experiment, workload, campaign.scale, names, runs, cpus, under)
+        for under in (names if experiment.compare else [""])
+    ]
 
 
 def experiment_axes(cells: Iterable[Cell]) -> list[str]:

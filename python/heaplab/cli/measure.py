@@ -10,8 +10,8 @@ import click
 
 from heaplab import campaign as campaigns
 from heaplab import catalog as catalogs
-from heaplab import locate, plan, proof, spec, stats, store
-from heaplab.analysis import Study
+from heaplab import locate, plan, proof, room, spec, stats, store
+from heaplab.analysis import studies_of
 from heaplab.campaign import Opened, Request
 from heaplab.cli import choose, outcome
 from heaplab.cli.progress import Bar
@@ -144,9 +144,12 @@ def run(
 
 
 def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
-    """The allocators that experiments ask for where each names its own, as ablations do; else None."""
-    names = [name for item in experiments for name in item.allocators]
-    return ",".join(dict.fromkeys(names)) if all(item.allocators for item in experiments) else None
+    """The allocators of experiments that each name their own, as ablations do; else None.
+
+    An experiment that compares something else needs the baseline only.
+    """
+    named = [item.allocators or ([choose.BASELINE] if item.compare else []) for item in experiments]
+    return ",".join(dict.fromkeys(name for names in named for name in names)) if all(named) else None
 
 
 def refuse_with_resume(given: object) -> None:
@@ -223,17 +226,27 @@ def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
         return outcome.tell(results.path, quiet=options["quiet"], as_json=options["as_json"])
     catalog = choose.with_own(catalogs.load(extra), options["own"])
     libraries = {name: locate.locate(catalog, name) for name in results.campaign.allocators}
-    return carry_out(campaigns.resume(results, libraries), options)
+    return carry_out(campaigns.resume(results, libraries), needed_by(results.campaign), options)
 
 
 def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
+    needed = needed_by(campaigns.campaign_of(request))
     opened = campaigns.begin(options["output"] or folder, request)
     if opened.moved:
         choose.note(f"earlier results are kept as {opened.moved}")
-    return carry_out(opened, options)
+    return carry_out(opened, needed, options)
 
 
-def carry_out(opened: Opened, options: dict[str, Any]) -> int:
+def needed_by(campaign: Campaign) -> dict[str, int]:
+    """Estimates of memory by cell. Raises UsageError if one is too large and no limit was asked for."""
+    comparisons = plan.comparisons(campaign)
+    needed = room.estimates(comparisons)
+    if not campaign.memory_limit:
+        room.refuse_too_large(comparisons, needed)
+    return needed
+
+
+def carry_out(opened: Opened, needed: dict[str, int], options: dict[str, Any]) -> int:
     """Measure what is missing, then tell. An interruption or a full disk keeps what was measured."""
     if opened.dropped:
         choose.note(f"{opened.store.path}: {opened.dropped} unreadable line(s) left out")
@@ -244,7 +257,7 @@ def carry_out(opened: Opened, options: dict[str, Any]) -> int:
     with opened.store:
         runner = Runner(
             campaign,
-            Trial(campaign, opened.libraries),
+            Trial(campaign, opened.libraries, needed),
             opened.store,
             runs=opened.runs,
             precise=precise_enough(campaign),
@@ -264,14 +277,16 @@ def carry_out(opened: Opened, options: dict[str, Any]) -> int:
 
 
 def precise_enough(campaign: Campaign) -> Precise:
-    """The stop rule: every ratio of a cell's main metric to the baseline is known well enough."""
+    """The stop rule: every ratio of the main metric to the reference is known well enough."""
 
-    def rule(cell: plan.Cell, runs: Sequence[Run]) -> bool:
-        study = Study(cell.experiment, cell.workload, campaign.scale, list(cell.allocators), list(runs))
+    def rule(comparison: plan.Comparison, runs: Sequence[Run]) -> bool:
+        studies = studies_of(comparison.experiment, campaign, list(runs))
         pairs = [
-            study.pair(cell.swept, cell.baseline, name, study.main_metric)
-            for name in study.allocators
-            if name != cell.baseline
+            study.pair(cell, study.baseline, name, study.main_metric)
+            for study in studies
+            for cell in study.cells_run
+            for name in study.candidates
+            if name != study.baseline
         ]
         return all(stats.precise_enough(base, [other], campaign.precision) for base, other in pairs)
 

@@ -25,9 +25,9 @@ class Bar:
         self._task = self._progress.add_task("", total=None, left="")
 
     def listen(self, progress: Progress) -> None:
-        cell = progress.cell
+        cell, allocator = progress.candidate
         swept = " ".join(f"{name}={value}" for name, value in cell.swept)
-        what = f"{cell.experiment.id} {swept} · {progress.allocator} · block {progress.block + 1}"
+        what = f"{cell.experiment.id} {swept} · {allocator} · block {progress.block + 1}"
         by_budget = self._budget is not None
         self._progress.update(
             self._task,

@@ -40,7 +40,7 @@ def panels_of(study: Study, shared: Iterable[str]) -> list[tuple[str, list[Cell]
 
 def common_scale(study: Study, metric: str) -> units.Scale:
     """One unit for all panels and tables of a metric."""
-    medians = [study.median(cell, name, metric).estimate for cell in study.cells for name in study.allocators]
+    medians = [study.median(cell, name, metric).estimate for cell in study.cells for name in study.candidates]
     largest = max((abs(m) for m in medians if isfinite(m)), default=0.0)
     return units.scale(study.metric(metric).unit, largest)
 
@@ -58,7 +58,7 @@ def curve(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
         figure, axes = canvas.new(len(panels))
         for axis, (label, cells) in zip(axes, panels, strict=True):
             axis.set_title(label)
-            for name in study.allocators:
+            for name in study.candidates:
                 medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
                 marks.banded_line(axis, medians, name, looks[name], step.factor)
             _swept_axis(axis, study.axes[plot.x], plot)
@@ -95,7 +95,7 @@ def bars(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
     step = common_scale(study, plot.y)
     panels = panels_of(study, [plot.x] if plot.x else [])
     with mpl.rc_context(canvas.STYLE):
-        rows = len(study.allocators)
+        rows = len(study.candidates)
         size = (canvas.SINGLE[0], 0.6 + 0.32 * rows) if not plot.x and len(panels) == 1 else None
         figure, axes = canvas.new(len(panels), size)
         for axis, (label, cells) in zip(axes, panels, strict=True):
@@ -114,7 +114,7 @@ def _ranking(
     axis: Axes, study: Study, cell: Cell, plot: spec.Plot, looks: dict[str, Look], step: units.Scale
 ) -> None:
     """Horizontal bars, each with its name and number: nothing has to be looked up in a legend."""
-    for row, name in enumerate(study.allocators):
+    for row, name in enumerate(study.candidates):
         median = study.median(cell, name, plot.y)
         if not isfinite(median.estimate):
             axis.text(0, row, " no figure", va="center", color=CHROME["muted"])
@@ -132,7 +132,7 @@ def _ranking(
         axis.annotate(
             units.digits(value), (end, row), (4, 0), textcoords="offset points", va="center", size=8
         )
-    axis.set_yticks(range(len(study.allocators)), study.allocators)
+    axis.set_yticks(range(len(study.candidates)), study.candidates)
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
     axis.margins(x=0.12)
@@ -142,8 +142,8 @@ def _ranking(
 def _groups(
     axis: Axes, study: Study, cells: list[Cell], plot: spec.Plot, looks: dict[str, Look], step: units.Scale
 ) -> None:
-    width = 0.8 / len(study.allocators)
-    for offset, name in enumerate(study.allocators):
+    width = 0.8 / len(study.candidates)
+    for offset, name in enumerate(study.candidates):
         medians = [study.median(cell, name, plot.y) for cell in cells]
         places = np.arange(len(cells)) - 0.4 + (offset + 0.5) * width
         heights = [m.estimate / step.factor if isfinite(m.estimate) else 0.0 for m in medians]
@@ -169,7 +169,7 @@ def scatter(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
     """Two metrics of every cell relative to the baseline, with the intervals as crosses."""
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1)
-        others = [name for name in study.allocators if name != study.baseline]
+        others = [name for name in study.candidates if name != study.baseline]
         for name in others:
             axis.plot([], [], looks[name].marker, color=looks[name].color, label=name)
             for cell in study.cells:

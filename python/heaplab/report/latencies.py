@@ -25,7 +25,7 @@ def _figure(study: Study, operation: str, looks: dict[str, Look]) -> Drawing | N
     panels = [
         (label, cell)
         for label, (cell,) in panels_of(study, [])
-        if any(isfinite(study.median(cell, name, metrics[0]).estimate) for name in study.allocators)
+        if any(isfinite(study.median(cell, name, metrics[0]).estimate) for name in study.candidates)
     ][:MOST_PANELS]
     if not panels:
         return None
@@ -33,7 +33,7 @@ def _figure(study: Study, operation: str, looks: dict[str, Look]) -> Drawing | N
         figure, axes = canvas.new(len(panels))
         for axis, (label, cell) in zip(axes, panels, strict=True):
             axis.set_title(label)
-            for name in study.allocators:
+            for name in study.candidates:
                 medians = [study.median(cell, name, metric) for metric in metrics]
                 marks.banded_line(axis, list(zip(PLACES, medians, strict=True)), name, looks[name])
             axis.set_yscale("log")

@@ -147,7 +147,7 @@ def kind_summary(analysis: Analysis, kind: str, looks: dict[str, palette.Look]) 
 
 def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) -> Section:
     experiment = study.experiment
-    drawn = [draw(study, plot, looks) for plot in plots_of(study)] if study.allocators else []
+    drawn = [draw(study, plot, looks) for plot in plots_of(study)] if study.candidates else []
     drawn += latencies(study, looks)
     wanted = list(dict.fromkeys([*experiment.metrics, *(m for d in drawn if d for m in d.metrics)]))
     command = ["heaplab", "run", experiment.id, "--scale", analysis.campaign.scale]
@@ -155,7 +155,7 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
         study=study,
         drawings=[d for d in drawn if d],
         heats=[t for p in experiment.plots if p.kind == "heat" for t in tables.heat(study, p)],
-        numbers=[tables.numbers(study, metric) for metric in wanted] if study.allocators else [],
+        numbers=[tables.numbers(study, metric) for metric in wanted] if study.candidates else [],
         outcomes=evaluate_study(study),
         floors=[(study.metric(m).title, units.percent(noise_floor(study.controls(m)))) for m in wanted],
         command=shlex.join([*command, "--allocators", ",".join(analysis.allocators)]),

@@ -45,7 +45,7 @@ def numbers(study: Study, metric: str) -> Table:
     rows = []
     for cell in study.cells:
         entries = []
-        for name in study.allocators:
+        for name in study.candidates:
             median = study.median(cell, name, metric)
             if not isfinite(median.estimate):
                 entries.append(Entry(units.NOTHING, title="no run of this cell ended well"))
@@ -53,12 +53,12 @@ def numbers(study: Study, metric: str) -> Table:
             entries.append(_number(median, step, judged.get((cell, name)), chosen))
         rows.append((row_name(study, cell), entries))
         if chosen.unit in ("s", "1/s") and metric not in LATENCY_METRICS:
-            faults = [study.median(cell, name, FAULTS).estimate for name in study.allocators]
+            faults = [study.median(cell, name, FAULTS).estimate for name in study.candidates]
             rows.append(("page faults", [Entry(units.show(f, "1"), tone="faults") for f in faults]))
     title = f"{chosen.title}{f' in {step.label}' if step.label else ''}"
     title = title[:1].upper() + title[1:]
     caption = f"{title}: median of the runs; ratio to {study.baseline} with its 95 % interval"
-    return Table(caption, study.allocators, rows, ", ".join(study.axes))
+    return Table(caption, study.candidates, rows, ", ".join(study.axes))
 
 
 def _number(median, step: units.Scale, judged: Judged | None, metric: spec.MetricSpec) -> Entry:
@@ -87,14 +87,14 @@ def heat(study: Study, plot: spec.Plot) -> list[Table]:
     medians = {
         (cell, name): study.median(cell, name, plot.y).estimate
         for cell in study.cells
-        for name in study.allocators
+        for name in study.candidates
     }
     known = [m for m in medians.values() if isfinite(m) and m > 0]
     low, high = (min(known), max(known)) if known else (1.0, 1.0)
     tables = []
     for label, cells in panels_of(study, shared):
         lookup = {(dict(c).get(down), dict(c)[plot.x]): c for c in cells}
-        for block in [[name] for name in study.allocators] if down else [study.allocators]:
+        for block in [[name] for name in study.candidates] if down else [study.candidates]:
             rows = []
             for row in study.axes[down] if down else block:
                 values = [

@@ -55,7 +55,7 @@ def _lines(study: Study, name: str, looks: dict[str, Look]) -> Drawing | None:
     drawn = [
         (label, allocator, *points_of(run, name))
         for label, (cell,) in panels
-        for allocator in study.allocators
+        for allocator in study.candidates
         if (run := typical(study, cell, allocator))
     ]
     drawn = [(label, allocator, unit, layers[0]) for label, allocator, unit, layers in drawn if layers]
@@ -119,7 +119,7 @@ def _stacked(study: Study, plot: spec.Plot, names: list[str]) -> Drawing | None:
     cell = study.cells[-1]
     labels = ["resident", "page tables"] if names == [PROCESS] else names
     over = [name.strip() for name in plot.over.split(",") if name.strip()]
-    courses = [c for name in study.allocators if (c := _course(study, name, names, over))]
+    courses = [c for name in study.candidates if (c := _course(study, name, names, over))]
     if not courses:
         return None
     highest, last = max(course.top for course in courses), max(course.last for course in courses)

@@ -1,0 +1,33 @@
+"""Published sentences as tests on results: an expectation of an experiment holds, does not hold, or is open.
+
+Every kind of test turns the results into ratios with 95 % intervals and names the region in which the ratio
+must lie. The sentence holds if the whole interval lies inside, does not hold if it lies outside, and is
+open otherwise, or if what it speaks of was not measured. A ratio over several cells is their geometric mean.
+
+| test             | arguments                         | the ratio                   | must lie in        |
+|------------------|-----------------------------------|-----------------------------|--------------------|
+| `better_than`    | allocator, [than], [by]           | allocator / than            | below 1 / (1+by)   |
+| `ratio_within`   | allocator, [than], [low], [high]  | allocator / than            | low..high          |
+| `mean_within`    | allocator, [than], [low], [high]  | mean of allocator / than    | low..high          |
+| `order`          | allocator (a list, best first)    | each / the next             | below 1 / (1+by)   |
+| `increases_with` | along, [allocator], [factor]      | last / first value of along | factor and above   |
+| `decreases_with` | along, [allocator], [factor]      | last / first value of along | 1/factor and below |
+| `flat_with`      | along, [allocator], [factor]      | last / first value of along | 1/factor..factor   |
+| `value_within`   | along, value, than, [low], [high] | value / than of along       | low..high          |
+| `gain_within`    | along, value, than, [low], [high] | the same, over the baseline | low..high          |
+
+Common arguments: `metric` (else the workload's main metric). `allocator` is a name or a list, each of which
+must do; without it, every allocator measured. `than` is an allocator, else the baseline; in `mean_within` a
+list pairs with that of `allocator`. `by` is 0.03 and `factor` 1.03 unless given. Along `threads` the last
+value is the last that has a CPU for each thread. Every other argument names a swept parameter and keeps the
+cells with that value, or one of those values. In `better_than` and `order` better is lower, or higher for
+metrics like a rate. `gain_within` is the mean over the allocators of a ratio of ratios: how value / than changes an allocator, over how it changes the baseline.
+
+An experiment that compares the values of a parameter is asked about these: the parameter's name stands in
+place of `allocator`, and every allocator it ran under gives a result of its own.
+"""
+
+from heaplab.claims.kinds import TESTS, Finding, Result
+from heaplab.claims.outcomes import Outcome, check, evaluate, evaluate_study
+
+__all__ = ["TESTS", "Finding", "Outcome", "Result", "check", "evaluate", "evaluate_study"]

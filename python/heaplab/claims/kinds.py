@@ -1,0 +1,201 @@
+"""The kinds of tests: from an expectation's arguments to ratios and the regions they must lie in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf, isnan
+from typing import Any
+
+from heaplab import stats
+from heaplab.analysis import Cell, Study
+from heaplab.records import Parameter
+from heaplab.stats import THRESHOLD, Interval, Pair
+
+
+class Result(StrEnum):
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    OPEN = "undecided"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One ratio and the region it must lie in."""
+
+    name: str
+    ratio: Interval
+    low: float
+    high: float
+
+    @property
+    def result(self) -> Result:
+        if isnan(self.ratio.estimate):
+            return Result.OPEN
+        if self.low <= self.ratio.low and self.ratio.high <= self.high:
+            return Result.HOLDS
+        return Result.FAILS if self.ratio.high < self.low or self.ratio.low > self.high else Result.OPEN
+
+    def text(self) -> str:
+        if isnan(self.ratio.estimate):
+            return f"{self.name} has cells without a figure"
+        span = f" ({self.ratio.low:.2f}–{self.ratio.high:.2f})" if self.ratio.bounded else " (no interval)"
+        return f"{self.name} {self.ratio.estimate:.2f}×{span}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An expectation with its arguments sorted out."""
+
+    study: Study
+    metric: str
+    candidates: list[str]
+    arguments: dict[str, Any]
+    cells: list[Cell]
+
+    @property
+    def reference(self) -> str:
+        return str(self.arguments.get("than", self.study.baseline))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.number("low", 0.0), self.number("high", inf)
+
+    @property
+    def better(self) -> tuple[float, float]:
+        """Where the ratio of something better lies."""
+        by = self.number("by", THRESHOLD)
+        return (1 + by, inf) if self.study.metric(self.metric).better == "higher" else (0.0, 1 / (1 + by))
+
+    def values_along(self) -> list[Parameter]:
+        """The values of the axis to follow, in order.
+
+        Beyond the machine's CPUs threads take turns, so a trend ends before, if two values are left.
+        """
+        name = self.arguments["along"]
+        beyond = {dict(cell)[name] for cell in self.study.cells if self.study.oversubscribed(cell)}
+        values = list(self.study.axes[name])
+        within = [value for value in values if value not in beyond] if name == "threads" else values
+        return within if len(within) > 1 else values
+
+    def number(self, name: str, otherwise: float) -> float:
+        return float(self.arguments.get(name, otherwise))
+
+    def ratio(self, pairs: list[tuple[Pair, Cell]]) -> Interval:
+        """Not a number if any of the cells has no values: the sentence speaks of all of them."""
+        return stats.geometric_mean([[(pair, self.study.seed(cell)) for pair, cell in pairs]])
+
+    def between(self, candidate: str, than: str) -> Interval:
+        """Geometric mean over the cells of candidate / than."""
+        return self.ratio([(self.study.pair(c, than, candidate, self.metric), c) for c in self.cells])
+
+    def along(self, candidate: str, first: Parameter, last: Parameter) -> Interval:
+        """Geometric mean of the cells with the last value over those with the first, else the same."""
+        return self.ratio(
+            [
+                (self.study.across(cell, candidate, self.metric, {self.arguments["along"]: first}), cell)
+                for cell in self.cells_at(first, last)
+            ]
+        )
+
+    def cells_at(self, first: Parameter, last: Parameter) -> list[Cell]:
+        """The cells with the last value of those that differ from one with the first in nothing else."""
+        name = self.arguments["along"]
+        return [self.study.changed(cell, {name: last}) for cell in self.cells if dict(cell)[name] == first]
+
+
+def _better_than(claim: Claim) -> list[Finding]:
+    return _ratios(claim, *claim.better)
+
+
+def _ratio_within(claim: Claim) -> list[Finding]:
+    return _ratios(claim, *claim.bounds)
+
+
+def _ratios(claim: Claim, low: float, high: float) -> list[Finding]:
+    than = claim.reference
+    names = [name for name in claim.candidates if name != than]
+    return [Finding(f"{name} / {than}", claim.between(name, than), low, high) for name in names]
+
+
+def _mean_within(claim: Claim) -> list[Finding]:
+    than = claim.arguments.get("than", claim.study.baseline)
+    others = [str(name) for name in than] if isinstance(than, list) else [than] * len(claim.candidates)
+    pairs = list(zip(claim.candidates, others, strict=True))
+    ratio = claim.ratio([(claim.study.pair(c, b, a, claim.metric), c) for a, b in pairs for c in claim.cells])
+    return [Finding(f"mean of {', '.join(f'{a} / {b}' for a, b in pairs)}:", ratio, *claim.bounds)]
+
+
+def _order(claim: Claim) -> list[Finding]:
+    neighbours = zip(claim.candidates, claim.candidates[1:], strict=False)
+    return [Finding(f"{a} / {b}", claim.between(a, b), *claim.better) for a, b in neighbours]
+
+
+def _increases_with(claim: Claim) -> list[Finding]:
+    return _trend(claim, claim.number("factor", 1 + THRESHOLD), inf)
+
+
+def _decreases_with(claim: Claim) -> list[Finding]:
+    return _trend(claim, 0.0, 1 / claim.number("factor", 1 + THRESHOLD))
+
+
+def _flat_with(claim: Claim) -> list[Finding]:
+    factor = claim.number("factor", 1 + THRESHOLD)
+    return _trend(claim, 1 / factor, factor)
+
+
+def _trend(claim: Claim, low: float, high: float) -> list[Finding]:
+    values = claim.values_along()
+    where = f"{claim.arguments['along']} {values[-1]} / {values[0]}"
+    return [
+        Finding(f"{name}, {where}:", claim.along(name, values[0], values[-1]), low, high)
+        for name in claim.candidates
+    ]
+
+
+def _value_within(claim: Claim) -> list[Finding]:
+    first, last = claim.arguments["than"], claim.arguments["value"]
+    return [
+        Finding(f"{name}, {last} / {first}:", claim.along(name, first, last), *claim.bounds)
+        for name in claim.candidates
+    ]
+
+
+def _gain_within(claim: Claim) -> list[Finding]:
+    along, first, value = (claim.arguments[name] for name in ("along", "than", "value"))
+    lasts = value if isinstance(value, list) else [value]
+    names = [name for name in claim.candidates if name != claim.study.baseline]
+    ratio = claim.ratio(
+        [
+            (claim.study.quotient(cell, name, claim.metric, {along: first}), cell)
+            for name in names
+            for last in lasts
+            for cell in claim.cells_at(first, last)
+        ]
+    )
+    where = f"{along} {', '.join(map(str, lasts))} / {first}"
+    return [Finding(f"{', '.join(names)} to {claim.study.baseline}, {where}:", ratio, *claim.bounds)]
+
+
+@dataclass(frozen=True)
+class Test:
+    """`allocator` stands for whatever the experiment compares."""
+
+    run: Callable[[Claim], list[Finding]]
+    needs: frozenset[str]
+    takes: frozenset[str]
+
+
+NAMED, BOUNDS = frozenset({"allocator"}), frozenset({"low", "high"})
+ALONG, CHANGE = frozenset({"along"}), frozenset({"along", "value", "than"})
+NUMBERS = BOUNDS | {"by", "factor"}
+TESTS = {
+    "better_than": Test(_better_than, NAMED, frozenset({"than", "by"})),
+    "ratio_within": Test(_ratio_within, NAMED, BOUNDS | {"than"}),
+    "mean_within": Test(_mean_within, NAMED, BOUNDS | {"than"}),
+    "order": Test(_order, NAMED, frozenset({"by"})),
+    "increases_with": Test(_increases_with, ALONG, frozenset({"factor"})),
+    "decreases_with": Test(_decreases_with, ALONG, frozenset({"factor"})),
+    "flat_with": Test(_flat_with, ALONG, frozenset({"factor"})),
+    "value_within": Test(_value_within, CHANGE, BOUNDS),
+    "gain_within": Test(_gain_within, CHANGE, BOUNDS),
+}

@@ -1,0 +1,112 @@
+"""From the expectations of experiments to what the results say of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from heaplab import spec
+from heaplab.analysis import Analysis, Cell, Study
+from heaplab.claims.kinds import NUMBERS, TESTS, Claim, Finding, Result, Test
+from heaplab.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Outcome:
+    experiment: str
+    says: str
+    result: Result
+    figures: str  # the ratios it rests on, or why there are none
+
+
+def check(experiment: spec.Experiment) -> None:
+    """Raise UsageError naming the first expectation that is no test: an unknown kind or argument."""
+    for expectation in experiment.expectations:
+        _test_of(experiment, expectation)
+
+
+def _axis(experiment: spec.Experiment) -> str:
+    """The argument that names what is compared."""
+    return experiment.compare.along if experiment.compare else "allocator"
+
+
+def _test_of(experiment: spec.Experiment, expectation: spec.Expectation) -> Test:
+    where = f"{experiment.id}: expectation '{expectation.test}'"
+    test = TESTS.get(expectation.test)
+    if test is None:
+        raise UsageError(f"{where} is none of {', '.join(TESTS)}")
+    axis, given = _axis(experiment), expectation.arguments.keys()
+    needs = {axis if name == "allocator" else name for name in test.needs}
+    if missing := sorted(needs - given):
+        raise UsageError(f"{where} needs the argument '{missing[0]}'")
+    axes = (experiment.quick.sweep.keys() | experiment.full.sweep.keys()) - {axis}
+    if unknown := sorted(given - needs - test.takes - {"metric", axis} - axes):
+        raise UsageError(f"{where}: '{unknown[0]}' is neither an argument of it nor a swept parameter")
+    if (along := expectation.arguments.get("along")) is not None and along not in axes:
+        raise UsageError(f"{where}: '{along}' is not a swept parameter")
+    for name in sorted(given & NUMBERS):
+        if not _is_number(value := expectation.arguments[name]):
+            raise UsageError(f"{where}: '{name}' is a number, not {value!r}")
+    _check_lists(where, expectation, axis)
+    return test
+
+
+def _check_lists(where: str, expectation: spec.Expectation, axis: str) -> None:
+    named, than = expectation.arguments.get(axis), expectation.arguments.get("than")
+    if expectation.test == "order" and not (isinstance(named, list) and len(named) > 1):
+        raise UsageError(f"{where}: '{axis}' is a list of at least two")
+    if isinstance(than, list) and (
+        expectation.test != "mean_within" or not isinstance(named, list) or len(than) != len(named)
+    ):
+        raise UsageError(f"{where}: 'than' is one name, or in mean_within a list as long as '{axis}'")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def evaluate(analysis: Analysis) -> list[Outcome]:
+    """Every expectation of every experiment, in order."""
+    return [outcome for study in analysis.studies for outcome in evaluate_study(study)]
+
+
+def evaluate_study(study: Study) -> list[Outcome]:
+    return [_evaluate(study, expectation) for expectation in study.experiment.expectations]
+
+
+def _evaluate(study: Study, expectation: spec.Expectation) -> Outcome:
+    try:
+        findings = _findings(study, expectation)
+    except UsageError as error:
+        return Outcome(study.name, expectation.says, Result.OPEN, str(error))
+    results = {finding.result for finding in findings}
+    result = Result.HOLDS if results == {Result.HOLDS} else Result.OPEN
+    if Result.FAILS in results:
+        result = Result.FAILS
+    figures = "; ".join(finding.text() for finding in findings) or "nothing was measured"
+    return Outcome(study.name, expectation.says, result, figures)
+
+
+def _findings(study: Study, expectation: spec.Expectation) -> list[Finding]:
+    test = _test_of(study.experiment, expectation)
+    arguments = expectation.arguments
+    candidates = [str(name) for name in _listed(arguments.get(study.axis, study.candidates))]
+    than = _listed(arguments.get("than", [])) if "along" not in arguments else []
+    if absent := [str(name) for name in [*candidates, *than] if str(name) not in study.candidates]:
+        raise UsageError(f"not measured here: {absent[0]}")
+    metric = str(arguments.get("metric", study.main_metric))
+    study.metric(metric)
+    return test.run(Claim(study, metric, candidates, arguments, _cells(study, test, arguments)))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _cells(study: Study, test: Test, arguments: dict[str, Any]) -> list[Cell]:
+    """The cells whose swept parameters have the values the arguments name."""
+    kept = study.cells
+    for name in arguments.keys() - test.needs - test.takes - {"metric", study.axis}:
+        values = _listed(arguments[name])
+        kept = [cell for cell in kept if dict(cell).get(name) in values]
+    if not kept:
+        raise UsageError("no cell of this scale has the values it speaks of")
+    return kept

@@ -1,0 +1,73 @@
+"""Whether this machine has the memory that an experiment needs, asked before anything runs.
+
+A workload of heaplab knows: with `--estimate` it prints what a run with these options will need, its own
+books included, and ends.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterable
+
+import psutil
+
+from heaplab.command import program_of, words_of
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.execute import plain_environment
+from heaplab.plan import Cell, Comparison
+
+SHARE = 0.9  # of this machine's memory that a run may use unless it is told otherwise
+PATIENCE_S = 10.0  # for an answer, which takes a few milliseconds
+STEPS = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")]
+
+
+def of_this_machine() -> int:
+    """Bytes a run may use."""
+    return int(psutil.virtual_memory().total * SHARE)
+
+
+def in_words(size: int) -> str:
+    step, unit = next((step for step in STEPS if size >= step[0]), STEPS[-1])
+    return f"{size / step:.3g} {unit}"
+
+
+def estimates(comparisons: Iterable[Comparison]) -> dict[str, int]:
+    """Bytes that a run of each cell will need, by key; cells that cannot tell are left out."""
+    cells = [cell for comparison in comparisons for cell in comparison.cells]
+    found = {cell.key: estimate(cell) for cell in cells if cell.workload.kind == "synthetic"}
+    return {key: size for key, size in found.items() if size}
+
+
+def estimate(cell: Cell) -> int:
+    """What the workload says it needs; 0 where it does not know, or is not there to be asked."""
+    try:
+        answer = subprocess.run(
+            [program_of(cell), *words_of(cell), "--estimate"],
+            env=plain_environment(),
+            capture_output=True,
+            check=True,
+            timeout=PATIENCE_S,
+        )
+        return int(json.loads(answer.stdout)["memory"])
+    except (HeaplabError, OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
+        return 0
+
+
+def refuse_too_large(comparisons: Iterable[Comparison], needed: dict[str, int]) -> None:
+    """Raise UsageError that names every experiment with a cell too large for this machine, and its need."""
+    most = of_this_machine()
+    worst: dict[str, Cell] = {}
+    for cell in (cell for comparison in comparisons for cell in comparison.cells):
+        name = cell.experiment.id
+        if needed.get(cell.key, 0) > max(most, needed.get(worst[name].key, 0) if name in worst else 0):
+            worst[name] = cell
+    if worst:
+        each = "; ".join(f"{name}: {_need(cell, needed[cell.key])}" for name, cell in worst.items())
+        raise UsageError(
+            f"{each}; a run may use {in_words(most)} on this machine. "
+            "With --memory-limit SIZE such cells fail and the others are measured"
+        )
+
+
+def _need(cell: Cell, size: int) -> str:
+    where = " ".join(f"{name}={value}" for name, value in cell.swept)
+    return f"needs {in_words(size)} of memory{f' at {where}' if where else ''}"
