@@ -10,10 +10,10 @@ from heaplab.report.advice import answer
 PROGRAM = [synthetic.experiments()[3]]
 
 
-def answer_of(path, effects, blocks=8, noise=0.002):
+def answer_of(path, effects, blocks=8, noise=0.002, experiments=PROGRAM):
     records = synthetic.campaign(
         ["glibc", *effects],
-        PROGRAM,
+        experiments,
         blocks=blocks,
         noise=noise,
         drift=0.0,
@@ -49,6 +49,16 @@ def test_what_is_not_decided_is_not_recommended(tmp_path, circumstances):
         "Stay with glibc for now: nothing is shown to be better, but swift is undecided"
     )
     assert found.leaders[0].open
+
+
+def test_scores_of_memory_are_no_times(tmp_path):
+    """Of two experiments one scores memory: only the other says who is fast."""
+    timed, scored = PROGRAM[0], PROGRAM[0].model_copy(update={"id": "scored", "main_metric": "peak_memory"})
+    for experiments, expected in (
+        ([timed, scored], "Use swift: 48 % less time and 20 % less peak memory, compared with glibc."),
+        ([scored], "Nothing here tells times. Leanest: swift."),
+    ):
+        assert answer_of(tmp_path, {"swift": (0.5, 0.8)}, experiments=experiments).advice == expected
 
 
 def test_an_allocator_that_failed_is_named_and_not_ranked(tmp_path):

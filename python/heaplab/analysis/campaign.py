@@ -119,8 +119,8 @@ class Analysis:
     ) -> Interval:
         """Geometric mean of an allocator's ratio to `base` over metrics and cells; studies weigh the same.
 
-        None among the metrics is each workload's main metric, a rate turned into time. Cells without
-        values are left out: see Standing.cells.
+        None among the metrics is time: the main metric of the studies that are timed, a rate turned round.
+        Cells without values are left out: see Standing.cells.
         """
         key = (kind, allocator, tuple(metrics), base or self.baseline)
         if key not in self._relative:
@@ -128,9 +128,13 @@ class Analysis:
                 study.cell_pairs(key[3], allocator, metric or study.main_metric)
                 for metric in key[2]
                 for study in self.summarised(kind)
+                if metric or study.is_timed
             ]
             self._relative[key] = stats.geometric_mean([group for group in groups if group])
         return self._relative[key]
+
+    def is_timed(self, kind: str) -> bool:
+        return any(study.is_timed for study in self.summarised(kind))
 
     def standings(self, kind: str) -> list[Standing]:
         """All allocators but the baseline; the verdicts of a column are one family."""

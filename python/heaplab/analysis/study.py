@@ -114,6 +114,11 @@ class Study:
     def main_metric(self) -> str:
         return self.experiment.main_metric or self.workload.main_metric
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether its main metric is about speed; one about memory belongs in no mean of times."""
+        return self.metric(self.main_metric).unit in ("s", "1/s")
+
     def metric(self, name: str) -> spec.MetricSpec:
         """Title, unit and direction. Raises UsageError for a name nobody defined."""
         found = self.workload.metrics.get(name) or (PROCESS_METRICS | LATENCY_METRICS).get(name)

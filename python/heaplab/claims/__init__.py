@@ -21,7 +21,8 @@ must do; without it, every allocator measured. `than` is an allocator, else the 
 list pairs with that of `allocator`. `by` is 0.03 and `factor` 1.03 unless given. Along `threads` the last
 value is the last that has a CPU for each thread. Every other argument names a swept parameter and keeps the
 cells with that value, or one of those values. In `better_than` and `order` better is lower, or higher for
-metrics like a rate. `gain_within` is the mean over the allocators of a ratio of ratios: how value / than changes an allocator, over how it changes the baseline.
+metrics like a rate. `gain_within` is the mean over the allocators of a ratio of ratios: how value / than
+changes an allocator, over how it changes the baseline.
 
 An experiment that compares the values of a parameter is asked about these: the parameter's name stands in
 place of `allocator`, and every allocator it ran under gives a result of its own.

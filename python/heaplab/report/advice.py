@@ -43,9 +43,16 @@ def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
         notes.append(f"Not ranked, because some of {whose} cells have no figure: {words.listed(left_out)}.")
     if not ranked:
         return Answer(kind, "Nothing here was measured completely enough to give advice.", [], notes)
+    leanest = leader(analysis, kind, ranked, "Leanest", MEMORY_ONLY)
+    if not analysis.is_timed(kind):
+        said = "Nothing here tells times." + (
+            "" if leanest.open else f" Leanest: {words.listed(leanest.names)}."
+        )
+        return Answer(kind, said, [leanest], notes)
     leaders = [
-        leader(analysis, kind, ranked, title, metrics)
-        for title, metrics in (("Fastest", TIME_ONLY), ("Leanest", MEMORY_ONLY), ("Best trade-off", BOTH))
+        leader(analysis, kind, ranked, "Fastest", TIME_ONLY),
+        leanest,
+        leader(analysis, kind, ranked, "Best trade-off", BOTH),
     ]
     return Answer(kind, advice(analysis.baseline, ranked, leaders), leaders, notes)
 

@@ -141,6 +141,8 @@ def overview(analysis: Analysis, metric: str | None) -> Table | None:
     others = [name for name in analysis.allocators if name != analysis.baseline]
     rows: list[tuple[str, list[Entry]]] = []
     for study in analysis.studies:
+        if not metric and not study.is_timed:
+            continue
         name = metric or study.main_metric
         entries = []
         for allocator in others:
