@@ -110,12 +110,10 @@ def cells_of(experiment: spec.Experiment, campaign: Campaign) -> list[Cell]:
 def allocators_of(
     experiment: spec.Experiment, campaign: Campaign, swept: dict[str, Parameter]
 ) -> tuple[str, ...]:
-    """The baseline, the others the experiment is for, and the control of every reference among them."""
-    baseline, compare = campaign.allocators[0], experiment.compare
-    asked = experiment.allocators or campaign.allocators
-    names = [name for name in campaign.allocators if name == baseline or name in asked]
+    """All that the experiment measures, and the control of every reference among them."""
+    names, compare = experiment.measured(campaign.allocators), experiment.compare
     if compare is None:
-        return (*names, baseline + CONTROL_SUFFIX)
+        return (*names, names[0] + CONTROL_SUFFIX)
     if swept[compare.along] != compare.reference:
         return tuple(names)
     return (*names, *(name + CONTROL_SUFFIX for name in names))

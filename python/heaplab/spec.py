@@ -115,20 +115,31 @@ class Workload(Spec):
 # ---------------------------------------------------------------- experiments
 
 
+class Derived(Spec):
+    """A parameter that follows a swept one, rounded down: `times` its value, or `share_of` divided by it."""
+
+    of: str
+    times: float | None = None
+    share_of: float | None = None
+
+    @model_validator(mode="after")
+    def _follows_in_one_way(self) -> Self:
+        if (self.times is None) == (self.share_of is None):
+            raise ValueError("takes either 'times' or 'share_of'")
+        return self
+
+    def value(self, followed: float) -> int:
+        return int(followed * self.times) if self.times is not None else int((self.share_of or 0) / followed)
+
+
 class Scale(Spec):
     """What differs between the quick and the full form of an experiment."""
 
     parameters: dict[str, Parameter] = {}
     sweep: dict[str, list[Parameter]] = {}
+    derived: dict[str, Derived] = {}  # beside those of the experiment
     blocks: int = 5  # at least this many paired repetitions
     blocks_most: int = 15  # and at most this many, until the intervals are tight
-
-
-class Derived(Spec):
-    """A parameter that follows a swept one: `times` its value, rounded down."""
-
-    of: str
-    times: float
 
 
 class Compare(Spec):
@@ -199,6 +210,12 @@ class Experiment(Spec):
                     raise ValueError(f"settings.{name}: there is no {unknown[0]!r}, which is swept")
         return self
 
+    def measured(self, allocators: list[str]) -> list[str]:
+        """Those of a campaign's allocators that this runs; the baseline too where allocators are compared."""
+        always = [] if self.compare else allocators[:1]
+        asked = self.allocators or allocators
+        return [name for name in allocators if name in asked or name in always]
+
     def cells(self, scale: Literal["quick", "full"]) -> list[dict[str, Parameter]]:
         """Return the swept parameters of every cell, the first axis slowest; [{}] without a sweep."""
         cells: list[dict[str, Parameter]] = [{}]
@@ -214,11 +231,11 @@ class Experiment(Spec):
         found = self.parameters | getattr(self, scale).parameters | cell
         for name in self.settings.keys() & cell.keys():
             found |= self.settings[name][str(found.pop(name))]
-        for name, rule in self.derived.items():
+        for name, rule in (self.derived | getattr(self, scale).derived).items():
             followed = found.get(rule.of)
             if isinstance(followed, bool) or not isinstance(followed, int | float):
                 raise UsageError(f"{self.id}: derived.{name}.of: no number is swept as {rule.of!r}")
-            found[name] = int(followed * rule.times)
+            found[name] = rule.value(followed)
         return found
 
 

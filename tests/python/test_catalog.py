@@ -10,8 +10,8 @@ from heaplab import catalog as catalogs
 from heaplab import claims, locate, native, spec
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS
 from heaplab.cli import choose
+from heaplab.command import options_of
 from heaplab.errors import UsageError
-from heaplab.trial import options_of
 
 CATALOG = catalogs.load()
 EXPERIMENTS = list(CATALOG.experiments.values())

@@ -74,7 +74,9 @@ class Analysis:
                 cpus,
             )
             for experiment in experiments_of(self.campaign)
-            if experiment.compare and len(self.allocators) > 1
+            if experiment.compare
+            and self.baseline in experiment.measured(self.allocators)
+            and len(experiment.measured(self.allocators)) > 1
         ]
 
     @property
@@ -86,6 +88,11 @@ class Analysis:
     def comparisons(self) -> list[Study]:
         """The studies whose candidates are values of a parameter."""
         return [study for study in self.studies if study.under]
+
+    @property
+    def only_within(self) -> bool:
+        """Whether there is one allocator, which is compared with nothing."""
+        return len(self.allocators) == 1 and bool(self.comparisons)
 
     @cached_property
     def without_figure(self) -> list[Run]:

@@ -250,7 +250,7 @@ def studies_of(
 ) -> list[Study]:
     """The study of an experiment; one for each allocator where it compares something else."""
     workload = spec.Workload.model_validate(campaign.workloads[experiment.workload])
-    names = list(campaign.allocators)
+    names = experiment.measured(campaign.allocators)
     return [
         Study(experiment, workload, campaign.scale, names, runs, cpus, under)
         for under in (names if experiment.compare else [""])

@@ -6,7 +6,7 @@ from math import isfinite
 from heaplab import spec
 from heaplab.analysis import Analysis, Judged
 from heaplab.report import units, words
-from heaplab.report.tables import Entry, Table
+from heaplab.report.cells import Entry, Table
 
 
 def host_name(analysis: Analysis) -> str:

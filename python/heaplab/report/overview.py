@@ -95,7 +95,7 @@ def _difference(axis: Axes, place: int, ratio: Interval) -> None:
 
 def _study_ticks(axis: Axes, studies: list[Study]) -> None:
     """One label a study, at the middle of its rows."""
-    ids = [study.experiment.id for study in studies]
+    ids = [study.name for study in studies]
     places = {name: [i for i, other in enumerate(ids) if other == name] for name in dict.fromkeys(ids)}
     axis.set_yticks([sum(rows) / len(rows) for rows in places.values()], list(places))
     for rows in list(places.values())[:-1]:

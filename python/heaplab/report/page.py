@@ -14,8 +14,11 @@ from heaplab.analysis import MEMORY, Analysis, Standing, Study
 from heaplab.claims import Outcome, evaluate_study
 from heaplab.errors import HeaplabError
 from heaplab.records import Status
-from heaplab.report import figures, overview, palette, tables, timelines, units, words
+from heaplab.report import figures, heat, overview, palette, summary, tables, timelines, units, words
 from heaplab.report.advice import Answer, answer
+from heaplab.report.cells import Table
+from heaplab.report.choice import Choice, choices
+from heaplab.report.crossing import Crossing, crossings
 from heaplab.report.hosts import side_by_side
 from heaplab.report.latencies import latencies
 from heaplab.stats import THRESHOLD, noise_floor
@@ -26,6 +29,7 @@ DRAWINGS = {
     "scatter": figures.scatter,
     "series": timelines.series,
 }
+TABLES = {"heat": heat.heat, "summary": summary.summary}
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,11 @@ class Section:
     """One experiment on the page."""
 
     study: Study
+    anchor: str
+    title: str
     drawings: list[figures.Drawing]
-    heats: list[tables.Table]
-    numbers: list[tables.Table]
+    heats: list[Table]
+    numbers: list[Table]
     outcomes: list[Outcome]
     floors: list[tuple[str, str]]  # metric, noise floor
     command: str
@@ -63,7 +69,9 @@ class Part:
     analysis: Analysis
     looks: dict[str, palette.Look]
     kinds: list[KindSummary]
-    overviews: list[tables.Table]
+    choices: list[Choice]
+    crossings: list[Crossing]
+    overviews: list[Table]
     sections: list[Section]
     control: figures.Drawing | None
     faults: list[tuple[str, list[str]]]
@@ -107,10 +115,14 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
 def part(analysis: Analysis, path: Path) -> Part:
     looks = palette.looks(analysis.allocators)
     kinds = [kind for kind in words.KINDS if analysis.summarised(kind)]
+    if analysis.only_within:
+        kinds = []
     return Part(
         analysis=analysis,
         looks=looks,
         kinds=[kind_summary(analysis, kind, looks) for kind in kinds],
+        choices=choices(analysis),
+        crossings=crossings(analysis),
         overviews=[t for t in (tables.overview(analysis, m) for m in (None, MEMORY)) if t],
         sections=[section(analysis, study, looks) for study in analysis.studies],
         control=overview.control(analysis),
@@ -147,14 +159,19 @@ def kind_summary(analysis: Analysis, kind: str, looks: dict[str, palette.Look]) 
 
 def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) -> Section:
     experiment = study.experiment
+    if study.under:
+        looks = palette.looks(study.candidates)
     drawn = [draw(study, plot, looks) for plot in plots_of(study)] if study.candidates else []
     drawn += latencies(study, looks)
     wanted = list(dict.fromkeys([*experiment.metrics, *(m for d in drawn if d for m in d.metrics)]))
     command = ["heaplab", "run", experiment.id, "--scale", analysis.campaign.scale]
+    several = study.under and len(analysis.allocators) > 1
     return Section(
         study=study,
+        anchor=f"{experiment.id}-{study.under}" if several else experiment.id,
+        title=f"{experiment.title}, under {study.under}" if several else experiment.title,
         drawings=[d for d in drawn if d],
-        heats=[t for p in experiment.plots if p.kind == "heat" for t in tables.heat(study, p)],
+        heats=[t for plot in experiment.plots if plot.kind in TABLES for t in TABLES[plot.kind](study, plot)],
         numbers=[tables.numbers(study, metric) for metric in wanted] if study.candidates else [],
         outcomes=evaluate_study(study),
         floors=[(study.metric(m).title, units.percent(noise_floor(study.controls(m)))) for m in wanted],
@@ -206,7 +223,7 @@ def faults(analysis: Analysis) -> list[tuple[str, list[str]]]:
 def outliers(analysis: Analysis) -> list[list[str]]:
     return [
         [
-            study.experiment.id,
+            study.name,
             tables.cell_name(cell),
             allocator,
             str(block),

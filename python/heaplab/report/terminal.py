@@ -10,8 +10,10 @@ from rich.table import Table
 
 from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing
 from heaplab.claims import Outcome, Result
-from heaplab.report import units, words
+from heaplab.report import cells, units, words
 from heaplab.report.advice import answer
+from heaplab.report.choice import choices
+from heaplab.report.crossing import crossings, means
 from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
@@ -21,7 +23,7 @@ RESULTS = {Result.HOLDS: "green", Result.FAILS: "red", Result.OPEN: "yellow"}
 def print_summary(analysis: Analysis, console: Console) -> None:
     """Verdict lines and a table for each kind of workload, then what gave no figure."""
     for kind, title in words.KINDS.items():
-        if not analysis.summarised(kind):
+        if not analysis.summarised(kind) or analysis.only_within:
             continue
         standings = analysis.standings(kind)
         console.print(f"\n[bold]{title.capitalize()}[/]")
@@ -33,9 +35,28 @@ def print_summary(analysis: Analysis, console: Console) -> None:
         for note in found.notes:
             console.print(escape(note))
         console.print(_table(analysis, kind, standings))
-    if not any(analysis.summarised(kind) for kind in words.KINDS):
+    for found in choices(analysis):
+        console.print(f"\n[bold]Which {found.what} when, under {escape(found.under)}[/]")
+        for sentence in found.sentences:
+            console.print(escape(sentence))
+        if found.families:
+            console.print(_plain_table(found.families))
+        console.print(_plain_table(found.answers))
+    for crossed in crossings(analysis):
+        console.print(f"\n{escape(crossed.experiment)}: {escape(crossed.sentence)}")
+    if not any(analysis.summarised(kind) for kind in words.KINDS) and not analysis.comparisons:
         console.print("No run ended well: there is nothing to compare.")
     _print_faults(analysis, console)
+
+
+def _plain_table(content: cells.Table) -> Table:
+    table = Table(caption=content.caption, caption_justify="left")
+    for column in (content.corner, *content.columns):
+        table.add_column(column)
+    for name, entries in content.rows:
+        texts = [f"{e.text} ({e.small})" if e.small else e.text for e in entries]
+        table.add_row(escape(name), *map(escape, texts))
+    return table
 
 
 def _print_faults(analysis: Analysis, console: Console) -> None:
@@ -115,6 +136,15 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
             for kind in words.KINDS
             if analysis.summarised(kind)
         },
+        "comparisons": [
+            {
+                "experiment": study.experiment.id,
+                "under": study.under,
+                "reference": study.baseline,
+                study.axis: {name: plain_judged(j, words.TIME) for name, j in means(study).items()},
+            }
+            for study in analysis.comparisons
+        ],
     }
 
 

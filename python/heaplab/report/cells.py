@@ -1,0 +1,42 @@
+"""What tables are made of."""
+
+from dataclasses import dataclass, field
+from math import log2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One field: text, a smaller second line, a verdict's class and symbol, a background colour."""
+
+    text: str
+    small: str = ""
+    tone: str = ""
+    symbol: str = ""
+    color: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    caption: str
+    columns: list[str]
+    rows: list[tuple[str, list[Entry]]]
+    corner: str = ""
+    groups: list[tuple[str, int]] = field(default_factory=list)  # heads over so many columns each
+    manners: list[str] = field(default_factory=list)  # a smaller second line for each column
+    notes: list[str] = field(default_factory=list)  # below the table
+
+
+def diverging(ratio: float) -> str:
+    """Blue below 1, orange above, white at 1; a factor of four either way is the full colour."""
+    share = max(-1.0, min(1.0, log2(ratio) / 2)) if ratio > 0 else -1.0
+    return _mix((255, 255, 255), (112, 173, 219) if share < 0 else (245, 158, 88), abs(share))
+
+
+def sequential(share: float) -> str:
+    """White to blue for 0 to 1."""
+    return _mix((250, 252, 255), (96, 160, 212), max(0.0, min(1.0, share)))
+
+
+def _mix(light: tuple[int, int, int], full: tuple[int, int, int], share: float) -> str:
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(light, full, strict=True))

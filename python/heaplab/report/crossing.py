@@ -1,0 +1,105 @@
+"""Compared values crossed with allocators: does the allocator underneath change the verdict?"""
+
+from dataclasses import dataclass
+from math import isfinite
+
+from heaplab import stats
+from heaplab.analysis import Analysis, Judged, Study
+from heaplab.report import strategies, units, words
+from heaplab.report.cells import Entry, Table, diverging
+from heaplab.stats import Verdict
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """One experiment under several allocators."""
+
+    experiment: str
+    sentence: str
+    table: Table
+
+
+def crossings(analysis: Analysis) -> list[Crossing]:
+    """Nothing where there is one allocator only."""
+    grouped: dict[str, list[Study]] = {}
+    for study in analysis.comparisons:
+        grouped.setdefault(study.experiment.id, []).append(study)
+    across = {study.experiment.id: study for study in analysis.across}
+    return [_crossing(studies, across[name]) for name, studies in grouped.items() if name in across]
+
+
+def means(study: Study) -> dict[str, Judged]:
+    """Every candidate over all cells against the reference: one family of comparisons."""
+    names = [name for name in study.candidates if name != study.baseline]
+    metric = study.main_metric
+    ratios = [stats.geometric_mean([study.cell_pairs(study.baseline, name, metric)]) for name in names]
+    threshold = study.threshold(metric)
+    verdicts = stats.judge_family(ratios, threshold)
+    return {
+        name: Judged(ratio, verdict, threshold)
+        for name, ratio, verdict in zip(names, ratios, verdicts, strict=True)
+    }
+
+
+def _crossing(studies: list[Study], across: Study) -> Crossing:
+    columns = {study.under: means(study) for study in studies}
+    first = columns[studies[0].under]
+    rows = [
+        (
+            _title(studies[0], name),
+            [_entry(column.get(name), first.get(name)) for column in columns.values()],
+        )
+        for name in first
+    ]
+    rows.insert(0, (f"{studies[0].baseline} itself, to that of {studies[0].under}", _references(across)))
+    changed = [
+        (name, under)
+        for under, column in columns.items()
+        for name, judged in column.items()
+        if changes(judged, first.get(name))
+    ]
+    compared = sum(len(column) for under, column in columns.items() if under != studies[0].under)
+    each = words.listed([f"{name} under {under}" for name, under in changed]) if changed else ""
+    sentence = (
+        f"The allocator underneath turns {len(changed)} of {compared} verdicts: {each}."
+        if changed
+        else f"The allocator underneath turns none of {compared} verdicts."
+    )
+    caption = (
+        f"Time relative to {studies[0].baseline} under the same allocator, geometric means over all cells"
+    )
+    table = Table(caption, list(columns), rows, studies[0].axis)
+    return Crossing(studies[0].experiment.title, sentence, table)
+
+
+def changes(judged: Judged, first: Judged | None) -> bool:
+    """Whether two allocators give different decided verdicts; an undecided one contradicts nothing."""
+    if first is None or Verdict.UNDECIDED in (judged.verdict, first.verdict):
+        return False
+    return judged.verdict is not first.verdict
+
+
+def _title(study: Study, name: str) -> str:
+    return strategies.title(name) if study.axis == strategies.PARAMETER else name
+
+
+def _entry(judged: Judged | None, first: Judged | None) -> Entry:
+    if judged is None or not isfinite(judged.ratio.estimate):
+        return Entry(units.NOTHING, title="no figure")
+    turned = changes(judged, first)
+    return Entry(
+        units.ratio(judged.ratio.estimate) + (" ≠" if turned else ""),
+        small=units.bounds(judged.ratio),
+        tone=words.tone(judged, words.TIME),
+        symbol=words.SYMBOLS[judged.verdict],
+        color=diverging(judged.ratio.estimate),
+        title=words.verdict(judged, words.TIME) + (", unlike the first column" if turned else ""),
+    )
+
+
+def _references(across: Study) -> list[Entry]:
+    found = [Entry("1")]
+    judged = means(across)
+    for name in across.candidates[1:]:
+        found.append(_entry(judged[name], None))
+    return found

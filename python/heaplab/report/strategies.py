@@ -1,0 +1,89 @@
+"""The allocation strategies of P0089 (table 1) and those set beside them, as a reader finds them named.
+
+Other compared values have no family and are called what they are.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+PARAMETER = "strategy"
+
+
+@dataclass(frozen=True)
+class Strategy:
+    family: str
+    binding: str = ""  # "virtual": through an abstract base; "": a type parameter
+    ending: str = ""  # "wink": abandoned, and released in bulk; "": destroyed
+
+    @property
+    def manner(self) -> str:
+        """What tells it from the first of its family: what stands under its name at the head of a table."""
+        return " ".join(word for word in (self.binding, self.ending) if word)
+
+
+def _four(first: int, family: str) -> dict[str, Strategy]:
+    manners = [(binding, ending) for binding in ("", "virtual") for ending in ("", "wink")]
+    return {f"AS{first + place}": Strategy(family, *manner) for place, manner in enumerate(manners)}
+
+
+def _resource(prefix: str, library: str, kinds: dict[str, str]) -> dict[str, Strategy]:
+    return {
+        f"{prefix}-{kind}{'-wink' if ending else ''}": Strategy(f"{library} {title}", "virtual", ending)
+        for kind, title in kinds.items()
+        for ending in ("", "wink")
+    }
+
+
+STRATEGIES = {
+    "AS1": Strategy("global"),
+    "AS2": Strategy("global", "virtual"),
+    **_four(3, "monotonic"),
+    **_four(7, "multipool"),
+    **_four(11, "multipool over monotonic"),
+    **_resource(
+        "pmr",
+        "std::pmr",
+        {"monotonic": "monotonic", "pool": "pool", "pool-monotonic": "pool over monotonic"},
+    ),
+    **_resource("boost", "Boost", {"monotonic": "monotonic", "pool": "pool"}),
+    "heap-arena": Strategy("arena of the global allocator"),
+}
+# Pairs that differ in nothing but the binding, and in nothing but the ending: (what, without it).
+VIRTUAL = {
+    "AS2": "AS1",
+    "AS5": "AS3",
+    "AS6": "AS4",
+    "AS9": "AS7",
+    "AS10": "AS8",
+    "AS13": "AS11",
+    "AS14": "AS12",
+}
+WINKED = {f"AS{number + 1}": f"AS{number}" for number in range(3, 14, 2)} | {
+    name: name.removesuffix("-wink") for name in STRATEGIES if name.endswith("-wink")
+}
+
+
+def family(name: str) -> str:
+    return STRATEGIES[name].family if name in STRATEGIES else name
+
+
+def manner(name: str) -> str:
+    return STRATEGIES[name].manner if name in STRATEGIES else ""
+
+
+def title(name: str) -> str:
+    """ "AS6 (monotonic, virtual wink)"."""
+    if name not in STRATEGIES:
+        return name
+    return f"{name} ({', '.join(filter(None, (family(name), manner(name))))})"
+
+
+def families(names: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Neighbours of one family together, in order."""
+    found: list[tuple[str, list[str]]] = []
+    for name in names:
+        if found and found[-1][0] == family(name):
+            found[-1][1].append(name)
+        else:
+            found.append((family(name), [name]))
+    return found

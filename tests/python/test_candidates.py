@@ -1,0 +1,321 @@
+"""Experiments that compare the values of a parameter: studies, claims, tables and page on a planted truth."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+
+from heaplab import claims, plan, report, spec, store
+from heaplab.analysis import Analysis, Study
+from heaplab.claims import Result
+from heaplab.errors import UsageError
+from heaplab.records import CONTROL_SUFFIX, Campaign, Metric, Run, Status
+from heaplab.report import choice, crossing, heat, summary
+from heaplab.report.cells import Table
+
+STRATEGIES = ["AS1", "AS2", "AS3", "AS4", "AS7"]
+DIMENSIONS = dict.fromkeys(heat.DIMENSIONS, spec.MetricSpec(title="a dimension", unit="1", better="neither"))
+WORKLOAD = synthetic.workload("growth").model_copy(
+    update={"metrics": synthetic.workload("growth").metrics | DIMENSIONS}
+)
+# Time relative to AS1 in a fresh heap, and what an aged heap makes of it.
+TIMES = {"AS1": 1.0, "AS2": 1.1, "AS3": 0.5, "AS4": 0.4, "AS7": 1.25}
+AGED = {"AS1": 2.0, "AS2": 2.0, "AS3": 1.5, "AS4": 1.5, "AS7": 1.5}
+UNDER = {"glibc": 1.0, "quick": 0.3}  # what AS1 and AS2 take of glibc's time
+
+
+def effect(allocator: str, cell: dict) -> tuple[float, float]:
+    strategy = cell["strategy"]
+    time = TIMES[strategy] * (AGED[strategy] if cell["heap"] == "aged" else 1.0)
+    if strategy in ("AS1", "AS2"):
+        time *= UNDER[allocator.removesuffix(CONTROL_SUFFIX)]
+    return time * cell["elements"], 1.0
+
+
+def experiment(**changes: object) -> spec.Experiment:
+    sweep = {
+        "structure": ["DS1", "DS2"],
+        "elements": [1, 4],
+        "heap": ["fresh", "aged"],
+        "strategy": STRATEGIES,
+    }
+    plot = spec.Plot
+    fields = {
+        "title": "Structures that grow",
+        "publication": "P0213R0",
+        "compare": spec.Compare(along="strategy", reference="AS1"),
+        "settings": {"heap": {"fresh": {"fragments": 0}, "aged": {"fragments": 9, "freed": 50}}},
+        "main_metric": "allocation_time",
+    }
+    plots = [
+        plot(figure="Table 4", kind="heat", x="strategy", y="allocation_time", rows="elements"),
+        plot(kind="heat", x="strategy", y="allocation_time", rows="elements", relative_to="AS1"),
+        plot(
+            figure="Table 19",
+            kind="heat",
+            x="strategy",
+            y="allocation_time",
+            rows="elements",
+            relative_to="AS1",
+            against={"heap": "fresh"},
+        ),
+        plot(kind="heat", x="elements", y="allocation_time", rows="structure", against={"heap": "fresh"}),
+        plot(figure="Table 8", kind="summary", y="allocation_time", rows="structure"),
+        plot(figure="Table 20", kind="summary", y="allocation_time", against={"heap": "fresh"}),
+    ]
+    return synthetic.experiment("p0213/growth", "growth", sweep, plots, **(fields | changes))
+
+
+def records_of(one: spec.Experiment, allocators: list[str], blocks: int = 5) -> list:
+    head, host, *rest = synthetic.campaign(allocators, [], faults=False)
+    head = head.model_copy(
+        update={"experiments": [one.model_dump(mode="json")], "workloads": {"growth": WORKLOAD.model_dump()}}
+    )
+    assert isinstance(head, Campaign)
+    generator, runs = np.random.default_rng(3), []
+    for comparison in plan.comparisons(head):
+        for number in range(blocks):
+            for cell, allocator in plan.block(head, comparison, number).order:
+                place = (one, dict(cell.swept), allocator, number, len(runs), 1.0, 0.002, generator, effect)
+                runs.append(with_dimensions(synthetic.run(*place)))
+    return [head, host, *rest[:-1], *runs, rest[-1]]
+
+
+def with_dimensions(run: Run) -> Run:
+    assert run.sample
+    elements = float(run.cell["elements"])
+    found = {name: Metric(value=0.25 * elements, unit="1") for name in heat.DIMENSIONS}
+    sample = run.sample.model_copy(update={"metrics": run.sample.metrics | found})
+    return run.model_copy(update={"sample": sample})
+
+
+def analysis_of(records: list, path: Path) -> Analysis:
+    return Analysis(store.load(synthetic.write(records, path / "results.jsonl")))
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    return analysis_of(records_of(experiment(), ["glibc"]), tmp_path_factory.mktemp("one"))
+
+
+@pytest.fixture(scope="module")
+def study(analysis: Analysis) -> Study:
+    return analysis.studies[0]
+
+
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    return analysis_of(records_of(experiment(), ["glibc", "quick"]), tmp_path_factory.mktemp("two"))
+
+
+def texts(table: Table) -> dict[str, list[str]]:
+    return {row: [entry.text for entry in entries] for row, entries in table.rows}
+
+
+def test_the_candidates_are_the_compared_values_and_the_control_is_the_references(study: Study) -> None:
+    assert (study.axis, study.baseline, study.candidates) == ("strategy", "AS1", STRATEGIES)
+    assert len(study.cells) == 8
+    assert {len(runs) for runs in study.good.values()} == {5}
+    assert all(control.bounded for control in study.controls("allocation_time"))
+    assert study.ratio(study.cells[0], "AS3", "allocation_time").estimate == pytest.approx(0.5, rel=0.01)
+
+
+def test_a_parameter_that_is_a_setting_stands_for_several(study: Study) -> None:
+    one = study.experiment
+    swept = {"structure": "DS1", "elements": 1, "strategy": "AS3"}
+    fresh, aged = (one.resolved("quick", swept | {"heap": heap}) for heap in ("fresh", "aged"))
+    assert fresh == swept | {"fragments": 0}
+    assert aged == swept | {"fragments": 9, "freed": 50}
+
+
+HOLDS = [
+    ("better_than", {"strategy": "AS3", "by": 0.5}),
+    ("ratio_within", {"strategy": "AS2", "low": 1.09, "high": 1.11}),
+    ("ratio_within", {"strategy": "AS4", "than": "AS3", "low": 0.79, "high": 0.81}),
+    ("mean_within", {"strategy": ["AS2", "AS4"], "than": ["AS1", "AS3"], "low": 0.93, "high": 0.945}),
+    ("mean_within", {"strategy": ["AS3", "AS4"], "heap": "fresh", "low": 0.44, "high": 0.455}),
+    ("order", {"strategy": ["AS4", "AS3", "AS1"]}),
+    ("increases_with", {"along": "elements", "strategy": "AS7", "factor": 3.9}),
+    ("value_within", {"along": "heap", "value": "aged", "than": "fresh", "strategy": "AS1", "low": 1.98}),
+    ("gain_within", {"along": "heap", "value": "aged", "than": "fresh", "low": 0.80, "high": 0.81}),
+    (
+        "gain_within",
+        {"along": "heap", "value": ["aged"], "than": "fresh", "strategy": ["AS3", "AS7"], "high": 0.76},
+    ),
+]
+FAILS = [
+    ("better_than", {"strategy": "AS7"}),
+    ("mean_within", {"strategy": ["AS2", "AS4"], "than": ["AS1", "AS3"], "low": 0.95}),
+    ("gain_within", {"along": "heap", "value": "aged", "than": "fresh", "strategy": "AS2", "high": 0.9}),
+]
+
+
+def outcome(study: Study, test: str, arguments: dict) -> claims.Outcome:
+    expectation = spec.Expectation(says="It is so.", test=test, arguments=arguments)
+    expecting = experiment(expectations=[expectation])
+    claims.check(expecting)
+    runs = study.runs
+    return claims.evaluate_study(
+        Study(expecting, WORKLOAD, "quick", ["glibc"], runs, under="glibc"),
+    )[0]
+
+
+@pytest.mark.parametrize(
+    ("expected", "test", "arguments"),
+    [(Result.HOLDS, *case) for case in HOLDS] + [(Result.FAILS, *case) for case in FAILS],
+)
+def test_a_sentence_about_compared_values_is_judged_by_the_planted_truth(
+    study: Study, expected: Result, test: str, arguments: dict
+) -> None:
+    found = outcome(study, test, arguments)
+    assert found.result is expected, found.figures
+
+
+@pytest.mark.parametrize(
+    ("test", "arguments", "complaint"),
+    [
+        ("better_than", {"allocator": "glibc"}, "needs the argument 'strategy'"),
+        ("better_than", {"strategy": "AS3", "allocator": "glibc"}, "'allocator' is neither"),
+        ("flat_with", {"along": "strategy"}, "'strategy' is not a swept parameter"),
+        ("mean_within", {"strategy": ["AS3", "AS4"], "than": ["AS1"]}, "a list as long as 'strategy'"),
+        ("ratio_within", {"strategy": "AS3", "than": ["AS1"]}, "'than' is one name"),
+    ],
+)
+def test_an_expectation_about_something_else_is_refused(
+    study: Study, test: str, arguments: dict, complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        outcome(study, test, arguments)
+
+
+def test_what_is_compared_must_be_swept_at_both_scales() -> None:
+    for changes in (
+        {"compare": spec.Compare(along="strategy", reference="AS99")},
+        {"compare": spec.Compare(along="colour", reference="AS1")},
+        {"settings": {"heap": {"fresh": {}}}},
+    ):
+        with pytest.raises(ValueError, match="swept"):
+            experiment(**changes)
+
+
+def test_a_heat_table_of_times_has_a_panel_for_the_rest_and_colours_of_its_own(study: Study) -> None:
+    tables = heat.heat(study, study.experiment.plots[0])
+    assert [table.caption for table in tables] == [
+        f"Table 4: structure {s}, heap {h}, allocation time in s"
+        for s in ("DS1", "DS2")
+        for h in ("fresh", "aged")
+    ]
+    first = tables[0]
+    assert first.columns == [*STRATEGIES, "D", "V", "L", "U", "C"]
+    assert first.groups[:2] == [("global", 2), ("monotonic", 2)]
+    assert first.manners[:4] == ["", "virtual", "", "wink"]
+    assert texts(first)["1"][5:] == ["0.250"] * 5
+    colors = {entry.text: entry.color for _, entries in first.rows for entry in entries[:5]}
+    ends = {value: colors[value] for value in (min(colors, key=float), max(colors, key=float))}
+    assert sorted(ends.values(), reverse=True) == ["#fafcff", "#60a0d4"]
+
+
+def test_a_heat_table_of_percentages_has_the_reference_at_100_and_intervals(study: Study) -> None:
+    table = heat.heat(study, study.experiment.plots[1])[0]
+    assert texts(table)["1"][0] == "100 %"
+    assert texts(table)["1"][2] == "50 %"
+    entry = table.rows[0][1][2]
+    low, high = map(float, entry.small.split("–"))
+    assert 49 < low <= 50 <= high < 51
+
+
+def test_ratios_of_ratios_are_the_planted_ones(study: Study) -> None:
+    tables = heat.heat(study, study.experiment.plots[2])
+    assert len(tables) == 2
+    assert "heap aged" in tables[0].caption
+    found = [float(text) for text in texts(tables[0])["4"][:5]]
+    assert found == pytest.approx([1, 1, 0.75, 0.75, 0.75], rel=0.02)
+
+
+def test_a_surface_divides_each_cell_by_the_one_it_is_against(study: Study) -> None:
+    tables = heat.heat(study, study.experiment.plots[3])
+    assert len(tables) == len(STRATEGIES)
+    assert "AS3 (monotonic)" in tables[2].caption
+    assert [float(text) for text in texts(tables[2])["DS1"][:2]] == pytest.approx([1.5, 1.5], rel=0.02)
+    assert texts(tables[2])["DS1"][2] == "0.250–1.00"  # the columns differ in their dimensions
+
+
+def test_summaries_are_means_with_intervals(study: Study) -> None:
+    (table,) = summary.summary(study, study.experiment.plots[4])
+    assert table.columns == ["AS2", "AS3", "AS4", "AS7"]
+    aged = [TIMES[name] * (AGED[name] / 2) ** 0.5 for name in table.columns]
+    assert [float(text.split()[0]) / 100 for text in texts(table)["all"]] == pytest.approx(aged, rel=0.02)
+    assert list(texts(table)) == ["DS1", "DS2", "all"]
+    (table,) = summary.summary(study, study.experiment.plots[5])
+    assert [float(text) for text in texts(table)["all"]] == pytest.approx([1, 0.75, 0.75, 0.75], rel=0.02)
+    assert all(re.fullmatch(r"[\d.]+–[\d.]+", entry.small) for entry in table.rows[0][1])
+
+
+def test_the_choice_names_the_planted_best_in_every_situation(analysis: Analysis) -> None:
+    (found,) = choice.choices(analysis)
+    assert found.what == "local allocator"
+    best = [entries[5].text for _, entries in found.answers.rows]
+    assert best == ["AS4 (monotonic, wink)"] * 2
+    assert found.sentences[0] == "In 2 of 2 situations something is faster than AS1."
+    assert "Access through an abstract base, all else equal: 10 % more time" in " ".join(found.sentences)
+    assert "Winking out, all else equal: 20 % less time" in " ".join(found.sentences)
+    assert found.families
+    families = dict(found.families.rows)
+    assert [entry.text for entry in families["monotonic"][:2]] == ["2 of 2", "0 of 2"]
+    assert [entry.text for entry in families["multipool"][:2]] == ["0 of 2", "2 of 2"]
+
+
+def test_crossed_with_allocators_the_verdicts_that_turn_are_named(crossed: Analysis) -> None:
+    assert [study.name for study in crossed.studies] == [
+        "p0213/growth under glibc",
+        "p0213/growth under quick",
+    ]
+    (found,) = crossing.crossings(crossed)
+    assert found.sentence == (
+        "The allocator underneath turns 2 of 4 verdicts: AS3 under quick and AS4 under quick."
+    )
+    rows = texts(found.table)
+    assert rows["AS1 itself, to that of glibc"] == ["1", "0.30×"]
+    assert rows["AS3 (monotonic)"][1].endswith("≠")
+    (glibc, quick) = choice.choices(crossed)
+    assert "Stay with AS1" in " ".join(quick.sentences)
+    assert "Stay with AS1" not in " ".join(glibc.sentences)
+    assert crossed.summarised("synthetic")[0].candidates == ["glibc", "quick"]
+
+
+def test_the_page_shows_all_of_it_without_scripts(
+    crossed: Analysis, analysis: Analysis, tmp_path: Path
+) -> None:
+    for one in (crossed, analysis):
+        page = tmp_path / "report.html"
+        report.write_html([one], page)
+        text = page.read_text()
+        assert "<script" not in text
+        assert "Which local allocator when" in text
+        for table in ("Table 4", "Table 8", "Table 19", "Table 20"):
+            assert table in text
+        ids = re.findall(r'<section id="([^"]+)"', text)
+        assert len(ids) == len(set(ids))
+        assert set(re.findall(r'<a href="#([^"]+)"', text)) <= set(ids)
+    assert "Does the allocator underneath change the verdict?" not in text
+
+
+def test_a_failed_field_says_so_and_why_and_the_others_stay(tmp_path: Path) -> None:
+    records = [
+        r.model_copy(
+            update={"status": Status.FAILED, "reason": "no arena here", "sample": None, "process": None}
+        )
+        if isinstance(r, Run) and r.cell["strategy"] == "AS7" and r.cell["elements"] == 4
+        else r
+        for r in records_of(experiment(), ["glibc"])
+    ]
+    broken = analysis_of(records, tmp_path)
+    table = heat.heat(broken.studies[0], experiment().plots[0])[0]
+    assert [entry.title for _, entries in table.rows for entry in entries if entry.text == "failed"] == [
+        "no arena here"
+    ]
+    assert table.notes == ["failed at 4 AS7: no arena here"]
+    report.write_html([broken], tmp_path / "report.html")
+    assert "failed at 4 AS7: no arena here" in (tmp_path / "report.html").read_text()
