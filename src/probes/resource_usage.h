@@ -8,6 +8,7 @@ namespace heaplab::probes {
 struct resource_usage {
   double user_s = 0;
   double system_s = 0;
+  double cpu_s = 0;  // both, as precisely as the kernel keeps it: CLOCK_PROCESS_CPUTIME_ID
   std::uint64_t minor_faults = 0;
   std::uint64_t major_faults = 0;
   std::uint64_t voluntary_switches = 0;

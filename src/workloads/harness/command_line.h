@@ -8,8 +8,9 @@ namespace heaplab::harness {
 
 struct request {
   service_options services;
-  std::string json;  // where to: a file, "-", "fd:N", or empty
-  std::string text;  // what --help or --version show; if not empty there is nothing else to do
+  std::string json;       // where to: a file, "-", "fd:N", or empty
+  bool estimate = false;  // say what memory the run would need instead of running
+  std::string text;       // what --help or --version show; if not empty there is nothing else to do
 };
 
 // Reads the command line into the variables of `options`, to which the services every workload has are

@@ -22,6 +22,8 @@ std::size_t bookkeeping_bytes() {
          own_pages::needed<point>(most_points) + most_series * own_pages::needed<point>(1);
 }
 
+constinit memory_requirements* requirements = nullptr;
+
 // A workload's task with the clock around it.
 class clocked_task final : public probes::team_task {
 public:
@@ -48,7 +50,21 @@ private:
 
 }  // namespace
 
+memory_requirements::memory_requirements(bool only_add_up) : only_add_up_(only_add_up) {
+  requirements = this;
+}
+
+memory_requirements::~memory_requirements() {
+  requirements = nullptr;
+}
+
+bool memory_requirements::add(std::uint64_t bytes) {
+  bytes_ += bytes;
+  return only_add_up_;
+}
+
 void require_memory(std::uint64_t bytes, const char* what) {
+  if (requirements != nullptr && requirements->add(bytes)) return;
   const std::uint64_t available = probes::available_memory();
   if (bytes <= available) return;
   throw usage_error(std::string(what) + " need about " + show_rounded(static_cast<double>(bytes), "B") +
@@ -104,6 +120,7 @@ void measurement::stop() {
   add_metric("wall_time", wall, "s");
   add_metric("user_time", used.user_s, "s");
   add_metric("system_time", used.system_s, "s");
+  add_metric("cpu_time", used.cpu_s, "s");
   add_metric("minor_faults", static_cast<double>(used.minor_faults), "1");
   add_metric("major_faults", static_cast<double>(used.major_faults), "1");
   add_metric("voluntary_switches", static_cast<double>(used.voluntary_switches), "1");

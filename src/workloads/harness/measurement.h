@@ -45,6 +45,24 @@ probes::own_pages take_pages(std::size_t bytes);
 // Throws usage_error, naming `what` and the amounts, when the process cannot get `bytes` more.
 void require_memory(std::uint64_t bytes, const char* what);
 
+// While it lives, what is required is added up, and nothing is refused if that is all that is wanted. One at
+// a time, for the harness itself.
+class memory_requirements {
+public:
+  explicit memory_requirements(bool only_add_up);
+  ~memory_requirements();
+  memory_requirements(const memory_requirements&) = delete;
+  memory_requirements& operator=(const memory_requirements&) = delete;
+
+  std::uint64_t bytes() const { return bytes_; }
+  // Whether that was enough.
+  bool add(std::uint64_t bytes);
+
+private:
+  bool only_add_up_;
+  std::uint64_t bytes_ = 0;
+};
+
 // One run. Names and units are string literals; units are "s", "B", "1/s" and "1".
 class measurement {
 public:

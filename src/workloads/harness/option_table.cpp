@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "workloads/harness/usage_error.h"
 #include "workloads/harness/value_text.h"
@@ -33,7 +34,9 @@ option number_option(std::string name, Number& variable, range<Number> allowed, 
     if (*number < allowed.least || *number > allowed.most) throw usage_error(text + " is outside " + words);
     variable = *number;
   };
-  made.write = [&variable](probes::json_line& json) { json.value(variable); };
+  // Signed numbers are written as JSON writes all: whole ones without a point.
+  using shown = std::conditional_t<std::is_signed_v<Number>, double, Number>;
+  made.write = [&variable](probes::json_line& json) { json.value(static_cast<shown>(variable)); };
   return made;
 }
 
@@ -59,6 +62,13 @@ std::string join(const std::vector<std::string>& words) {
 void option_table::count(std::string name, std::uint64_t& variable, count_range allowed, std::string help) {
   options_.push_back(number_option<std::uint64_t>(std::move(name), variable, allowed, std::move(help),
                                                   read_count, show_count, "COUNT", "a count (1000, 10k)"));
+}
+
+void option_table::integer(std::string name, std::int64_t& variable, range<std::int64_t> allowed,
+                           std::string help) {
+  options_.push_back(number_option<std::int64_t>(std::move(name), variable, allowed, std::move(help),
+                                                 read_integer, show_integer, "NUMBER",
+                                                 "a whole number (5, -5)"));
 }
 
 void option_table::size(std::string name, std::uint64_t& variable, count_range allowed, std::string help) {
@@ -95,6 +105,13 @@ void option_table::text(std::string name, std::string& variable, std::string hel
   made.read = [&variable](const std::string& text) { variable = text; };
   made.write = [&variable](probes::json_line& json) { json.value(std::string_view(variable)); };
   options_.push_back(std::move(made));
+}
+
+void option_table::choice(std::string name, std::size_t& variable, std::vector<std::string> words,
+                          std::string help) {
+  add_choice(
+      std::move(name), std::move(words), [&variable] { return variable; },
+      [&variable](std::size_t index) { variable = index; }, std::move(help));
 }
 
 void option_table::add_choice(std::string name, std::vector<std::string> words,

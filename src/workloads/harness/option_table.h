@@ -43,6 +43,8 @@ public:
 
   // A number of things, with suffixes k, M, G.
   void count(std::string name, std::uint64_t& variable, count_range allowed, std::string help);
+  // A number with or without a sign, without suffixes.
+  void integer(std::string name, std::int64_t& variable, range<std::int64_t> allowed, std::string help);
   // Bytes, with suffixes.
   void size(std::string name, std::uint64_t& variable, count_range allowed, std::string help);
   // 0 to 100.
@@ -73,6 +75,9 @@ public:
         std::move(name), std::move(names), current,
         [&variable, values](std::size_t index) { variable = values[index]; }, std::move(help));
   }
+
+  // One of `words`: the variable is its place among them.
+  void choice(std::string name, std::size_t& variable, std::vector<std::string> words, std::string help);
 
   // Whether the user wrote this option.
   bool given(std::string_view name) const;

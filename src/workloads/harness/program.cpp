@@ -133,7 +133,12 @@ int run_program(workload& work, int argc, char** argv) {
       print(wanted.text);
       return done;
     }
+    memory_requirements requirements(wanted.estimate);
     work.check(options);
+    if (wanted.estimate) {
+      print("{\"memory\":" + std::to_string(requirements.bytes()) + "}\n");
+      return done;
+    }
     measure(work, about, options, wanted);
     return done;
   } catch (const usage_error& error) {

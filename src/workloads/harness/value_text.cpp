@@ -63,6 +63,11 @@ std::optional<std::uint64_t> read_count(std::string_view text) {
   return read_whole(text, count_suffixes);
 }
 
+std::optional<std::int64_t> read_integer(std::string_view text) {
+  const auto parts = split<std::int64_t>(text, std::span(count_suffixes).first(1));
+  return parts ? std::optional(parts->first) : std::nullopt;
+}
+
 std::optional<std::uint64_t> read_size(std::string_view text) {
   return read_whole(text, size_suffixes);
 }
@@ -77,6 +82,10 @@ std::optional<double> read_duration(std::string_view text) {
 
 std::string show_count(std::uint64_t count) {
   return std::to_string(count);
+}
+
+std::string show_integer(std::int64_t number) {
+  return std::to_string(number);
 }
 
 std::string show_size(std::uint64_t bytes) {

@@ -12,6 +12,8 @@ namespace heaplab::harness {
 
 // "1000", "10k", "2M", "1G": suffixes are powers of 1000.
 std::optional<std::uint64_t> read_count(std::string_view text);
+// "5", "-5".
+std::optional<std::int64_t> read_integer(std::string_view text);
 // "64", "64B", "8KiB", "1MiB", "2GiB", "1TiB" (powers of 1024), "10kB", "1MB", "1GB" (powers of 1000). Bytes.
 std::optional<std::uint64_t> read_size(std::string_view text);
 // "10", "10%", "0.5". Percent.
@@ -20,6 +22,7 @@ std::optional<double> read_percent(std::string_view text);
 std::optional<double> read_duration(std::string_view text);
 
 std::string show_count(std::uint64_t count);
+std::string show_integer(std::int64_t number);
 // With a suffix where that is exact: "8KiB", "1000".
 std::string show_size(std::uint64_t bytes);
 std::string show_number(double number);

@@ -1,0 +1,97 @@
+// Benchmark I: one structure made, filled and ended, again and again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "workloads/local/dimensions.h"
+#include "workloads/local/strategy_table.h"
+#include "workloads/local/structures.h"
+
+namespace heaplab::strategies {
+
+struct growth_job {
+  const chosen_strategy& chosen;
+  source_options sources;
+  std::uint64_t elements;
+  const texts& leaves;
+};
+
+// What a structure can do under the chosen strategy.
+class grower {
+public:
+  virtual ~grower() = default;
+
+  // Steps 1 to 5 of the benchmark: a fresh allocator each time.
+  virtual void repeat(std::uint64_t times) = 0;
+  // Once, and compares what the structure holds with what was put into it.
+  virtual bool check() = 0;
+  // What it asks of its allocator.
+  virtual requests record() = 0;
+};
+
+// The requests of one structure, made once with the global allocator.
+template <class Structure>
+requests record_structure(const growth_job& job) {
+  recording_resource memory;
+  {
+    Structure made(&memory);
+    fill(made, job.elements, job.leaves);
+  }
+  return memory.recorded();
+}
+
+// One container type under one strategy.
+template <class Strategy, template <class> class Structure>
+class grower_of final : public grower {
+  using handle = typename Strategy::handle_type;
+  using container = Structure<handle>;
+
+public:
+  explicit grower_of(const growth_job& job) : job_(job) {}
+
+  void repeat(std::uint64_t times) override {
+    for (std::uint64_t i = 0; i < times; ++i) once([](const container&) {});
+  }
+
+  bool check() override {
+    contents found;
+    const std::size_t alignment = Strategy::is_global ? __STDCPP_DEFAULT_NEW_ALIGNMENT__ : 1;
+    once([&](const container& made) { read(made, alignment, found); });
+    return found == expected_contents<container>(job_.elements, job_.leaves);
+  }
+
+  requests record() override { return record_structure<Structure<std::pmr::memory_resource>>(job_); }
+
+private:
+  template <class Look>
+  void once(Look look) {
+    auto source = Strategy::make(job_.sources);
+    if constexpr (Strategy::is_winked_out) {
+      auto& made = local::make_winked<container>(source);
+      fill(escape(made), job_.elements, job_.leaves);
+      look(made);
+    } else {
+      container made(allocators<handle>::of(Strategy::reach(source)));
+      fill(escape(made), job_.elements, job_.leaves);
+      look(made);
+    }
+  }
+
+  const growth_job job_;
+};
+
+template <template <class> class Structure>
+std::unique_ptr<grower> make_grower(const growth_job& job) {
+  std::unique_ptr<grower> made;
+  job.chosen.with([&]<class Strategy>() { made = std::make_unique<grower_of<Strategy, Structure>>(job); });
+  return made;
+}
+
+// Each in a file of its own, for the sake of the compiler. `number` counts from 1: DS1 to DS4, DS5 to DS8,
+// DS9 to DS12. Throw run_error where the strategy cannot be had.
+std::unique_ptr<grower> make_flat(std::uint64_t number, const growth_job& job);
+std::unique_ptr<grower> make_vector_of(std::uint64_t number, const growth_job& job);
+std::unique_ptr<grower> make_set_of(std::uint64_t number, const growth_job& job);
+
+}  // namespace heaplab::strategies

@@ -1,0 +1,148 @@
+// The words of --strategy, and what they stand for.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/harness/option_table.h"
+#include "workloads/harness/usage_error.h"
+#include "workloads/local/strategy.h"
+
+namespace heaplab::strategies {
+
+namespace detail {
+
+using enum binding;
+using enum ending;
+
+template <std::size_t Size>
+struct fixed_word {
+  char text[Size];
+  consteval fixed_word(const char (&literal)[Size]) { std::copy_n(literal, Size, text); }
+};
+
+template <fixed_word Word, class Source, binding Bound, ending Ends>
+struct entry {
+  static constexpr std::string_view word = Word.text;
+  using type = strategy<Source, Bound, Ends>;
+};
+
+template <class... Entries>
+struct list {};
+
+#ifndef HEAPLAB_WITH_BOOST
+struct not_built {};
+using boost_monotonic = not_built;
+using boost_pool = not_built;
+template <fixed_word Word, binding Bound, ending Ends>
+struct entry<Word, not_built, Bound, Ends> {
+  static constexpr std::string_view word = Word.text;
+};
+#endif
+
+using over_monotonic = local::multipool_over_monotonic<>;
+using std_monotonic = std::pmr::monotonic_buffer_resource;
+using std_pool = std::pmr::unsynchronized_pool_resource;
+
+// P0089, table 1; then the columns beyond it.
+using table = list<entry<"AS1", local::new_delete, type_parameter, destroyed>,
+                   entry<"AS2", local::new_delete, abstract_base, destroyed>,
+                   entry<"AS3", local::monotonic<>, type_parameter, destroyed>,
+                   entry<"AS4", local::monotonic<>, type_parameter, winked_out>,
+                   entry<"AS5", local::monotonic<>, abstract_base, destroyed>,
+                   entry<"AS6", local::monotonic<>, abstract_base, winked_out>,
+                   entry<"AS7", local::multipool<>, type_parameter, destroyed>,
+                   entry<"AS8", local::multipool<>, type_parameter, winked_out>,
+                   entry<"AS9", local::multipool<>, abstract_base, destroyed>,
+                   entry<"AS10", local::multipool<>, abstract_base, winked_out>,
+                   entry<"AS11", over_monotonic, type_parameter, destroyed>,
+                   entry<"AS12", over_monotonic, type_parameter, winked_out>,
+                   entry<"AS13", over_monotonic, abstract_base, destroyed>,
+                   entry<"AS14", over_monotonic, abstract_base, winked_out>,
+                   entry<"pmr-monotonic", std_monotonic, abstract_base, destroyed>,
+                   entry<"pmr-monotonic-wink", std_monotonic, abstract_base, winked_out>,
+                   entry<"pmr-pool", std_pool, abstract_base, destroyed>,
+                   entry<"pmr-pool-wink", std_pool, abstract_base, winked_out>,
+                   entry<"pmr-pool-monotonic", std_pool_over_monotonic, abstract_base, destroyed>,
+                   entry<"pmr-pool-monotonic-wink", std_pool_over_monotonic, abstract_base, winked_out>,
+                   entry<"boost-monotonic", boost_monotonic, abstract_base, destroyed>,
+                   entry<"boost-monotonic-wink", boost_monotonic, abstract_base, winked_out>,
+                   entry<"boost-pool", boost_pool, abstract_base, destroyed>,
+                   entry<"boost-pool-wink", boost_pool, abstract_base, winked_out>,
+                   entry<"heap-arena", heap_arena, type_parameter, winked_out>>;
+
+template <class Entry>
+concept built = requires { typename Entry::type; };
+
+template <class Entry, class Body>
+void call(Body& body) {
+  if constexpr (!built<Entry>) {
+    throw harness::run_error("--strategy " + std::string(Entry::word) + ": built without Boost.Container");
+  } else {
+    if constexpr (std::same_as<typename Entry::type::source_type, heap_arena>) heap_arena::expect_available();
+    body.template operator()<typename Entry::type>();
+  }
+}
+
+template <class... Entries, class Body>
+void call_at(list<Entries...>, std::size_t place, Body& body) {
+  constexpr std::array<void (*)(Body&), sizeof...(Entries)> calls{&call<Entries, Body>...};
+  calls[place](body);
+}
+
+template <class... Entries>
+std::vector<std::string> words(list<Entries...>) {
+  return {std::string(Entries::word)...};
+}
+
+}  // namespace detail
+
+// The option --strategy.
+class chosen_strategy {
+public:
+  void declare(harness::option_table& options) {
+    options.choice("strategy", place_, detail::words(detail::table()), "Allocator, binding and destruction");
+  }
+
+  std::string word() const { return detail::words(detail::table())[place_]; }
+
+  // Calls body.operator()<Strategy>(). Throws run_error where this program or this process cannot have it.
+  template <class Body>
+  void with(Body body) const {
+    detail::call_at(detail::table(), place_, body);
+  }
+
+  // A fact about the strategy, also where it cannot be had: false then.
+  template <class Fact>
+  bool is(Fact fact) const {
+    return holds(detail::table(), fact);
+  }
+
+  // Throws usage_error where nothing is there to be winked out.
+  void expect_destruction(const char* because) const {
+    if (is([]<class Strategy>() { return Strategy::has_destroying_twin; }))
+      throw harness::usage_error("--strategy: " + word() + " winks out, " + because);
+  }
+
+private:
+  template <class... Entries, class Fact>
+  bool holds(detail::list<Entries...>, Fact fact) const {
+    std::size_t place = 0;
+    bool held = false;
+    const auto ask = [&]<class Entry>() {
+      if constexpr (detail::built<Entry>)
+        if (place == place_) held = fact.template operator()<typename Entry::type>();
+      ++place;
+    };
+    (ask.template operator()<Entries>(), ...);
+    return held;
+  }
+
+  std::size_t place_ = 0;
+};
+
+}  // namespace heaplab::strategies

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "probes/own_pages.h"
+#include "workloads/harness/measurement.h"
+#include "workloads/harness/random_stream.h"
+
+namespace heaplab::strategies {
+
+// Strings of 33 to 1000 random characters, every length as likely: all are too long for the place inside a
+// std::string. Cut out of one text that lies outside the heap; any 65536 with neighbouring numbers begin
+// at different places of it, so that no two are equal.
+class texts {
+public:
+  static constexpr std::uint64_t least = 33;
+  static constexpr std::uint64_t most = 1000;
+
+  explicit texts(std::uint64_t seed)
+      : pages_(harness::take_pages(probes::own_pages::needed<char>(places + most) +
+                                   probes::own_pages::needed<std::uint16_t>(lengths))),
+        characters_(pages_.array<char>(places + most)),
+        lengths_(pages_.array<std::uint16_t>(lengths)) {
+    harness::random_stream random(seed);
+    for (char& one : characters_) one = static_cast<char>(random.between(' ', '~'));
+    for (std::uint16_t& one : lengths_) one = static_cast<std::uint16_t>(random.between(least, most));
+  }
+
+  std::string_view operator[](std::uint64_t number) const {
+    return {characters_.data() + number % places, lengths_[number % lengths]};
+  }
+
+private:
+  static constexpr std::uint64_t places = 65536;
+  static constexpr std::uint64_t lengths = 4096;
+
+  probes::own_pages pages_;
+  std::span<char> characters_;
+  std::span<std::uint16_t> lengths_;
+};
+
+}  // namespace heaplab::strategies
