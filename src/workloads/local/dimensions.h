@@ -27,6 +27,13 @@ public:
     deallocations_ += times;
     live_ -= bytes * times;
   }
+  // `times` times one block was deallocated and then another allocated.
+  void replaced(std::size_t bytes, std::uint64_t times) {
+    const std::uint64_t peak = peak_;
+    allocated(bytes, times);
+    deallocated(bytes, times);
+    peak_ = peak;
+  }
 
   // Of allocate and deallocate.
   double calls() const { return static_cast<double>(allocations_ + deallocations_); }
@@ -55,7 +62,7 @@ private:
 
 // What is counted of a subsystem while it is measured.
 struct usage {
-  requests asked;
+  requests asked = {};
   double accesses = 0;     // to elements: what it does besides allocate and deallocate
   double transitions = 1;  // times the program turns from it to another subsystem, or ends it
   double footprint = 0;    // bytes it accesses

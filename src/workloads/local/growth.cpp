@@ -42,7 +42,7 @@ public:
 
   void run(harness::measurement& measured) override {
     const texts leaves_from(measured.seed());
-    const buffer room(buffer_bytes_);
+    const buffer room(strategy_.takes_buffer() ? buffer_bytes_ : 0);
     const growth_job job{strategy_, {.buffer = room.bytes()}, elements_, leaves_from};
     const std::unique_ptr<grower> made = make(job);
     grower_ = made.get();

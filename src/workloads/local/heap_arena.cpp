@@ -75,7 +75,8 @@ unsigned create(const char* what) {
 }  // namespace
 
 void heap_arena::expect_available() {
-  if (find_mimalloc() || find_jemalloc()) return;
+  static const bool found = find_mimalloc() || find_jemalloc();
+  if (found) return;
   throw harness::run_error(std::string("--strategy heap-arena: ") + probes::library_of_symbol("malloc").path +
                            ", which serves malloc, has no arenas to destroy as a whole");
 }

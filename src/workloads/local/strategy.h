@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory_resource>
 #include <scoped_allocator>
 #include <span>
@@ -84,9 +85,8 @@ template <>
 inline constexpr bool takes_nothing_back<boost_monotonic> = true;
 #endif
 
-// Whether it hands the buffer out before anything else.
 template <class Source>
-inline constexpr bool takes_buffer =
+inline constexpr bool begins_with_buffer =
     std::constructible_from<Source, const local::monotonic_options&> ||
     std::constructible_from<Source, const local::multipool_over_monotonic_options&> ||
     std::constructible_from<Source, void*, std::size_t>;
@@ -102,13 +102,25 @@ struct strategy {
   using source_type = std::conditional_t<Bound == binding::type_parameter ||
                                              std::derived_from<Source, std::pmr::memory_resource>,
                                          Source, local::resource<Source>>;
+  static constexpr std::uint64_t chunk_and_header = 128;
+
   // What containers and callers see of it.
   using handle_type = std::conditional_t<Bound == binding::type_parameter, Source, std::pmr::memory_resource>;
 
   // Whether all blocks come from the global allocator itself.
   static constexpr bool is_global = std::same_as<Source, local::new_delete>;
-  // Whether it takes nothing back before its end.
-  static constexpr bool is_one_way = takes_nothing_back<Source>;
+  // Whether it hands the buffer out before anything else.
+  static constexpr bool takes_buffer = begins_with_buffer<Source>;
+  // Whether blocks of `bytes` are not used again before the source ends: those of a monotonic allocator, and
+  // those too large for the pools above one.
+  static constexpr bool keeps_all(std::uint64_t bytes) {
+    return takes_nothing_back<Source> || (takes_buffer && bytes > local::multipool<>::largest_block);
+  }
+
+  // Bytes of a source that serves a few small blocks, the least it gets from upstream included.
+  static constexpr std::uint64_t least_bytes() {
+    return sizeof(source_type) + (is_global ? 0 : chunk_and_header);
+  }
 
   static source_type make(const source_options& with) { return make_source<source_type>(with); }
   static handle_type& reach(source_type& source) { return escape<handle_type>(source); }

@@ -116,30 +116,47 @@ public:
     detail::call_at(detail::table(), place_, body);
   }
 
-  // A fact about the strategy, also where it cannot be had: false then.
-  template <class Fact>
-  bool is(Fact fact) const {
-    return holds(detail::table(), fact);
+  bool takes_buffer() const {
+    return holds([]<class Strategy>() { return Strategy::takes_buffer; });
+  }
+
+  // Whether blocks of `bytes` are not used again before the source ends.
+  bool keeps_all(std::uint64_t bytes) const {
+    return holds([bytes]<class Strategy>() { return Strategy::keeps_all(bytes); });
+  }
+
+  // Bytes of a source that serves a few small blocks: the object itself and the least it gets from upstream.
+  std::uint64_t source_bytes() const {
+    return ask(std::uint64_t{0}, []<class Strategy>() { return Strategy::least_bytes(); });
   }
 
   // Throws usage_error where nothing is there to be winked out.
   void expect_destruction(const char* because) const {
-    if (is([]<class Strategy>() { return Strategy::has_destroying_twin; }))
+    if (holds([]<class Strategy>() { return Strategy::has_destroying_twin; }))
       throw harness::usage_error("--strategy: " + word() + " winks out, " + because);
   }
 
 private:
-  template <class... Entries, class Fact>
-  bool holds(detail::list<Entries...>, Fact fact) const {
+  template <class Fact>
+  bool holds(Fact fact) const {
+    return ask(false, fact);
+  }
+
+  // A fact about the strategy; of one that cannot be had, `none`.
+  template <class Answer, class Fact>
+  Answer ask(Answer none, Fact fact) const {
+    return ask_of(detail::table(), none, fact);
+  }
+  template <class... Entries, class Answer, class Fact>
+  Answer ask_of(detail::list<Entries...>, Answer answer, Fact fact) const {
     std::size_t place = 0;
-    bool held = false;
-    const auto ask = [&]<class Entry>() {
+    const auto ask_one = [&]<class Entry>() {
       if constexpr (detail::built<Entry>)
-        if (place == place_) held = fact.template operator()<typename Entry::type>();
+        if (place == place_) answer = fact.template operator()<typename Entry::type>();
       ++place;
     };
-    (ask.template operator()<Entries>(), ...);
-    return held;
+    (ask_one.template operator()<Entries>(), ...);
+    return answer;
   }
 
   std::size_t place_ = 0;

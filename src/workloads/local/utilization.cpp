@@ -1,0 +1,102 @@
+// Utilization: Benchmark III of P0089. The card catalog/workloads/utilization.toml says how to read it.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "workloads/harness/harness.h"
+#include "workloads/local/buffer.h"
+#include "workloads/local/dimensions.h"
+#include "workloads/local/marked_block.h"
+#include "workloads/local/strategy_table.h"
+
+namespace {
+
+using namespace heaplab;
+using namespace heaplab::strategies;
+
+class utilization final : public harness::workload, probes::team_task {
+public:
+  harness::description describe() const override {
+    return {"utilization", "few blocks in use at a time out of many allocated, under local allocators",
+            "utilization --strategy AS7 --total 64MiB --active 64KiB --size 1KiB"};
+  }
+
+  void declare(harness::option_table& options) override {
+    constexpr harness::option_table::count_range sizes{1, std::uint64_t{1} << 44};
+    strategy_.declare(options);
+    options.size("total", total_, sizes, "Bytes allocated in all");
+    options.size("active", active_, sizes, "Bytes in use at a time");
+    options.size("size", size_, sizes, "Bytes of a block");
+    options.size("buffer", buffer_bytes_, {0, sizes.most}, "Memory that a monotonic allocator begins with");
+  }
+
+  void check(const harness::option_table&) override {
+    if (active_ > total_) throw harness::usage_error("--active must not exceed --total");
+    if (size_ > active_) throw harness::usage_error("--size must not exceed --active");
+    strategy_.expect_destruction("which is nothing beside the blocks freed before");
+    harness::require_memory(strategy_.keeps_all(size_) ? total_ : active_,
+                            "blocks of --size that are not used again");
+  }
+
+  harness::size_mix sizes() const override { return {size_, size_}; }
+
+  void run(harness::measurement& measured) override {
+    slots_ = harness::thread_arrays<std::byte*>(1, slot_count());
+    const buffer room(strategy_.takes_buffer() ? buffer_bytes_ : 0);
+    sources_.buffer = room.bytes();
+    measured.run_team(1, *this);
+    measured.add_metric("allocations", static_cast<double>(block_count()), "1");
+    usage of{.accesses = static_cast<double>(block_count()),
+             .footprint = static_cast<double>(slot_count() * size_)};
+    of.asked.allocated(size_, slot_count());
+    of.asked.replaced(size_, block_count() - slot_count());
+    of.asked.deallocated(size_, slot_count());
+    add_dimensions(of, measured);
+  }
+
+private:
+  std::uint64_t slot_count() const { return active_ / size_; }
+  std::uint64_t block_count() const { return total_ / size_; }
+
+  void run(unsigned) override {
+    strategy_.with([this]<class Strategy>() {
+      auto source = Strategy::make(sources_);
+      churn(Strategy::reach(source));
+    });
+  }
+
+  // Neighbours differ.
+  static std::byte mark(std::uint64_t number) { return std::byte{harness::stamp_of(number)}; }
+
+  // Fills the slots, replaces the oldest block again and again, and empties the slots.
+  template <class Handle>
+  [[gnu::noinline]] void churn(Handle& source) {
+    const std::span<std::byte*> slots = slots_[0];
+    const std::uint64_t blocks = block_count();
+    std::size_t slot = 0;
+    const auto next = [&] { slot = slot + 1 == slots.size() ? 0 : slot + 1; };
+    for (std::byte*& one : slots) one = make_marked(source, size_, mark(slot++));
+    slot = 0;
+    for (std::uint64_t i = slots.size(); i < blocks; ++i, next()) {
+      end_marked(source, slots[slot], size_, mark(i - slots.size()));
+      slots[slot] = make_marked(source, size_, mark(i));
+    }
+    for (std::uint64_t i = blocks - slots.size(); i < blocks; ++i, next())
+      end_marked(source, slots[slot], size_, mark(i));
+  }
+
+  chosen_strategy strategy_;
+  std::uint64_t total_ = std::uint64_t{1} << 30;
+  std::uint64_t active_ = std::uint64_t{1} << 20;
+  std::uint64_t size_ = 1024;
+  std::uint64_t buffer_bytes_ = std::uint64_t{1} << 30;
+  source_options sources_;
+  harness::thread_arrays<std::byte*> slots_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  utilization work;
+  return harness::run_program(work, argc, argv);
+}
