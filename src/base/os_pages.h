@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -30,6 +31,13 @@ public:
 private:
   int saved_ = errno;
 };
+
+// Bytes of address space that the process may have (RLIMIT_AS); SIZE_MAX: no limit.
+inline std::size_t address_space_limit() {
+  const errno_keeper keep;
+  rlimit limit;
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
+}
 
 inline void unmap(void* address, std::size_t bytes) {
   const errno_keeper keep;

@@ -8,8 +8,10 @@
 
 namespace heaplab::concurrent {
 
-// Whether `place` holds something else than `value`: a relaxed load and a comparison, on x86-64 as the one
-// instruction that compilers do not make of an atomic load.
+// A relaxed load and a comparison, on x86-64 as the one instruction that compilers do not make of an atomic
+// load.
+
+// Whether `place` holds something else than `value`.
 template <class Atomic>
 HEAPLAB_FAST_PATH bool differs(const Atomic& place, std::uintptr_t value) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -20,6 +22,19 @@ HEAPLAB_FAST_PATH bool differs(const Atomic& place, std::uintptr_t value) {
   }
 #endif
   return place.load(std::memory_order_relaxed) != value;
+}
+
+// Whether `place` holds more than `value`.
+template <class Atomic>
+HEAPLAB_FAST_PATH bool exceeds(const Atomic& place, std::uintptr_t value) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  if constexpr (std::is_same_v<Atomic, std::atomic<std::uintptr_t>>) {
+    bool result;
+    asm volatile("cmpq %2, %1" : "=@cca"(result) : "m"(place), "r"(value));
+    return result;
+  }
+#endif
+  return place.load(std::memory_order_relaxed) > value;
 }
 
 }  // namespace heaplab::concurrent

@@ -125,7 +125,7 @@ std::size_t use_up(std::size_t size) {
 int run_limited(std::size_t limit) {
   const std::size_t first = use_up(2000);
   // An allocator may spread its blocks over the address space.
-  require(first >= limit / 64, "less than a 64th of the limit was given");
+  require(first >= limit / 8, "less than an eighth of the limit was given");
   require(use_up(2000) >= first / 8 * 7, "what was freed is not given again");
   use_up(300);
   use_up(3000000);

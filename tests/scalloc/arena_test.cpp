@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <set>
+#include <vector>
 
 #include "concurrent/sync.h"
 
@@ -72,15 +74,64 @@ TYPED_TEST(arena_test, visits_every_span_once) {
   EXPECT_EQ(visited, 100U);
 }
 
-TEST(arena, ends_where_its_address_space_ends) {
+// Fault 2.11-7 of the original: an exclusive-or told addresses inside from those outside, which is right for
+// arenas of a power of two alone.
+TEST(arena, knows_its_own_addresses_whatever_its_size) {
+  for (const std::size_t bytes : {12 * mib, 20 * mib, 44 * mib, 3 * 64 * mib, 35 * std::size_t{1024} * mib}) {
+    arena<traits<one_zone>> it;
+    ASSERT_TRUE(it.open(bytes, huge_page_policy::never));
+    ASSERT_EQ(it.bytes(), bytes);
+    char* const base = it.carve(true)->base;
+    // By every bit and every sum of two bits an exclusive-or could be misled by.
+    for (unsigned one = 4; one < 47; ++one)
+      for (unsigned other = 3; other < one; ++other) {
+        const std::size_t offset = (std::size_t{1} << one) + (other > 3 ? std::size_t{1} << other : 0);
+        EXPECT_EQ(it.in_fine_zone(it.step_of(base + offset)), offset < bytes) << bytes << ' ' << offset;
+        EXPECT_FALSE(it.in_fine_zone(it.step_of(base - offset))) << bytes << ' ' << offset;
+        EXPECT_EQ(it.find(base + offset) != nullptr, offset < one_zone.fine_span_bytes);
+        EXPECT_EQ(it.find(base - offset), nullptr);
+      }
+    EXPECT_TRUE(it.in_fine_zone(it.step_of(base + bytes - 16)));
+    EXPECT_FALSE(it.in_fine_zone(it.step_of(base + bytes)));
+    it.close();
+  }
+}
+
+// The spans of the two zones that fill 64 MiB, one fine span and then `coarse` coarse ones by turns.
+void fill_two_zones(std::size_t coarse) {
   arena<traits<two_zones>> it;
   ASSERT_TRUE(it.open(64 * mib, huge_page_policy::never));
-  std::size_t fine = 0, coarse = 0;
-  while (it.carve(true) != nullptr) ++fine;
-  while (it.carve(false) != nullptr) ++coarse;
-  EXPECT_EQ(fine, 32 * mib / two_zones.fine_span_bytes);
-  EXPECT_EQ(coarse, 32 * mib / two_zones.coarse_span_bytes);
+  std::vector<span<traits<two_zones>>*> spans[2];
+  const auto carve = [&](bool fine) {
+    auto* const one = it.carve(fine);
+    if (one != nullptr) spans[fine].push_back(one);
+    return one != nullptr;
+  };
+  while (carve(true))
+    for (std::size_t count = 0; count < coarse; ++count) carve(false);
+  while (carve(false));
+  std::set<char*> bases;
+  for (const bool fine : {false, true})
+    for (auto* const one : spans[fine]) {
+      const std::size_t bytes = fine ? two_zones.fine_span_bytes : two_zones.coarse_span_bytes;
+      for (std::size_t offset = 0; offset < bytes; offset += two_zones.fine_span_bytes)
+        EXPECT_TRUE(bases.insert(one->base + offset).second) << "two spans overlap";
+      for (char* const address : {one->base, one->base + bytes - 16}) {
+        EXPECT_EQ(it.find(address), one);
+        EXPECT_EQ(it.in_fine_zone(it.step_of(address)), fine);
+      }
+      one->base[0] = one->base[bytes - 1] = 1;
+      EXPECT_EQ(&it.span_number(it.number_of(*one)), one);
+    }
+  EXPECT_EQ(bases.size(), 64 * mib / two_zones.fine_span_bytes) << "address space is left over";
   it.close();
+}
+
+TEST(arena, ends_where_its_zones_meet) {
+  fill_two_zones(0);
+  fill_two_zones(1);
+  fill_two_zones(10);
+  fill_two_zones(100);
 }
 
 // In a child with little address space: the exit status says how it went.
@@ -91,6 +142,7 @@ int open_under_limit(std::size_t limit) {
     setrlimit(RLIMIT_AS, &bytes);
     arena<traits<two_zones>> it;
     if (!it.open(two_zones.arena_bytes, huge_page_policy::never)) _exit(2);
+    if (it.bytes() > limit / 2) _exit(4);
     auto* const span = it.carve(true);
     if (span == nullptr) _exit(3);
     std::memset(span->base, 1, two_zones.fine_span_bytes);
@@ -103,6 +155,7 @@ int open_under_limit(std::size_t limit) {
 
 TEST(arena, is_smaller_where_the_system_refuses) {
   EXPECT_EQ(open_under_limit(std::size_t{1} << 30), 0);
+  EXPECT_EQ(open_under_limit(std::size_t{1100} << 20), 0);
   EXPECT_EQ(open_under_limit(std::size_t{100} << 20), 0);
 }
 

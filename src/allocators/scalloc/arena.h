@@ -1,7 +1,10 @@
 // The reserved address space, and the way from an address to the record of its span.
 //
-//   | records of fine spans | records of coarse spans | fine spans ->  ... | coarse spans ->  ... |
-//                                                     ^ base_              ^ coarse_.base
+//   | records of fine spans | records of coarse spans | fine spans ->  ...  <- coarse spans |
+//                                                     ^ base_
+//
+// The zones grow towards each other, so that either may use what the other does not. What lies between them
+// belongs to neither: the border is somewhere in it, and moves when a zone comes near.
 //
 // The whole is one reservation without access rights; access is given in growing steps as spans are carved,
 // so that the system charges (overcommit mode 2) or locks (mlockall) only what is in use. A span, once
@@ -17,6 +20,7 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/os_pages.h"
+#include "concurrent/relaxed_compare.h"
 #include "concurrent/spin_lock.h"
 #include "concurrent/tagged_index.h"
 
@@ -25,20 +29,22 @@ namespace heaplab::scalloc {
 // A part of the reservation that has access rights from its beginning up to somewhere.
 class opened_range {
 public:
-  void set(char* begin, std::size_t limit) {
-    begin_ = begin;
-    limit_ = limit;
+  enum class direction : bool { up, down };
+
+  // `start` is where the range begins, or where it ends if it grows down.
+  void set(char* start, direction grows) {
+    start_ = start;
+    grows_ = grows;
   }
 
-  // Whether the first `bytes` could be made usable. Doubles, so that a range of n bytes takes log n calls.
-  // `huge` is asked for on the new part.
-  bool ensure(std::size_t bytes, bool huge) {
+  // Whether the first `bytes` <= limit could be made usable. Doubles, so that a range of n bytes takes log n
+  // calls. `huge` is asked for on the new part.
+  bool ensure(std::size_t bytes, std::size_t limit, bool huge) {
     if (bytes <= opened_) return true;
-    if (bytes > limit_) return false;
     const std::size_t step = std::clamp(opened_, smallest_step, largest_step);
-    const std::size_t generous = std::min(limit_, align_up(std::max(opened_ + step, bytes), smallest_step));
+    const std::size_t generous = std::min(limit, align_up(std::max(opened_ + step, bytes), smallest_step));
     return open_up_to(generous, huge) ||
-           open_up_to(std::min(limit_, align_up(bytes, os_pages::page_bytes)), huge);
+           open_up_to(std::min(limit, align_up(bytes, os_pages::page_bytes)), huge);
   }
 
 private:
@@ -47,15 +53,15 @@ private:
 
   bool open_up_to(std::size_t bytes, bool huge) {
     const std::size_t added = bytes - opened_;
-    char* const part = begin_ + opened_;
+    char* const part = grows_ == direction::up ? start_ + opened_ : start_ - bytes;
     if (!os_pages::make_accessible(part, added)) return false;
     if (huge) os_pages::advise_huge(part, added, true);
     opened_ = bytes;
     return true;
   }
 
-  char* begin_ = nullptr;
-  std::size_t limit_ = 0;
+  char* start_ = nullptr;
+  direction grows_ = direction::up;
   std::size_t opened_ = 0;
 };
 
@@ -72,16 +78,20 @@ class arena {
 public:
   static constexpr bool has_coarse_zone = settings.fine_block_limit < settings.span_block_limit;
 
-  // Reserves up to `wanted` bytes, less where the system refuses: halves down to 4 coarse spans. False: not
-  // even that. Once, before all else.
+  // Reserves up to `wanted` bytes; at most half of a limited address space, whose rest is for large blocks,
+  // stacks and everybody else; less where the system refuses: halves down to 4 coarse spans. False: not even
+  // that. Once, before all else.
   bool open(std::size_t wanted, huge_page_policy huge_pages) {
-    wanted = std::min(align_down(wanted, settings.coarse_span_bytes), index_bound());
+    wanted = std::min({wanted, os_pages::address_space_limit() / 2, index_bound()});
+    wanted = align_down(wanted, settings.coarse_span_bytes);
     for (; wanted >= 4 * settings.coarse_span_bytes;
          wanted = align_down(wanted / 2, settings.coarse_span_bytes))
       if (reserve(wanted)) break;
     if (records_ == nullptr) return false;
     huge_pages_ = huge_pages;
-    os_pages::advise_huge(base_, bytes_, huge_pages == huge_page_policy::always);
+    // Not the records: those of a young process are few, and would get a huge page each zone.
+    os_pages::advise_huge(reservation_, reservation_bytes_, false);
+    if (huge_pages == huge_page_policy::always) os_pages::advise_huge(base_, bytes_, true);
     return true;
   }
 
@@ -97,7 +107,9 @@ public:
     return std::rotr(static_cast<std::size_t>(static_cast<const char*>(address) - base_), step_shift);
   }
 
-  HEAPLAB_FAST_PATH bool in_fine_zone(std::size_t step) const { return step < fine_steps_; }
+  // relaxed: the border never comes to lie on the other side of a span that was carved, so that whoever has a
+  // block in it is told the same by every border there was since.
+  HEAPLAB_FAST_PATH bool in_fine_zone(std::size_t step) const { return concurrent::exceeds(border_, step); }
 
   HEAPLAB_FAST_PATH span_type& fine_span_at(std::size_t step) const {
     return records_[step >> (fine_shift - step_shift)];
@@ -107,8 +119,8 @@ public:
   span_type* find(const void* address) const {
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - base_);
     if (offset < fine_.carved_bytes()) return &records_[offset >> fine_shift];
-    const std::size_t coarse = offset - static_cast<std::size_t>(coarse_.base - base_);
-    return coarse < coarse_.carved_bytes() ? &coarse_.records[coarse >> coarse_shift] : nullptr;
+    const std::size_t from_end = bytes_ - 1 - offset;
+    return from_end < coarse_.carved_bytes() ? &coarse_.records[from_end >> coarse_shift] : nullptr;
   }
 
   span_type& span_number(std::uint32_t number) const { return records_[number]; }
@@ -117,10 +129,7 @@ public:
   // A span in state expected. Null: no address space or no memory.
   span_type* carve(bool fine) {
     const concurrent::lock_holder hold(lock_);
-    const bool huge =
-        fine && huge_pages_ == huge_page_policy::grown && fine_.carved_bytes() >= huge_page_onset;
-    return fine ? fine_.carve(settings.fine_span_bytes, huge)
-                : coarse_.carve(settings.coarse_span_bytes, false);
+    return fine ? carve_fine() : carve_coarse();
   }
 
   // Visits every span ever carved.
@@ -146,39 +155,65 @@ private:
     // Written under lock_; release pairs with who looks for a span's record.
     typename Traits::template atomic<std::size_t> carved{0};
     opened_range record_range, block_range;
-    char* base = nullptr;
+    std::size_t record_limit = 0;
 
     std::size_t carved_bytes() const { return carved.load(std::memory_order_acquire); }
 
-    void set(char* record_place, std::size_t record_bytes, char* block_place, std::size_t block_bytes) {
+    void set(char* record_place, std::size_t record_bytes, char* block_place, opened_range::direction grows) {
       records = reinterpret_cast<span_type*>(record_place);
-      record_range.set(record_place, record_bytes);
-      block_range.set(block_place, block_bytes);
-      base = block_place;
+      record_range.set(record_place, opened_range::direction::up);
+      record_limit = record_bytes;
+      block_range.set(block_place, grows);
     }
 
-    span_type* carve(std::size_t span_bytes, bool huge) {
+    // The record of the next span, both usable. Null: no memory, or more than `limit` would be carved.
+    span_type* prepare(std::size_t span_bytes, std::size_t limit, bool huge) {
       const std::size_t used = carved.load(std::memory_order_relaxed);
-      const std::size_t number = used / span_bytes;
-      if (!record_range.ensure((number + 1) * sizeof(span_type), false)) return nullptr;
-      if (!block_range.ensure(used + span_bytes, huge)) return nullptr;
-      records[number].base = base + used;
-      carved.store(used + span_bytes, std::memory_order_release);
-      return &records[number];
+      if (used + span_bytes > limit) return nullptr;
+      const std::size_t record = used / span_bytes;
+      if (!record_range.ensure((record + 1) * sizeof(span_type), record_limit, false)) return nullptr;
+      return block_range.ensure(used + span_bytes, limit, huge) ? &records[record] : nullptr;
+    }
+
+    // Its base is set.
+    void publish(std::size_t span_bytes) {
+      carved.store(carved.load(std::memory_order_relaxed) + span_bytes, std::memory_order_release);
     }
   };
+
+  span_type* carve_fine() {
+    const std::size_t used = fine_.carved_bytes();
+    const bool huge = huge_pages_ == huge_page_policy::grown && used >= huge_page_onset;
+    span_type* const it = fine_.prepare(settings.fine_span_bytes, bytes_ - coarse_.carved_bytes(), huge);
+    if (it == nullptr) return nullptr;
+    it->base = base_ + used;
+    const std::size_t end = (used + settings.fine_span_bytes) >> step_shift;
+    if (end > border_.load(std::memory_order_relaxed)) border_.store(end, std::memory_order_relaxed);
+    fine_.publish(settings.fine_span_bytes);
+    return it;
+  }
+
+  span_type* carve_coarse() {
+    span_type* const it = coarse_.prepare(settings.coarse_span_bytes, bytes_ - fine_.carved_bytes(), false);
+    if (it == nullptr) return nullptr;
+    const std::size_t begin = bytes_ - coarse_.carved_bytes() - settings.coarse_span_bytes;
+    it->base = base_ + begin;
+    const std::size_t step = begin >> step_shift;
+    if (step < border_.load(std::memory_order_relaxed)) border_.store(step, std::memory_order_relaxed);
+    coarse_.publish(settings.coarse_span_bytes);
+    return it;
+  }
 
   static constexpr std::size_t index_bound() {
     return (std::size_t{concurrent::tagged_index::index_limit} / 2) << std::min(fine_shift, coarse_shift);
   }
 
   bool reserve(std::size_t bytes) {
-    const std::size_t fine = has_coarse_zone ? align_down(bytes / 2, settings.coarse_span_bytes) : bytes;
-    const auto records_for = [](std::size_t zone_bytes, unsigned shift) {
-      return align_up((zone_bytes >> shift) * sizeof(span_type), settings.coarse_span_bytes);
+    const auto records_for = [bytes](unsigned shift) {
+      return align_up((bytes >> shift) * sizeof(span_type), settings.coarse_span_bytes);
     };
-    const std::size_t fine_records = records_for(fine, fine_shift);
-    const std::size_t coarse_records = records_for(bytes - fine, coarse_shift);
+    const std::size_t fine_records = records_for(fine_shift);
+    const std::size_t coarse_records = has_coarse_zone ? records_for(coarse_shift) : 0;
     const std::size_t total = fine_records + coarse_records + bytes;
     char* const start =
         static_cast<char*>(os_pages::reserve_without_access(total, settings.coarse_span_bytes));
@@ -186,17 +221,17 @@ private:
     reservation_ = start;
     reservation_bytes_ = total;
     base_ = start + fine_records + coarse_records;
-    fine_.set(start, fine_records, base_, fine);
-    coarse_.set(start + fine_records, coarse_records, base_ + fine, bytes - fine);
+    fine_.set(start, fine_records, base_, opened_range::direction::up);
+    coarse_.set(start + fine_records, coarse_records, base_ + bytes, opened_range::direction::down);
     bytes_ = bytes;
-    fine_steps_ = fine >> step_shift;
+    border_.store((has_coarse_zone ? bytes / 2 : bytes) >> step_shift, std::memory_order_relaxed);
     records_ = fine_.records;
     return true;
   }
 
-  // Read by every free, written once.
+  // Read by every free; only the border changes once the arena is open, under lock_.
   char* base_ = nullptr;
-  std::size_t fine_steps_ = 0;
+  typename Traits::template atomic<std::size_t> border_{0};
   span_type* records_ = nullptr;  // those of coarse spans lie behind those of fine ones, one numbering
 
   std::size_t bytes_ = 0;

@@ -189,8 +189,12 @@ private:
   }
 
   static void* allocate_in(lab_type& local, unsigned class_index) {
-    void* const block = front_.try_allocate(local, class_index);
-    return block != nullptr ? block : front_.allocate_slow(local, class_index);
+    if (void* const block = front_.try_allocate(local, class_index)) return block;
+    if (void* const block = front_.allocate_slow(local, class_index)) return block;
+    // No span is to be had, as in a limited address space. A mapping will do instead, aligned as the block
+    // would be.
+    const std::size_t bytes = classes::table[class_index].block_bytes;
+    return large_.allocate(bytes, bytes & -bytes, false);
   }
 
   // A block of the coarse zone, of another owner, of its own mapping, or one that is suspect.
