@@ -1,17 +1,5 @@
-// The life of a span (paper, figure 3), as one table.
-//
-//   state     event         next       who may do it                                     memory order
-//   expected  take          hot        the thread that carved the span from the arena    release
-//   free      take          hot        the thread that popped the span from the pool     release
-//   hot       push          hot        any thread that frees a block it does not own     release
-//   hot       refill        hot        the owner                                         acquire
-//   hot       retire        floating   the owner                                         release
-//   floating  push          floating   any thread that frees a block it does not own     release
-//   floating  mostly_free   reusable   any thread                                        acq_rel
-//   floating  all_free      free       any thread                                        acq_rel
-//   reusable  push          reusable   any thread that frees a block it does not own     release
-//   reusable  all_free      free       any thread                                        acq_rel
-//   reusable  reuse         hot        the owner, under the lock of its lists            acq_rel
+// The life of a span (paper, figure 3), as one table: span_transitions. docs/scalloc-span-life.md is that
+// table printed.
 //
 // State, the list of remotely freed blocks and their number stand in one 64-bit word, so that each row is one
 // compare-and-swap, and a free that empties a span cannot slip between looking and acting. The number that
@@ -42,26 +30,46 @@ struct span_transition {
   span_state from;
   span_event event;
   span_state to;
+  const char* who;    // may do it
+  const char* order;  // memory order of the word's change, and what it is for
 };
+
+inline constexpr const char* freeing_thread = "any thread that frees a block it does not own";
+inline constexpr const char* push_order =
+    "seq_cst: publishes the block's link, and comes before the look at the owner's count";
 
 inline constexpr std::array span_transitions = {
-    span_transition{span_state::expected, span_event::take, span_state::hot},
-    span_transition{span_state::free, span_event::take, span_state::hot},
-    span_transition{span_state::hot, span_event::push, span_state::hot},
-    span_transition{span_state::hot, span_event::refill, span_state::hot},
-    span_transition{span_state::hot, span_event::retire, span_state::floating},
-    span_transition{span_state::floating, span_event::push, span_state::floating},
-    span_transition{span_state::floating, span_event::mostly_free, span_state::reusable},
-    span_transition{span_state::floating, span_event::all_free, span_state::free},
-    span_transition{span_state::reusable, span_event::push, span_state::reusable},
-    span_transition{span_state::reusable, span_event::all_free, span_state::free},
-    span_transition{span_state::reusable, span_event::reuse, span_state::hot},
+    span_transition{span_state::expected, span_event::take, span_state::hot,
+                    "the thread that carved the span from the arena",
+                    "release: publishes owner, class and count"},
+    span_transition{span_state::free, span_event::take, span_state::hot,
+                    "the thread that popped the span from the span-pool",
+                    "release: publishes owner, class and count"},
+    span_transition{span_state::hot, span_event::push, span_state::hot, freeing_thread, push_order},
+    span_transition{span_state::hot, span_event::refill, span_state::hot, "the owner",
+                    "acquire: sees the links of the blocks"},
+    span_transition{span_state::hot, span_event::retire, span_state::floating, "the owner",
+                    "seq_cst: publishes count and local list, and comes before the look at the remote list"},
+    span_transition{span_state::floating, span_event::push, span_state::floating, freeing_thread, push_order},
+    span_transition{span_state::floating, span_event::mostly_free, span_state::reusable, "any thread",
+                    "acq_rel"},
+    span_transition{span_state::floating, span_event::all_free, span_state::free, "any thread", "acq_rel"},
+    span_transition{span_state::reusable, span_event::push, span_state::reusable, freeing_thread, push_order},
+    span_transition{span_state::reusable, span_event::all_free, span_state::free, "any thread", "acq_rel"},
+    span_transition{span_state::reusable, span_event::reuse, span_state::hot,
+                    "the owner, or for an orphan any thread, under the lock of the owner's lists", "acq_rel"},
 };
 
-constexpr std::optional<span_state> next_state(span_state from, span_event event) {
+// By state and event; state and event without a row have none.
+inline constexpr auto next_states = [] {
+  std::array<std::array<std::optional<span_state>, span_event_count>, span_state_count> result{};
   for (const span_transition& row : span_transitions)
-    if (row.from == from && row.event == event) return row.to;
-  return std::nullopt;
+    result[static_cast<unsigned>(row.from)][static_cast<unsigned>(row.event)] = row.to;
+  return result;
+}();
+
+constexpr std::optional<span_state> next_state(span_state from, span_event event) {
+  return next_states[static_cast<unsigned>(from)][static_cast<unsigned>(event)];
 }
 
 // Every event but push leads to one state, wherever it comes from.
