@@ -1,0 +1,183 @@
+// Usage: probe TASK
+//
+// Does one thing with the malloc that serves it and prints what became of it, a number or a word a line:
+//
+//   reuse       bytes that spans grow by when blocks are allocated after 3 of 10 of their kind were freed
+//   discard     bytes that spans keep when 100 MiB of small blocks have been freed
+//   reserved    bytes of address space held
+//   flags       the kernel's flags (smaps, VmFlags) of the mapping that holds a small block
+//   huge        bytes of anonymous memory that may be huge pages where the system gives them to everybody
+//   resident    bytes of anonymous memory of the process with 100 KiB in small blocks
+//   locked      the same with all memory locked, present and future; "refused" where it may not be
+//   locked-out  "served" if small blocks are still to be had where no more memory can be locked
+//
+// Exit status 0: done, 1: memory was refused or a block lost its contents, 2: wrong usage.
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/blocks.h"
+
+namespace {
+
+using heaplab::testing::fill;
+using heaplab::testing::holds;
+
+void* allocate(std::size_t size) {
+  void* const block = std::malloc(size);
+  if (block == nullptr) std::_Exit(1);
+  fill(block, size, 1);
+  return block;
+}
+
+void release(void* block, std::size_t size) {
+  if (!holds(block, size, 1)) std::_Exit(1);
+  std::free(block);
+}
+
+constexpr std::size_t small_bytes = 64;
+
+void reuse() {
+  constexpr std::size_t count = std::size_t{1} << 16;
+  std::vector<void*> blocks(count);
+  for (void*& one : blocks) one = allocate(small_bytes);
+  for (std::size_t i = 0; i < count; ++i)
+    if (i % 10 < 3) release(blocks[i], small_bytes);
+  const std::size_t before = mallinfo2().arena;
+  for (std::size_t i = 0; i < count / 4; ++i) allocate(small_bytes);
+  std::printf("%zu\n", mallinfo2().arena - before);
+}
+
+void discard() {
+  constexpr std::size_t bytes = 1024;
+  std::vector<void*> blocks((100U << 20) / bytes);
+  for (void*& one : blocks) one = std::malloc(bytes);
+  for (void* const one : blocks) std::free(one);
+  std::printf("%zu\n", mallinfo2().arena);
+}
+
+// The number behind `label` in what malloc_info says.
+void reserved() {
+  char* text = nullptr;
+  std::size_t length = 0;
+  std::FILE* const stream = open_memstream(&text, &length);
+  malloc_info(0, stream);
+  std::fclose(stream);
+  constexpr const char* label = "<aspace type=\"total\" size=\"";
+  const char* const found = std::strstr(text, label);
+  if (found == nullptr) std::_Exit(1);
+  std::printf("%zu\n", std::strtoul(found + std::strlen(label), nullptr, 10));
+  std::free(text);
+}
+
+struct mapping {
+  std::uintptr_t begin = 0, end = 0;
+  bool anonymous = false;  // and without a name, as the stack has one
+  std::string flags;
+
+  bool has(const char* flag) const { return flags.find(flag) != std::string::npos; }
+};
+
+std::vector<mapping> mappings() {
+  std::vector<mapping> result;
+  std::ifstream maps("/proc/self/smaps");
+  for (std::string line; std::getline(maps, line);) {
+    mapping next;
+    unsigned long file;
+    int path = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %*s %*s %lu %n", &next.begin, &next.end, &file, &path) == 3) {
+      next.anonymous = file == 0 && line.size() <= static_cast<std::size_t>(path);
+      result.push_back(next);
+    } else if (line.starts_with("VmFlags:")) {
+      result.back().flags = line.substr(8);
+    }
+  }
+  return result;
+}
+
+void flags() {
+  const auto address = reinterpret_cast<std::uintptr_t>(allocate(small_bytes));
+  for (const mapping& it : mappings())
+    if (it.begin <= address && address < it.end) std::printf("%s\n", it.flags.c_str());
+}
+
+void huge() {
+  allocate(small_bytes);
+  allocate(200'000);
+  constexpr std::uintptr_t page = std::uintptr_t{2} << 20;
+  std::size_t bytes = 0;
+  for (const mapping& it : mappings()) {
+    const std::uintptr_t begin = (it.begin + page - 1) / page * page, end = it.end / page * page;
+    if (it.anonymous && it.has(" wr") && !it.has(" nh") && begin < end) bytes += end - begin;
+  }
+  std::printf("%zu\n", bytes);
+}
+
+std::size_t anonymous_bytes() {
+  std::ifstream status("/proc/self/status");
+  std::size_t kibibytes = 0;
+  for (std::string line; std::getline(status, line);)
+    if (std::sscanf(line.c_str(), "RssAnon: %zu kB", &kibibytes) == 1) return kibibytes * 1024;
+  return 0;
+}
+
+void resident() {
+  std::vector<void*> blocks;
+  for (std::size_t i = 0; i < 1000; ++i) blocks.push_back(allocate(i % 200));
+  std::printf("%zu\n", anonymous_bytes());
+  for (std::size_t i = 0; i < 1000; ++i) release(blocks[i], i % 200);
+}
+
+void locked() {
+  if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+    std::printf("refused\n");
+    return;
+  }
+  // A freed span cannot be discarded while it is locked.
+  for (unsigned round = 0; round < 2; ++round) {
+    std::vector<void*> blocks;
+    for (std::size_t i = 0; i < 300; ++i) blocks.push_back(allocate(i * 150));
+    for (std::size_t i = 0; i < 300; ++i) release(blocks[i], i * 150);
+  }
+  release(allocate(3U << 20), 3U << 20);
+  resident();
+}
+
+void locked_out() {
+  const rlimit little = {1U << 20, 1U << 20};
+  constexpr uid_t nobody = 65534;  // may not exceed the limit, as root may
+  if (setrlimit(RLIMIT_MEMLOCK, &little) != 0 || (geteuid() == 0 && setuid(nobody) != 0)) std::_Exit(1);
+  if (mlockall(MCL_FUTURE) != 0) std::_Exit(1);
+  resident();
+  errno = 0;
+  void* const large = std::malloc(30U << 20);
+  if (large == nullptr && errno != ENOMEM) std::_Exit(1);
+  std::free(large);
+  std::printf("served\n");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  struct {
+    std::string_view name;
+    void (*run)();
+  } constexpr tasks[] = {{"reuse", reuse}, {"discard", discard},      {"reserved", reserved},
+                         {"flags", flags}, {"resident", resident},    {"locked", locked},
+                         {"huge", huge},   {"locked-out", locked_out}};
+  for (const auto& task : tasks)
+    if (count == 2 && task.name == arguments[1]) return task.run(), 0;
+  return std::fputs("usage: probe TASK\n", stderr), 2;
+}

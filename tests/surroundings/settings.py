@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""See each setting of scalloc's in the environment take effect, and each unusable value refused in one line.
+
+Usage: settings.py PROBE LIBRARY
+
+Exit status 0: all do, 1: one does not, 2: wrong usage.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+MIB = 1 << 20
+
+# Variable, value, task of the probe, what must become of it.
+TAKEN: list[tuple[str, str, str, Callable[[str], bool]]] = [
+    ("REUSE_PERCENT", "0", "reuse", lambda grown: int(grown) < MIB // 2),
+    ("REUSE_PERCENT", "20", "reuse", lambda grown: int(grown) < MIB // 2),
+    ("REUSE_PERCENT", "40", "reuse", lambda grown: int(grown) >= MIB // 2),
+    ("REUSE_PERCENT", "100", "reuse", lambda grown: int(grown) >= MIB // 2),
+    ("MADVISE_ABOVE", "never", "discard", lambda kept: int(kept) >= 100 * MIB),
+    ("MADVISE_ABOVE", "1TiB", "discard", lambda kept: int(kept) >= 100 * MIB),
+    ("MADVISE_ABOVE", "0", "discard", lambda kept: int(kept) < 75 * MIB),
+    ("MADVISE_ABOVE", "16KiB", "discard", lambda kept: int(kept) < 75 * MIB),
+    ("ARENA", "8MiB", "reserved", lambda bytes_: int(bytes_) == 8 * MIB),
+    ("ARENA", "1073741824", "reserved", lambda bytes_: int(bytes_) == 1024 * MIB),
+    ("ARENA", "64TiB", "reserved", lambda bytes_: int(bytes_) >= 1024 * MIB),
+    ("ARENA", "8MiB", "discard", lambda kept: int(kept) <= 8 * MIB),  # the rest are mappings
+    ("HUGE_PAGES", "never", "flags", lambda flags: " nh" in flags and " hg" not in flags),
+    ("HUGE_PAGES", "grown", "flags", lambda flags: " nh" in flags and " hg" not in flags),
+    ("HUGE_PAGES", "always", "flags", lambda flags: " hg" in flags and " nh" not in flags),
+    ("STATISTICS", "0", "reserved", lambda bytes_: int(bytes_) > 0),
+]
+
+UNUSABLE = [
+    *(("REUSE_PERCENT", value) for value in ("", "101", "-1", "50%", "1e1", " 5", "4" * 400)),
+    *(("MADVISE_ABOVE", value) for value in ("", "much", "64kb", "-1", "16 KiB", "99999999TiB")),
+    *(("ARENA", value) for value in ("", "0", "7MiB", "65TiB", "always", "18446744073709551616")),
+    *(("HUGE_PAGES", value) for value in ("", "sometimes", "Always", "1", "x" * 5000)),
+    *(("STATISTICS", value) for value in ("", "2", "yes", "\x1b[31m")),
+]
+
+STATISTICS = "address space reserved, bytes:"
+
+
+def run(probe: str, library: str, task: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    variables = {f"HEAPLAB_SCALLOC_{name}": value for name, value in settings.items()}
+    environment = os.environ | {"LD_PRELOAD": library} | variables
+    return subprocess.run(
+        [probe, task], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def main() -> int:
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    probe, library = sys.argv[1:]
+    faults = 0
+
+    def require(holds: bool, what: str, done: subprocess.CompletedProcess[str]) -> None:
+        nonlocal faults
+        if not holds or done.returncode != 0:
+            faults += 1
+            print(f"FAULT: {what}: exit status {done.returncode}: {done.stdout!r} {done.stderr!r}")
+
+    for name, value, task, holds in TAKEN:
+        done = run(probe, library, task, **{name: value})
+        require(
+            done.returncode == 0 and holds(done.stdout) and done.stderr == "", f"{name}={value} {task}", done
+        )
+    done = run(probe, library, "reserved", STATISTICS="1")
+    lines = done.stderr.splitlines()
+    require(
+        len(lines) > 3 and STATISTICS in lines[0] and done.stdout.strip() in lines[0], "STATISTICS=1", done
+    )
+    for name, value in UNUSABLE:
+        done = run(probe, library, "reserved", **{name: value})
+        expected = f"heaplab: HEAPLAB_SCALLOC_{name}={value}"[:500]
+        one_line = (
+            done.stderr.startswith(expected) and done.stderr.endswith("\n") and done.stderr.count("\n") == 1
+        )
+        named = "; the default is used" in done.stderr or len(value) > 300
+        require(one_line and named, f"{name}={value[:20]}", done)
+    bad = dict(UNUSABLE)
+    done = run(probe, library, "reserved", **bad)
+    require(done.stderr.count("\n") == len(bad), "all unusable at once", done)
+    print(f"{len(TAKEN) + len(UNUSABLE) + 2} settings, {faults} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
