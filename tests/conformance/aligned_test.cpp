@@ -1,6 +1,7 @@
 // posix_memalign, aligned_alloc, memalign, valloc, pvalloc.
 #include <unistd.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "api.h"
@@ -170,6 +171,25 @@ TEST(Aligned, BlocksAndPlainBlocksMayBeFreedInAnyOrder) {
     if (!blocks[i]) continue;
     EXPECT_TRUE(holds(blocks[i].get(), lengths[i], static_cast<unsigned>(i))) << i;
   }
+}
+
+// What realloc copies, and a program may use, of an aligned block ends where the block ends.
+TEST(Aligned, UsableSizeReachesIntoNoOtherBlock) {
+  struct extent {
+    char* begin;
+    std::size_t bytes;
+  };
+  std::vector<block> blocks;
+  std::vector<extent> extents;
+  for (unsigned i = 0; i < 3000; ++i) {
+    blocks.emplace_back(memalign(std::size_t{16} << i % 9, 1 + i * 61 % 900));
+    ASSERT_NE(blocks.back(), nullptr);
+    extents.push_back({static_cast<char*>(blocks.back().get()), malloc_usable_size(blocks.back().get())});
+  }
+  std::sort(extents.begin(), extents.end(),
+            [](const extent& a, const extent& b) { return a.begin < b.begin; });
+  for (std::size_t i = 1; i < extents.size(); ++i)
+    ASSERT_LE(extents[i - 1].begin + extents[i - 1].bytes, extents[i].begin) << i;
 }
 
 TEST(Aligned, LargeBlocksAreFreed) {

@@ -11,6 +11,7 @@ namespace heaplab::scalloc::testing {
 namespace {
 
 constexpr config four_blocks = small_config<4>();
+constexpr config eight_blocks = small_config<8>();
 constexpr config no_reuse = small_config<4>(100);
 constexpr config lazy_return = small_config<4>(50, false);
 
@@ -150,6 +151,37 @@ TEST(frontend, gives_orphans_to_who_frees_a_block) {
   it.free(1, blocks[2]);
   EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
   it.check({blocks[3]});
+}
+
+// Fault 2.11-5 of the original: it judged the last free by the epoch from before the adoption.
+TEST(frontend, returns_a_reusable_orphan_whose_adopter_frees_the_last_block) {
+  heap_of<eight_blocks> it{2};
+  const auto blocks = it.take(0, 8);
+  for (unsigned index = 0; index < 5; ++index) it.free(0, blocks[index]);
+  it.end_thread(0);
+  ASSERT_EQ(it.state_of(blocks[7]), span_state::reusable);
+  it.free(1, blocks[5]);
+  ASSERT_EQ(it.owner_of(blocks[7]), 1U);
+  ASSERT_EQ(it.state_of(blocks[7]), span_state::reusable);
+  it.free(1, blocks[6]);
+  it.free(1, blocks[7]);
+  EXPECT_EQ(it.state_of(blocks[7]), span_state::free);
+  it.check({});
+}
+
+// Fault 2.11-6 of the original: what a span had been in its last tenure kept it from becoming hot, and an
+// empty hot span passed for one to be returned.
+TEST(frontend, makes_a_recycled_span_as_hot_as_a_new_one) {
+  heap it{1};
+  const auto blocks = it.take(0, 5);
+  for (unsigned index = 0; index < 5; ++index) it.free(0, blocks[index]);
+  ASSERT_EQ(it.state_of(blocks[0]), span_state::free);
+  const auto again = it.take(0, 5);
+  ASSERT_EQ(&it.span_of(again[4]), &it.span_of(blocks[0]));
+  EXPECT_EQ(it.state_of(again[4]), span_state::hot);
+  it.free(0, again[4]);
+  EXPECT_EQ(it.state_of(again[4]), span_state::hot);
+  EXPECT_EQ(it.allocate(0), again[4]);
 }
 
 TEST(frontend, gives_reusable_orphans_to_who_needs_a_span) {

@@ -3,7 +3,7 @@
 //
 //   HEAPLAB_SCALLOC_REUSE_PERCENT   0 to 100: a span is reusable when more than this part of it is free
 //   HEAPLAB_SCALLOC_MADVISE_ABOVE   bytes, or "never": free spans larger than this return their memory
-//   HEAPLAB_SCALLOC_ARENA           bytes of address space, 8MiB to 64TiB; at most half of a limit (RLIMIT_AS)
+//   HEAPLAB_SCALLOC_ARENA           bytes of address space, 8MiB to 64TiB; at most half of RLIMIT_AS
 //   HEAPLAB_SCALLOC_HUGE_PAGES      never, grown, always
 //   HEAPLAB_SCALLOC_STATISTICS      0, 1: statistics on standard error when the process ends
 //
