@@ -39,6 +39,11 @@ TEST_F(Misuse, DoubleFreeOfALargeBlock) {
   EXPECT_REFUSED(free_twice(held_), held_);
 }
 
+TEST_F(Misuse, DoubleFreeOfABlockWithAMappingOfItsOwn) {
+  held_ = std::malloc(80 << 20);
+  EXPECT_REFUSED(free_twice(held_), held_);
+}
+
 TEST_F(Misuse, DoubleFreeOfAnAlignedBlock) {
   held_ = aligned_alloc(4096, 100);
   EXPECT_REFUSED(free_twice(held_), held_);

@@ -158,7 +158,7 @@ TEST(debugging, what_is_no_block_is_named) {
         small_debugging::deallocate(large);
         small_debugging::deallocate(large);
       },
-      "llheap: pointer is no block: 0x");
+      "llheap: double free: 0x");
   char* const block = static_cast<char*>(small_debugging::allocate(1000));
   std::memset(block, 0, 1000);
   reinterpret_cast<std::uintptr_t*>(block)[6] = (std::uintptr_t{1} << 60) | fake;

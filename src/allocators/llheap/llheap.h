@@ -24,7 +24,9 @@
 //
 //   1. A header names heap and bucket in one word (heaps are aligned), so that a free knows its own block
 //      by one exclusive-or, without a look at the heap the block came from.
-//   2. A link in a free list is marked, so that a double free is fatal in every build, at no cost.
+//   2. A link in a free list is marked, so that a double free is fatal in every build, at no cost. The
+//   headers
+//      of the last 16 blocks with mappings of their own stay for the same purpose.
 //   3. Buckets follow one formula and are sizes without the header: powers of two waste nothing; every
 //      lookup takes constant time.
 //   4. Areas are reserved at once and carved in order: thread buffers of one thread lie together. An area is
@@ -202,13 +204,19 @@ private:
     return user;
   }
 
+  [[noreturn]] static void refuse(void* user) { fatal("llheap: free of a pointer that is no block", user); }
+
   // Aligned, mapped, another's, or no block at all.
   [[gnu::noinline]] static void deallocate_slow(void* user) {
-    if (!is_aligned(user, minimum_alignment)) fatal("llheap: free of a pointer that is no block", user);
+    if (!is_aligned(user, minimum_alignment)) refuse(user);
     const block_view block(user);
     if (block.is(freed)) fatal("llheap: double free", user);
-    if (block.is(mapped)) return mappings_.unmap(block.real());
+    if (block.is(mapped)) {
+      if (!mappings::can_be_header(block.real())) refuse(user);
+      return mappings_.unmap(block.real());
+    }
     thread_heap* home = home_of(block.real());
+    if (home == nullptr) refuse(user);
     if (!Config.ownership && current_ != &nobody_) home = current_;
     if (home == current_) return home->push(block.bucket(), block.real());
     if constexpr (Config.statistics) {

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,11 +27,23 @@ public:
     return block;
   }
 
+  // Whether this can be the header of such a block.
+  static bool can_be_header(const header* place) {
+    const std::uintptr_t word = place->word;
+    return is_aligned(place, os_pages::page_bytes) && (word & (flag_bits ^ zero_filled)) == mapped &&
+           (word & ~flag_bits) % os_pages::page_bytes == 0 && (word & ~flag_bits) != 0;
+  }
+
+  // The page of the header stays until some more blocks have been unmapped, so that a double free is known.
   void unmap(header* block) {
     const std::size_t bytes = block->word & ~flag_bits;
     note(-bytes);
-    unmaps_.fetch_add(1, std::memory_order_relaxed);
-    os_pages::unmap(block, bytes);
+    const std::uint64_t turn = unmaps_.fetch_add(1, std::memory_order_relaxed);
+    os_pages::unmap(reinterpret_cast<char*>(block) + os_pages::page_bytes, bytes - os_pages::page_bytes);
+    block->word = freed;
+    // acq_rel: the page that is unmapped here was last written by who put it there.
+    header* const oldest = gone_[turn % gone_.size()].exchange(block, std::memory_order_acq_rel);
+    if (oldest != nullptr) os_pages::unmap(oldest, os_pages::page_bytes);
   }
 
   // Keeps contents and flags; may move by whole pages; what is added is zero. Null: out of memory, block
@@ -61,6 +74,7 @@ private:
   std::atomic<std::size_t> bytes_{0};
   std::atomic<std::uint64_t> maps_{0};
   std::atomic<std::uint64_t> unmaps_{0};
+  std::array<std::atomic<header*>, 16> gone_{};  // headers of the blocks unmapped last
 };
 
 }  // namespace heaplab::llheap

@@ -108,7 +108,7 @@ private:
       // The home word of a free block is a link: nothing may be computed from it.
       if ((real->word & freed) != 0) fatal("llheap: double free", user);
       const bool is_block =
-          below::storage().is_in_area(real) ? names_a_heap(real->word) : names_a_mapping(real);
+          below::storage().is_in_area(real) ? names_a_heap(real->word) : mappings::can_be_header(real);
       if (!is_block) fatal("llheap: pointer is no block", user);
     }
   }
@@ -125,11 +125,6 @@ private:
     const std::uintptr_t page = align_down(reinterpret_cast<std::uintptr_t>(place), os_pages::page_bytes);
     unsigned char resident;
     return ::mincore(reinterpret_cast<void*>(page), os_pages::page_bytes, &resident) == 0;
-  }
-
-  static bool names_a_mapping(const header* real) {
-    return is_aligned(real, os_pages::page_bytes) && (real->word & (flag_bits ^ zero_filled)) == mapped &&
-           (real->word & ~flag_bits) % os_pages::page_bytes == 0;
   }
 
   static bool names_a_heap(std::uintptr_t word) {
