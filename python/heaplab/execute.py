@@ -13,11 +13,12 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from heaplab import interrupts
 from heaplab.errors import HeaplabError
 from heaplab.records import Library, Process
 
@@ -86,45 +87,33 @@ def execute(
 ) -> Execution:
     """Run `command` to its end, in `folder` if given, and return what was seen."""
     started = mmap.mmap(-1, 8)  # shared with the child, which notes the time just before exec
-    heaplab = os.getpid()
 
     def before_exec() -> None:
-        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != heaplab:
-            os._exit(1)
         if limits.cpus:
             os.sched_setaffinity(0, limits.cpus)
         struct.pack_into("d", started, 0, time.monotonic())
 
-    try:
-        child = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            cwd=folder,
-            pass_fds=pass_fds,
-            start_new_session=True,
-            preexec_fn=before_exec,  # noqa: PLW1509 - heaplab has no other threads while it measures
-        )
-    except OSError as error:
-        raise CannotStartError(f"{command[0]}: {error.strerror}") from error
-    (begin,) = struct.unpack_from("d", started, 0)
-    watcher = Watcher(child.pid, begin, limits, watch)
-    try:
+    with contextlib.ExitStack() as at_end:
+        try:
+            child = start(
+                command,
+                at_end,
+                before_exec,
+                env=environment,
+                stdout=output,
+                stderr=errors,
+                cwd=folder,
+                pass_fds=pass_fds,
+            )
+        except OSError as error:
+            raise CannotStartError(f"{command[0]}: {error.strerror}") from error
+        (begin,) = struct.unpack_from("d", started, 0)
+        watcher = Watcher(child.pid, begin, limits, watch)
         killed_for = watcher.until_end()
         _, status, usage = os.wait4(child.pid, 0)
-        end = watcher.ended
-    except BaseException:
-        kill_group(child.pid)
-        os.wait4(child.pid, 0)
-        raise
-    finally:
-        child.returncode = 0  # wait4 has reaped it; tell Popen
-        kill_group(child.pid)
+        child.returncode = os.waitstatus_to_exitcode(status)
     process = Process(
-        wall=end - begin,
+        wall=watcher.ended - begin,
         user=usage.ru_utime,
         system=usage.ru_stime,
         minor_faults=usage.ru_minflt,
@@ -135,7 +124,40 @@ def execute(
         mean_memory=watcher.mean(),
         memory=thin(watcher.curve),
     )
-    return Execution(os.waitstatus_to_exitcode(status), killed_for, process, watcher.seen, watcher.mapped)
+    return Execution(child.returncode, killed_for, process, watcher.seen, watcher.mapped)
+
+
+def start(
+    command: Sequence[str | Path],
+    at_end: contextlib.ExitStack,
+    before_exec: Callable[[], None] = lambda: None,
+    **options: Any,
+) -> subprocess.Popen[bytes]:
+    """Start a process without input in a session of its own; `at_end` kills it with all it started."""
+    heaplab = os.getpid()
+    with interrupts.held() as mask:
+
+        def prepare() -> None:
+            LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != heaplab:
+                os._exit(1)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            before_exec()
+
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=prepare,  # noqa: PLW1509 - heaplab has no other threads while it measures
+            **options,
+        )
+        at_end.callback(end_all, child)
+    return child
+
+
+def end_all(child: subprocess.Popen[bytes]) -> None:
+    kill_group(child.pid)
+    child.wait()
 
 
 def kill_group(group: int) -> None:

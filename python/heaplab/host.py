@@ -6,9 +6,11 @@ import platform
 import resource
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import psutil
+
+from heaplab import interrupts
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 MADV_HUGEPAGE = 14
@@ -117,10 +119,14 @@ def warm_memory(wanted: int) -> None:
     size = min(wanted, int(psutil.virtual_memory().available * 0.8)) // mmap.PAGESIZE * mmap.PAGESIZE
     if size <= 0:
         return
-    helper = os.fork()
-    if helper:
-        os.waitpid(helper, 0)
-        return
+    with interrupts.held():
+        helper = os.fork()
+        if helper == 0:
+            touch_and_exit(size)
+    os.waitpid(helper, 0)
+
+
+def touch_and_exit(size: int) -> NoReturn:
     try:
         pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         try:

@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from types import TracebackType
+from typing import IO, Self
 
 from pydantic import ValidationError
 
@@ -39,7 +40,7 @@ class Outcome:
 
 @dataclass
 class Trial:
-    """Executes runs of one campaign on this machine."""
+    """Executes runs of one campaign on this machine. Use as a context manager: it prepares files."""
 
     campaign: Campaign
     libraries: dict[str, Library]
@@ -85,6 +86,16 @@ class Trial:
             sample=outcome.sample,
             process=execution.process if execution else None,
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for job in self._jobs.values():
+            if isinstance(job, Job):
+                job.close()
 
     def _to_warm(self, cell: Cell) -> int:
         """Bytes to touch before the next run of the cell."""

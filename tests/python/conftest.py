@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from laboratory import Laboratory
 
-from heaplab import report, store
+from heaplab import interrupts, report, store
 
 LIBRARY = r"""
 #include <stddef.h>
@@ -99,6 +99,9 @@ sweep = { size = [1, 2] }
 [full]
 sweep = { size = [1, 2] }
 """
+
+
+interrupts.listen()  # tests that are ended leave no folders either
 
 
 @pytest.fixture(scope="session")

@@ -135,3 +135,35 @@ def test_heaplab_takes_its_programs_with_it_when_it_is_killed(tmp_path: Path) ->
             return
         time.sleep(0.02)
     pytest.fail("the program outlived heaplab")
+
+
+# heaplab that is told to end at every fork: the hook is called where Python drops
+# exceptions.
+TOLD_AT_A_FORK = """
+import contextlib, os, signal, subprocess, sys
+from heaplab import execute, host, interrupts
+interrupts.listen()
+os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.{number}))
+try:
+    {forks}
+except KeyboardInterrupt:
+    sys.exit(7)
+"""
+FORKS = {
+    "a run": "execute.execute(['/bin/sleep', '60'], {}, execute.Limits(time=50))",
+    "a driver": "execute.start(['/bin/sleep', '60'], contextlib.ExitStack())",
+    "warming": "host.warm_memory(1 << 16)",
+}
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("forks", FORKS.values(), ids=FORKS.keys())
+def test_a_request_to_end_is_not_lost_when_it_comes_at_a_fork(forks: str, number: str) -> None:
+    program = TOLD_AT_A_FORK.format(forks=forks, number=number)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+def test_a_program_may_be_told_to_end() -> None:
+    blocked = "import signal, sys; sys.exit(len(signal.pthread_sigmask(signal.SIG_BLOCK, [])))"
+    assert python(blocked).exit_status == 0

@@ -1,14 +1,17 @@
 """Real programs: prepared once, run in a folder of their own, and a wrong result is found."""
 
+import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from laboratory import Laboratory
+from laboratory import WARM, Laboratory
 
 from heaplab import catalog as catalogs
 from heaplab import proof
@@ -140,6 +143,7 @@ metrics = {{}}
 [setting]
 package = "some-package"
 input = "perl_script"
+{more}
 [card]
 source = "a test"
 shows = "nothing"
@@ -148,8 +152,10 @@ defaults = "none"
 """
 
 
-def plant(lab: Laboratory, program: str) -> None:
-    (lab.catalog / "workloads" / "fake.toml").write_text(PROGRAM_CARD.format(program=program))
+def plant(lab: Laboratory, program: str, more: str = "") -> None:
+    lab.catalog = shutil.copytree(lab.catalog, lab.out.with_name("catalog"))
+    card = PROGRAM_CARD.format(program=program, more=more)
+    (lab.catalog / "workloads" / "fake.toml").write_text(card)
     experiment = lab.catalog / "experiments" / "fake" / "one.toml"
     text = experiment.read_text().replace("sweep = { size = [1, 2] }\n", "").replace('["time"]', '["wall"]')
     experiment.write_text(text)
@@ -163,6 +169,62 @@ def test_a_program_that_is_not_here_is_skipped_with_its_package(lab: Laboratory)
         (Status.SKIPPED, "no-such-program: no such program; Debian's package some-package has it")
     }
     assert status == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_nothing_is_left_of_a_server_when_heaplab_is_told_to_end(
+    lab: Laboratory, tmp_path: Path, number: signal.Signals
+) -> None:
+    server, marks, temporary = tmp_path / "server", tmp_path / "marks", tmp_path / "temporary"
+    marks.mkdir()
+    temporary.mkdir()
+    script = f"echo $$ >{marks}/%s.new; mv {marks}/%s.new {marks}/%s; exec sleep 60"
+    server.write_text("#!/bin/sh\n" + script.replace("%s", "server"))
+    server.chmod(0o755)
+    driver = json.dumps(["sh", "-c", script.replace("%s", "driver")])
+    plant(lab, str(server), f"driver = {driver}")
+    heaplab = [sys.executable, "-m", "heaplab", "--catalog", str(lab.catalog)]
+    child = subprocess.Popen(
+        [
+            "env",
+            "--default-signal=INT,HUP",
+            *heaplab,
+            "run",
+            "fake/one",
+            "--allocators",
+            "glibc",
+            *WARM,
+            "-o",
+            str(lab.out),
+        ],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until(lambda: len([path for path in marks.iterdir() if not path.suffix]) == 2)
+    child.send_signal(number)
+    _, errors = child.communicate(timeout=30)
+    until(lambda: all(gone(mark.read_text().strip()) for mark in marks.iterdir()))
+    if number is not signal.SIGKILL:  # then nobody is left to remove the folder
+        assert child.returncode == 1, errors
+        assert "interrupted; resume with: " in errors
+        assert list(temporary.iterdir()) == []
+
+
+def until(condition: Callable[[], bool]) -> None:
+    for _ in range(1500):
+        if condition():
+            return
+        time.sleep(0.02)
+    pytest.fail("it did not come to that within 30 s")
+
+
+def gone(pid: str) -> bool:
+    """Whether a process has ended, reaped or not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def test_a_program_that_fails_by_itself_is_skipped(lab: Laboratory) -> None:

@@ -1,14 +1,12 @@
 """The command line. Errors are one line, `heaplab: ...`; exit status 0 done, 1 a run failed, 2 usage."""
 
 import os
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 
 import click
 
-from heaplab import __version__
+from heaplab import __version__, interrupts
 from heaplab.cli.measure import compare, run
 from heaplab.cli.obtain import get
 from heaplab.cli.outcome import claims, report
@@ -47,7 +45,7 @@ for command in (compare, run, list_, get, with_, report, claims, doctor, path):
 
 def main() -> None:
     """Run the command line and exit."""
-    signal.signal(signal.SIGTERM, interrupt)
+    interrupts.listen()
     try:
         status = commands.main(prog_name="heaplab", standalone_mode=False)
     except click.ClickException as error:
@@ -60,11 +58,6 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = FAILED
     sys.exit(status or DONE)
-
-
-def interrupt(_signal: int, _frame: FrameType | None) -> None:
-    """A polite request to end is treated as a key press: what was measured is kept."""
-    raise KeyboardInterrupt
 
 
 def complain(message: str, status: int) -> int:

@@ -254,10 +254,10 @@ def carry_out(opened: Opened, needed: dict[str, int], options: dict[str, Any]) -
         choose.note(f"{opened.store.path}: going on after {len(opened.runs)} runs")
     campaign, stopped = opened.campaign, ""
     bar = Bar(options["quiet"] or options["as_json"], campaign.budget)
-    with opened.store:
+    with opened.store, Trial(campaign, opened.libraries, needed) as trial:
         runner = Runner(
             campaign,
-            Trial(campaign, opened.libraries, needed),
+            trial,
             opened.store,
             runs=opened.runs,
             precise=precise_enough(campaign),

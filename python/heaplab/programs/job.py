@@ -2,9 +2,7 @@
 
 import contextlib
 import hashlib
-import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import weakref
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.execute import Execution, Limits, execute, plain_environment
+from heaplab.execute import Execution, Limits, execute, plain_environment, start
 from heaplab.programs.inputs import INPUTS
 from heaplab.spec import Setting
 
@@ -41,7 +39,7 @@ class Job:
         self._setting = setting
         self._command = command
         self._holder = Path(tempfile.mkdtemp(prefix="heaplab-"))
-        weakref.finalize(self, shutil.rmtree, self._holder, ignore_errors=True)
+        self._remove = weakref.finalize(self, shutil.rmtree, self._holder, ignore_errors=True)
         self._input = self._holder / "input"
         self._input.mkdir()
         INPUTS[setting.input](self._input)
@@ -50,6 +48,10 @@ class Job:
         if execution.exit_status != 0 or fault:
             why = fault or f"exit status {execution.exit_status}"
             raise HeaplabError(f"{command[0]}: fails without any library preloaded: {why}")
+
+    def close(self) -> None:
+        """Remove the input; at the latest this happens when heaplab ends, unless it is killed outright."""
+        self._remove()
 
     def run(
         self,
@@ -86,23 +88,12 @@ class Job:
         if not self._setting.driver:
             yield None
             return
-        driver = subprocess.Popen(
-            self._setting.driver,
-            cwd=folder,
-            env=plain_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
+        nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with contextlib.ExitStack() as at_end:
+            driver = start(self._setting.driver, at_end, cwd=folder, env=plain_environment(), **nowhere)
             yield driver
             with contextlib.suppress(subprocess.TimeoutExpired):
                 driver.wait(DRIVER_ENDS_S)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(driver.pid, signal.SIGKILL)
-            driver.wait()
 
     def _fault_of(self, folder: Path) -> str:
         name = self._setting.output or STANDARD_OUTPUT
