@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -44,6 +44,7 @@ class Opened:
     libraries: dict[str, Library]
     store: Store
     runs: list[Run]
+    settled: int = 0  # runs that the budget does not count
     dropped: int = 0
     moved: Path | None = None
 
@@ -88,7 +89,10 @@ def begin(folder: Path, request: Request) -> Opened:
     if path.exists():
         results = store.load(path)
         if results.campaign.id == campaign.id and results.end is None and same_machine(results.host):
-            return go_on(results, {library.allocator: library for library in request.libraries})
+            again = results.campaign.model_copy(
+                update={"budget": campaign.budget, "precision": campaign.precision}
+            )
+            return go_on(results, again, {item.allocator: item for item in request.libraries})
         moved = aside(path, results.campaign)
     opened = Store(path)
     opened.append(campaign)
@@ -98,18 +102,25 @@ def begin(folder: Path, request: Request) -> Opened:
     return Opened(campaign, {item.allocator: item for item in request.libraries}, opened, [], moved=moved)
 
 
-def resume(results: store.Results, libraries: dict[str, Library]) -> Opened:
-    """Go on with the campaign that was read. Raises UsageError if the machine or a library has changed."""
+def resume(results: store.Results, libraries: dict[str, Library], budget: float | None = None) -> Opened:
+    """Go on with the campaign that was read, for `budget` seconds more or else with its own budget.
+
+    A budget that was spent to the end counts anew. Raises UsageError if the machine or a library has changed.
+    """
     if not same_machine(results.host):
         raise UsageError(f"{results.path}: measured on another machine, cannot be resumed here")
     for name, library in results.libraries.items():
         if library.sha256 != libraries[name].sha256:
             raise UsageError(f"{results.path}: {name} has changed since, start a new campaign")
-    return go_on(results, libraries)
+    if budget is None:
+        return go_on(results, results.campaign, libraries)
+    campaign = results.campaign.model_copy(update={"budget": budget})
+    return replace(go_on(results, campaign, libraries), settled=len(results.runs))
 
 
-def go_on(results: store.Results, libraries: dict[str, Library]) -> Opened:
-    return Opened(results.campaign, libraries, Store(results.path), results.runs, dropped=results.dropped)
+def go_on(results: store.Results, campaign: Campaign, libraries: dict[str, Library]) -> Opened:
+    opened = Store(results.path)
+    return Opened(campaign, libraries, opened, results.runs, results.settled, results.dropped)
 
 
 def same_machine(known: Host | None) -> bool:

@@ -137,7 +137,7 @@ class Run(Record):
 
 
 class End(Record):
-    """The last line of a finished campaign; a file without it can be resumed."""
+    """The last line of a finished campaign. After one with the reason "budget" a later budget adds runs."""
 
     kind: Literal["end"] = "end"
     reason: Literal["precise", "budget", "blocks"]  # blocks: the most that were asked for were run

@@ -23,7 +23,7 @@ class Progress:
     block: int
     finished: int  # runs so far
     most: int  # runs if every comparison takes its most blocks
-    elapsed: float  # s
+    elapsed: float  # s of the budget
     remaining: float  # s at most
 
 
@@ -35,6 +35,7 @@ class Runner:
     attempt: Attempt
     store: Store
     runs: list[Run] = field(default_factory=list)  # of earlier sessions; grows
+    settled: int = 0  # how many of these the budget does not count
     precise: Precise = lambda _cell, _runs: False
     listen: Callable[[Progress], None] = lambda _progress: None
     clock: Callable[[], float] = time.monotonic
@@ -47,8 +48,8 @@ class Runner:
         for run in self.runs:
             self._by_cell.setdefault(plan.run_key(run), []).append(run)
         self._most = sum(map(runs_at_most, self._comparisons))
-        earlier = sum(run.process.wall for run in self.runs if run.process)
-        self._began = self.clock() - earlier
+        self._before = wall_time(self.runs[: self.settled])
+        self._began = self.clock() - wall_time(self.runs[self.settled :])
 
     def run(self) -> End:
         """Measure until every comparison is precise or has its most blocks, or the budget is spent."""
@@ -84,6 +85,7 @@ class Runner:
         return budget is not None and self._elapsed() + self._took.get(comparison.key, 0.0) > budget
 
     def _elapsed(self) -> float:
+        """s of the budget that are spent."""
         return self.clock() - self._began
 
     def _runs_of(self, comparison: Comparison) -> list[Run]:
@@ -115,7 +117,8 @@ class Runner:
 
     def _progress(self, block: Block, candidate: Candidate) -> Progress:
         finished, elapsed = len(self.runs), self._elapsed()
-        remaining = elapsed / finished * max(0, self._most - finished) if finished else float("inf")
+        pace = (self._before + elapsed) / finished if finished else float("inf")
+        remaining = pace * max(0, self._most - finished)
         if self.campaign.budget is not None:
             remaining = min(remaining, max(0.0, self.campaign.budget - elapsed))
         return Progress(candidate, block.number, finished, self._most, elapsed, remaining)
@@ -123,3 +126,8 @@ class Runner:
 
 def runs_at_most(comparison: Comparison) -> int:
     return comparison.blocks_most * len(comparison.candidates)
+
+
+def wall_time(runs: Iterable[Run]) -> float:
+    """Seconds of all processes together."""
+    return sum(run.process.wall for run in runs if run.process)

@@ -28,7 +28,8 @@ class Results:
     host: Host | None
     libraries: dict[str, Library]  # by the name the allocator had in the campaign
     runs: list[Run]
-    end: End | None
+    end: End | None  # None: something was left to measure when the last run was written
+    settled: int  # runs before the last End: an earlier budget paid for them
     dropped: int  # lines that could not be read
 
 
@@ -50,13 +51,17 @@ def load(path: Path) -> Results:
     known = [record for record in records if record is not None]
     if not known or not isinstance(known[0], Campaign):
         raise UsageError(f"{path}: not a results file of heaplab")
+    ends = [place for place, record in enumerate(known) if isinstance(record, End)]
+    settled = sum(isinstance(record, Run) for record in known[: ends[-1]]) if ends else 0
+    runs = [record for record in known if isinstance(record, Run)]
     return Results(
         path=path,
         campaign=known[0],
         host=next((record for record in known if isinstance(record, Host)), None),
         libraries={record.allocator: record for record in known if isinstance(record, Library)},
-        runs=[record for record in known if isinstance(record, Run)],
-        end=next((record for record in known if isinstance(record, End)), None),
+        runs=runs,
+        end=known[ends[-1]] if ends and settled == len(runs) else None,
+        settled=settled,
         dropped=len(records) - len(known),
     )
 

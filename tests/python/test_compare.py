@@ -137,6 +137,32 @@ def test_a_complete_campaign_is_only_told_when_resumed(lab: Laboratory, finished
     assert (finished.out / store.FILE_NAME).read_bytes() == before
 
 
+def test_a_campaign_that_spent_its_budget_goes_on_when_resumed(lab: Laboratory) -> None:
+    def blocks() -> int:
+        return len({(run.cell["size"], run.block) for run in lab.results().runs})
+
+    lab.run("--budget", "0.001s")
+    first = lab.results()
+    assert (first.end.reason, blocks()) == ("budget", 2 * 2)
+    resume = ["compare", "--resume", lab.out, *lab.own, *WARM]
+    assert f"going on after {len(first.runs)} runs" in lab.heaplab(*resume)[1]
+    assert lab.results().end.reason == "budget"  # the same again, too short for all that is left
+    status, printed = lab.heaplab(*resume, "--budget", "10m")
+    assert status == 0, printed
+    assert lab.results().end.reason == "blocks"
+    assert {run.block for run in lab.good("slow")} == set(range(5))
+    assert "complete, nothing left to measure" in lab.heaplab(*resume, "--budget", "10m")[1]
+
+
+def test_a_campaign_is_finished_only_if_nothing_follows_its_end(lab: Laboratory) -> None:
+    lab.run("--budget", "0.001s")
+    path = lab.out / store.FILE_NAME
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines, lines[-2]]))
+    results = lab.results()
+    assert (results.end, results.settled) == (None, len(results.runs) - 1)
+
+
 def test_a_library_that_changed_cannot_join_an_earlier_campaign(
     half_done: Laboratory, libraries: dict[str, Path]
 ) -> None:
@@ -168,7 +194,7 @@ def test_an_interrupted_comparison_keeps_what_was_measured(lab: Laboratory, tmp_
         time.sleep(0.02)
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=30)
-    assert child.returncode == 1
+    assert child.returncode == 1, errors
     assert f"interrupted; resume with: heaplab compare --resume {lab.out}" in errors
     results = lab.results()
     assert len(results.runs) >= 5

@@ -162,6 +162,24 @@ def test_the_budget_counts_what_earlier_sessions_spent(results: Path) -> None:
     assert len(first.asked) + len(second.asked) == 100
 
 
+def test_a_budget_does_not_count_what_an_earlier_one_paid_for(results: Path) -> None:
+    whole, first, second, third = Fake(), Fake(), Fake(stop_after=20), Fake()
+    carry_out(whole, results.with_name("whole.jsonl"))
+    assert carry_out(first, results, budget=100) == "budget"
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(second, results, stored_runs(results), budget=60, settled=100)
+    assert carry_out(third, results, stored_runs(results), budget=60, settled=100) == "budget"
+    assert first.asked + second.asked + third.asked == whole.asked[:160]
+
+
+def test_a_listener_hears_the_pace_of_all_sessions_and_the_budget_of_this_one(results: Path) -> None:
+    heard = []
+    carry_out(Fake(), results, budget=100)
+    carry_out(Fake(), results, stored_runs(results), budget=1000, settled=100, listen=heard.append)
+    assert heard[50].elapsed == pytest.approx(50)
+    assert heard[50].remaining == pytest.approx(4 * 15 * RUNS_A_BLOCK - 150)
+
+
 def test_a_listener_hears_what_comes_next_and_how_long_at_most(results: Path) -> None:
     heard = []
     carry_out(Fake(), results, budget=100, listen=heard.append)

@@ -38,8 +38,14 @@ MEASURING_OPTIONS = [
         "--allocator", "own", multiple=True, type=NAMED_LIBRARY, help="A library of your own: NAME=LIBRARY."
     ),
     click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for results and report."),
-    click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Finish what lies in DIR."),
-    click.option("--budget", type=DURATION, help="Stop measuring after this time: 90s, 5m."),
+    click.option(
+        "--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with what lies in DIR."
+    ),
+    click.option(
+        "--budget",
+        type=DURATION,
+        help="Stop measuring after this time: 90s, 5m; with --resume after so much more.",
+    ),
     click.option(
         "--precision",
         type=SHARE,
@@ -219,14 +225,15 @@ def how(options: dict[str, Any], budget: float | None) -> dict[str, Any]:
 
 
 def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
-    """Go on with an interrupted campaign; one that is complete is only reported."""
+    """Go on with a campaign that was interrupted or spent its budget; a complete one is only reported."""
     results = store.load(options["resume"])
-    if results.end:
+    if results.end and results.end.reason != "budget":
         choose.note(f"{results.path}: complete, nothing left to measure")
         return outcome.tell(results.path, quiet=options["quiet"], as_json=options["as_json"])
     catalog = choose.with_own(catalogs.load(extra), options["own"])
     libraries = {name: locate.locate(catalog, name) for name in results.campaign.allocators}
-    return carry_out(campaigns.resume(results, libraries), needed_by(results.campaign), options)
+    opened = campaigns.resume(results, libraries, options["budget"])
+    return carry_out(opened, needed_by(results.campaign), options)
 
 
 def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
@@ -260,6 +267,7 @@ def carry_out(opened: Opened, needed: dict[str, int], options: dict[str, Any]) -
             trial,
             opened.store,
             runs=opened.runs,
+            settled=opened.settled,
             precise=precise_enough(campaign),
             listen=bar.listen,
         )
