@@ -60,6 +60,7 @@ TEST(Program, RefusesAMissingValue) {
 TEST(Program, RefusesADestinationItCannotWrite) {
   expect_refused("--json /no/such/folder/x.json",
                  "--json: cannot write to '/no/such/folder/x.json': No such file or directory");
+  expect_refused("--json /tmp", "--json: cannot write to '/tmp': Is a directory");
   expect_refused("--json fd:77", "--json: cannot write to 'fd:77': Bad file descriptor");
   expect_refused("--json fd:x", "--json: cannot write to 'fd:x': Bad file descriptor");
 }
@@ -152,6 +153,51 @@ TEST(Program, KeepsAnEarlierResultUntilThereIsANewOne) {
   std::filesystem::remove(path);
 }
 
+// A file may not grow beyond one block here: the write fails in the middle, as on a full disk.
+TEST(Program, KeepsAnEarlierResultOnAFullDisk) {
+  const std::filesystem::path folder =
+      ::testing::TempDir() + "heaplab-full-disk-" + std::to_string(::getpid());
+  std::filesystem::create_directory(folder);
+  const std::string path = folder / "result.json", earlier(2'000, 'x');
+  std::ofstream(path) << earlier;
+  std::filesystem::create_symlink("result.json", folder / "link");
+  const std::string limited = "trap '' XFSZ; ulimit -f 1; " + std::string(EXAMPLE_WORKLOAD) + " --note " +
+                              std::string(2'000, 'n') + " --json ";
+  for (const std::string& target : {path, std::string(folder / "link"), std::string(folder / "new")}) {
+    const outcome failed = run_command(limited + target + " 2>&1");
+    EXPECT_EQ(failed.status, 1);
+    EXPECT_EQ(failed.output,
+              "example_workload: --json: writing to '" + target + "' failed: File too large\n");
+  }
+  std::ostringstream now;
+  now << std::ifstream(path).rdbuf();
+  EXPECT_EQ(now.str(), earlier);
+  const auto files = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 2) << "the result and the link to it";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Program, ReplacesWhatALinkPointsToAndKeepsItsMode) {
+  const std::filesystem::path folder = ::testing::TempDir() + "heaplab-link-" + std::to_string(::getpid());
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder / "result.json") << "earlier";
+  std::filesystem::permissions(folder / "result.json", std::filesystem::perms{0640});
+  std::filesystem::create_symlink("result.json", folder / "link");
+  EXPECT_EQ(
+      run_command("umask 077; " + std::string(EXAMPLE_WORKLOAD) + " --json " + std::string(folder / "link"))
+          .status,
+      0);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_GT(std::filesystem::file_size(folder / "result.json"), 100U);
+  EXPECT_EQ(std::filesystem::status(folder / "result.json").permissions(), std::filesystem::perms{0640});
+  EXPECT_EQ(
+      run_command("umask 027; " + std::string(EXAMPLE_WORKLOAD) + " --json " + std::string(folder / "new"))
+          .status,
+      0);
+  EXPECT_EQ(std::filesystem::status(folder / "new").permissions(), std::filesystem::perms{0640});
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Program, ReportsAFullDisk) {
   const outcome failed = run("--json /dev/full 2>&1");
   EXPECT_EQ(failed.status, 1);
@@ -171,8 +217,7 @@ TEST(Program, LeavesNoHalfLineWhenInterrupted) {
   const outcome stopped =
       run_command(std::string("timeout -s INT 0.2 ") + EXAMPLE_WORKLOAD + " --pairs 1G --json " + path);
   EXPECT_EQ(stopped.status, 124);
-  EXPECT_EQ(std::filesystem::file_size(path), 0U);
-  std::filesystem::remove(path);
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(Program, RefusesMoreThreadsThanTheSystemGives) {

@@ -1,11 +1,9 @@
 #include "workloads/harness/program.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -15,6 +13,7 @@
 #include "base/text_line.h"
 #include "probes/json_line.h"
 #include "workloads/harness/command_line.h"
+#include "workloads/harness/destination.h"
 #include "workloads/harness/sample.h"
 #include "workloads/harness/stamp.h"
 #include "workloads/harness/usage_error.h"
@@ -24,49 +23,6 @@ namespace heaplab::harness {
 namespace {
 
 enum exit_status { done = 0, failed = 1, wrong_usage = 2 };
-
-// Where the JSON line goes.
-class destination {
-public:
-  // Opens it, so that a place that cannot be written is refused before the run. Throws usage_error.
-  explicit destination(const std::string& where) : where_(where) {
-    if (where.empty()) return;
-    if (where == "-") {
-      file_ = STDOUT_FILENO;
-    } else if (where.starts_with("fd:")) {
-      file_ = numbered(std::string_view(where).substr(3));
-    } else {
-      file_ = ::open(where.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-      replaced_ = true;
-    }
-    if (file_ < 0 || ::fcntl(file_, F_GETFD) < 0)
-      throw usage_error("--json: cannot write to '" + where + "': " + std::strerror(errno));
-  }
-
-  bool wanted() const { return file_ >= 0; }
-  bool is_standard_output() const { return file_ == STDOUT_FILENO; }
-
-  // What a file held before goes only now, when there is a result in its place. Throws run_error.
-  void write(probes::json_line& json) const {
-    if (replaced_ && ::ftruncate(file_, 0) != 0 && errno != EINVAL)  // EINVAL: a device, a pipe
-      throw run_error("--json: cannot replace '" + where_ + "': " + std::strerror(errno));
-    if (const int error = json.write_to(file_); error != 0)
-      throw run_error("--json: writing to '" + where_ + "' failed: " + std::strerror(error));
-  }
-
-private:
-  static int numbered(std::string_view digits) {
-    int file = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), file);
-    if (error == std::errc() && end == digits.data() + digits.size() && file >= 0) return file;
-    errno = EBADF;
-    return -1;
-  }
-
-  const std::string& where_;
-  int file_ = -1;
-  bool replaced_ = false;
-};
 
 // All of it in as few writes as the system allows; what people read may be lost without harm to a result,
 // but not unnoticed.
