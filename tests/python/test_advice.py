@@ -4,8 +4,9 @@ import pytest
 import synthetic
 
 from heaplab import store
-from heaplab.analysis import Analysis
-from heaplab.report.advice import answer
+from heaplab.analysis import Analysis, Judged, Standing
+from heaplab.report.advice import Leader, advice, answer
+from heaplab.stats import Interval, Verdict
 
 PROGRAM = [synthetic.experiments()[3]]
 
@@ -31,7 +32,9 @@ def answer_of(path, effects, blocks=8, noise=0.002, experiments=PROGRAM):
         ({"swift": (0.5, 1.3), "lean": (1.2, 0.9)}, "Where memory is short: lean."),
         ({"swift": (0.5, 1.5), "even": (0.6, 1.0)}, "Where only time counts: swift."),
         ({"swift": (0.5, 1.0), "twin": (0.5, 1.0)}, "does as well, as far as told apart."),
-        ({"slow": (1.5, 1.2)}, "Stay with glibc: nothing here is better"),
+        ({"slow": (1.5, 1.2)}, "Stay with glibc: every other one is shown to be a worse trade-off."),
+        ({"twin": (1.0, 1.0)}, "Stay with glibc: nothing here is better in time or memory"),
+        ({"swap": (0.8, 2.0)}, "a worse trade-off. What gains in one of the two: swap: 19 % less time and"),
         (
             {"swap": (0.5, 1.9)},
             "Nothing is shown to be a better trade-off than glibc; it depends. swap: 48 %",
@@ -67,3 +70,56 @@ def test_an_allocator_that_failed_is_named_and_not_ranked(tmp_path):
     found = answer(analysis, "program", analysis.standings("program"))
     assert found.advice == "Nothing here was measured completely enough to give advice."
     assert found.notes == ["Not ranked, because some of its cells have no figure: tbbmalloc."]
+
+
+def test_a_trade_off_that_is_decided_is_not_called_undecided(tmp_path):
+    found = answer_of(tmp_path, {"heavy": (0.97, 2.0)}, noise=0.05)
+    assert found.leaders[2].names == ["glibc"]
+    assert found.advice == "Stay with glibc: every other one is shown to be a worse trade-off."
+
+
+def test_a_better_trade_off_is_advised_though_neither_time_nor_memory_is_decided_alone():
+    alone = Judged(Interval(0.95, 0.92, 0.99, 8), Verdict.UNDECIDED, 0.03)
+    cost = Judged(Interval(0.95, 0.935, 0.965, 8), Verdict.LOWER, 0.03)
+    both = Standing("both", alone, alone, cost, Interval(1), 1, 1)
+    leaders = [Leader("", ["both", "glibc"], "", open=True)] * 2 + [Leader("", ["both"], "")]
+    undecided = "time undecided (0.92–0.99×) and peak memory undecided (0.92–0.99×), compared with glibc"
+    said = advice("glibc", [both], leaders)
+    assert said == f"Use both: {undecided}, and 5 % less of both together."
+
+
+def test_a_gain_in_one_that_costs_nothing_in_the_other_is_a_better_trade_off(tmp_path):
+    found = answer_of(tmp_path, {"both": (0.92, 0.98)}, noise=0.04)  # of the mean of both: undecided
+    assert found.advice == "Use both: 7 % less time and the same peak memory to 3 %, compared with glibc."
+    assert found.leaders[2].names == ["both"]
+
+
+@pytest.mark.parametrize("noise", [0.003, 0.02, 0.06])
+@pytest.mark.parametrize("time", [0.9, 0.95, 0.98, 1.02])
+@pytest.mark.parametrize("memory", [0.97, 1.03, 1.15])
+def test_advice_leaders_and_table_never_contradict_each_other(tmp_path, noise, time, memory):
+    records = synthetic.campaign(
+        ["glibc", "one", "two"],
+        PROGRAM,
+        blocks=7,
+        noise=noise,
+        effect=lambda name, _: {"one": (time, memory), "two": (time * 1.02, 1.0)}.get(name, (1.0, 1.0)),
+        faults=False,
+    )
+    analysis = Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))
+    standings = analysis.standings("program")
+    found = answer(analysis, "program", standings)
+    for leader, column in zip(found.leaders, ("time", "memory", "cost"), strict=True):
+        verdicts = {s.allocator: getattr(s, column).verdict for s in standings}
+        if leader.names == ["glibc"]:
+            assert Verdict.LOWER not in verdicts.values()
+            assert column == "cost" or set(verdicts.values()) == {Verdict.HIGHER}
+        elif "glibc" not in leader.names:
+            assert verdicts[leader.names[0]] is Verdict.LOWER or column == "cost"
+    balanced = found.leaders[2]
+    assert found.advice.startswith("Use ") == ("glibc" not in balanced.names)
+    if found.advice.startswith("Use "):
+        assert any(found.advice.startswith(f"Use {name}: ") for name in balanced.names)
+    if "nothing is shown to be better" in found.advice or "nothing here is better" in found.advice:
+        assert all("glibc" in leader.names for leader in found.leaders)
+        assert len(balanced.names) > 1

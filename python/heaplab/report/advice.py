@@ -2,6 +2,7 @@
 
 A leader is named alone only if every other one is shown to be worse than it; those not shown to be worse
 stand beside it. The claim is about all comparisons together, so none needs a correction for their number.
+Against the baseline the verdicts of the table count all the same, so that one page never says two things.
 """
 
 from dataclasses import dataclass
@@ -58,19 +59,23 @@ def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
 
 
 MEASURES = {TIME_ONLY: ("less time", "more time"), MEMORY_ONLY: ("less memory", "more memory")}
+COLUMNS = {TIME_ONLY: "time", MEMORY_ONLY: "memory", BOTH: "cost"}  # of Standing
 
 
 def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, metrics: Metrics) -> Leader:
-    names = [analysis.baseline, *(s.allocator for s in ranked)]
-    ratios = {name: analysis.relative(kind, name, metrics) for name in names[1:]}
-    ratios = dict(sorted({names[0]: Interval(1, 1, 1), **ratios}.items(), key=lambda r: r[1].estimate))
-    best, *others = ratios
+    places = {s.allocator: s for s in ranked}
+    found: dict[str, Judged] = {s.allocator: getattr(s, COLUMNS[metrics]) for s in ranked}
+    ratios = {analysis.baseline: Interval(1, 1, 1)} | {name: judged.ratio for name, judged in found.items()}
+    best, *others = sorted(ratios, key=lambda name: ratios[name].estimate)
     threshold = analysis.threshold(kind, metrics)
-    tied = [
-        name
-        for name in others
-        if judge(analysis.relative(kind, name, metrics, best), threshold) is not Verdict.HIGHER
-    ]
+
+    def worse(name: str) -> bool:
+        one, direction = (best, Verdict.LOWER) if name == analysis.baseline else (name, Verdict.HIGHER)
+        if analysis.baseline in (name, best):
+            return found[one].verdict is direction or (metrics == BOTH and _dominates(places[one], direction))
+        return judge(analysis.relative(kind, name, metrics, best), threshold) is Verdict.HIGHER
+
+    tied = [name for name in others if not worse(name)]
     if len(tied) == len(others):
         return Leader(title, [best, *tied], "no allocator is told apart from the others", open=True)
     if tied:
@@ -91,15 +96,16 @@ def _place(name: str, ratio: Interval) -> str:
 
 
 def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
-    """What to use, in one or two sentences; "stay" unless something is shown to be better."""
+    """What to use, in one or two sentences; "stay" unless a better trade-off is shown."""
     fastest, leanest, balanced = leaders
+    if baseline in balanced.names:
+        return _stay(baseline, ranked, balanced)
     places = {s.allocator: s for s in ranked}
-    better = [name for name in balanced.names if name != baseline and _gains(places[name])]
-    undecided = [s.allocator for s in ranked if _may_gain(s.time) or _may_gain(s.memory)]
-    if not better or baseline in balanced.names:
-        return _stay(baseline, ranked, undecided)
-    pick, *equals = better
-    said = f"Use {pick}: {_effect(places[pick], baseline)}."
+    pick, *equals = [name for name in balanced.names if _gains(places[name])] or balanced.names[:1]
+    said = f"Use {pick}: {_effect(places[pick], baseline)}"
+    if not _gains(places[pick]):
+        said += f", and {words.change(places[pick].cost.ratio, 'less', 'more')} of both together"
+    said += "."
     if equals:
         said += (
             f" {words.listed(equals)} {'does' if len(equals) == 1 else 'do'} as well, as far as told apart."
@@ -111,6 +117,12 @@ def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
     return said
 
 
+def _dominates(standing: Standing, direction: Verdict) -> bool:
+    """Whether time or memory differs from the baseline in that direction, and the other not in the other."""
+    verdicts = {standing.time.verdict, standing.memory.verdict}
+    return direction in verdicts and verdicts <= {direction, Verdict.SAME}
+
+
 def _gains(standing: Standing) -> bool:
     return Verdict.LOWER in (standing.time.verdict, standing.memory.verdict)
 
@@ -120,11 +132,15 @@ def _may_gain(judged: Judged) -> bool:
     return judged.verdict is Verdict.UNDECIDED and judged.ratio.low < 1 / (1 + judged.threshold)
 
 
-def _stay(baseline: str, ranked: list[Standing], undecided: list[str]) -> str:
-    gains = [s for s in ranked if _gains(s)]
+def _stay(baseline: str, ranked: list[Standing], balanced: Leader) -> str:
+    gains = "; ".join(f"{s.allocator}: {_effect(s, baseline)}" for s in ranked if _gains(s))
+    if balanced.names == [baseline]:
+        said = f"Stay with {baseline}: every other one is shown to be a worse trade-off."
+        return f"{said} What gains in one of the two: {gains}." if gains else said
     if gains:
-        effects = "; ".join(f"{s.allocator}: {_effect(s, baseline)}" for s in gains)
-        return f"Nothing is shown to be a better trade-off than {baseline}; it depends. {effects}."
+        return f"Nothing is shown to be a better trade-off than {baseline}; it depends. {gains}."
+    tied = [s for s in ranked if s.allocator in balanced.names]
+    undecided = [s.allocator for s in tied if any(map(_may_gain, (s.time, s.memory, s.cost)))]
     if undecided:
         return (
             f"Stay with {baseline} for now: nothing is shown to be better, but {words.listed(undecided)} "
