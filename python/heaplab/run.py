@@ -1,7 +1,7 @@
 """Carries out a campaign: asks the plan what is next, has it run, and stores every outcome at once."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from heaplab import plan

@@ -10,7 +10,7 @@ import synthetic
 from playwright.sync_api import sync_playwright
 from rich.console import Console
 
-from heaplab import report, store
+from heaplab import report, spec, store
 from heaplab.analysis import Analysis
 from heaplab.records import Campaign, Run, Status
 
@@ -288,3 +288,19 @@ def test_a_browser_shows_the_page_without_scripts_network_or_complaint(page, sch
     assert complaints == []
     assert requests == [page.as_uri()]
     assert len(picture) > 100_000
+
+
+def test_a_figure_is_captioned_with_the_name_its_publication_gives_it(tmp_path):
+    plots = [
+        spec.Plot(kind="bars", y="allocation_time", figure="Figure 6(a)"),
+        spec.Plot(kind="heat", x="size", y="allocation_time", figure="Table 8"),
+        spec.Plot(kind="series", series="memory", figure="Figure 6(b)"),
+        spec.Plot(kind="scatter", x="allocation_time", y="peak_memory"),
+    ]
+    one = synthetic.experiment("one", "acdc", {"size": [1, 2]}, plots)
+    analysis = analysis_of(synthetic.campaign(["glibc", "jemalloc"], [one], blocks=5), tmp_path)
+    html = report.render([analysis], tmp_path / "report.html")
+    captions = re.findall(r"<(?:fig)?caption>([^<]*)<", html)
+    assert {"Figure 6(a): Allocation time", "Figure 6(b): Memory over time"} <= set(captions)
+    assert any(caption.startswith("Table 8: allocation time in ") for caption in captions)
+    assert "Peak memory against allocation time" in captions

@@ -171,7 +171,12 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
         anchor=f"{experiment.id}-{study.under}" if several else experiment.id,
         title=f"{experiment.title}, under {study.under}" if several else experiment.title,
         drawings=[d for d in drawn if d],
-        heats=[t for plot in experiment.plots if plot.kind in TABLES for t in TABLES[plot.kind](study, plot)],
+        heats=[
+            replace(table, caption=captioned(plot, table.caption))
+            for plot in experiment.plots
+            if plot.kind in TABLES
+            for table in TABLES[plot.kind](study, plot)
+        ],
         numbers=[tables.numbers(study, metric) for metric in wanted] if study.candidates else [],
         outcomes=evaluate_study(study),
         floors=[(study.metric(m).title, units.percent(noise_floor(study.controls(m)))) for m in wanted],
@@ -197,9 +202,12 @@ def plots_of(study: Study) -> list[spec.Plot]:
 
 def draw(study: Study, plot: spec.Plot, looks: dict[str, palette.Look]) -> figures.Drawing | None:
     drawing = DRAWINGS[plot.kind](study, plot, looks) if plot.kind in DRAWINGS else None
-    if drawing and plot.figure:
-        return replace(drawing, title=f"{plot.figure}: {drawing.title}")
-    return drawing
+    return replace(drawing, title=captioned(plot, drawing.title)) if drawing else None
+
+
+def captioned(plot: spec.Plot, title: str) -> str:
+    """What is shown, after the name that the publication gives the figure."""
+    return f"{plot.figure}: {title}" if plot.figure else title
 
 
 def counts_of(analysis: Analysis) -> dict[str, int]:
