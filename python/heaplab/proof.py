@@ -76,7 +76,8 @@ def resolve_program(program: str, environment: Mapping[str, str]) -> Path:
     """
     found = shutil.which(program, path=environment.get("PATH", os.defpath))
     if found is None:
-        raise UsageError(f"{program}: no such program")
+        there = "/" in program and Path(program).exists()
+        raise UsageError(f"{program}: {'not an executable file' if there else 'no such program'}")
     return Path(found).absolute()
 
 

@@ -28,6 +28,7 @@ licence = "x"
         (["compare", "--suite", "nothing"], "no suite 'nothing'; known: "),
         (["compare", "--suite", "fake", "ls"], "exclude each other"),
         (["compare", "--", "/no/such/program"], "/no/such/program: no such program"),
+        (["compare", "--", "/etc"], "/etc: not an executable file"),
         (["compare", "--resume", "/no/such/folder"], "/no/such/folder: No such file"),
         (["report", "/dev/full"], "/dev/full: not a results file of heaplab"),
         (["list", "nonsense"], "'nonsense' is not one of"),

@@ -137,6 +137,21 @@ def test_a_complete_campaign_is_only_told_when_resumed(lab: Laboratory, finished
     assert (finished.out / store.FILE_NAME).read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--seed", "7"), ("--warm", "1MiB"), ("--pin", None), ("--precision", "1%"), ("--output", "/tmp/other")],
+)
+def test_what_is_resumed_cannot_be_changed(half_done: Laboratory, option: str, value: str | None) -> None:
+    before = (half_done.out / store.FILE_NAME).read_bytes()
+    given = [option, *filter(None, [value])]
+    status, printed = half_done.heaplab("compare", "--resume", half_done.out, *half_done.own, *given)
+    assert (status, printed) == (
+        2,
+        f"heaplab: --resume goes on as it was begun; {option} cannot change that\n",
+    )
+    assert (half_done.out / store.FILE_NAME).read_bytes() == before
+
+
 def test_a_campaign_that_spent_its_budget_goes_on_when_resumed(lab: Laboratory) -> None:
     def blocks() -> int:
         return len({(run.cell["size"], run.block) for run in lab.results().runs})

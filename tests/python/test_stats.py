@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm as normal
 
 from heaplab import stats
 from heaplab.stats import Interval, Verdict, bootstrap
@@ -90,6 +91,16 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(count, noise, drift):
     ratios = [stats.compare(*blocks(generator, count, 0.8, noise, drift)) for _ in range(500)]
     inside = [ratio.low <= 0.8 <= ratio.high for ratio in ratios]
     assert np.mean(inside) >= 0.90
+
+
+def test_the_interval_is_as_wide_as_theory_says():
+    """The median of n normal values deviates by sigma * sqrt(pi / 2 / n); 95 % lie within 1.96 of that."""
+    count, sigma = 401, 0.1
+    values = np.exp(sigma * normal.ppf((np.arange(count) + 0.5) / count)).tolist()
+    expected = 1.96 * sigma * np.sqrt(np.pi / 2 / count)
+    assert stats.compare([1.0] * count, values).half_width == pytest.approx(expected, rel=0.08)
+    median = stats.median_interval(values)
+    assert (median.high - median.low) / 2 == pytest.approx(expected, rel=0.08)
 
 
 def test_the_interval_of_a_geometric_mean_holds_the_truth_too():

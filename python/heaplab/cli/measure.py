@@ -13,7 +13,7 @@ from heaplab import catalog as catalogs
 from heaplab import locate, plan, proof, room, spec, stats, store
 from heaplab.analysis import studies_of
 from heaplab.campaign import Opened, Request
-from heaplab.cli import choose, outcome
+from heaplab.cli import choose, outcome, resumed
 from heaplab.cli.progress import Bar
 from heaplab.cli.types import DURATION, NAMED_LIBRARY, SHARE, SIZE
 from heaplab.errors import HeaplabError, UsageError
@@ -97,7 +97,7 @@ def compare(extra: tuple[Path, ...], /, program: tuple[str, ...], suite: str | N
     if program and suite:
         raise UsageError("--suite and a program exclude each other")
     if options["resume"]:
-        refuse_with_resume(program or suite)
+        resumed.refuse_more_work(program or suite)
         return finish(extra, options)
     catalog = choose.with_own(catalogs.load(extra), options["own"])
     libraries = choose.libraries(catalog, options["allocators"], options["own"])
@@ -137,7 +137,7 @@ def run(
       heaplab run acdc-ismm13 --scale full --allocators glibc,jemalloc,tcmalloc -o out/acdc
     """
     if options["resume"]:
-        refuse_with_resume(experiments)
+        resumed.refuse_more_work(experiments)
         return finish(extra, options)
     if not experiments:
         raise UsageError("run: name an experiment; `heaplab list experiments` names them all")
@@ -156,11 +156,6 @@ def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
     """
     named = [item.allocators or ([choose.BASELINE] if item.compare else []) for item in experiments]
     return ",".join(dict.fromkeys(name for names in named for name in names)) if all(named) else None
-
-
-def refuse_with_resume(given: object) -> None:
-    if given:
-        raise UsageError("--resume goes on with what it finds; give no program, suite or experiment")
 
 
 def program_experiment(
@@ -227,6 +222,7 @@ def how(options: dict[str, Any], budget: float | None) -> dict[str, Any]:
 def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
     """Go on with a campaign that was interrupted or spent its budget; a complete one is only reported."""
     results = store.load(options["resume"])
+    resumed.refuse_changes(results.campaign, options)
     if results.end and results.end.reason != "budget":
         choose.note(f"{results.path}: complete, nothing left to measure")
         return outcome.tell(results.path, quiet=options["quiet"], as_json=options["as_json"])
