@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from heaplab.errors import UsageError
 
 Parameter = bool | int | float | str
+# By swept name and value: the parameters that the value stands for.
+Settings = dict[str, dict[str, dict[str, Parameter]]]
 
 
 class Spec(BaseModel):
@@ -138,6 +140,7 @@ class Scale(Spec):
     parameters: dict[str, Parameter] = {}
     sweep: dict[str, list[Parameter]] = {}
     derived: dict[str, Derived] = {}  # beside those of the experiment
+    settings: Settings = {}  # beside those of the experiment
     blocks: int = 5  # at least this many paired repetitions
     blocks_most: int = 15  # and at most this many, until the intervals are tight
 
@@ -186,8 +189,7 @@ class Experiment(Spec):
     workload: str
     parameters: dict[str, Parameter] = {}
     derived: dict[str, Derived] = {}
-    # Swept names that are no parameters of the workload: each value stands for several parameters.
-    settings: dict[str, dict[str, dict[str, Parameter]]] = {}
+    settings: Settings = {}
     compare: Compare | None = None
     allocators: list[str] = []  # empty: all that are asked for
     metrics: list[str] = Field(min_length=1)
@@ -205,7 +207,7 @@ class Experiment(Spec):
                 raise ValueError(
                     f"compare: {self.compare.reference} is no value swept as {self.compare.along}"
                 )
-            for name, values in self.settings.items():
+            for name, values in (self.settings | scale.settings).items():
                 if unknown := [value for value in scale.sweep.get(name, []) if value not in values]:
                     raise ValueError(f"settings.{name}: there is no {unknown[0]!r}, which is swept")
         return self
@@ -228,10 +230,11 @@ class Experiment(Spec):
 
         Raises UsageError if a derived one follows something that is no number.
         """
-        found = self.parameters | getattr(self, scale).parameters | cell
-        for name in self.settings.keys() & cell.keys():
-            found |= self.settings[name][str(found.pop(name))]
-        for name, rule in (self.derived | getattr(self, scale).derived).items():
+        own: Scale = getattr(self, scale)
+        found, settings = self.parameters | own.parameters | cell, self.settings | own.settings
+        for name in settings.keys() & cell.keys():
+            found |= settings[name][str(found.pop(name))]
+        for name, rule in (self.derived | own.derived).items():
             followed = found.get(rule.of)
             if isinstance(followed, bool) or not isinstance(followed, int | float):
                 raise UsageError(f"{self.id}: derived.{name}.of: no number is swept as {rule.of!r}")

@@ -12,7 +12,7 @@ from heaplab import stats
 from heaplab.analysis import MEMORY, Analysis, Cell, Judged, Study
 from heaplab.report import strategies, units, words
 from heaplab.report.cells import Entry, Table, diverging
-from heaplab.report.heat import DIMENSIONS
+from heaplab.report.heat import DIMENSIONS, span
 from heaplab.stats import Interval, Pair, Verdict, judge
 
 Seeded = tuple[Pair, int]
@@ -120,7 +120,7 @@ def answer_of(where: Situation) -> Answer | None:
 def answer_table(answers: list[Answer]) -> Table:
     known = any(set(DIMENSIONS) <= answer.situation.study.workload.metrics.keys() for answer in answers)
     dimensions = DIMENSIONS if known else {}
-    columns = [*dimensions.values(), "best", "not shown to be worse", "time", "peak memory", "worst"]
+    columns = ["best", "not shown to be worse", "time", "peak memory", "worst", *dimensions.values()]
     rows = []
     for answer in answers:
         study = answer.situation.study
@@ -129,7 +129,6 @@ def answer_table(answers: list[Answer]) -> Table:
             (
                 answer.situation.name,
                 [
-                    *(dimension(answer.situation, name) for name in dimensions),
                     Entry(strategies.title(answer.best), tone="left"),
                     Entry(", ".join(answer.tied) or units.NOTHING, tone="left"),
                     Entry(
@@ -141,7 +140,8 @@ def answer_table(answers: list[Answer]) -> Table:
                         title=words.verdict(answer.judged, metric),
                     ),
                     Entry(units.ratio(answer.memory.estimate), small=units.bounds(answer.memory)),
-                    Entry(f"{answer.worst[0]} {units.ratio(answer.worst[1].estimate)}"),
+                    Entry(units.ratio(answer.worst[1].estimate), small=answer.worst[0]),
+                    *(dimension(answer.situation, name) for name in dimensions),
                 ],
             )
         )
@@ -150,10 +150,7 @@ def answer_table(answers: list[Answer]) -> Table:
 
 def dimension(where: Situation, metric: str) -> Entry:
     study = where.study
-    found = [study.median(cell, study.baseline, metric).estimate for cell in where.cells]
-    known = sorted(value for value in found if isfinite(value))
-    ends = dict.fromkeys(units.digits(value) for value in known[:1] + known[-1:])
-    return Entry("–".join(ends) or units.NOTHING, tone="dimension")
+    return span(study.median(cell, study.baseline, metric).estimate for cell in where.cells)
 
 
 def sentences(answers: list[Answer]) -> list[str]:

@@ -3,6 +3,7 @@
 Colours span the chart from its lowest to its highest number; or, in a table of ratios, 100 % is white.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from math import isfinite, log2
@@ -192,9 +193,11 @@ def _dimension(chart: Chart, row: Parameter, metric: str) -> Entry:
     """A dimension of a row, as the reference's runs tell it; from lowest to highest where columns differ."""
     study = chart.study
     cells = dict.fromkeys(chart.place(row, x)[0] for x in chart.values(chart.plot.x))
-    found = [study.median(cell, study.baseline, metric).estimate for cell in cells]
-    found = sorted(value for value in found if isfinite(value))
-    if not found:
-        return Entry(units.NOTHING, tone="dimension")
-    ends = list(dict.fromkeys(units.digits(value) for value in (found[0], found[-1])))
-    return Entry("–".join(ends), tone="dimension")
+    return span(study.median(cell, study.baseline, metric).estimate for cell in cells)
+
+
+def span(values: Iterable[float]) -> Entry:
+    """A dimension from its lowest to its highest value."""
+    known = sorted(value for value in values if isfinite(value))
+    ends = dict.fromkeys(f"{value:.2g}" for value in known[:1] + known[-1:])
+    return Entry("–".join(ends) or units.NOTHING, tone="dimension")

@@ -41,7 +41,6 @@ def print_summary(analysis: Analysis, console: Console) -> None:
             console.print(escape(sentence))
         if found.families:
             console.print(_plain_table(found.families))
-        console.print(_plain_table(found.answers))
     for crossed in crossings(analysis):
         console.print(f"\n{escape(crossed.experiment)}: {escape(crossed.sentence)}")
     if not any(analysis.summarised(kind) for kind in words.KINDS) and not analysis.comparisons:
