@@ -143,6 +143,8 @@ TEST(Estimate, CountsReceivingThreads) {
   configuration settings;
   settings.receiving_threads_ratio = 50;
   EXPECT_EQ(receiving_threads(settings), 0U);
+  settings.threads = 4;
+  EXPECT_EQ(receiving_threads(settings), 2U) << "half of three, rounded";
   settings.threads = 9;
   EXPECT_EQ(receiving_threads(settings), 4U);
   settings.receiving_threads_ratio = 0;

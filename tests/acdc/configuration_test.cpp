@@ -69,7 +69,8 @@ TEST(Configuration, RefusesWhatDoesNotApply) {
                  "--historic allows neither --shared-objects nor --permanent-objects-ratio");
   expect_refused("--historic --max-size 300",
                  "--historic allows powers of two for --min-size and --max-size, not equal to each other");
-  expect_refused("--historic --seed 0", "--seed: --historic allows 1 to 2147482000");
+  for (const char* seed : {"0", "2147482001"})
+    expect_refused("--historic --seed " + std::string(seed), "--seed: --historic allows 1 to 2147482000");
 }
 
 TEST(Configuration, RefusesAnUnwritableAccountsFile) {
@@ -82,6 +83,8 @@ TEST(Configuration, RefusesWhatTheMachineCannotHold) {
   EXPECT_EQ(refused.status, 2);
   EXPECT_TRUE(refused.output.starts_with("acdc: the objects need about ")) << refused.output;
   EXPECT_EQ(refused.output.find('\n'), refused.output.size() - 1);
+  EXPECT_EQ(run_acdc("--max-size 1TiB --min-size 1GiB --pseudo-allocator null >/dev/null").status, 0)
+      << "no objects, no memory for them";
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // What a run reports.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "acdc/run_acdc.h"
 
@@ -19,9 +22,44 @@ TEST(Metrics, TellsTimesAndMemoryApart) {
   EXPECT_NE(sample.find(R"("live_bytes":{"unit":"B","points":[[)"), std::string::npos);
 }
 
+// No thread's times can be more than the time that passed; their sum is.
 TEST(Metrics, DividesByTheThreads) {
   const std::string sample = sample_of("--threads 4 --duration 25");
   EXPECT_DOUBLE_EQ(metric(sample, "average_memory_per_thread"), metric(sample, "average_memory") / 4);
+  EXPECT_LT(
+      metric(sample, "allocation_time") + metric(sample, "deallocation_time") + metric(sample, "access_time"),
+      metric(sample, "wall_time"));
+}
+
+// The values of a series in a JSON line.
+std::vector<double> series_values(const std::string& sample, const std::string& name) {
+  std::vector<double> values;
+  const std::string key = "\"" + name + "\":{\"unit\":\"B\",\"points\":[[";
+  const char* at = sample.c_str() + sample.find(key) + key.size();
+  for (char* end = nullptr;; at = end + 3) {  // "],["
+    std::strtod(at, &end);
+    values.push_back(std::strtod(end + 1, &end));
+    if (end[1] != ',') return values;
+  }
+}
+
+TEST(Metrics, AveragesFromTheEndOfTheWarmUp) {
+  const std::string sample = sample_of("--max-liveness 4 --duration 20 --no-access-live-objects");
+  for (const char* what : {"memory", "live_bytes"}) {
+    const std::vector<double> values = series_values(sample, what);
+    ASSERT_EQ(values.size(), 20U) << what;
+    const double sum = std::accumulate(values.begin() + 8, values.end(), 0.0);
+    EXPECT_DOUBLE_EQ(metric(sample, "average_" + std::string(what)), sum / 12) << what;
+    EXPECT_GT(sum / 12, values[0]) << "what is left out makes a difference";
+  }
+}
+
+TEST(Metrics, CountsTheLiveBytesOfAllThreads) {
+  const std::string options =
+      "--objects 100 --min-size 64 --max-size 64 --min-liveness 4 --max-liveness 4 --duration 50"
+      " --max-time-drift 1 --threads ";
+  const double one = metric(sample_of(options + "1"), "average_live_bytes");
+  EXPECT_NEAR(metric(sample_of(options + "3"), "average_live_bytes"), 3 * one, one);
 }
 
 // A thousand times the records, and not more memory.

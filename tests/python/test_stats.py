@@ -270,6 +270,27 @@ def test_the_noise_floor_is_the_distance_few_controls_exceed():
     assert isnan(stats.noise_floor([]))
 
 
+def test_the_threshold_is_the_practical_one_or_a_larger_noise_floor():
+    def quiet(estimate):
+        return [Interval(estimate)] * 20
+
+    assert stats.threshold_over(quiet(1.01)) == stats.THRESHOLD
+    assert stats.threshold_over(quiet(1.05)) == pytest.approx(0.05)
+    assert stats.threshold_over(quiet(1 / 1.05)) == pytest.approx(0.05)
+    assert stats.threshold_over(quiet(float("nan"))) == stats.threshold_over([]) == stats.THRESHOLD
+
+
+def test_the_noise_floor_is_exceeded_by_one_control_in_twenty():
+    controls = [Interval(1.001**step) for step in range(-100, 101)]
+    assert stats.noise_floor(controls) == pytest.approx(1.001**95 - 1)
+
+
+def test_the_limit_of_outliers_is_in_median_absolute_deviations():
+    usual = [9.0, 10.0, 11.0] * 5
+    assert stats.outliers([*usual, 10 + 14.5, 10 - 14.5]) == []
+    assert stats.outliers([*usual, 10 + 15.0]) == [15]
+
+
 def test_outliers_are_what_lies_ten_standard_deviations_off():
     normal = [10.0, 10.1, 9.9, 10.05, 9.95]
     assert stats.outliers(normal) == []
