@@ -230,10 +230,14 @@ main()
 
 def test_a_full_disk_is_one_line_and_keeps_what_was_measured(lab: Laboratory) -> None:
     words = ["--catalog", str(lab.catalog), "run", "fake/one", *lab.own, *WARM, "-o", str(lab.out)]
+    lab.out.mkdir()
+    (lab.out / "report.html").write_text("earlier")
     command = [sys.executable, "-c", LIMITED, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "File too large; everything measured before is kept" in done.stderr
+    assert (lab.out / "report.html").read_text() == "earlier"
+    assert {path.name for path in lab.out.iterdir()} == {"report.html", store.FILE_NAME}
     assert "Traceback" not in done.stderr
     results = lab.results()
     assert len(results.runs) > 2

@@ -86,9 +86,23 @@ def write_html(analyses: Sequence[Analysis], path: Path) -> None:
     html = render(analyses, path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(html, encoding="utf-8")
+        if path.is_file() or not path.exists():
+            replace_file(path.resolve(), html)
+        else:
+            path.write_text(html, encoding="utf-8")  # a device or a pipe
     except OSError as error:
         raise HeaplabError(f"{path}: {error.strerror}") from error
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write beside the file and rename: on a full disk the earlier page stays and no half of one is left."""
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def render(analyses: Sequence[Analysis], path: Path) -> str:

@@ -1,0 +1,83 @@
+"""Which runs give values, and what is averaged."""
+
+import pytest
+import synthetic
+
+from heaplab import store
+from heaplab.analysis import TIME_ONLY, Analysis
+from heaplab.records import Run, Status
+
+ONE = synthetic.experiments()[1:2]
+
+
+def analysis_of(records, path):
+    return Analysis(store.load(synthetic.write(records, path / "results.jsonl")))
+
+
+def with_status(records, status, allocator, blocks):
+    """The same records, those runs with another status: complete, as a void run is, but for their word."""
+
+    def changed(record):
+        spoilt = isinstance(record, Run) and record.allocator == allocator and record.block in blocks
+        return record.model_copy(update={"status": status, "reason": "planted"}) if spoilt else record
+
+    return [changed(record) for record in records]
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.OK])
+def test_a_complete_run_that_does_not_count_gives_no_value(tmp_path, status):
+    records = synthetic.campaign(["glibc", "jemalloc"], ONE, blocks=6, faults=False)
+    (study,) = analysis_of(with_status(records, status, "jemalloc", {1, 4}), tmp_path).studies
+    for cell in study.cells:
+        for metric in ("throughput", "peak_memory", "wall"):
+            assert set(study.values(cell, "jemalloc", metric)) == {0, 2, 3, 5}
+            assert len(study.pair(cell, "glibc", "jemalloc", metric)[0]) == 4
+
+
+def test_the_control_is_the_noise_floor_and_no_allocator(tmp_path):
+    records = synthetic.campaign(
+        ["glibc", "jemalloc"],
+        ONE,
+        effect=lambda name, cell: (1.2 if name == "glibc#again" else 1.0, 1.0),
+        faults=False,
+    )
+    analysis = analysis_of(records, tmp_path)
+    assert analysis.noise_floor("synthetic", TIME_ONLY).estimate == pytest.approx(1.2, rel=0.02)
+    assert analysis.threshold("synthetic", TIME_ONLY) == pytest.approx(0.2, rel=0.1)
+    assert [standing.allocator for standing in analysis.standings("synthetic")] == ["jemalloc"]
+    (study,) = analysis.studies
+    assert study.threshold("throughput") == pytest.approx(0.2, rel=0.1)
+
+
+def test_an_allocator_without_a_figure_in_one_cell_is_incomplete(tmp_path):
+    records = synthetic.campaign(["glibc", "jemalloc"], ONE, faults=False)
+    spoilt = [
+        record.model_copy(update={"process": record.process.model_copy(update={"memory": []})})
+        if isinstance(record, Run) and record.allocator == "jemalloc" and record.cell == {"threads": 2}
+        else record
+        for record in records
+    ]
+    (standing,) = analysis_of(spoilt, tmp_path).standings("synthetic")
+    assert (standing.cells, standing.cells_of, standing.complete) == (1, 2, False)
+
+
+def test_a_rate_is_turned_into_time_before_it_is_averaged(tmp_path):
+    records = synthetic.campaign(
+        ["glibc", "jemalloc"],
+        ONE,
+        effect=lambda name, cell: (0.5 if name == "jemalloc" else 1.0, 1.0),
+        faults=False,
+    )
+    (standing,) = analysis_of(records, tmp_path).standings("synthetic")
+    assert standing.time.ratio.estimate == pytest.approx(0.5, rel=0.02)
+
+
+def test_a_study_of_few_allocators_is_not_averaged_with_those_of_all(tmp_path):
+    records = synthetic.campaign(["glibc", "jemalloc"], synthetic.experiments()[:2], faults=False)
+    kept = [
+        record
+        for record in records
+        if not (isinstance(record, Run) and record.allocator == "jemalloc" and record.experiment == ONE[0].id)
+    ]
+    analysis = analysis_of(kept, tmp_path)
+    assert [study.experiment.id for study in analysis.summarised("synthetic")] == ["acdc-ismm13/fig07"]
