@@ -136,13 +136,15 @@ private:
     if (stop_.load(std::memory_order_relaxed) || !start_successor(own)) sem_post(&ended_);
   }
 
+  // The successor owns the slice: it may have ended, and the slice be gone, when this returns true.
   static bool start_successor(slice& own) {
     try {
       harness::start_detached_thread(next_thread, &own);
+      return true;
     } catch (const harness::run_error&) {
       own.refused = true;
+      return false;
     }
-    return !own.refused;
   }
 
   void wait_for_the_end() {
