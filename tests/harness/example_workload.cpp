@@ -32,6 +32,8 @@ public:
 
   void check(const harness::option_table&) override {
     if (slack_ > size_) throw harness::usage_error("--slack must not exceed --size");
+    harness::require_memory(threads_ * size_, "objects of --size");
+    harness::require_memory(slack_, "the slack");
   }
 
   void run(harness::measurement& measured) override {

@@ -61,6 +61,31 @@ TEST(OptionTable, ReadsChoices) {
   EXPECT_EQ(complaint(table.options().front(), "lis"), "'lis' is not list or tree");
 }
 
+TEST(OptionTable, ReadsIntegersWithASign) {
+  option_table table;
+  std::int64_t number = 3;
+  table.integer("number", number, {-10, 10}, "");
+  const option& one = table.options().front();
+  EXPECT_EQ(complaint(one, "-5"), "");
+  EXPECT_EQ(number, -5);
+  EXPECT_EQ(complaint(one, "-11"), "-11 is outside -10 to 10");
+  EXPECT_EQ(complaint(one, "5k"), "'5k' is not a whole number (5, -5); allowed is -10 to 10");
+  probes::json_line json;
+  one.write(json);
+  EXPECT_EQ(json.text(), "-5");
+}
+
+TEST(OptionTable, ReadsPlacesAmongWords) {
+  option_table table;
+  std::size_t place = 1;
+  table.choice("shape", place, {"list", "tree", "heap"}, "");
+  const option& one = table.options().front();
+  EXPECT_EQ(one.standard, "tree");
+  EXPECT_EQ(complaint(one, "heap"), "");
+  EXPECT_EQ(place, 2U);
+  EXPECT_EQ(complaint(one, "pool"), "'pool' is not list, tree or heap");
+}
+
 TEST(OptionTable, WritesWhatWasResolved) {
   option_table table;
   std::uint64_t size = 0;

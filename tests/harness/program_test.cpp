@@ -102,6 +102,24 @@ TEST(Program, WritesOneLineWithEverythingTheContractAsks) {
   EXPECT_EQ(line.find("latency_p50"), std::string::npos);
 }
 
+// Also of what the machine does not have; nothing runs.
+TEST(Program, EstimatesTheMemoryOfARun) {
+  const outcome estimated = run("--estimate --threads 2 --size 1KiB --slack 8 --no-honest");
+  EXPECT_EQ(estimated.status, 0);
+  EXPECT_EQ(estimated.output, "{\"memory\":2056}\n");
+  EXPECT_EQ(run("--estimate --threads 256 --size 1GiB").output, "{\"memory\":274877906944}\n");
+  expect_refused("--estimate --threads 0", "--threads: 0 is outside 1 to 256");
+  expect_refused("--estimate --slack 65", "--slack must not exceed --size");
+}
+
+TEST(Program, RefusesWhatTheMachineHasNoMemoryFor) {
+  const outcome refused = run("--threads 256 --size 1GiB --pairs 1 --touch nothing 2>&1");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_TRUE(
+      refused.output.starts_with("example_workload: objects of --size need about 256 GiB of memory, and "))
+      << refused.output;
+}
+
 TEST(Program, WritesToFilesAndDescriptors) {
   const std::string path = ::testing::TempDir() + "heaplab-program-test-" + std::to_string(::getpid());
   const outcome to_file = run("--json " + path);

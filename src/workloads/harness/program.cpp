@@ -77,6 +77,13 @@ void broken_block(block broken, const char* what) {
   ::_exit(failed);
 }
 
+void broken_contents(const char* what) {
+  text_line line;
+  line.add("self-check failed: ").add(what);
+  line.write_to(STDERR_FILENO);
+  ::_exit(failed);
+}
+
 int run_program(workload& work, int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported like a full disk
   const description about = work.describe();

@@ -23,6 +23,9 @@ struct block {
 // after that nothing else in the process can be relied on.
 [[noreturn, gnu::noinline, gnu::cold]] void broken_block(block broken, const char* what);
 
+// The same for what is found about many blocks together. `what` was expected.
+[[noreturn, gnu::noinline, gnu::cold]] void broken_contents(const char* what);
+
 // The alignment every malloc owes a block of this size: that of the largest fundamental type that fits.
 inline std::size_t owed_alignment(std::size_t bytes) {
   return bytes >= alignof(std::max_align_t) ? alignof(std::max_align_t) : std::bit_floor(bytes);

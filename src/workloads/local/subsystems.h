@@ -34,8 +34,9 @@ public:
   virtual std::uint64_t shuffle(std::uint64_t rounds, harness::random_stream& random) = 0;
   // `repeats` times walks through all lists, each `passes` times, and increments every element.
   virtual void access(std::uint64_t passes, std::uint64_t repeats) = 0;
-  // Whether all lists together hold the elements they began with, each incremented `increments` times.
-  virtual bool holds(std::uint64_t increments) const = 0;
+  // Ends the program unless all lists together hold the elements they began with, each incremented
+  // `increments` times.
+  virtual void check(std::uint64_t increments) const = 0;
 };
 
 // All of one list type: the same for all strategies that reach their source in the same way.
@@ -74,19 +75,20 @@ public:
   }
 
   // Nodes are aligned to `alignment`.
-  bool hold(std::uint64_t elements, std::uint64_t increments, std::size_t alignment) const {
+  void check(std::uint64_t elements, std::uint64_t increments, std::size_t alignment) const {
     std::uint64_t sum = 0;
     std::uint64_t count = 0;
     for (List* each : all_) {
       auto at = each->cbegin();
       for (std::size_t left = each->size(); left > 0; --left, ++at, ++count) {
-        if (!is_aligned(&*at, alignment)) return false;
+        if (!is_aligned(&*at, alignment)) harness::broken_contents("nodes are aligned");
         sum += static_cast<std::uint64_t>(*at);
       }
-      if (at != each->cend()) return false;
+      if (at != each->cend()) harness::broken_contents("a list ends after its last element");
     }
     const std::uint64_t each_began_with = elements * (elements - 1) / 2;
-    return count == elements * all_.size() && sum == each_began_with * all_.size() + increments * count;
+    if (count != elements * all_.size() || sum != each_began_with * all_.size() + increments * count)
+      harness::broken_contents("the lists hold their elements, each incremented as often as the others");
   }
 
 private:
@@ -127,8 +129,8 @@ public:
     return lists_.shuffle(rounds, random);
   }
   void access(std::uint64_t passes, std::uint64_t repeats) override { lists_.access(passes, repeats); }
-  bool holds(std::uint64_t increments) const override {
-    return lists_.hold(job_.elements, increments, Strategy::is_global ? 2 * sizeof(void*) : alignof(int));
+  void check(std::uint64_t increments) const override {
+    lists_.check(job_.elements, increments, Strategy::is_global ? 2 * sizeof(void*) : alignof(int));
   }
 
 private:

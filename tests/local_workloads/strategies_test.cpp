@@ -1,0 +1,141 @@
+// Every strategy makes the same structures, and ends them as its column says.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "local_workloads/run.h"
+#include "workloads/local/buffer.h"
+#include "workloads/local/growth.h"
+
+namespace heaplab::strategies {
+namespace {
+
+using enum binding;
+using enum ending;
+
+// The default allocator is bound as if none were named; no other is empty.
+static_assert(std::is_same_v<containers<local::new_delete>::vector<int>, std::vector<int>>);
+static_assert(std::is_same_v<containers<std::pmr::memory_resource>::vector<int>, std::pmr::vector<int>>);
+
+chosen_strategy choose(const std::string& word) {
+  chosen_strategy chosen;
+  harness::option_table table;
+  chosen.declare(table);
+  table.options().front().read(word);
+  return chosen;
+}
+
+std::unique_ptr<grower> make(std::uint64_t structure, const growth_job& job) {
+  if (structure <= 4) return make_flat(structure, job);
+  return structure <= 8 ? make_vector_of(structure, job) : make_set_of(structure, job);
+}
+
+class EveryStrategy : public ::testing::TestWithParam<const char*> {};
+
+// check() ends this program where it does not hold.
+TEST_P(EveryStrategy, MakesEveryStructure) {
+  const chosen_strategy chosen = choose(GetParam());
+  const texts leaves(1);
+  for (const std::size_t room : {0U, 1U << 10, 1U << 20}) {
+    const buffer begin(room);
+    const growth_job job{chosen, {.buffer = begin.bytes()}, 5, leaves};
+    for (std::uint64_t structure = 1; structure <= 12; ++structure) {
+      const std::unique_ptr<grower> made = make(structure, job);
+      made->repeat(2);
+      made->check();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(words), [](const auto& of) {
+  std::string name = of.param;
+  std::erase(name, '-');
+  return name;
+});
+
+// A managed source that counts.
+class watched : public local::monotonic<local::counting<>> {
+public:
+  static inline local::counting<> upstream{local::default_source<local::new_delete>()};
+  static inline std::size_t allocations = 0;
+  static inline std::size_t deallocations = 0;
+
+  watched() : monotonic({}, upstream) { allocations = deallocations = 0; }
+
+  void* allocate(std::size_t bytes, std::size_t alignment) {
+    ++allocations;
+    return monotonic::allocate(bytes, alignment);
+  }
+  void deallocate(void* block, std::size_t bytes, std::size_t alignment) {
+    ++deallocations;
+    monotonic::deallocate(block, bytes, alignment);
+  }
+};
+
+template <class Handle>
+using sets_of_texts = typename containers<Handle>::template set_of<typename containers<Handle>::text_set>;
+
+// How many blocks of 5 sets of 128 texts are deallocated one by one, out of how many.
+template <binding Bound, ending Ends>
+std::pair<std::size_t, std::size_t> deallocated() {
+  const chosen_strategy unused;
+  const texts leaves(1);
+  grower_of<strategy<watched, Bound, Ends>, sets_of_texts> made({unused, {}, 5, leaves});
+  made.repeat(1);
+  return {watched::deallocations, watched::allocations};
+}
+
+TEST(WinkingOut, RunsNoDestructor) {
+  const std::size_t wink_blocks = 1 + 1 + 5 * (1 + 1 + 128 * 2);
+  const std::pair<std::size_t, std::size_t> all_left{0, wink_blocks};
+  EXPECT_EQ((deallocated<type_parameter, winked_out>()), all_left);
+  EXPECT_EQ((deallocated<abstract_base, winked_out>()), all_left);
+}
+
+TEST(WinkingOut, GivesTheMemoryBack) {
+  deallocated<type_parameter, winked_out>();
+  EXPECT_EQ(watched::upstream.counts().live_bytes, 0U);
+  EXPECT_GT(watched::upstream.counts().total_bytes, 0U);
+}
+
+// The container itself lies elsewhere.
+TEST(Destruction, DeallocatesEveryBlock) {
+  const std::size_t blocks = 1 + 5 * (1 + 1 + 128 * 2);
+  const std::pair<std::size_t, std::size_t> all{blocks, blocks};
+  EXPECT_EQ((deallocated<type_parameter, destroyed>()), all);
+  EXPECT_EQ((deallocated<abstract_base, destroyed>()), all);
+}
+
+// A broken structure is found by its contents.
+TEST(Contents, DifferAsSoonAsOneLeafDoes) {
+  const texts leaves(1);
+  using texts_in_vectors = std::vector<std::vector<std::string>>;
+  texts_in_vectors made;
+  fill(made, 3, leaves);
+  contents found;
+  read(made, 1, found);
+  EXPECT_EQ(found, expected_contents<texts_in_vectors>(3, leaves));
+  made[1][17].back() ^= 1;
+  contents changed;
+  read(made, 1, changed);
+  EXPECT_NE(changed, found);
+  EXPECT_EQ(changed.leaves, 3 * inner_count);
+}
+
+TEST(Texts, AreDifferentAndOfEveryLength) {
+  const texts leaves(1);
+  std::set<std::string_view> all;
+  std::size_t shortest = 1000;
+  std::size_t longest = 0;
+  for (std::uint64_t i = 0; i < 65536; ++i) {
+    all.insert(leaves[i]);
+    shortest = std::min(shortest, leaves[i].size());
+    longest = std::max(longest, leaves[i].size());
+  }
+  EXPECT_EQ(all.size(), 65536U);
+  EXPECT_EQ(shortest, texts::least);
+  EXPECT_EQ(longest, texts::most);
+}
+
+}  // namespace
+}  // namespace heaplab::strategies
