@@ -203,7 +203,7 @@ def test_what_is_compared_must_be_swept_at_both_scales() -> None:
 def test_a_heat_table_of_times_has_a_panel_for_the_rest_and_colours_of_its_own(study: Study) -> None:
     tables = heat.heat(study, study.experiment.plots[0])
     assert [table.caption for table in tables] == [
-        f"Table 4: structure {s}, heap {h}, allocation time in s"
+        f"structure {s}, heap {h}, allocation time in s"
         for s in ("DS1", "DS2")
         for h in ("fresh", "aged")
     ]

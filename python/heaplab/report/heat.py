@@ -154,8 +154,7 @@ def bounds_of(value: Interval, *, percent: bool) -> str:
 
 def _caption(chart: Chart, step: units.Scale) -> str:
     study, plot = chart.study, chart.plot
-    parts = [f"{plot.figure}:"] if plot.figure else []
-    parts += [_name(study, name, value, with_axis=True) + "," for name, value in chart.fixed.items()]
+    parts = [_name(study, name, value, with_axis=True) + "," for name, value in chart.fixed.items()]
     what = study.metric(plot.y).title
     against = ", ".join(f"{name} {units.parameter(value)}" for name, value in plot.against.items())
     if plot.against and plot.relative_to:

@@ -33,7 +33,7 @@ def summary(study: Study, plot: spec.Plot) -> list[Table]:
         what += f" relative to {study.baseline}, divided by the same at {against}"
     else:
         what += f" in % of {study.baseline}"
-    caption = f"{f'{plot.figure}: ' if plot.figure else ''}{what}: geometric means with 95 % intervals"
+    caption = f"{what}: geometric means with 95 % intervals"
     named = study.axis == strategies.PARAMETER
     return [
         Table(
