@@ -37,6 +37,7 @@ TEST(LocalPlantedFaults, NoneInASoundHeap) {
 
 TEST(LocalPlantedFaults, BlocksThatOverlap) {
   expect_found(OVERLAPPING, in_utilization, "does not hold what was written into it");
+  expect_found(OVERLAPPING, in_contention, "does not hold what was written into it");
   expect_found(OVERLAPPING, std::string(in_locality) + " --strategy AS7", "list");
 }
 

@@ -1,5 +1,6 @@
 // Contention: Benchmark IV of P0089, with threads. The card catalog/workloads/contention.toml tells where
 // papers and programs disagree.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -38,7 +39,7 @@ public:
 
   void check(const harness::option_table&) override {
     strategy_.expect_destruction("which is nothing beside the blocks freed before");
-    harness::require_memory(threads_ * (strategy_.keeps_all(size_) ? room_of_thread() : 2 * size_),
+    harness::require_memory(threads_ * (strategy_.keeps_all(size_) ? room_of_thread() : held_blocks * size_),
                             "--threads with blocks");
   }
 
@@ -68,9 +69,12 @@ private:
     pthread_t thread{};
   };
 
-  // One block of each thread stays, to see that no other takes its place.
+  // Blocks that each thread holds during a round, to see that no other takes their place.
+  static constexpr std::size_t held_blocks = 32;
+  static std::byte held_mark(std::size_t number) { return std::byte{harness::stamp_of(number)}; }
+
   std::uint64_t room_of_thread() const {
-    return (allocations_ + 1) * align_up(size_, harness::owed_alignment(size_));
+    return (allocations_ + held_blocks) * align_up(size_, harness::owed_alignment(size_));
   }
 
   void run_threads() {
@@ -104,10 +108,11 @@ private:
 
   template <class Handle>
   [[gnu::noinline]] void churn(Handle& source) const {
-    std::byte* const held = make_marked(source, size_, held_mark);
+    std::array<std::byte*, held_blocks> held;
+    for (std::size_t i = 0; i < held.size(); ++i) held[i] = make_marked(source, size_, held_mark(i));
     for (std::uint64_t i = 0; i < allocations_; ++i)
       end_marked(source, make_marked(source, size_, block_mark), size_, block_mark);
-    end_marked(source, held, size_, held_mark);
+    for (std::size_t i = 0; i < held.size(); ++i) end_marked(source, held[i], size_, held_mark(i));
   }
 
   void report(harness::measurement& measured) const {
@@ -121,8 +126,7 @@ private:
     add_dimensions(of, measured);
   }
 
-  static constexpr std::byte held_mark{0x5a};
-  static constexpr std::byte block_mark{0x33};
+  static constexpr std::byte block_mark{0xff};
 
   chosen_strategy strategy_;
   std::uint64_t allocations_ = std::uint64_t{1} << 15;
