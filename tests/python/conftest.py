@@ -59,7 +59,8 @@ int main(int argc, char** argv) {
     return 3;
   }
   const int seed = atoi(option(argv, "--seed"));
-  const double value = (strcmp(library, "libslow.so") ? 1.0 : 1.1) * (1 + (seed * 7 % 5 - 2) / 1000.0);
+  double value = (strcmp(library, "libslow.so") ? 1.0 : 1.1) * (1 + (seed * 7 % 5 - 2) / 1000.0);
+  if (strcmp(option(argv, "--mode"), "twice") == 0) value *= 2;
   char text[2000];
   const int length = snprintf(text, sizeof text,
     "{\"schema\":1,\"workload\":\"fake\",\"parameters\":{},\"seed\":%d,"
@@ -101,6 +102,10 @@ sweep = { size = [1, 2] }
 """
 
 
+COMPARED = EXPERIMENT.replace(
+    "metrics =", 'compare = { along = "mode", reference = "once" }\nmetrics ='
+).replace("size = [1, 2]", 'size = [1, 2], mode = ["once", "twice"]')
+
 interrupts.listen()  # tests that are ended leave no folders either
 
 
@@ -127,6 +132,7 @@ def catalog_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in {
         "workloads/fake.toml": WORKLOAD_CARD.replace("PROGRAM", str(top / "fake_workload")),
         "experiments/fake/one.toml": EXPERIMENT,
+        "experiments/compared/one.toml": COMPARED,
         "suites/fake.toml": 'title = "fake"\nexperiments = ["fake/*"]\n',
     }.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,14 @@
 """Experiments that compare the values of a parameter: studies, claims, tables and page on a planted truth."""
 
+import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 import synthetic
+from laboratory import WARM, Laboratory
 
 from heaplab import claims, plan, report, spec, store
 from heaplab.analysis import Analysis, Study
@@ -203,9 +206,7 @@ def test_what_is_compared_must_be_swept_at_both_scales() -> None:
 def test_a_heat_table_of_times_has_a_panel_for_the_rest_and_colours_of_its_own(study: Study) -> None:
     tables = heat.heat(study, study.experiment.plots[0])
     assert [table.caption for table in tables] == [
-        f"structure {s}, heap {h}, allocation time in s"
-        for s in ("DS1", "DS2")
-        for h in ("fresh", "aged")
+        f"structure {s}, heap {h}, allocation time in s" for s in ("DS1", "DS2") for h in ("fresh", "aged")
     ]
     first = tables[0]
     assert first.columns == [*STRATEGIES, "D", "V", "L", "U", "C"]
@@ -258,6 +259,10 @@ def test_the_choice_names_the_planted_best_in_every_situation(analysis: Analysis
     assert found.what == "local allocator"
     best = [entries[0].text for _, entries in found.answers.rows]
     assert best == ["AS4 (monotonic, wink)"] * 2
+    assert len(found.experiments) == 1
+    assert found.experiments[0].startswith(
+        "Structures that grow: AS4 (monotonic, wink) takes 0.35× the time of AS1 (0.3"
+    )
     assert found.sentences[0] == "In 2 of 2 situations something is faster than AS1."
     assert "Access through an abstract base, all else equal: 10 % more time" in " ".join(found.sentences)
     assert "Winking out, all else equal: 20 % less time" in " ".join(found.sentences)
@@ -282,7 +287,9 @@ def test_crossed_with_allocators_the_verdicts_that_turn_are_named(crossed: Analy
     (glibc, quick) = choice.choices(crossed)
     assert "Stay with AS1" in " ".join(quick.sentences)
     assert "Stay with AS1" not in " ".join(glibc.sentences)
-    assert crossed.summarised("synthetic")[0].candidates == ["glibc", "quick"]
+    (between,) = crossed.summarised("synthetic")
+    assert (between.name, between.candidates) == ("p0213/growth with AS1", ["glibc", "quick"])
+    assert len(between.cells) == 8
 
 
 def test_the_page_shows_all_of_it_without_scripts(
@@ -319,3 +326,44 @@ def test_a_failed_field_says_so_and_why_and_the_others_stay(tmp_path: Path) -> N
     assert table.notes == ["failed at 4 AS7: no arena here"]
     report.write_html([broken], tmp_path / "report.html")
     assert "failed at 4 AS7: no arena here" in (tmp_path / "report.html").read_text()
+
+
+def compared(lab: Laboratory, *words: object) -> tuple[int, str]:
+    return lab.heaplab("run", "compared/one", *WARM, "-o", lab.out, *words)
+
+
+def test_without_allocators_it_runs_under_the_baseline_with_a_control_of_the_reference_only(
+    lab: Laboratory,
+) -> None:
+    status, printed = compared(lab)
+    assert status == 0, printed
+    results = lab.results()
+    assert results.campaign.allocators == ["glibc"]
+    ran = Counter((run.cell["mode"], run.allocator) for run in results.runs if run.status is Status.OK)
+    assert ran == {("once", "glibc"): 10, ("twice", "glibc"): 10, ("once", "glibc#again"): 10}
+    (study,) = Analysis(results).studies
+    assert study.ratio(study.cells[0], "twice", "time").estimate == pytest.approx(2)
+    assert "Which mode when, under glibc" in printed
+
+
+def test_crossed_it_runs_every_value_under_every_allocator(lab: Laboratory) -> None:
+    status, printed = compared(lab, *lab.own, "--json")
+    assert status == 0, printed
+    found = {item["under"]: item["mode"]["twice"] for item in json.loads(printed)["comparisons"]}
+    assert found.keys() == {"glibc", "same", "slow"}
+    assert all(item["ratio"] == pytest.approx(2) for item in found.values())
+    assert {item["verdict"] for item in found.values()} == {"slower"}
+
+
+def test_an_interrupted_comparison_of_values_is_resumed_where_it_stopped(lab: Laboratory) -> None:
+    compared(lab)
+    path = lab.out / store.FILE_NAME
+    whole = lab.results().runs
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-8]))
+    status, printed = lab.heaplab("run", "--resume", lab.out, "-q")
+    assert status == 0, printed
+    places = [
+        {(r.cell["size"], r.cell["mode"], r.allocator, r.block) for r in runs if r.status is Status.OK}
+        for runs in (whole, lab.results().runs)
+    ]
+    assert places[0] == places[1]

@@ -99,8 +99,11 @@ class Study:
 
     @property
     def name(self) -> str:
-        """The experiment's id, with the allocator where only that one is looked at."""
-        return f"{self.experiment.id} under {self.under}" if self.under else self.experiment.id
+        """The experiment's id, with the one allocator or the one compared value that is looked at."""
+        if self.under:
+            return f"{self.experiment.id} under {self.under}"
+        compare = self.experiment.compare
+        return f"{self.experiment.id} with {compare.reference}" if compare else self.experiment.id
 
     @cached_property
     def axes(self) -> dict[str, list[Parameter]]:

@@ -64,6 +64,7 @@ class Choice:
     under: str
     what: str  # is chosen
     sentences: list[str]
+    experiments: list[str]  # the best of each
     families: Table | None
     answers: Table
 
@@ -84,9 +85,24 @@ def choice(under: str, axis: str, studies: list[Study]) -> Choice:
         under,
         "local allocator" if named else axis,
         sentences(found) + (differences(studies) if named else []),
+        [line for study in studies if (line := overall(study))],
         family_table(found) if named else None,
         answer_table(found),
     )
+
+
+def overall(study: Study) -> str:
+    """The best over all cells of an experiment, in a sentence; "" where too little was measured."""
+    answer = answer_of(Situation(study, study.experiment.title, study.cells))
+    if answer is None:
+        return ""
+    name = answer.situation.name
+    if answer.keeps_reference:
+        return f"{name}: stay with {study.baseline}, nothing is shown to be faster over all its cells."
+    ratio, memory = answer.judged.ratio, answer.memory
+    said = f"{name}: {strategies.title(answer.best)} takes {units.ratio(ratio.estimate)} the time of"
+    said += f" {study.baseline} ({units.bounds(ratio)}) and {units.ratio(memory.estimate)} the memory"
+    return f"{said}; not shown to be worse: {words.listed(answer.tied)}." if answer.tied else f"{said}."
 
 
 def situations(study: Study) -> list[Situation]:

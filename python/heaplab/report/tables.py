@@ -75,7 +75,7 @@ def overview(analysis: Analysis, metric: str | None) -> Table | None:
             ratio = geometric_mean([pairs])
             missing = len(study.cells) - len(pairs)
             entries.append(_mean(ratio, missing))
-        rows.append((study.experiment.id, entries))
+        rows.append((study.name, entries))
     if len(rows) < 2:
         return None
     what = "Peak memory" if metric == MEMORY else "Time"

@@ -37,7 +37,7 @@ def print_summary(analysis: Analysis, console: Console) -> None:
         console.print(_table(analysis, kind, standings))
     for found in choices(analysis):
         console.print(f"\n[bold]Which {found.what} when, under {escape(found.under)}[/]")
-        for sentence in found.sentences:
+        for sentence in (*found.sentences, *found.experiments):
             console.print(escape(sentence))
         if found.families:
             console.print(_plain_table(found.families))
