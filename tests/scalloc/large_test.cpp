@@ -66,20 +66,63 @@ TEST(large_blocks, keep_their_contents_when_they_are_resized) {
   it.deallocate(block);
 }
 
-TEST(large_blocks, reuse_what_was_freed_within_the_bound) {
+TEST(large_blocks, reuse_what_was_freed) {
   large_blocks it{8 * mebibyte};
   void* const first = it.allocate(4 * mebibyte, 16, false);
   std::memset(first, 1, 4 * mebibyte);
   it.deallocate(first);
   EXPECT_EQ(it.retained_bytes(), 4 * mebibyte);
-  void* const small = it.allocate(2 * mebibyte, 16, false);
-  EXPECT_NE(small, first) << "twice as large is too large";
   auto* const again = static_cast<char*>(it.allocate(4 * mebibyte - 5000, 16, true));
   EXPECT_EQ(again, first);
   EXPECT_EQ(again[4 * mebibyte - 5001], 0) << "zeroed on demand";
+  EXPECT_EQ(it.usable_size(again), 4 * mebibyte) << "a rest this small is not kept apart";
   EXPECT_EQ(it.retained_bytes(), 0U);
-  it.deallocate(small);
   it.deallocate(again);
+}
+
+TEST(large_blocks, leave_the_rest_of_what_they_reuse) {
+  large_blocks it{16 * mebibyte};
+  void* const large = it.allocate(8 * mebibyte, 16, false);
+  void* const fitting = it.allocate(4 * mebibyte, 16, false);
+  it.deallocate(fitting);
+  it.deallocate(large);
+  EXPECT_EQ(it.allocate(3 * mebibyte, 16, false), fitting) << "the smallest that is large enough";
+  EXPECT_EQ(it.retained_bytes(), 9 * mebibyte);
+  auto* const first = static_cast<char*>(it.allocate(5 * mebibyte, 16, false));
+  auto* const rest = static_cast<char*>(it.allocate(3 * mebibyte, 16, false));
+  EXPECT_EQ(first, large);
+  EXPECT_EQ(rest, first + 5 * mebibyte);
+  EXPECT_EQ(it.retained_bytes(), mebibyte);
+  std::memset(first, 1, 5 * mebibyte);
+  std::memset(rest, 2, 3 * mebibyte);
+  EXPECT_EQ(first[5 * mebibyte - 1], 1);
+  auto* const moved = static_cast<char*>(it.reallocate(first, 20 * mebibyte));
+  ASSERT_NE(moved, nullptr);
+  EXPECT_EQ(moved[5 * mebibyte - 1], 1);
+  EXPECT_EQ(rest[0], 2);
+  it.deallocate(moved);
+  it.deallocate(rest);
+  EXPECT_EQ(rest[0], 2) << "kept";
+}
+
+TEST(large_blocks, grow_what_they_reuse) {
+  large_blocks it{16 * mebibyte};
+  auto* const small = static_cast<char*>(it.allocate(2 * mebibyte, 16, false));
+  auto* const larger = static_cast<char*>(it.allocate(3 * mebibyte, 16, false));
+  std::memset(small, 1, 2 * mebibyte);
+  std::memset(larger, 3, 3 * mebibyte);
+  it.deallocate(larger);
+  it.deallocate(small);
+  auto* const grown = static_cast<char*>(it.allocate(12 * mebibyte, 16, false));
+  ASSERT_NE(grown, nullptr);
+  EXPECT_EQ(grown[3 * mebibyte - 1], 3) << "the largest of those that are too small";
+  EXPECT_EQ(grown[3 * mebibyte], 0);
+  EXPECT_EQ(it.retained_bytes(), 2 * mebibyte);
+  auto* const zeroed = static_cast<char*>(it.allocate(4 * mebibyte, 16, true));
+  for (std::size_t byte = 0; byte < 4 * mebibyte; byte += 4096) ASSERT_EQ(zeroed[byte], 0);
+  auto* const aligned = static_cast<char*>(it.allocate(4 * mebibyte, 2 * mebibyte, false));
+  EXPECT_TRUE(is_aligned(aligned, 2 * mebibyte));
+  for (void* const block : {grown, zeroed, aligned}) it.deallocate(block);
 }
 
 TEST(large_blocks, retain_no_more_than_the_bound) {

@@ -31,6 +31,8 @@ TEST_F(settings_test, keeps_the_defaults_of_the_config) {
   EXPECT_EQ(result_.arena_bytes, knobs.arena_bytes);
   EXPECT_EQ(result_.reuse_percent, knobs.reuse_percent);
   EXPECT_EQ(result_.discard_above, knobs.discard_above);
+  EXPECT_EQ(result_.retained_span_bytes, knobs.retained_span_bytes);
+  EXPECT_EQ(result_.retained_large_bytes, knobs.retained_large_bytes);
   EXPECT_EQ(result_.huge_pages, knobs.huge_pages);
   EXPECT_FALSE(result_.statistics_at_exit);
 }
@@ -44,6 +46,12 @@ TEST_F(settings_test, takes_usable_values) {
   EXPECT_EQ(result_.discard_above, 64 * kib);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_MADVISE_ABOVE", "never"), "");
   EXPECT_EQ(result_.discard_above, unlimited);
+  EXPECT_EQ(read("HEAPLAB_SCALLOC_RETAIN", "1GiB"), "");
+  EXPECT_EQ(result_.retained_span_bytes, 1024 * mib);
+  EXPECT_EQ(result_.retained_large_bytes, 1024 * mib);
+  EXPECT_EQ(read("HEAPLAB_SCALLOC_RETAIN", "0"), "");
+  EXPECT_EQ(result_.retained_span_bytes, 0U);
+  EXPECT_EQ(result_.retained_large_bytes, 0U);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_ARENA", "8MiB"), "");
   EXPECT_EQ(result_.arena_bytes, 8 * mib);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_ARENA", "1073741824"), "");
@@ -58,17 +66,12 @@ TEST_F(settings_test, takes_usable_values) {
 
 TEST_F(settings_test, says_one_line_for_an_unusable_value_and_keeps_the_default) {
   const std::pair<const char*, const char*> unusable[] = {
-      {"HEAPLAB_SCALLOC_REUSE_PERCENT", "101"},
-      {"HEAPLAB_SCALLOC_REUSE_PERCENT", ""},
-      {"HEAPLAB_SCALLOC_REUSE_PERCENT", "-1"},
-      {"HEAPLAB_SCALLOC_REUSE_PERCENT", "50%"},
-      {"HEAPLAB_SCALLOC_MADVISE_ABOVE", "much"},
-      {"HEAPLAB_SCALLOC_MADVISE_ABOVE", "64kb"},
-      {"HEAPLAB_SCALLOC_ARENA", "7MiB"},
-      {"HEAPLAB_SCALLOC_ARENA", "65TiB"},
-      {"HEAPLAB_SCALLOC_ARENA", "18446744073709551616"},
-      {"HEAPLAB_SCALLOC_ARENA", "16777216TiB"},
-      {"HEAPLAB_SCALLOC_HUGE_PAGES", "sometimes"},
+      {"HEAPLAB_SCALLOC_REUSE_PERCENT", "101"},  {"HEAPLAB_SCALLOC_REUSE_PERCENT", ""},
+      {"HEAPLAB_SCALLOC_REUSE_PERCENT", "-1"},   {"HEAPLAB_SCALLOC_REUSE_PERCENT", "50%"},
+      {"HEAPLAB_SCALLOC_MADVISE_ABOVE", "much"}, {"HEAPLAB_SCALLOC_MADVISE_ABOVE", "64kb"},
+      {"HEAPLAB_SCALLOC_RETAIN", "never"},       {"HEAPLAB_SCALLOC_ARENA", "7MiB"},
+      {"HEAPLAB_SCALLOC_ARENA", "65TiB"},        {"HEAPLAB_SCALLOC_ARENA", "18446744073709551616"},
+      {"HEAPLAB_SCALLOC_ARENA", "16777216TiB"},  {"HEAPLAB_SCALLOC_HUGE_PAGES", "sometimes"},
       {"HEAPLAB_SCALLOC_STATISTICS", "yes"},
   };
   for (const auto& [variable, value] : unusable) {
@@ -80,6 +83,8 @@ TEST_F(settings_test, says_one_line_for_an_unusable_value_and_keeps_the_default)
   EXPECT_EQ(result_.arena_bytes, knobs.arena_bytes);
   EXPECT_EQ(result_.reuse_percent, knobs.reuse_percent);
   EXPECT_EQ(result_.discard_above, knobs.discard_above);
+  EXPECT_EQ(result_.retained_span_bytes, knobs.retained_span_bytes);
+  EXPECT_EQ(result_.retained_large_bytes, knobs.retained_large_bytes);
   EXPECT_EQ(result_.huge_pages, knobs.huge_pages);
 }
 

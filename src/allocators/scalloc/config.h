@@ -58,6 +58,9 @@ struct config {
   // operation then takes its lock.
   bool shared_labs = false;
 
+  // realloc to a larger block makes it at least this much larger than it was. 0: as large as asked (paper).
+  unsigned growth_percent = 0;
+
   // --- the span-pool and memory of the system ---
 
   // Stacks per span size; 0: one per CPU. 1 finds free spans soonest, and all threads meet there.
@@ -93,8 +96,11 @@ constexpr unsigned dense_blocks(const config& self, std::size_t block_bytes) {
 
 constexpr config standard() {
   config result{.name = "scalloc", .blocks_in_span = dense_blocks};
-  result.reuse_percent = 50;
+  result.fine_span_bytes = 32 * kib;
+  result.discard_above = 16 * kib;
+  result.reuse_percent = 15;
   result.refill_percent = 10;
+  result.growth_percent = 25;
   result.retained_span_bytes = 32 * mib;
   result.retained_large_bytes = 64 * mib;
   result.huge_pages = huge_page_policy::grown;

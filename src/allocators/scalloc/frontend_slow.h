@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "allocators/scalloc/frontend.h"
+#include "base/coarse_clock.h"
 
 namespace heaplab::scalloc {
 
@@ -20,7 +21,7 @@ bool frontend<Traits>::open(const tuning& chosen, unsigned columns) {
                       .eager_return = Traits::settings.eager_return};
   }
   orphanage_.identity = reinterpret_cast<std::uintptr_t>(&orphanage_);
-  pool_.open(columns, chosen.discard_above);
+  pool_.open(columns, chosen);
   return spans_.open(chosen.arena_bytes, chosen.huge_pages);
 }
 
@@ -170,6 +171,7 @@ span<Traits>* frontend<Traits>::reuse(lab_type& from, lab_type& local, unsigned 
 template <class Traits>
 span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_index) {
   const size_class& kind = classes::table[class_index];
+  if (pool_.keeps()) pool_.age(spans_, coarse_milliseconds());
   span_type* it = pool_.get(spans_, class_index, local.column);
   if (it == nullptr) it = spans_.carve(kind.fine);
   if (it == nullptr) return nullptr;
@@ -282,6 +284,7 @@ void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
     it.set_owner(nullptr);
   }
   pool_.put(spans_, it, column);
+  if (pool_.keeps()) pool_.age(spans_, coarse_milliseconds());
 }
 
 // Lets the owner's frees take the fast path until the next event may be due, if no remote block is there.

@@ -1,19 +1,21 @@
 // Blocks above span_block_limit: a mapping each (paper, section 5), known by a registry apart from them, so
 // that blocks begin at pages and a pointer that is no block's is told from one that is.
 //
-// Mappings that are freed are kept for the next request of about their size, the newest first, up to a bound;
-// what has been kept for longer than `retained_for` goes back at the next large request or free.
+// Mappings that are freed are kept for the next requests up to a bound. A request takes the smallest that is
+// large enough and leaves the rest of it, or else the largest, and makes it larger: either way it touches no
+// more new pages than it must. What has been kept for longer than `retained_for` goes back at the next large
+// request or free.
 #pragma once
-
-#include <time.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "allocators/scalloc/config.h"
 #include "allocators/scalloc/large_registry.h"
 #include "base/bits.h"
+#include "base/coarse_clock.h"
 #include "base/fatal.h"
 #include "base/os_pages.h"
 #include "concurrent/spin_lock.h"
@@ -23,31 +25,36 @@ namespace heaplab::scalloc {
 
 class large_blocks {
 public:
-  // Bytes of freed mappings that may be kept.
+  // Bytes of freed mappings that may be kept. Within that no more than 16 MiB and a quarter of what is live,
+  // unless the newest alone is more.
   constexpr explicit large_blocks(std::size_t retained_limit) : retained_limit_(retained_limit) {}
+
+  // Once, before there are threads that use it.
+  void set_retained_limit(std::size_t bytes) { retained_limit_ = bytes; }
 
   // `alignment` is a power of two; bytes + alignment <= PTRDIFF_MAX. Null: no memory.
   void* allocate(std::size_t bytes, std::size_t alignment, bool zeroed) {
     bytes = align_up(std::max(bytes, std::size_t{1}), page);
-    char* block = nullptr;
-    std::size_t mapped = bytes;
+    retained_mapping kept{};
     {
       const holder hold(lock_);
       return_stale();
-      block = take_retained(mapped, alignment);
+      kept = take_retained(bytes, alignment);
     }
-    if (block != nullptr) {
-      if (zeroed) std::memset(block, 0, bytes);
-    } else {
+    char* block = kept.block == nullptr ? nullptr : fit(kept, bytes);
+    if (block == nullptr) {
       block = static_cast<char*>(os_pages::reserve(bytes, alignment));
+      kept.bytes = 0;
     }
     if (block == nullptr) return nullptr;
+    if (zeroed) std::memset(block, 0, std::min(kept.bytes, bytes));
+    bytes = std::max(kept.bytes, bytes);
     const holder hold(lock_);
-    if (registry_.add(block, mapped)) {
-      live_bytes_ += mapped;
+    if (registry_.add(block, bytes)) {
+      live_bytes_ += bytes;
       return block;
     }
-    os_pages::unmap(block, mapped);
+    os_pages::unmap(block, bytes);
     return nullptr;
   }
 
@@ -116,34 +123,52 @@ private:
 
   [[noreturn]] static void refuse(const void* block) { fatal("not a live block", block); }
 
-  static std::int64_t now() {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-    return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+  // The smallest of at least `bytes`, else the largest; null if none has the alignment. One that must grow
+  // may move, to any page.
+  retained_mapping take_retained(std::size_t bytes, std::size_t alignment) {
+    unsigned best = retained_slots;
+    for (unsigned index = retained_count_; index-- > 0;) {
+      const std::size_t size = retained_[index].bytes;
+      if (!is_aligned(retained_[index].block, alignment) || (size < bytes && alignment > page)) continue;
+      if (best == retained_slots || is_better(size, retained_[best].bytes, bytes)) best = index;
+    }
+    if (best == retained_slots) return {};
+    const retained_mapping found = retained_[best];
+    // A little more is not worth an entry.
+    if (found.bytes <= bytes + bytes / 16) {
+      remove_retained(best);
+      return found;
+    }
+    retained_[best].block += bytes;
+    retained_[best].bytes -= bytes;
+    retained_bytes_ -= bytes;
+    return {found.block, bytes, found.since};
   }
 
-  // The newest that is large enough and at most a quarter larger.
-  char* take_retained(std::size_t& bytes, std::size_t alignment) {
-    for (unsigned index = retained_count_; index-- > 0;) {
-      const retained_mapping it = retained_[index];
-      if (it.bytes < bytes || it.bytes > bytes + bytes / 4 || !is_aligned(it.block, alignment)) continue;
-      remove_retained(index);
-      bytes = it.bytes;
-      return it.block;
-    }
-    return nullptr;
+  static bool is_better(std::size_t one, std::size_t other, std::size_t wanted) {
+    if (one >= wanted) return other < wanted || one < other;
+    return other < wanted && one > other;
+  }
+
+  // Null, and the mapping gone, where the system refuses.
+  static char* fit(const retained_mapping& kept, std::size_t bytes) {
+    if (kept.bytes >= bytes) return kept.block;
+    void* const grown = os_pages::remap(kept.block, kept.bytes, bytes);
+    if (grown == nullptr) os_pages::unmap(kept.block, kept.bytes);
+    return static_cast<char*>(grown);
   }
 
   bool retain(char* block, std::size_t bytes) {
     if (bytes > retained_limit_) return false;
-    while (retained_bytes_ + bytes > retained_limit_ || retained_count_ == retained_slots) return_oldest();
-    retained_[retained_count_++] = {block, bytes, now()};
+    const std::size_t bound = std::min(retained_limit_, std::max(bytes, 16 * mib + live_bytes_ / 4));
+    while (retained_bytes_ + bytes > bound || retained_count_ == retained_slots) return_oldest();
+    retained_[retained_count_++] = {block, bytes, coarse_milliseconds()};
     retained_bytes_ += bytes;
     return true;
   }
 
   void return_stale() {
-    while (retained_count_ > 0 && now() - retained_[0].since > retained_for) return_oldest();
+    while (retained_count_ > 0 && coarse_milliseconds() - retained_[0].since > retained_for) return_oldest();
   }
 
   void return_oldest() {

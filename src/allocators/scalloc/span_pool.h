@@ -1,6 +1,10 @@
 // The span-pool (paper, section 3.3): all free spans, by real span size, each size an array of lock-free
 // stacks. A thread puts into and takes from the stack of its own column first, and so meets others only when
 // its own stack is empty.
+//
+// Memory of free spans is kept for reuse within a bound (config.h, retained_span_bytes). What was kept for a
+// whole second without being needed goes back to the system, by whichever thread puts or gets a span next:
+// the least that was kept at any moment of that second. A process in which no thread does keeps what it has.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +28,10 @@ public:
   static constexpr unsigned column_limit = 64;
 
   // Once, before all else.
-  void open(unsigned columns, std::size_t discard_above) {
+  void open(unsigned columns, const tuning& chosen) {
     columns_ = std::clamp(columns, 1U, column_limit);
-    discard_above_ = discard_above;
+    discard_above_ = chosen.discard_above;
+    retained_limit_ = chosen.retained_span_bytes;
   }
 
   // The caller alone has the span: it is in state free, has no owner, and is in no list.
@@ -51,11 +56,18 @@ public:
   }
 
   // Gives the memory of all free spans back. True if there was any.
-  bool discard_all(arena<Traits>& spans) {
-    bool any = false;
-    for (auto& slot : stacks_)
-      for (unsigned column = 0; column < columns_; ++column) any |= discard_stack(spans, slot[column]);
-    return any;
+  bool discard_all(arena<Traits>& spans) { return discard(spans, unlimited) > 0; }
+
+  // Whether memory of free spans may be kept.
+  bool keeps() const { return retained_limit_ > 0; }
+
+  // Gives back what has not been needed for a while. `now` in ms; to be called often.
+  void age(arena<Traits>& spans, std::int64_t now) {
+    std::int64_t since = period_start_.load(std::memory_order_relaxed);
+    if (now - since < period) return;
+    if (!period_start_.compare_exchange_strong(since, now, std::memory_order_relaxed)) return;
+    const std::size_t unneeded = least_retained_.exchange(retained_bytes(), std::memory_order_relaxed);
+    if (unneeded > 0) discard(spans, unneeded);
   }
 
   unsigned columns() const { return columns_; }
@@ -73,6 +85,8 @@ private:
     return result;
   }();
 
+  static constexpr std::int64_t period = 1'000;  // ms
+
   static auto links(arena<Traits>& spans) {
     return [&spans](std::uint32_t number) -> auto& { return spans.span_number(number).pool_next; };
   }
@@ -87,49 +101,65 @@ private:
     it.resident_bytes = keep;
   }
 
-  // An eighth more is no reason for a system call.
+  // Where memory is kept, an eighth more is no reason for a system call.
   span_type& prepare(span_type& it, const size_class& kind) {
     release(it.resident_bytes);
-    if (it.resident_bytes > kind.real_span_bytes + kind.real_span_bytes / 8)
-      discard_from(it, kind.real_span_bytes);
+    const std::uint32_t slack = keeps() ? kind.real_span_bytes / 8 : 0;
+    if (it.resident_bytes > kind.real_span_bytes + slack) discard_from(it, kind.real_span_bytes);
     return it;
   }
 
   // The account of memory kept: only a bound, it publishes nothing, so relaxed throughout. Whoever puts a
-  // span enters it, whoever pops it strikes it out.
-  bool try_retain([[maybe_unused]] arena<Traits>& spans, [[maybe_unused]] std::size_t bytes) {
-    if constexpr (settings.retained_span_bytes > 0) {
-      const std::size_t bound = settings.retained_span_bytes + spans.fine_bytes() / 16;
-      if (retained_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= bound) return true;
-      retained_.fetch_sub(bytes, std::memory_order_relaxed);
-    }
+  // span enters it, whoever pops it strikes it out. The least may miss a change: it is a wish, no account.
+  bool try_retain(arena<Traits>& spans, std::size_t bytes) {
+    if (!keeps()) return false;
+    const std::size_t bound = retained_limit_ + spans.fine_bytes() / 16;
+    if (retained_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= bound) return true;
+    retained_.fetch_add(0 - bytes, std::memory_order_relaxed);
     return false;
   }
 
-  void release([[maybe_unused]] std::size_t bytes) {
-    if constexpr (settings.retained_span_bytes > 0)
-      if (bytes > discard_above_) retained_.fetch_sub(bytes, std::memory_order_relaxed);
+  void release(std::size_t bytes) {
+    if (!keeps() || bytes <= discard_above_) return;
+    const std::size_t left = retained_.fetch_add(0 - bytes, std::memory_order_relaxed) - bytes;
+    if (left < least_retained_.load(std::memory_order_relaxed))
+      least_retained_.store(left, std::memory_order_relaxed);
   }
 
-  bool discard_stack(arena<Traits>& spans, stack& from) {
-    // What is popped here is out of reach until it is put back: another thread may carve a new span
-    // meanwhile.
-    stack done;
-    bool any = false;
-    while (const auto number = from.try_pop(links(spans))) {
+  // Gives memory of free spans back until it was `wanted` bytes or there is no more. Returns how many.
+  std::size_t discard(arena<Traits>& spans, std::size_t wanted) {
+    std::size_t done = 0;
+    for (auto& slot : stacks_)
+      for (unsigned column = 0; column < columns_ && done < wanted; ++column)
+        done += discard_stack(spans, slot[column], wanted - done);
+    return done;
+  }
+
+  // The oldest first. What is popped here is out of reach until it is put back: another thread may carve a
+  // new span meanwhile.
+  std::size_t discard_stack(arena<Traits>& spans, stack& from, std::size_t wanted) {
+    stack reversed;
+    while (const auto number = from.try_pop(links(spans))) reversed.push(*number, links(spans));
+    std::size_t done = 0;
+    while (const auto number = reversed.try_pop(links(spans))) {
       span_type& it = spans.span_number(*number);
-      any |= it.resident_bytes > 0;
-      release(it.resident_bytes);
-      discard_from(it, 0);
-      done.push(*number, links(spans));
+      if (done < wanted) {
+        done += it.resident_bytes;
+        release(it.resident_bytes);
+        discard_from(it, 0);
+      }
+      from.push(*number, links(spans));
     }
-    while (const auto number = done.try_pop(links(spans))) from.push(*number, links(spans));
-    return any;
+    return done;
   }
 
   unsigned columns_ = 1;
   std::size_t discard_above_ = unlimited;
+  std::size_t retained_limit_ = 0;
   alignas(cache_line_bytes) typename Traits::template atomic<std::size_t> retained_{0};
+  // The least of it since period_start_, in ms.
+  typename Traits::template atomic<std::size_t> least_retained_{0};
+  typename Traits::template atomic<std::int64_t> period_start_{0};
   stack stacks_[slot_count][column_limit];
 };
 

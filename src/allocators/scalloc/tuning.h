@@ -11,6 +11,8 @@ struct tuning {
   std::size_t arena_bytes;
   unsigned reuse_percent;
   std::size_t discard_above;
+  std::size_t retained_span_bytes;
+  std::size_t retained_large_bytes;
   huge_page_policy huge_pages;
   bool statistics_at_exit = false;
 
@@ -18,6 +20,8 @@ struct tuning {
       : arena_bytes(from.arena_bytes),
         reuse_percent(from.reuse_percent),
         discard_above(from.discard_above),
+        retained_span_bytes(from.retained_span_bytes),
+        retained_large_bytes(from.retained_large_bytes),
         huge_pages(from.huge_pages) {}
 };
 

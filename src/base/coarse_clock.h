@@ -1,0 +1,17 @@
+// A clock that costs a few nanoseconds to read and is a few milliseconds behind.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace heaplab {
+
+// Milliseconds since some moment in the past.
+inline std::int64_t coarse_milliseconds() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
+
+}  // namespace heaplab

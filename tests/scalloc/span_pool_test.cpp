@@ -1,0 +1,132 @@
+// What the span-pool keeps of the memory of free spans, and when it gives it back.
+#include "allocators/scalloc/span_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <new>
+#include <vector>
+
+#include "concurrent/sync.h"
+
+namespace heaplab::scalloc {
+namespace {
+
+constexpr config kept = [] {
+  config result = standard();
+  result.retained_span_bytes = 4 * mib;
+  result.huge_pages = huge_page_policy::never;
+  return result;
+}();
+constexpr config one_zone = paper();
+
+template <const config& Config>
+struct traits {
+  using sync = concurrent::std_sync;
+  template <class T>
+  using atomic = std::atomic<T>;
+  static constexpr const config& settings = Config;
+  using classes = size_classes<Config>;
+};
+
+template <const config& Config>
+struct pool_of {
+  using span_type = span<traits<Config>>;
+
+  explicit pool_of(tuning chosen = tuning{Config}) {
+    EXPECT_TRUE(spans.open(std::size_t{1} << 36, huge_page_policy::never));
+    pool.open(2, chosen);
+  }
+  ~pool_of() { spans.close(); }
+
+  // `count` spans of a class that have been used.
+  std::vector<span_type*> used(unsigned class_index, unsigned count) {
+    const size_class& kind = traits<Config>::classes::table[class_index];
+    std::vector<span_type*> result;
+    for (unsigned step = 0; step < count; ++step) {
+      span_type* const it = spans.carve(kind.fine);
+      if (it == nullptr) throw std::bad_alloc();
+      it->class_index.store(class_index);
+      it->resident_bytes = kind.real_span_bytes;
+      it->base[0] = 1;
+      result.push_back(it);
+    }
+    return result;
+  }
+  void put(const std::vector<span_type*>& all) {
+    for (span_type* const it : all) pool.put(spans, *it, 0);
+  }
+  std::size_t resident() {
+    std::size_t bytes = 0;
+    spans.for_each_span([&](const span_type& it) { bytes += it.resident_bytes; });
+    return bytes;
+  }
+  std::size_t bound() const { return Config.retained_span_bytes + spans.fine_bytes() / 16; }
+
+  arena<traits<Config>> spans;
+  span_pool<traits<Config>> pool;
+};
+
+TEST(span_pool, keeps_memory_of_free_spans_up_to_the_bound) {
+  pool_of<kept> it;
+  const auto all = it.used(0, 256);
+  it.put(all);
+  EXPECT_LE(it.pool.retained_bytes(), it.bound());
+  EXPECT_GT(it.pool.retained_bytes(), it.bound() - kept.fine_span_bytes);
+  EXPECT_EQ(it.resident(), it.pool.retained_bytes());
+  EXPECT_EQ(all[0]->base[0], 1) << "kept";
+  EXPECT_EQ(all[255]->base[0], 0) << "given back";
+}
+
+TEST(span_pool, counts_out_what_is_used_again) {
+  pool_of<kept> it;
+  it.put(it.used(0, 10));
+  for (int step = 0; step < 10; ++step) EXPECT_NE(it.pool.get(it.spans, 0, 0), nullptr);
+  EXPECT_EQ(it.pool.retained_bytes(), 0U);
+}
+
+TEST(span_pool, keeps_nothing_where_retention_is_off) {
+  tuning off{kept};
+  off.retained_span_bytes = 0;
+  pool_of<kept> it{off};
+  it.put(it.used(0, 3));
+  EXPECT_FALSE(it.pool.keeps());
+  EXPECT_EQ(it.resident(), 0U);
+}
+
+TEST(span_pool, gives_back_what_a_second_did_not_need) {
+  pool_of<kept> it;
+  it.put(it.used(0, 32));
+  it.pool.age(it.spans, 10'000);
+  EXPECT_EQ(it.pool.retained_bytes(), 32 * kept.fine_span_bytes) << "nothing is known of the time before";
+  // Of 32 spans 8 come and go.
+  std::vector<pool_of<kept>::span_type*> busy;
+  for (int step = 0; step < 8; ++step) busy.push_back(it.pool.get(it.spans, 0, 0));
+  it.put(busy);
+  it.pool.age(it.spans, 10'999);
+  EXPECT_EQ(it.pool.retained_bytes(), 32 * kept.fine_span_bytes) << "the second is not over";
+  it.pool.age(it.spans, 11'000);
+  EXPECT_EQ(it.pool.retained_bytes(), 8 * kept.fine_span_bytes);
+  EXPECT_EQ(it.resident(), it.pool.retained_bytes());
+  for (auto* const span : busy) EXPECT_EQ(span->base[0], 1) << "the newest are kept";
+  it.pool.age(it.spans, 12'000);
+  EXPECT_EQ(it.pool.retained_bytes(), 0U);
+}
+
+TEST(span_pool, cuts_the_tail_of_a_reused_span) {
+  pool_of<one_zone> paper_pool;
+  using paper_classes = traits<one_zone>::classes;
+  const unsigned of_512 = paper_classes::index_of(512), of_16 = paper_classes::index_of(16);
+  const std::uint32_t wanted = paper_classes::table[of_16].real_span_bytes;
+  auto* const it = paper_pool.used(of_512, 1)[0];
+  it->resident_bytes = wanted + 4 * static_cast<std::uint32_t>(kib);
+  it->class_index.store(of_16);
+  tuning undisturbed{one_zone};
+  undisturbed.discard_above = unlimited;
+  paper_pool.pool.open(1, undisturbed);
+  paper_pool.pool.put(paper_pool.spans, *it, 0);
+  ASSERT_EQ(paper_pool.pool.get(paper_pool.spans, of_16, 0), it);
+  EXPECT_EQ(it->resident_bytes, wanted);
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc
