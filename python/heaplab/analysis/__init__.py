@@ -7,6 +7,7 @@ display and figures are made elsewhere.
 from heaplab.analysis.campaign import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Standing
 from heaplab.analysis.metrics import FAULTS, LATENCY_METRICS, MEMORY, OPERATIONS, PERCENTILES
 from heaplab.analysis.study import Cell, Judged, Study, studies_of
+from heaplab.analysis.worst import Worst, worst_cells
 
 __all__ = [
     "BOTH",
@@ -22,5 +23,7 @@ __all__ = [
     "Judged",
     "Standing",
     "Study",
+    "Worst",
     "studies_of",
+    "worst_cells",
 ]

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing
+from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing, Worst, worst_cells
 from heaplab.claims import Outcome, Result
 from heaplab.report import cells, units, words
 from heaplab.report.advice import answer
@@ -77,9 +77,10 @@ def _table(analysis: Analysis, kind: str, standings: list[Standing]) -> Table:
         f"{words.noise(analysis, kind)}",
         caption_justify="left",
     )
-    for column in ("allocator", "time", "", "peak memory", "", "page faults", "cells"):
+    for column in ("allocator", "time", "", "peak memory", "", "page faults", "cells", "at worst"):
         table.add_column(column, justify="left" if column in ("allocator", "") else "right")
-    table.add_row(analysis.baseline, "1", "", "1", "", "1", "")
+    worst = worst_cells(analysis, kind)
+    table.add_row(analysis.baseline, "1", "", "1", "", "1", "", _worst(worst.get(analysis.baseline)))
     for standing in sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate)):
         table.add_row(
             standing.allocator,
@@ -87,8 +88,14 @@ def _table(analysis: Analysis, kind: str, standings: list[Standing]) -> Table:
             *_judged(standing.memory, words.MEMORY),
             units.ratio(standing.faults.estimate),
             f"{standing.cells}/{standing.cells_of}",
+            _worst(worst.get(standing.allocator)),
         )
     return table
+
+
+def _worst(found: Worst | None) -> str:
+    """The largest ratio of the main metric to the best allocator's in the same cell, and where."""
+    return "" if found is None else f"{units.ratio(found.ratio)} {escape(found.experiment)}"
 
 
 def _judged(judged: Judged, metric: Any) -> tuple[str, str]:
@@ -130,6 +137,15 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
                         "cells_of": standing.cells_of,
                     }
                     for standing in analysis.standings(kind)
+                },
+                "worst": {
+                    name: {
+                        "ratio": it.ratio,
+                        "experiment": it.experiment,
+                        "cell": dict(it.cell),
+                        "best": it.best,
+                    }
+                    for name, it in worst_cells(analysis, kind).items()
                 },
             }
             for kind in words.KINDS

@@ -1,0 +1,41 @@
+"""How far an allocator may fall behind: its worst cell, compared with the best allocator there."""
+
+from dataclasses import dataclass
+from math import isfinite
+
+from heaplab.analysis.campaign import Analysis
+from heaplab.analysis.study import Cell, Study
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The largest ratio of an allocator's median of the main metric to the best one in the same cell."""
+
+    ratio: float  # at least 1; a rate is turned into time
+    experiment: str
+    cell: Cell
+    best: str  # the allocator that was best there
+
+
+def worst_cells(analysis: Analysis, kind: str) -> dict[str, Worst]:
+    """By allocator, over the studies of a kind that ran every allocator. Without any value: absent."""
+    found: dict[str, Worst] = {}
+    for study in analysis.summarised(kind):
+        for cell in study.cells:
+            costs = _costs(study, cell)
+            if not costs:
+                continue
+            best = min(costs, key=costs.__getitem__)
+            for name, cost in costs.items():
+                here = Worst(cost / costs[best], study.experiment.id, cell, best)
+                if name not in found or here.ratio > found[name].ratio:
+                    found[name] = here
+    return found
+
+
+def _costs(study: Study, cell: Cell) -> dict[str, float]:
+    """Medians of the main metric, lower is better; what is not positive cannot be compared by ratio."""
+    rate = study.metric(study.main_metric).better == "higher"
+    medians = {name: study.median(cell, name, study.main_metric).estimate for name in study.allocators}
+    known = {name: value for name, value in medians.items() if isfinite(value) and value > 0}
+    return {name: 1 / value if rate else value for name, value in known.items()}
