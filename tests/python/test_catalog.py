@@ -39,7 +39,7 @@ def allocators_of_claims(experiment: spec.Experiment) -> set[str]:
     for item in experiment.expectations:
         named = item.arguments.get("allocator", [])
         found |= set(map(str, named if isinstance(named, list) else [named]))
-        if "than" in item.arguments and "along" not in item.arguments:
+        if "than" in item.arguments and "along" not in item.arguments and not experiment.compare:
             found.add(str(item.arguments["than"]))
     return found
 

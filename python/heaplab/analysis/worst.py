@@ -9,7 +9,7 @@ from heaplab.analysis.study import Cell, Study
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest ratio of an allocator's median of the main metric to the best one in the same cell."""
+    """The largest ratio of an allocator's median of the time to the best one in the same cell."""
 
     ratio: float  # at least 1; a rate is turned into time
     experiment: str
@@ -18,9 +18,9 @@ class Worst:
 
 
 def worst_cells(analysis: Analysis, kind: str) -> dict[str, Worst]:
-    """By allocator, over the studies of a kind that ran every allocator. Without any value: absent."""
+    """By allocator, over the timed studies of a kind that ran every allocator. Without any value: absent."""
     found: dict[str, Worst] = {}
-    for study in analysis.summarised(kind):
+    for study in (study for study in analysis.summarised(kind) if study.is_timed):
         for cell in study.cells:
             costs = _costs(study, cell)
             if not costs:
@@ -36,6 +36,6 @@ def worst_cells(analysis: Analysis, kind: str) -> dict[str, Worst]:
 def _costs(study: Study, cell: Cell) -> dict[str, float]:
     """Medians of the main metric, lower is better; what is not positive cannot be compared by ratio."""
     rate = study.metric(study.main_metric).better == "higher"
-    medians = {name: study.median(cell, name, study.main_metric).estimate for name in study.allocators}
+    medians = {name: study.median(cell, name, study.main_metric).estimate for name in study.candidates}
     known = {name: value for name, value in medians.items() if isfinite(value) and value > 0}
     return {name: 1 / value if rate else value for name, value in known.items()}
