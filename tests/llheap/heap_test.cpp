@@ -77,8 +77,8 @@ TYPED_TEST(heap_test, zeroed_blocks_are_zero_whatever_was_there_before) {
   }
 }
 
-// Reading memory never written shows the system's page of zeros, and the write to that page which follows is a
-// second fault.
+// Reading memory never written shows the system's page of zeros, and the write to that page which follows is
+// a second fault.
 TYPED_TEST(heap_test, small_zeroed_blocks_cost_one_fault_a_page_though_read_first) {
   const auto faults = [] {
     rusage usage;
