@@ -77,6 +77,7 @@ TYPED_TEST(heap_test, zeroed_blocks_are_zero_whatever_was_there_before) {
   }
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory faults too
 // Reading memory never written shows the system's page of zeros, and the write to that page which follows is
 // a second fault.
 TYPED_TEST(heap_test, small_zeroed_blocks_cost_one_fault_a_page_though_read_first) {
@@ -95,6 +96,7 @@ TYPED_TEST(heap_test, small_zeroed_blocks_cost_one_fault_a_page_though_read_firs
   EXPECT_LT(faults() - before, pages * 3 / 2);
   for (void* block : live) TypeParam::deallocate(block);
 }
+#endif
 
 TYPED_TEST(heap_test, every_alignment_holds_and_is_remembered) {
   for (std::size_t alignment = 1; alignment <= 4 * mib; alignment *= 2)
