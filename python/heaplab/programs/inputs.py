@@ -212,6 +212,37 @@ print "$_ $count{$_}\\n" for (sort { $count{$b} <=> $count{$a} || $a cmp $b } ke
 """)
 
 
+def postscript_pages(folder: Path) -> None:
+    """work.ps: dictionaries, strings and arrays, and pages of paths and text drawn from them."""
+    (folder / "work.ps").write_text("""%!PS
+/state 42 def
+/draw { /state state 1103 mul 12345 add 65521 mod def state exch mod } bind def
+/names 4000 dict def
+0 1 3999 {
+  /n exch def
+  /name 12 string def
+  0 1 11 { name exch 26 draw 97 add put } for
+  names name cvn [ 8 draw 1 add { 100 draw } repeat ] put
+} for
+/Helvetica findfont 7 scalefont setfont
+1 1 12 {
+  pop
+  newpath
+  300 { 595 draw 842 draw moveto 595 draw 842 draw 595 draw 842 draw 595 draw 842 draw curveto } repeat
+  0.2 setlinewidth stroke
+  /y 830 def
+  names {
+    /list exch def /name exch def
+    y 12 lt { exit } if
+    20 y moveto name 40 string cvs show
+    list { 20 string cvs show ( ) show } forall
+    /y y 9 sub def
+  } forall
+  showpage
+} for
+""")
+
+
 def git_history(folder: Path) -> None:
     """A bare repository: 800 changes of 40 files of text, unpacked from one stream."""
     draw, stream, at = random.Random(1), [], 1_600_000_000
@@ -291,6 +322,7 @@ INPUTS: dict[str, Callable[[Path], None]] = {
         sql_script,
         python_script,
         perl_script,
+        postscript_pages,
         git_history,
         redis_load,
     )
