@@ -1,0 +1,38 @@
+// Four structures in an outer one, whatever that is: DS5 to DS8 and DS9 to DS12 of P0089.
+#pragma once
+
+#include "workloads/local/growth.h"
+
+namespace heaplab::strategies {
+
+// Outer::of<Handle, T> is a container of T.
+template <class Outer>
+struct nested {
+  template <class Handle>
+  using vectors_of_numbers = typename Outer::template of<
+      Handle, typename containers<Handle>::template vector<typename containers<Handle>::number>>;
+  template <class Handle>
+  using vectors_of_texts = typename Outer::template of<
+      Handle, typename containers<Handle>::template vector<typename containers<Handle>::text>>;
+  template <class Handle>
+  using number_sets = typename Outer::template of<Handle, typename containers<Handle>::number_set>;
+  template <class Handle>
+  using text_sets = typename Outer::template of<Handle, typename containers<Handle>::text_set>;
+};
+
+// `place` counts from 0 in the order above.
+template <class Outer>
+std::unique_ptr<grower> make_nested(std::uint64_t place, const growth_job& job) {
+  switch (place) {
+    case 0:
+      return make_grower<nested<Outer>::template vectors_of_numbers>(job);
+    case 1:
+      return make_grower<nested<Outer>::template vectors_of_texts>(job);
+    case 2:
+      return make_grower<nested<Outer>::template number_sets>(job);
+    default:
+      return make_grower<nested<Outer>::template text_sets>(job);
+  }
+}
+
+}  // namespace heaplab::strategies
