@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,17 +12,20 @@
 
 namespace heaplab::harness {
 
-// A first-in first-out queue of numbers; a thread waits where it is empty. It has room for all of them.
+// A first-in first-out queue of numbers; it has room for all of them. A thread that finds it empty waits
+// until half of them are there: were it woken by the next one, the two sides would put each other to sleep
+// and wake each other for every number, and what is measured would be the scheduler.
 class number_queue {
 public:
-  explicit number_queue(std::span<std::uint32_t> room) : room_(room) {}
+  explicit number_queue(std::span<std::uint32_t> room)
+      : room_(room), enough_(std::max<std::size_t>(room.size() / 2, 1)) {}
   number_queue(const number_queue&) = delete;
   number_queue& operator=(const number_queue&) = delete;
 
   void put(std::uint32_t number) {
     pthread_mutex_lock(&mutex_);
     room_[(first_ + size_++) % room_.size()] = number;
-    pthread_cond_signal(&changed_);
+    if (size_ == enough_) pthread_cond_broadcast(&changed_);
     pthread_mutex_unlock(&mutex_);
   }
 
@@ -29,7 +33,8 @@ public:
   std::optional<std::uint32_t> take() {
     std::optional<std::uint32_t> number;
     pthread_mutex_lock(&mutex_);
-    while (size_ == 0 && !closed_) pthread_cond_wait(&changed_, &mutex_);
+    if (size_ == 0)
+      while (size_ < enough_ && !closed_) pthread_cond_wait(&changed_, &mutex_);
     if (size_ != 0) {
       number = room_[first_];
       first_ = (first_ + 1) % room_.size();
@@ -49,6 +54,7 @@ public:
 
 private:
   std::span<std::uint32_t> room_;
+  std::size_t enough_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;
   bool closed_ = false;
@@ -57,7 +63,8 @@ private:
 };
 
 // A bounded queue of batches of T, filled and emptied in place by any number of threads. A thread that
-// wants a free batch waits while all are filled or in use.
+// wants a free batch waits while all are filled or in use. No two waits can be for each other: while no batch
+// is in use, half of them are free or half are filled.
 template <class T>
 class batch_queue {
 public:
