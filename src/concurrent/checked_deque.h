@@ -68,6 +68,13 @@ public:
     return node;
   }
 
+  // Null when empty.
+  Node* take_newest() {
+    Node* const node = newest_;
+    if (node != nullptr) remove(*node);
+    return node;
+  }
+
 private:
   Node* newest_ = nullptr;
   typename Sync::template atomic<Node*> oldest_{nullptr};

@@ -27,6 +27,16 @@ TEST(checked_deque, gives_back_the_oldest_first) {
   EXPECT_TRUE(it.looks_empty());
 }
 
+TEST(checked_deque, gives_back_the_newest_on_request) {
+  list it;
+  element a, b;
+  EXPECT_EQ(it.take_newest(), nullptr);
+  for (element* const node : {&a, &b}) EXPECT_TRUE(it.put_newest(*node));
+  EXPECT_EQ(it.take_newest(), &b);
+  EXPECT_EQ(it.take_newest(), &a);
+  EXPECT_TRUE(it.looks_empty());
+}
+
 TEST(checked_deque, refuses_a_node_that_is_in_a_deque) {
   list it, other;
   element a;

@@ -14,6 +14,7 @@ constexpr config four_blocks = small_config<4>();
 constexpr config eight_blocks = small_config<8>();
 constexpr config no_reuse = small_config<4>(100);
 constexpr config lazy_return = small_config<4>(50, false);
+constexpr config newest_first = small_config<4>(50, true, true);
 
 template <const config& Config>
 struct heap_of : small_heap<concurrent::std_sync, Config> {
@@ -58,6 +59,22 @@ TEST(frontend, floats_a_dry_span_and_reuses_it_past_the_threshold) {
   EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
   EXPECT_EQ(it.allocate(0), blocks[2]) << "the newest free block of the reusable span";
   EXPECT_EQ(it.state_of(blocks[3]), span_state::hot);
+}
+
+// Two spans become reusable, one after the other; returns which of them is used again first, 0 or 1.
+template <class Heap>
+unsigned reused_first() {
+  Heap it{1};
+  const auto blocks = it.take(0, 12);
+  for (const unsigned span : {0U, 1U})
+    for (unsigned index = 0; index < 3; ++index) it.free(0, blocks[4 * span + index]);
+  it.allocate(0);
+  return it.state_of(blocks[3]) == span_state::hot ? 0 : 1;
+}
+
+TEST(frontend, reuses_the_oldest_reusable_span_first_or_the_newest_as_configured) {
+  EXPECT_EQ(reused_first<heap>(), 0U);
+  EXPECT_EQ(reused_first<heap_of<newest_first>>(), 1U);
 }
 
 TEST(frontend, returns_an_empty_span_at_once_whoever_frees_last) {

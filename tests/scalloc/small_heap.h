@@ -19,7 +19,8 @@ inline void require(bool condition, const std::string& what) {
 
 // The one class the tests use: blocks of 256 bytes, `Blocks` in a span.
 template <unsigned Blocks>
-constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = true) {
+constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = true,
+                              bool reuse_newest = false) {
   config result{.name = "small", .blocks_in_span = [](const config&, std::size_t) { return Blocks; }};
   result.arena_bytes = 1 * mib;
   result.fine_span_bytes = 4 * kib;
@@ -27,6 +28,7 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
   result.fine_block_limit = result.span_block_limit = 256;
   result.reuse_percent = reuse_percent;
   result.refill_percent = reuse_percent;
+  result.reuse_newest = reuse_newest;
   result.eager_return = eager_return;
   result.discard_above = unlimited;
   return result;

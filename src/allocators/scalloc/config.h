@@ -48,6 +48,9 @@ struct config {
   // A span is reusable by its owner when more than this part of its blocks is free. Low: memory is refilled
   // early, with few blocks a time. 100: spans are used again only when empty.
   unsigned reuse_percent = 80;
+  // Of reusable spans the one that became so last is used first: its blocks are still in the cache. Off: the
+  // one that became so first (paper), which may have more free blocks by now.
+  bool reuse_newest = false;
   // A hot span that has run dry takes its remotely freed blocks back when they are more than this part of
   // its blocks; otherwise it is left to float. At most reuse_percent.
   unsigned refill_percent = 80;
@@ -99,6 +102,7 @@ constexpr config standard() {
   result.fine_span_bytes = 32 * kib;
   result.discard_above = 16 * kib;
   result.reuse_percent = 15;
+  result.reuse_newest = true;
   result.refill_percent = 10;
   result.growth_percent = 25;
   result.retained_span_bytes = 32 * mib;

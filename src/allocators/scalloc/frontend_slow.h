@@ -150,12 +150,14 @@ span<Traits>* frontend<Traits>::get_span(lab_type& local, unsigned class_index) 
   return take_free_span(local, class_index);
 }
 
-// The oldest reusable span of `from` becomes a hot span of `local`.
+// A reusable span of `from` becomes a hot span of `local`.
 template <class Traits>
 span<Traits>* frontend<Traits>::reuse(lab_type& from, lab_type& local, unsigned class_index) {
   if (from.reusable[class_index].looks_empty()) return nullptr;
   const concurrent::lock_holder hold(from.lists_lock);
-  while (span_type* const it = from.reusable[class_index].take_oldest()) {
+  auto& reusable = from.reusable[class_index];
+  while (span_type* const it =
+             Traits::settings.reuse_newest ? reusable.take_newest() : reusable.take_oldest()) {
     span_word seen = it->load_word(std::memory_order_acquire);
     while (seen.state() == span_state::reusable) {
       if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
@@ -292,6 +294,8 @@ void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
 // came in between, and may have found the counts in disorder.
 template <class Traits>
 bool frontend<Traits>::calm(lab_type& local, span_type& it) {
+  // A look without the lock: the owner alone makes the remote list empty.
+  if (it.load_word(std::memory_order_seq_cst).remote_count() > 0) return true;
   const concurrent::lock_holder hold(local.lists_lock);
   if (it.owner(std::memory_order_relaxed) != &local) return true;
   const span_word seen = it.load_word(std::memory_order_seq_cst);

@@ -19,7 +19,7 @@
 // Where the default differs from the paper, with figures in docs/scalloc-performance.md:
 //   1. Fine spans are dense, 32 KiB apart, and get huge pages in a large heap; coarse ones lie 2 MiB apart.
 //   2. Four size classes a doubling instead of one.
-//   3. A span is reusable when 15 % of it is free instead of 80 %.
+//   3. A span is reusable when 15 % of it is free instead of 80 %, and the newest such span is used first.
 //   4. The pool keeps the memory of free spans within a bound, and the tail of a reused span up to an eighth
 //      more than it needs; what a second did not need goes back (span_pool.h).
 //   5. Freed large blocks are kept within a bound, cut and grown to what is asked for (large.h).
@@ -214,7 +214,7 @@ private:
     if (block == nullptr) return;
     span_type* const it = front_.spans().find(block);
     if (it == nullptr) return large_.deallocate(block);
-    front_.class_of(*it, block);
+    if (!it->asks_for_attention_of(this_thread())) front_.class_of(*it, block);
     if (!Config.shared_labs) return deallocate_in(*local_, *it, block);
     const concurrent::lock_holder hold(local_->use_lock);
     deallocate_in(*local_, *it, block);

@@ -19,18 +19,33 @@ struct lab;
 // finds its way without touching the span, and neighbouring records do not meet in one cache set as headers
 // at multiples of 2 MiB would.
 //
-// The two lines are for two kinds of threads. What the owner's malloc and free touch is in the first; what
-// remote frees write is in the second.
+// The four lines are for four kinds of access. Every free reads the first, which seldom changes, so that all
+// processors keep it. What the owner's malloc and free write is in the second, what remote frees write in the
+// third: a remote free takes nothing away from an owner that allocates from the same span. The fourth is for
+// moves between lists.
 template <class Traits>
-struct alignas(2 * cache_line_bytes) span {
+struct alignas(4 * cache_line_bytes) span {
   template <class T>
   using atomic = typename Traits::template atomic<T>;
   using sync = typename Traits::sync;
 
+  // --- the line that every free reads ---
+
+  // The identity of the owner's thread (lab.h): what every free compares with its own. The `attention` bit,
+  // set by others, makes the owner's frees look at the remote list. writers: under the lock of the present
+  // owner's lists, or who alone has the free span / readers: any free.
+  atomic<std::uintptr_t> owner_tag{0};
+  // As owner_tag, for everybody but the fast path.
+  atomic<lab<Traits>*> owner_lab{nullptr};
+  // Where the span begins. Written once, before the span is first taken.
+  char* base = nullptr;
+  // Index of the size class. Constant during a tenure; a late reader of an older one discards what it read.
+  atomic<std::uint32_t> class_index{0};
+
   // --- the owner's line ---
 
   // Blocks the owner may hand out, linked through their first word. Owner only.
-  void* local_list = nullptr;
+  alignas(cache_line_bytes) void* local_list = nullptr;
   // used = countdown + countdown_floor is the number of blocks handed out and not yet back in local_list:
   // live ones and those in the remote list. The owner's free counts down and takes the slow path at zero: the
   // floor is the number of used blocks at which an event may be due. writer: the owner / readers: whoever
@@ -39,28 +54,21 @@ struct alignas(2 * cache_line_bytes) span {
   // While the span is not hot the floor is only ever lowered, `countdown` being raised first; so who reads
   // the floor first never finds fewer used blocks than there are.
   atomic<std::int32_t> countdown_floor{0};
-  // The identity of the owner's thread (lab.h): what every free compares with its own. The `attention` bit,
-  // set by others, makes the owner's frees look at the remote list. writers: under the lock of the present
-  // owner's lists, or who alone has the free span / readers: any free.
-  atomic<std::uintptr_t> owner_tag{0};
   // First block never handed out in this tenure: from there on the span is fresh. Owner only.
   std::uint32_t fresh = 0;
   // Bytes from the span's start that may be backed by memory. Owner, or who alone has the free span.
   std::uint32_t resident_bytes = 0;
 
-  // --- everybody's line ---
+  // --- the remote frees' line ---
 
   alignas(cache_line_bytes) atomic<std::uint64_t> word{0};
-  // As owner_tag, for everybody but the fast path.
-  atomic<lab<Traits>*> owner_lab{nullptr};
-  // Index of the size class. Constant during a tenure; a late reader of an older one discards what it read.
-  atomic<std::uint32_t> class_index{0};
+
+  // --- the lists' line ---
+
+  // Under the lock of the owner's lists.
+  alignas(cache_line_bytes) concurrent::deque_hook<sync, span> hook;
   // Link of the span-pool's stacks.
   atomic<std::uint32_t> pool_next{0};
-  // Under the lock of the owner's lists.
-  concurrent::deque_hook<sync, span> hook;
-  // Where the span begins. Written once, before the span is first taken.
-  char* base = nullptr;
 
   // --- owner ---
 
@@ -70,6 +78,10 @@ struct alignas(2 * cache_line_bytes) span {
   void set_owner(lab<Traits>* owner, std::uintptr_t flag = 0) {
     owner_lab.store(owner, std::memory_order_seq_cst);
     owner_tag.store(owner == nullptr ? 0 : owner->identity | flag, std::memory_order_seq_cst);
+  }
+  // This thread owns the span, and the fast path refused to free into it for the attention asked for alone.
+  bool asks_for_attention_of(std::uintptr_t identity) const {
+    return owner_tag.load(std::memory_order_relaxed) == (identity | attention);
   }
   // By a thread that frees the first block of a remote list.
   void ask_for_attention() { owner_tag.fetch_or(attention, std::memory_order_seq_cst); }
