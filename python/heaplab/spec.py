@@ -170,6 +170,7 @@ class Plot(Spec):
     # kinds "heat", "summary": swept parameters with the value each cell is divided by; with relative_to the
     # cells are ratios of ratios
     against: dict[str, Parameter] = {}
+    only: dict[str, list[Parameter]] = {}  # kind "summary": swept parameters with the values it is made of
 
 
 class Expectation(Spec):

@@ -247,11 +247,32 @@ def test_summaries_are_means_with_intervals(study: Study) -> None:
     (table,) = summary.summary(study, study.experiment.plots[4])
     assert table.columns == ["AS2", "AS3", "AS4", "AS7"]
     aged = [TIMES[name] * (AGED[name] / 2) ** 0.5 for name in table.columns]
-    assert [float(text.split()[0]) / 100 for text in texts(table)["all"]] == pytest.approx(aged, rel=0.02)
-    assert list(texts(table)) == ["DS1", "DS2", "all"]
+    total = texts(table)[summary.TOTAL]
+    assert [float(text.split()[0]) / 100 for text in total] == pytest.approx(aged, rel=0.02)
+    assert list(texts(table)) == ["DS1", "DS2", summary.TOTAL]
     (table,) = summary.summary(study, study.experiment.plots[5])
-    assert [float(text) for text in texts(table)["all"]] == pytest.approx([1, 0.75, 0.75, 0.75], rel=0.02)
+    total = texts(table)[summary.TOTAL]
+    assert [float(text) for text in total] == pytest.approx([1, 0.75, 0.75, 0.75], rel=0.02)
     assert all(re.fullmatch(r"[\d.]+–[\d.]+", entry.small) for entry in table.rows[0][1])
+
+
+def test_a_summary_is_made_of_the_values_it_names(study: Study) -> None:
+    plot = spec.Plot(kind="summary", y="allocation_time", rows="heap", only={"heap": ["aged"]})
+    (table,) = summary.summary(study, plot)
+    assert list(texts(table)) == ["aged", summary.TOTAL]
+    aged = [TIMES[name] * AGED[name] / 2 for name in table.columns]
+    total = texts(table)[summary.TOTAL]
+    assert [float(text.split()[0]) / 100 for text in total] == pytest.approx(aged, rel=0.02)
+
+
+def test_a_summary_keeps_the_row_of_a_value_that_is_called_all(tmp_path: Path) -> None:
+    scale = spec.Scale(
+        sweep={"structure": ["DS1", "all"], "elements": [1], "heap": ["fresh"], "strategy": ["AS1", "AS3"]}
+    )
+    one = experiment().model_copy(update={"quick": scale, "full": scale})
+    (study,) = analysis_of(records_of(one, ["glibc"]), tmp_path).studies
+    (table,) = summary.summary(study, one.plots[4])
+    assert list(texts(table)) == ["DS1", "all", summary.TOTAL]
 
 
 def test_the_choice_names_the_planted_best_in_every_situation(analysis: Analysis) -> None:

@@ -4,10 +4,14 @@ from math import isfinite
 
 from heaplab import spec, stats
 from heaplab.analysis import Cell, Judged, Study
+from heaplab.records import Parameter
 from heaplab.report import strategies, units, words
 from heaplab.report.cells import Entry, Table, diverging
 from heaplab.report.heat import bounds_of
 from heaplab.stats import Interval
+
+# The row of all cells; that of a value may be called "all".
+TOTAL = "all cells"
 
 
 def summary(study: Study, plot: spec.Plot) -> list[Table]:
@@ -15,11 +19,11 @@ def summary(study: Study, plot: spec.Plot) -> list[Table]:
     if not study.candidates:
         return []
     names = [name for name in study.candidates if name != study.baseline]
-    cells = [c for c in study.cells if not any(dict(c)[n] == v for n, v in plot.against.items())]
+    cells = [cell for cell in study.cells if _belongs(dict(cell), plot)]
     groups: dict[str, list[Cell]] = {}
     for cell in cells if plot.rows else []:
         groups.setdefault(units.parameter(dict(cell)[plot.rows]), []).append(cell)
-    groups["all"] = cells
+    groups[TOTAL] = cells
     ratios = {(row, name): _mean(study, plot, of, name) for row, of in groups.items() for name in names}
     threshold = study.threshold(plot.y)
     verdicts = dict(zip(ratios, stats.judge_family(list(ratios.values()), threshold), strict=True))
@@ -45,6 +49,12 @@ def summary(study: Study, plot: spec.Plot) -> list[Table]:
             manners=[strategies.manner(name) for name in names] if named else [],
         )
     ]
+
+
+def _belongs(cell: dict[str, Parameter], plot: spec.Plot) -> bool:
+    if any(cell[name] == value for name, value in plot.against.items()):
+        return False
+    return all(cell[name] in values for name, values in plot.only.items())
 
 
 def _mean(study: Study, plot: spec.Plot, cells: list[Cell], name: str) -> Interval:
