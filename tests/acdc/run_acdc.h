@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
-#include "support/command.h"
+#include "support/sample.h"
 
 namespace heaplab::acdc {
 
@@ -20,11 +19,6 @@ inline std::string sample_of(const std::string& arguments) {
   return done.output;
 }
 
-// A metric in such a line; -1 where it is absent.
-inline double metric(const std::string& sample, const std::string& name) {
-  const std::string key = "\"" + name + "\":{\"value\":";
-  const std::size_t at = sample.find(key);
-  return at == std::string::npos ? -1 : std::strtod(sample.c_str() + at + key.size(), nullptr);
-}
+using heaplab::testing::metric;
 
 }  // namespace heaplab::acdc

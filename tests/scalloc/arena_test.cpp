@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "concurrent/sync.h"
+#include "scalloc/traits.h"
 
 namespace heaplab::scalloc {
 namespace {
@@ -18,13 +19,7 @@ constexpr config two_zones = standard();
 constexpr config one_zone = paper();
 
 template <const config& Config>
-struct traits {
-  using sync = concurrent::std_sync;
-  template <class T>
-  using atomic = std::atomic<T>;
-  static constexpr const config& settings = Config;
-  using classes = size_classes<Config>;
-};
+using traits = test_traits<concurrent::std_sync, Config>;
 
 template <class Arena>
 class arena_test : public testing::Test {

@@ -23,17 +23,20 @@ protected:
     read_environment(result_);
     return testing::internal::GetCapturedStderr();
   }
+  void expect_defaults() const {
+    EXPECT_EQ(result_.arena_bytes, knobs.arena_bytes);
+    EXPECT_EQ(result_.reuse_percent, knobs.reuse_percent);
+    EXPECT_EQ(result_.discard_above, knobs.discard_above);
+    EXPECT_EQ(result_.retained_span_bytes, knobs.retained_span_bytes);
+    EXPECT_EQ(result_.retained_large_bytes, knobs.retained_large_bytes);
+    EXPECT_EQ(result_.huge_pages, knobs.huge_pages);
+  }
   tuning result_{knobs};
 };
 
 TEST_F(settings_test, keeps_the_defaults_of_the_config) {
   read_environment(result_);
-  EXPECT_EQ(result_.arena_bytes, knobs.arena_bytes);
-  EXPECT_EQ(result_.reuse_percent, knobs.reuse_percent);
-  EXPECT_EQ(result_.discard_above, knobs.discard_above);
-  EXPECT_EQ(result_.retained_span_bytes, knobs.retained_span_bytes);
-  EXPECT_EQ(result_.retained_large_bytes, knobs.retained_large_bytes);
-  EXPECT_EQ(result_.huge_pages, knobs.huge_pages);
+  expect_defaults();
   EXPECT_FALSE(result_.statistics_at_exit);
 }
 
@@ -80,12 +83,7 @@ TEST_F(settings_test, says_one_line_for_an_unusable_value_and_keeps_the_default)
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
     unsetenv(variable);
   }
-  EXPECT_EQ(result_.arena_bytes, knobs.arena_bytes);
-  EXPECT_EQ(result_.reuse_percent, knobs.reuse_percent);
-  EXPECT_EQ(result_.discard_above, knobs.discard_above);
-  EXPECT_EQ(result_.retained_span_bytes, knobs.retained_span_bytes);
-  EXPECT_EQ(result_.retained_large_bytes, knobs.retained_large_bytes);
-  EXPECT_EQ(result_.huge_pages, knobs.huge_pages);
+  expect_defaults();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "allocators/scalloc/frontend.h"
+#include "scalloc/traits.h"
 
 namespace heaplab::scalloc::testing {
 
@@ -35,21 +36,13 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
 }
 
 template <class Sync, const config& Config>
-struct small_traits {
-  using sync = Sync;
-  template <class T>
-  using atomic = typename Sync::template atomic<T>;
-  static constexpr const config& settings = Config;
-  using classes = size_classes<Config>;
-};
-
-template <class Sync, const config& Config>
 class small_heap {
+  using parts = test_traits<Sync, Config>;
+
 public:
-  using traits = small_traits<Sync, Config>;
-  using lab_type = lab<traits>;
-  using span_type = span<traits>;
-  static constexpr unsigned class_index = traits::classes::count - 1;
+  using lab_type = lab<parts>;
+  using span_type = span<parts>;
+  static constexpr unsigned class_index = parts::classes::count - 1;
 
   explicit small_heap(unsigned threads) : labs(threads) {
     require(front.open(tuning{Config}, 2), "no address space");
@@ -137,7 +130,7 @@ public:
       require(blocks.insert(allocate(0)).second, "a block was handed out twice");
   }
 
-  frontend<traits> front;
+  frontend<parts> front;
   std::vector<std::unique_ptr<lab_type>> labs;
 };
 

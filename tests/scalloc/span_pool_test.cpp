@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "concurrent/sync.h"
+#include "scalloc/traits.h"
 
 namespace heaplab::scalloc {
 namespace {
@@ -20,13 +21,7 @@ constexpr config kept = [] {
 constexpr config one_zone = paper();
 
 template <const config& Config>
-struct traits {
-  using sync = concurrent::std_sync;
-  template <class T>
-  using atomic = std::atomic<T>;
-  static constexpr const config& settings = Config;
-  using classes = size_classes<Config>;
-};
+using traits = test_traits<concurrent::std_sync, Config>;
 
 template <const config& Config>
 struct pool_of {

@@ -5,18 +5,13 @@
 #include <cstdlib>
 #include <vector>
 
+#include "support/sample.h"
 #include "workloads/programs.h"
 
 namespace heaplab {
 namespace {
 
 using testing::outcome;
-
-double metric(const outcome& done, const std::string& name) {
-  const std::string key = '"' + name + R"(":{"value":)";
-  const std::size_t at = done.output.find(key);
-  return at == std::string::npos ? -1 : std::stod(done.output.substr(at + key.size()));
-}
 
 // The values of a series, without their times.
 std::vector<double> series(const outcome& done, const std::string& name) {
