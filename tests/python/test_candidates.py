@@ -11,12 +11,13 @@ import synthetic
 from laboratory import WARM, Laboratory
 
 from heaplab import claims, plan, report, spec, store
-from heaplab.analysis import Analysis, Study
+from heaplab.analysis import Analysis, Judged, Study
 from heaplab.claims import Result
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Metric, Run, Status
-from heaplab.report import choice, crossing, heat, summary
+from heaplab.report import cells, choice, crossing, heat, summary
 from heaplab.report.cells import Table
+from heaplab.stats import Interval, Verdict
 
 STRATEGIES = ["AS1", "AS2", "AS3", "AS4", "AS7"]
 DIMENSIONS = dict.fromkeys(heat.DIMENSIONS, spec.MetricSpec(title="a dimension", unit="1", better="neither"))
@@ -26,6 +27,7 @@ WORKLOAD = synthetic.workload("growth").model_copy(
 # Time relative to AS1 in a fresh heap, and what an aged heap makes of it.
 TIMES = {"AS1": 1.0, "AS2": 1.1, "AS3": 0.5, "AS4": 0.4, "AS7": 1.25}
 AGED = {"AS1": 2.0, "AS2": 2.0, "AS3": 1.5, "AS4": 1.5, "AS7": 1.5}
+MEMORY = {"AS3": 2.0, "AS4": 2.0}  # relative to the others
 UNDER = {"glibc": 1.0, "quick": 0.3}  # what AS1 and AS2 take of glibc's time
 
 
@@ -34,7 +36,7 @@ def effect(allocator: str, cell: dict) -> tuple[float, float]:
     time = TIMES[strategy] * (AGED[strategy] if cell["heap"] == "aged" else 1.0)
     if strategy in ("AS1", "AS2"):
         time *= UNDER[allocator.removesuffix(CONTROL_SUFFIX)]
-    return time * cell["elements"], 1.0
+    return time * cell["elements"], MEMORY.get(strategy, 1.0)
 
 
 def experiment(**changes: object) -> spec.Experiment:
@@ -71,7 +73,7 @@ def experiment(**changes: object) -> spec.Experiment:
     return synthetic.experiment("p0213/growth", "growth", sweep, plots, **(fields | changes))
 
 
-def records_of(one: spec.Experiment, allocators: list[str], blocks: int = 5) -> list:
+def records_of(one: spec.Experiment, allocators: list[str], blocks: int = 5, unit: float = 1.0) -> list:
     head, host, *rest = synthetic.campaign(allocators, [], faults=False)
     head = head.model_copy(
         update={"experiments": [one.model_dump(mode="json")], "workloads": {"growth": WORKLOAD.model_dump()}}
@@ -81,15 +83,15 @@ def records_of(one: spec.Experiment, allocators: list[str], blocks: int = 5) -> 
     for comparison in plan.comparisons(head):
         for number in range(blocks):
             for cell, allocator in plan.block(head, comparison, number).order:
-                place = (one, dict(cell.swept), allocator, number, len(runs), 1.0, 0.002, generator, effect)
+                place = (one, dict(cell.swept), allocator, number, len(runs), unit, 0.002, generator, effect)
                 runs.append(with_dimensions(synthetic.run(*place)))
     return [head, host, *rest[:-1], *runs, rest[-1]]
 
 
 def with_dimensions(run: Run) -> Run:
     assert run.sample
-    elements = float(run.cell["elements"])
-    found = {name: Metric(value=0.25 * elements, unit="1") for name in heat.DIMENSIONS}
+    value = 0.25 * float(run.cell["elements"]) if run.cell["strategy"] == "AS1" else 9.0
+    found = {name: Metric(value=value, unit="1") for name in heat.DIMENSIONS}
     sample = run.sample.model_copy(update={"metrics": run.sample.metrics | found})
     return run.model_copy(update={"sample": sample})
 
@@ -216,6 +218,25 @@ def test_a_heat_table_of_times_has_a_panel_for_the_rest_and_colours_of_its_own(s
     colors = {entry.text: entry.color for _, entries in first.rows for entry in entries[:5]}
     ends = {value: colors[value] for value in (min(colors, key=float), max(colors, key=float))}
     assert sorted(ends.values(), reverse=True) == ["#fafcff", "#60a0d4"]
+    assert len(set(colors.values())) == len(colors) > 5
+
+
+def test_colours_are_white_where_nothing_differs_and_full_at_a_factor_of_four() -> None:
+    blue, orange = "#70addb", "#f59e58"
+    assert [cells.diverging(ratio) for ratio in (0, 0.01, 0.25, 1, 4, 99)] == [
+        *[blue] * 3,
+        "#ffffff",
+        *[orange] * 2,
+    ]
+    assert [cells.diverging(ratio) for ratio in (0.5, 2)] == ["#b8d6ed", "#faceac"]  # halfway
+    assert [cells.sequential(share) for share in (-1, 0, 1, 2)] == ["#fafcff"] * 2 + ["#60a0d4"] * 2
+
+
+def test_short_times_are_shown_in_the_unit_that_is_named(tmp_path: Path) -> None:
+    quick = analysis_of(records_of(experiment(), ["glibc"], unit=0.001), tmp_path).studies[0]
+    table = heat.heat(quick, experiment().plots[0])[0]
+    assert table.caption.endswith("allocation time in ms")
+    assert float(texts(table)["1"][0]) == pytest.approx(0.12, rel=0.01)
 
 
 def test_a_heat_table_of_percentages_has_the_reference_at_100_and_intervals(study: Study) -> None:
@@ -243,6 +264,27 @@ def test_a_surface_divides_each_cell_by_the_one_it_is_against(study: Study) -> N
     assert texts(tables[2])["DS1"][2] == "0.25–1"  # the columns differ in their dimensions
 
 
+def heat_of(study: Study, **axes: object) -> list[Table]:
+    return heat.heat(study, spec.Plot(kind="heat", y="allocation_time", **axes))
+
+
+def test_what_cells_are_divided_by_is_not_shown(study: Study) -> None:
+    across = heat_of(study, x="heap", rows="elements", against={"heap": "fresh"})
+    assert {tuple(table.columns[:-5]) for table in across} == {("aged",)}
+    panels = heat_of(study, x="elements", rows="structure", relative_to="AS1")
+    assert len(panels) == 2 * (len(STRATEGIES) - 1)
+    assert not any("AS1 (" in table.caption for table in panels)
+
+
+def test_percentages_may_be_of_a_value_across(study: Study) -> None:
+    table = heat_of(study, x="elements", rows="structure", relative_to="1")[0]
+    assert texts(table)["DS1"][:2] == ["100 %", "400 %"]
+
+
+def test_strategies_down_the_side_have_no_dimensions(study: Study) -> None:
+    assert heat_of(study, x="elements", rows="strategy")[0].columns == ["1", "4"]
+
+
 def test_summaries_are_means_with_intervals(study: Study) -> None:
     (table,) = summary.summary(study, study.experiment.plots[4])
     assert table.columns == ["AS2", "AS3", "AS4", "AS7"]
@@ -254,6 +296,9 @@ def test_summaries_are_means_with_intervals(study: Study) -> None:
     total = texts(table)[summary.TOTAL]
     assert [float(text) for text in total] == pytest.approx([1, 0.75, 0.75, 0.75], rel=0.02)
     assert all(re.fullmatch(r"[\d.]+–[\d.]+", entry.small) for entry in table.rows[0][1])
+    fresh = spec.Plot(kind="summary", y="allocation_time", only={"heap": ["fresh"]})
+    (table,) = summary.summary(study, fresh)
+    assert [entry.tone for entry in table.rows[0][1]] == ["bad", "good", "good", "bad"]
 
 
 def test_a_summary_is_made_of_the_values_it_names(study: Study) -> None:
@@ -280,6 +325,8 @@ def test_the_choice_names_the_planted_best_in_every_situation(analysis: Analysis
     assert found.what == "local allocator"
     best = [entries[0].text for _, entries in found.answers.rows]
     assert best == ["AS4 (monotonic, wink)"] * 2
+    assert [entry.text for entry in found.answers.rows[0][1][1:5]] == ["–", "0.35×", "2.00×", "1.10×"]
+    assert found.answers.rows[0][1][4].small in ("AS2", "AS7")
     assert len(found.experiments) == 1
     assert found.experiments[0].startswith(
         "Structures that grow: AS4 (monotonic, wink) takes 0.35× the time of AS1 (0.3"
@@ -291,6 +338,38 @@ def test_the_choice_names_the_planted_best_in_every_situation(analysis: Analysis
     families = dict(found.families.rows)
     assert [entry.text for entry in families["monotonic"][:2]] == ["2 of 2", "0 of 2"]
     assert [entry.text for entry in families["multipool"][:2]] == ["0 of 2", "2 of 2"]
+    assert [families[name][-1].text for name in ("monotonic", "multipool")] == ["2.00×", "1.00×"]
+
+
+def test_the_choice_tells_the_largest_gain_and_the_ends_of_a_family(study: Study) -> None:
+    answers = [
+        choice.answer_of(choice.Situation(study, heap, [c for c in study.cells if dict(c)["heap"] == heap]))
+        for heap in ("fresh", "aged")
+    ]
+    assert choice.sentences(answers)[1].startswith(
+        "The most is gained by AS4 (monotonic, wink) in aged: 3.33× as fast ("
+    )
+    multipool = dict(choice.family_table(answers).rows)["multipool"]
+    assert [(entry.text, entry.small) for entry in multipool[3:5]] == [("0.94×", "aged"), ("1.25×", "fresh")]
+
+
+def judged(verdict: Verdict) -> Judged:
+    return Judged(Interval(0.97, 0.90, 1.04), verdict, 0.03)
+
+
+def test_an_undecided_gain_is_no_reason_to_change(study: Study) -> None:
+    where = choice.Situation(study, "all", study.cells)
+    for verdict, keeps in ((Verdict.UNDECIDED, True), (Verdict.LOWER, False)):
+        memory = Interval(1, 1, 1)
+        answer = choice.Answer(where, "AS4", [], judged(verdict), memory, ("AS7", memory))
+        assert answer.keeps_reference is keeps
+
+
+def test_an_undecided_verdict_is_not_turned() -> None:
+    lower, higher, undecided = map(judged, (Verdict.LOWER, Verdict.HIGHER, Verdict.UNDECIDED))
+    assert crossing.changes(lower, higher)
+    for pair in ((lower, lower), (undecided, lower), (lower, undecided), (lower, None)):
+        assert not crossing.changes(*pair)
 
 
 def test_crossed_with_allocators_the_verdicts_that_turn_are_named(crossed: Analysis) -> None:
@@ -345,6 +424,8 @@ def test_a_failed_field_says_so_and_why_and_the_others_stay(tmp_path: Path) -> N
         "no arena here"
     ]
     assert table.notes == ["failed at 4 AS7: no arena here"]
+    (means,) = summary.summary(broken.studies[0], spec.Plot(kind="summary", y="allocation_time"))
+    assert means.rows[0][1][-1].text != "–", "the mean of the cells that have a figure"
     report.write_html([broken], tmp_path / "report.html")
     assert "failed at 4 AS7: no arena here" in (tmp_path / "report.html").read_text()
 
