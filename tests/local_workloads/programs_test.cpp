@@ -4,17 +4,12 @@
 #include <algorithm>
 
 #include "local_workloads/run.h"
+#include "support/sample.h"
 
 namespace heaplab::strategies {
 namespace {
 
 using testing::outcome;
-
-double metric(const outcome& done, const std::string& name) {
-  const std::string key = '"' + name + R"(":{"value":)";
-  const std::size_t at = done.output.find(key);
-  return at == std::string::npos ? -1 : std::stod(done.output.substr(at + key.size()));
-}
 
 void expect_done(const std::string& command) {
   const outcome done = run(command + " --no-counters --json -");
@@ -35,23 +30,6 @@ TEST(LocalWorkloads, RunUnderEveryStrategy) {
     expect_done("contention --allocations 500 --rounds 2 --no-initial-buffer --strategy " + word);
     expect_done("locality --elements-total 4096 --subsystems 16 --shuffle-factor 2 --strategy " + word);
     expect_done("locality --elements-total 4096 --subsystems 4096 --shuffle-factor -2 --strategy " + word);
-  }
-}
-
-TEST(LocalWorkloads, RunOnAnAgedHeap) {
-  for (const char* program : {"growth", "utilization --total 1MiB", "contention", "locality"}) {
-    const outcome done = run(std::string(program) + " --aged 3:30% --json -");
-    EXPECT_EQ(done.status, 0) << done.output;
-    EXPECT_GT(metric(done, "aged_memory"), 0) << program;
-  }
-}
-
-TEST(LocalWorkloads, AcceptTheirExamples) {
-  for (const std::string program : {"growth", "utilization", "contention", "locality"}) {
-    const outcome help = run(program + " --help");
-    const std::size_t at = help.output.find("Example: ");
-    ASSERT_NE(at, std::string::npos);
-    EXPECT_EQ(run(help.output.substr(at + 9, help.output.find('\n', at) - at - 9)).status, 0) << program;
   }
 }
 

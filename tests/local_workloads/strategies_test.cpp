@@ -122,6 +122,29 @@ TEST(Contents, DifferAsSoonAsOneLeafDoes) {
   EXPECT_EQ(changed.leaves, 3 * inner_count);
 }
 
+// What a broken heap may make of a set: its nodes go round in a circle.
+struct circle {
+  using hasher = void;
+
+  struct iterator {
+    int operator*() const { return 7; }
+    iterator& operator++() { return *this; }
+    bool operator==(const iterator& other) const { return is_end == other.is_end; }
+    bool is_end = false;
+  };
+
+  std::size_t size() const { return 3; }
+  iterator begin() const { return {}; }
+  iterator end() const { return {true}; }
+};
+
+TEST(Contents, OfACircleAreReadOnce) {
+  contents found;
+  read(circle(), 1, found);
+  EXPECT_EQ(found.leaves, 3U);
+  EXPECT_FALSE(found.counted);
+}
+
 TEST(Texts, AreDifferentAndOfEveryLength) {
   const texts leaves(1);
   std::set<std::string_view> all;

@@ -10,8 +10,11 @@ namespace heaplab {
 
 struct program {
   const char* name;
-  const char* brief;  // a run of some milliseconds
-  const char* large;  // a run of some milliseconds with objects of 1000 bytes or more
+  const char* brief;              // a run of some milliseconds
+  const char* large;              // a run of some milliseconds with objects of 1000 bytes or more
+  const char* unaligned = large;  // the same for a heap that aligns badly
+  const char* overlap = "does not hold what was written into it";  // what it says of blocks that overlap
+  bool times_calls = true;                                         // whether it knows --latency
 };
 
 inline void PrintTo(const program& shown, std::ostream* out) {
@@ -51,6 +54,26 @@ inline constexpr program programs[] = {
     {"memory", "--producers 2 --consumers 2 --objects 500 --round 150",
      "--objects 500 --round 100 --min 1000 --max 1100 --step 10"},
     {"blowup", "--live 1MiB --rounds 6", "--live 1MiB --rounds 4 --least 1000 --most 1100"},
+    {.name = "growth",
+     .brief = "--elements 64 --operations 8192",
+     .large = "--structure DS11 --elements 64 --operations 8192",
+     .overlap = "overlaps one that is in use",
+     .times_calls = false},
+    {.name = "utilization",
+     .brief = "--total 64KiB --active 8KiB --size 64",
+     .large = "--total 1MiB --active 64KiB",
+     .times_calls = false},
+    {.name = "contention",
+     .brief = "--threads 2 --allocations 500 --rounds 2",
+     .large = "--threads 2 --allocations 100 --size 1000",
+     .times_calls = false},
+    // Its nodes are small, and the chunks of pools are not.
+    {.name = "locality",
+     .brief = "--elements-total 4096 --subsystems 16",
+     .large = "--elements-total 65536 --subsystems 128 --shuffle-factor 0 --strategy AS7",
+     .unaligned = "--elements-total 65536 --subsystems 128 --shuffle-factor 0",
+     .overlap = "list",
+     .times_calls = false},
 };
 
 // Both outputs of the program under this environment ("NAME=value", may be empty).

@@ -92,9 +92,10 @@ option aged_option(std::optional<aging>& aged) {
   return made;
 }
 
-void declare_services(option_table& options, request& wanted) {
+void declare_services(const description& about, option_table& options, request& wanted) {
   options.count("seed", wanted.services.seed, {0, no_limit}, "Seed of every random choice");
-  options.flag("latency", wanted.services.latency, "Latency of single calls, by timing one in 64");
+  if (about.times_calls)
+    options.flag("latency", wanted.services.latency, "Latency of single calls, by timing one in 64");
   options.flag("memory-left", wanted.services.memory_left,
                "Memory left 100 ms and 1 s after everything was freed");
   options.options().push_back(aged_option(wanted.services.aged));
@@ -105,7 +106,7 @@ void declare_services(option_table& options, request& wanted) {
 
 void read_command_line(const description& about, option_table& options, request& wanted, int argc,
                        char** argv) {
-  declare_services(options, wanted);
+  declare_services(about, options, wanted);
   CLI::App app(std::string(about.name) + ": " + about.summary, about.name);
   app.formatter(std::make_shared<help_formatter>());
   for (option& one : options.options()) add_to(app, one);

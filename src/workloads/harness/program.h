@@ -7,9 +7,10 @@ namespace heaplab::harness {
 
 // String literals.
 struct description {
-  const char* name;     // of the program
-  const char* summary;  // one line: what it exercises
-  const char* example;  // a command line that works
+  const char* name;         // of the program
+  const char* summary;      // one line: what it exercises
+  const char* example;      // a command line that works
+  bool times_calls = true;  // whether it has single calls to time: offers --latency
 };
 
 // What the author of a workload writes. The members that hold the options carry the defaults.

@@ -21,9 +21,10 @@ using namespace heaplab::strategies;
 class contention final : public harness::workload {
 public:
   harness::description describe() const override {
-    return {"contention",
-            "pairs of allocate and deallocate in threads, each with a local allocator of its own",
-            "contention --strategy AS7 --threads 2 --allocations 32768"};
+    return {.name = "contention",
+            .summary = "pairs of allocate and deallocate in threads, each with a local allocator of its own",
+            .example = "contention --strategy AS7 --threads 2 --allocations 32768",
+            .times_calls = false};
   }
 
   void declare(harness::option_table& options) override {

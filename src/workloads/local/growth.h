@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 
-#include "workloads/local/dimensions.h"
 #include "workloads/local/strategy_table.h"
 #include "workloads/local/structures.h"
 
@@ -26,19 +26,15 @@ public:
   virtual void repeat(std::uint64_t times) = 0;
   // Once; ends the program where the structure does not hold what was put into it.
   virtual void check() = 0;
-  // What it asks of its allocator.
-  virtual requests record() = 0;
+  // Once, with memory from there.
+  virtual void make_from(std::pmr::memory_resource& memory) = 0;
 };
 
-// The requests of one structure, made once with the global allocator.
+// One structure, whatever the strategy.
 template <class Structure>
-requests record_structure(const growth_job& job) {
-  recording_resource memory;
-  {
-    Structure made(&memory);
-    fill(made, job.elements, job.leaves);
-  }
-  return memory.recorded();
+void make_once(const growth_job& job, std::pmr::memory_resource& memory) {
+  Structure made(&memory);
+  fill(made, job.elements, job.leaves);
 }
 
 // One container type under one strategy.
@@ -63,7 +59,9 @@ public:
     });
   }
 
-  requests record() override { return record_structure<Structure<std::pmr::memory_resource>>(job_); }
+  void make_from(std::pmr::memory_resource& memory) override {
+    make_once<Structure<std::pmr::memory_resource>>(job_, memory);
+  }
 
 private:
   template <class Look>

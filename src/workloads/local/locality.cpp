@@ -15,8 +15,10 @@ using namespace heaplab::strategies;
 class locality final : public harness::workload, probes::team_task {
 public:
   harness::description describe() const override {
-    return {"locality", "access to the lists of many subsystems after their elements were shuffled",
-            "locality --strategy AS7 --elements-total 65536 --subsystems 64 --shuffle-factor 5"};
+    return {.name = "locality",
+            .summary = "access to the lists of many subsystems after their elements were shuffled",
+            .example = "locality --strategy AS7 --elements-total 65536 --subsystems 64 --shuffle-factor 5",
+            .times_calls = false};
   }
 
   void declare(harness::option_table& options) override {

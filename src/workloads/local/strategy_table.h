@@ -81,7 +81,9 @@ concept built = requires { typename Entry::type; };
 template <class Entry, class Body>
 void call(Body& body) {
   if constexpr (!built<Entry>) {
-    throw harness::run_error("--strategy " + std::string(Entry::word) + ": built without Boost.Container");
+    throw harness::run_error(
+        "--strategy " + std::string(Entry::word) +
+        ": built without Boost.Container: install libboost-container-dev, then make build");
   } else {
     if constexpr (std::same_as<typename Entry::type::source_type, heap_arena>) heap_arena::expect_available();
     body.template operator()<typename Entry::type>();

@@ -128,6 +128,7 @@ struct contents {
   std::uint64_t leaves = 0;
   std::uint64_t sum = 0;  // of the digests of all leaves
   bool aligned = true;    // all arrays
+  bool counted = true;    // all containers: as many elements as they say
 
   friend bool operator==(const contents&, const contents&) = default;
 
@@ -144,7 +145,8 @@ struct contents {
   }
 };
 
-// Walks through all of it. Arrays got from the global allocator are aligned to `alignment`.
+// Walks through all of it, and no further than containers say that they reach: one that is broken has an end
+// too. Arrays got from the global allocator are aligned to `alignment`.
 template <class T>
 void read(const T& from, std::size_t alignment, contents& into) {
   if constexpr (is_number<T>) {
@@ -155,7 +157,10 @@ void read(const T& from, std::size_t alignment, contents& into) {
   } else {
     if constexpr (!set_like<T>)
       into.add_array(from.data(), std::max(alignment, alignof(typename T::value_type)));
-    for (const auto& element : from) read(element, alignment, into);
+    auto at = from.begin();
+    std::size_t left = from.size();
+    for (; left > 0 && at != from.end(); --left, ++at) read(*at, alignment, into);
+    into.counted = into.counted && left == 0 && at == from.end();
   }
 }
 

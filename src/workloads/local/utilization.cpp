@@ -17,8 +17,10 @@ using namespace heaplab::strategies;
 class utilization final : public harness::workload, probes::team_task {
 public:
   harness::description describe() const override {
-    return {"utilization", "few blocks in use at a time out of many allocated, under local allocators",
-            "utilization --strategy AS7 --total 64MiB --active 64KiB --size 1KiB"};
+    return {.name = "utilization",
+            .summary = "few blocks in use at a time out of many allocated, under local allocators",
+            .example = "utilization --strategy AS7 --total 64MiB --active 64KiB --size 1KiB",
+            .times_calls = false};
   }
 
   void declare(harness::option_table& options) override {
