@@ -52,6 +52,14 @@ TEST_P(Programs, ShowsAnExampleThatIsAccepted) {
 INSTANTIATE_TEST_SUITE_P(All, Programs, ::testing::ValuesIn(programs),
                          [](const auto& of) { return std::string(of.param.name); });
 
+TEST(Help, TellsWhereTheUpperBoundIsExcluded) {
+  for (const program& one : programs) {
+    const std::string help = run_program(one.name, "--help").output;
+    const bool told = help.find("All objects are smaller than this") != std::string::npos;
+    EXPECT_EQ(told, one.name == std::string("larson") || one.name == std::string("shbench")) << help;
+  }
+}
+
 // Refused with status 2 and one line that says exactly this.
 void expect_refused(const char* name, const char* arguments, const std::string& line) {
   const outcome refused = run_program(name, arguments);

@@ -10,15 +10,21 @@
 
 namespace heaplab::harness {
 
+// Whether --most is itself asked for.
+enum class upper_end { included, excluded };
+
 // The sizes a workload asks for, in bytes, both ends included: 0 < least <= most.
 struct size_mix {
   std::uint64_t least = 16;
   std::uint64_t most = 1024;
 
   // Declares --least and --most.
-  void declare(option_table& options, range<std::uint64_t> allowed) {
+  void declare(option_table& options, range<std::uint64_t> allowed, upper_end end = upper_end::included) {
     options.size("least", least, allowed, "Size of the smallest object");
-    options.size("most", most, allowed, "Size of the largest object");
+    options.size("most", most, allowed,
+                 end == upper_end::included
+                     ? "Size of the largest object"
+                     : "All objects are smaller than this; one byte less is the largest");
   }
 
   // Throws usage_error.

@@ -24,7 +24,7 @@ public:
   void declare(harness::option_table& options) override {
     options.count("threads", threads_, {1, 1024}, "Threads alive at a time");
     options.duration("duration", duration_, {0.01, 3600}, "Time until the threads stop");
-    sizes_.declare(options, {1, std::uint64_t{1} << 26});
+    sizes_.declare(options, {1, std::uint64_t{1} << 26}, harness::upper_end::excluded);
     options.count("objects", objects_, {1, 20'000'000}, "Objects of a slice");
     options.count("rounds", rounds_, {1, 1'000'000'000},
                   "A thread ends after this many replacements an object");

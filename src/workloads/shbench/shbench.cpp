@@ -88,7 +88,7 @@ public:
   void declare(harness::option_table& options) override {
     options.count("threads", threads_, {1, 1024}, "Threads at work");
     options.count("calls", calls_, {1, 100'000'000}, "Repetitions of all bursts, divided among the threads");
-    sizes_.declare(options, {1, std::uint64_t{1} << 20});
+    sizes_.declare(options, {1, std::uint64_t{1} << 20}, harness::upper_end::excluded);
     options.count("places", places_, {10, 100'000'000}, "Objects each thread holds at most");
   }
 
