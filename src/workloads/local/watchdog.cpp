@@ -1,6 +1,5 @@
 #include "workloads/local/watchdog.h"
 
-#include <signal.h>
 #include <sys/time.h>
 
 #include "workloads/harness/stamp.h"
@@ -8,25 +7,6 @@
 namespace heaplab::strategies {
 
 namespace {
-
-constexpr int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-constexpr int time_is_up = SIGPROF;
-
-void say(int number) {
-  harness::broken_contents(number == time_is_up ? "structures are made, read and ended in bounded time"
-                                                : "structures are made, read and ended without a crash");
-}
-
-void handle(int number, void (*handler)(int)) {
-  struct sigaction action = {};
-  action.sa_handler = handler;
-  ::sigaction(number, &action, nullptr);
-}
-
-void handle_all(void (*handler)(int)) {
-  for (const int number : crashes) handle(number, handler);
-  handle(time_is_up, handler);
-}
 
 void set_timer(std::uint64_t seconds) {
   const itimerval once{.it_interval = {}, .it_value = {.tv_sec = static_cast<time_t>(seconds), .tv_usec = 0}};
@@ -36,13 +16,20 @@ void set_timer(std::uint64_t seconds) {
 }  // namespace
 
 watchdog::watchdog(std::uint64_t seconds) {
-  handle_all(say);
+  struct sigaction action = {};
+  action.sa_handler = say;
+  for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &before_[i]);
   set_timer(seconds);
 }
 
 watchdog::~watchdog() {
   set_timer(0);
-  handle_all(SIG_DFL);
+  for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
+}
+
+void watchdog::say(int number) {
+  harness::broken_contents(number == time_is_up ? "structures are made, read and ended in bounded time"
+                                                : "structures are made, read and ended without a crash");
 }
 
 }  // namespace heaplab::strategies

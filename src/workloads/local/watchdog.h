@@ -1,5 +1,8 @@
 #pragma once
 
+#include <signal.h>
+
+#include <array>
 #include <cstdint>
 
 namespace heaplab::strategies {
@@ -13,6 +16,14 @@ public:
   ~watchdog();
   watchdog(const watchdog&) = delete;
   watchdog& operator=(const watchdog&) = delete;
+
+private:
+  static constexpr int time_is_up = SIGPROF;
+  static constexpr std::array signals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, time_is_up};
+
+  static void say(int number);
+
+  std::array<struct sigaction, signals.size()> before_;
 };
 
 }  // namespace heaplab::strategies
