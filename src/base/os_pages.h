@@ -5,13 +5,20 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/bits.h"
 
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -93,16 +100,50 @@ inline void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes) 
   return moved == MAP_FAILED ? nullptr : moved;
 }
 
+// As remap to a larger size; comes to lie at a multiple of `alignment` if it cannot grow where it is and
+// there are addresses for it.
+inline void* remap_aligned(void* address, std::size_t old_bytes, std::size_t new_bytes,
+                           std::size_t alignment) {
+  const errno_keeper keep;
+  if (::mremap(address, old_bytes, new_bytes, 0) != MAP_FAILED) return address;
+  void* const place = reserve(new_bytes, alignment);
+  if (place == nullptr) return remap(address, old_bytes, new_bytes);
+  if (::mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
+    return place;
+  // `place` may be another thread's by now: addresses are rather lost than taken away.
+  return nullptr;
+}
+
 // Gives the memory back and keeps the addresses; the next touch finds zeros.
 inline bool discard(void* address, std::size_t bytes) {
   const errno_keeper keep;
   return ::madvise(address, bytes, MADV_DONTNEED) == 0;
 }
 
+// The same for many ranges: one call where the kernel has it for the caller's own memory (Linux 6.15), and
+// then other CPUs are interrupted once instead of once a range.
+inline void discard_all(std::span<const iovec> ranges) {
+  const errno_keeper keep;
+  constexpr long this_process = -10'000;  // PIDFD_SELF
+  std::size_t bytes = 0;
+  for (const iovec& it : ranges) bytes += it.iov_len;
+  const long done =
+      ::syscall(SYS_process_madvise, this_process, ranges.data(), ranges.size(), MADV_DONTNEED, 0);
+  if (done >= 0 && static_cast<std::size_t>(done) == bytes) return;
+  for (const iovec& it : ranges) ::madvise(it.iov_base, it.iov_len, MADV_DONTNEED);
+}
+
 // Asks for (or forbids) huge pages; only a wish.
 inline bool advise_huge(void* address, std::size_t bytes, bool wanted) {
   const errno_keeper keep;
   return ::madvise(address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
+}
+
+// Whether the page at `address` is in memory. False where the kernel does not tell.
+inline bool is_resident(const void* address) {
+  const errno_keeper keep;
+  unsigned char state = 0;
+  return ::mincore(const_cast<void*>(address), page_bytes, &state) == 0 && (state & 1U) != 0;
 }
 
 // Touches every page in one call, so that no page fault comes later; false where the kernel cannot.

@@ -82,23 +82,23 @@ TEST(large_blocks, reuse_what_was_freed) {
 
 TEST(large_blocks, leave_the_rest_of_what_they_reuse) {
   large_blocks it{16 * mebibyte};
-  void* const large = it.allocate(8 * mebibyte, 16, false);
-  void* const fitting = it.allocate(4 * mebibyte, 16, false);
+  void* const large = it.allocate(5 * mebibyte, 16, false);
+  void* const fitting = it.allocate(3 * mebibyte, 16, false);
   it.deallocate(fitting);
   it.deallocate(large);
-  EXPECT_EQ(it.allocate(3 * mebibyte, 16, false), fitting) << "the smallest that is large enough";
-  EXPECT_EQ(it.retained_bytes(), 9 * mebibyte);
-  auto* const first = static_cast<char*>(it.allocate(5 * mebibyte, 16, false));
-  auto* const rest = static_cast<char*>(it.allocate(3 * mebibyte, 16, false));
+  EXPECT_EQ(it.allocate(2 * mebibyte, 16, false), fitting) << "the smallest that is large enough";
+  EXPECT_EQ(it.retained_bytes(), 6 * mebibyte);
+  auto* const first = static_cast<char*>(it.allocate(3 * mebibyte, 16, false));
+  auto* const rest = static_cast<char*>(it.allocate(2 * mebibyte, 16, false));
   EXPECT_EQ(first, large);
-  EXPECT_EQ(rest, first + 5 * mebibyte);
+  EXPECT_EQ(rest, first + 3 * mebibyte);
   EXPECT_EQ(it.retained_bytes(), mebibyte);
-  std::memset(first, 1, 5 * mebibyte);
-  std::memset(rest, 2, 3 * mebibyte);
-  EXPECT_EQ(first[5 * mebibyte - 1], 1);
+  std::memset(first, 1, 3 * mebibyte);
+  std::memset(rest, 2, 2 * mebibyte);
+  EXPECT_EQ(first[3 * mebibyte - 1], 1);
   auto* const moved = static_cast<char*>(it.reallocate(first, 20 * mebibyte));
   ASSERT_NE(moved, nullptr);
-  EXPECT_EQ(moved[5 * mebibyte - 1], 1);
+  EXPECT_EQ(moved[3 * mebibyte - 1], 1);
   EXPECT_EQ(rest[0], 2);
   it.deallocate(moved);
   it.deallocate(rest);
@@ -138,6 +138,55 @@ TEST(large_blocks, retain_no_more_than_the_bound) {
   EXPECT_TRUE(it.trim());
   EXPECT_EQ(it.retained_bytes(), 0U);
   EXPECT_FALSE(it.trim());
+}
+
+TEST(large_blocks, retain_no_more_than_the_peak_lately) {
+  large_blocks it{64 * mebibyte};
+  void* const one = it.allocate(2 * mebibyte, 16, false);
+  void* const other = it.allocate(2 * mebibyte, 16, false);
+  it.deallocate(one);
+  EXPECT_EQ(it.retained_bytes(), 2 * mebibyte);
+  // Not to be had of what is kept, so that live is at its peak again.
+  void* const aligned = it.allocate(2 * mebibyte, 64 * mebibyte, false);
+  it.deallocate(aligned);
+  EXPECT_EQ(it.retained_bytes(), 2 * mebibyte) << "the newest alone";
+  it.deallocate(other);
+  EXPECT_EQ(it.retained_bytes(), 4 * mebibyte);
+}
+
+// A block, grown, whose pages are all written or only the first and the last.
+char* filled(large_blocks& it, std::size_t bytes, std::size_t stride) {
+  auto* const block = static_cast<char*>(it.allocate(bytes, 16, false));
+  for (std::size_t at = 0; at < bytes; at += stride) block[at] = 1;
+  block[bytes - 1] = 1;
+  return block;
+}
+
+TEST(large_blocks, get_huge_pages_when_one_was_written_throughout) {
+  constexpr std::size_t size = 9 * mebibyte;
+  large_blocks never{64 * mebibyte}, it{64 * mebibyte};
+  it.allow_huge_pages();
+  never.deallocate(filled(never, size, 4096));
+  it.deallocate(filled(it, size, size));
+  for (large_blocks* const each : {&never, &it}) {
+    void* const block = each->allocate(size, 16, false);
+    EXPECT_EQ(each->usable_size(block), size) << "no page more";
+    each->deallocate(block);
+  }
+  it.deallocate(filled(it, size, 4096));
+  // What was kept grows; what is new begins so.
+  char* const grown = filled(it, 12 * mebibyte + 1, 4096);
+  char* const fresh = filled(it, size, 4096);
+  for (char* const block : {grown, fresh}) {
+    EXPECT_TRUE(is_aligned(block, os_pages::huge_page_bytes));
+    EXPECT_EQ(it.usable_size(block) % os_pages::huge_page_bytes, 0U) << "whole huge pages";
+  }
+  auto* const moved = static_cast<char*>(it.reallocate(grown, 100 * mebibyte));
+  EXPECT_TRUE(is_aligned(moved, os_pages::huge_page_bytes));
+  EXPECT_EQ(moved[12 * mebibyte], 1);
+  EXPECT_EQ(moved[14 * mebibyte], 0);
+  it.deallocate(moved);
+  it.deallocate(fresh);
 }
 
 TEST(large_blocks, refuse_what_is_no_live_block) {

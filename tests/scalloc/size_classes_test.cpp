@@ -90,6 +90,18 @@ TEST(size_classes, are_the_papers_in_its_variant) {
   EXPECT_EQ(blocks(mib), 1U);
 }
 
+TEST(size_classes, grow_blocks_further_than_asked) {
+  using classes = size_classes<standard_config>;
+  EXPECT_EQ(classes::grown(240, 250), 250U) << "small blocks are copied fast";
+  EXPECT_EQ(classes::grown(1024, 1100), 1280U) << "a quarter more than it was";
+  EXPECT_EQ(classes::grown(1024, 5000), 5000U);
+  EXPECT_EQ(classes::grown(16 * kib, 32 * kib - 1), 32 * kib - 1);
+  EXPECT_EQ(classes::grown(16 * kib, 32 * kib), 48 * kib) << "half more than asked";
+  EXPECT_EQ(classes::grown(512 * kib, 800 * kib), mib) << "stays in a span";
+  for (std::size_t from = 16; from <= mib; from *= 2)
+    EXPECT_EQ(size_classes<paper_config>::grown(from, from + 1), from + 1);
+}
+
 TEST(size_classes, waste_at_most_a_fifth_above_256_bytes) {
   using classes = size_classes<standard_config>;
   for (std::size_t bytes = 257; bytes <= mib; ++bytes) {

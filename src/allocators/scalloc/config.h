@@ -63,6 +63,9 @@ struct config {
 
   // realloc to a larger block makes it at least this much larger than it was. 0: as large as asked (paper).
   unsigned growth_percent = 0;
+  // ... and from 32 KiB on at least this much larger than asked: such a block is copied at a high price, and
+  // pages of it that nobody writes are no memory. 0: as large as asked (paper).
+  unsigned growth_ahead_percent = 0;
 
   // --- the span-pool and memory of the system ---
 
@@ -105,6 +108,7 @@ constexpr config standard() {
   result.reuse_newest = true;
   result.refill_percent = 10;
   result.growth_percent = 25;
+  result.growth_ahead_percent = 50;
   result.retained_span_bytes = 32 * mib;
   result.retained_large_bytes = 64 * mib;
   result.huge_pages = huge_page_policy::grown;

@@ -5,9 +5,14 @@
 // large enough and leaves the rest of it, or else the largest, and makes it larger: either way it touches no
 // more new pages than it must. What has been kept for longer than `retained_for` goes back at the next large
 // request or free.
+//
+// Blocks of 4 MiB and more are whole huge pages once such a block was freed that had been touched throughout:
+// a page fault then brings 512 pages. A program that never fills its large blocks holds no more than it
+// touches.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,16 +30,17 @@ namespace heaplab::scalloc {
 
 class large_blocks {
 public:
-  // Bytes of freed mappings that may be kept. Within that no more than 16 MiB and a quarter of what is live,
-  // unless the newest alone is more.
+  // Bytes of freed mappings that may be kept. Within that no more than 8 MiB and an eighth of what is live,
+  // and no more than what is live now has lately been less than its peak, unless the newest alone is more.
   constexpr explicit large_blocks(std::size_t retained_limit) : retained_limit_(retained_limit) {}
 
   // Once, before there are threads that use it.
   void set_retained_limit(std::size_t bytes) { retained_limit_ = bytes; }
+  void allow_huge_pages() { may_be_huge_ = true; }
 
   // `alignment` is a power of two; bytes + alignment <= PTRDIFF_MAX. Null: no memory.
   void* allocate(std::size_t bytes, std::size_t alignment, bool zeroed) {
-    bytes = align_up(std::max(bytes, std::size_t{1}), page);
+    bytes = rounded(bytes);
     retained_mapping kept{};
     {
       const holder hold(lock_);
@@ -43,7 +49,7 @@ public:
     }
     char* block = kept.block == nullptr ? nullptr : fit(kept, bytes);
     if (block == nullptr) {
-      block = static_cast<char*>(os_pages::reserve(bytes, alignment));
+      block = map_new(bytes, alignment);
       kept.bytes = 0;
     }
     if (block == nullptr) return nullptr;
@@ -51,7 +57,7 @@ public:
     bytes = std::max(kept.bytes, bytes);
     const holder hold(lock_);
     if (registry_.add(block, bytes)) {
-      live_bytes_ += bytes;
+      set_live(live_bytes_ + bytes);
       return block;
     }
     os_pages::unmap(block, bytes);
@@ -64,7 +70,8 @@ public:
       const holder hold(lock_);
       bytes = registry_.remove(block);
       if (bytes == 0) refuse(block);
-      live_bytes_ -= bytes;
+      learn(static_cast<char*>(block), bytes);
+      set_live(live_bytes_ - bytes);
       return_stale();
       if (retain(static_cast<char*>(block), bytes)) return;
     }
@@ -80,16 +87,16 @@ public:
 
   // Moves pages, not bytes. Null: no memory, and nothing has changed.
   void* reallocate(void* block, std::size_t bytes) {
-    bytes = align_up(bytes, page);
+    bytes = rounded(bytes);
     // Under the lock throughout: another thread's mapping may come to lie where this one was.
     const holder hold(lock_);
     const std::size_t before = registry_.bytes_of(block);
     if (before == 0) refuse(block);
     // A little less is no reason to give pages back.
     if (bytes <= before && bytes >= before - before / 8) return block;
-    void* const moved = os_pages::remap(block, before, bytes);
+    void* const moved = resize(static_cast<char*>(block), before, bytes);
     if (moved == nullptr) return nullptr;
-    live_bytes_ += bytes - before;
+    set_live(live_bytes_ + bytes - before);
     registry_.remove(block);
     // There is room: an entry has just been removed.
     registry_.add(static_cast<char*>(moved), bytes);
@@ -114,6 +121,7 @@ private:
   static constexpr std::size_t page = os_pages::page_bytes;
   static constexpr unsigned retained_slots = 64;
   static constexpr std::int64_t retained_for = 1'000;  // ms
+  static constexpr std::size_t huge_page = os_pages::huge_page_bytes;
 
   struct retained_mapping {
     char* block;
@@ -150,21 +158,74 @@ private:
     return other < wanted && one > other;
   }
 
+  // --- huge pages ---
+
+  static bool is_huge(std::size_t bytes) { return bytes >= 2 * huge_page; }
+
+  std::size_t rounded(std::size_t bytes) const {
+    const bool huge = wants_huge_.load(std::memory_order_relaxed) && is_huge(bytes);
+    return align_up(std::max(bytes, std::size_t{1}), huge ? huge_page : page);
+  }
+
+  // Begins at a huge page if it can hold some, wanted or not: whole page tables move when it is resized.
+  char* map_new(std::size_t bytes, std::size_t alignment) const {
+    void* const block = os_pages::reserve(bytes, is_huge(bytes) ? std::max(alignment, huge_page) : alignment);
+    return with_huge_pages(block, bytes);
+  }
+
+  // Null: the system refuses, and nothing has changed.
+  char* resize(char* block, std::size_t before, std::size_t bytes) const {
+    void* const resized = is_huge(bytes) && bytes > before
+                              ? os_pages::remap_aligned(block, before, bytes, huge_page)
+                              : os_pages::remap(block, before, bytes);
+    return with_huge_pages(resized, bytes);
+  }
+
+  char* with_huge_pages(void* block, std::size_t bytes) const {
+    if (block != nullptr && is_huge(bytes) && wants_huge_.load(std::memory_order_relaxed))
+      os_pages::advise_huge(block, bytes, true);
+    return static_cast<char*>(block);
+  }
+
+  // Looks at one page in each of 16 parts.
+  void learn(const char* block, std::size_t bytes) {
+    if (!may_be_huge_ || wants_huge_.load(std::memory_order_relaxed) || !is_huge(bytes)) return;
+    const std::size_t stride = align_down(bytes / 16, page);
+    for (std::size_t at = 0; at < bytes; at += stride)
+      if (!os_pages::is_resident(block + at)) return;
+    wants_huge_.store(true, std::memory_order_relaxed);
+  }
+
   // Null, and the mapping gone, where the system refuses.
-  static char* fit(const retained_mapping& kept, std::size_t bytes) {
+  char* fit(const retained_mapping& kept, std::size_t bytes) const {
     if (kept.bytes >= bytes) return kept.block;
-    void* const grown = os_pages::remap(kept.block, kept.bytes, bytes);
+    char* const grown = resize(kept.block, kept.bytes, bytes);
     if (grown == nullptr) os_pages::unmap(kept.block, kept.bytes);
-    return static_cast<char*>(grown);
+    return grown;
   }
 
   bool retain(char* block, std::size_t bytes) {
     if (bytes > retained_limit_) return false;
-    const std::size_t bound = std::min(retained_limit_, std::max(bytes, 16 * mib + live_bytes_ / 4));
+    const std::size_t share = std::min(8 * mib + live_bytes_ / 8, lately_live() - live_bytes_);
+    const std::size_t bound = std::min(retained_limit_, std::max(bytes, share));
     while (retained_bytes_ + bytes > bound || retained_count_ == retained_slots) return_oldest();
     retained_[retained_count_++] = {block, bytes, coarse_milliseconds()};
     retained_bytes_ += bytes;
     return true;
+  }
+
+  // The most that was live at a time, of this period and the one before.
+  std::size_t lately_live() const { return std::max(peak_, peak_before_); }
+
+  void set_live(std::size_t bytes) {
+    const std::int64_t now = coarse_milliseconds();
+    if (now - period_start_ > retained_for) {
+      peak_before_ = now - period_start_ > 2 * retained_for ? live_bytes_ : peak_;
+      peak_ = live_bytes_;
+      period_start_ = now;
+    }
+    live_bytes_ = bytes;
+    peak_ = std::max(peak_, bytes);
   }
 
   void return_stale() {
@@ -186,6 +247,10 @@ private:
   concurrent::spin_lock<concurrent::std_sync> lock_;
   large_registry registry_;
   std::size_t live_bytes_ = 0;
+  std::size_t peak_ = 0, peak_before_ = 0;
+  std::int64_t period_start_ = 0;  // ms
+  bool may_be_huge_ = false;
+  std::atomic<bool> wants_huge_ = false;
 
   std::size_t retained_limit_;
   std::size_t retained_bytes_ = 0;

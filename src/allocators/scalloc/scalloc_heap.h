@@ -22,8 +22,11 @@
 //   3. A span is reusable when 15 % of it is free instead of 80 %, and the newest such span is used first.
 //   4. The pool keeps the memory of free spans within a bound, and the tail of a reused span up to an eighth
 //      more than it needs; what a second did not need goes back (span_pool.h).
-//   5. Freed large blocks are kept within a bound, cut and grown to what is asked for (large.h).
-//   6. realloc to a larger block makes it a quarter larger.
+//   5. Freed large blocks are kept within a bound, cut and grown to what is asked for, and get huge pages in
+//   a
+//      program that fills them (large.h).
+//   6. realloc to a larger block makes it a quarter larger than it was, and a large one half larger than
+//   asked.
 //
 // Reading order: span_state.h, span.h, lab.h, frontend.h, frontend_slow.h; then arena.h, span_pool.h,
 // lab_registry.h, large.h; config.h lists every knob and the variants.
@@ -117,7 +120,7 @@ public:
       // In place unless more than half would be unused.
       const std::size_t usable = front_.class_of(*it, block).block_bytes;
       if (bytes <= usable && (bytes > usable / 2 || usable <= class_step)) return block;
-      if (bytes > usable && bytes <= Config.span_block_limit) bytes = grown(usable, bytes);
+      if (bytes > usable && bytes <= Config.span_block_limit) bytes = classes::grown(usable, bytes);
     }
     return reallocate_by_copy<scalloc_heap>(block, bytes);
   }
@@ -181,13 +184,6 @@ public:
   }
 
 private:
-  // What grows step by step would be copied at every step to the next class. Small blocks are copied fast.
-  static std::size_t grown(std::size_t from, std::size_t wanted) {
-    if (from < linear_limit) return wanted;
-    const std::size_t generous = from + from * Config.growth_percent / 100;
-    return std::max(wanted, std::min(generous, Config.span_block_limit));
-  }
-
   HEAPLAB_SLOW_PATH static void* allocate_slow(std::size_t bytes) noexcept {
     if (bytes > PTRDIFF_MAX) return nullptr;
     if (!ensure_open()) return nullptr;
@@ -244,6 +240,7 @@ private:
     const unsigned columns = Config.pool_columns != 0 ? Config.pool_columns : usable_cpus();
     if (!front_.open(tuning_, columns)) return false;
     large_.set_retained_limit(tuning_.retained_large_bytes);
+    if (tuning_.huge_pages == huge_page_policy::grown) large_.allow_huge_pages();
     if (pthread_key_create(&thread_end_, end_thread) != 0) return false;
     is_open_.store(true, std::memory_order_release);
     return true;

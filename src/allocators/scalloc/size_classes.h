@@ -5,6 +5,7 @@
 // blocks fill a span from its aligned beginning: aligned allocation is a matter of choosing the class.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,8 @@ struct size_class {
 
 inline constexpr std::size_t class_step = 16;
 inline constexpr std::size_t linear_limit = 256;
+// Blocks of this size and more that grow are made larger than asked.
+inline constexpr std::size_t ahead_limit = 32 * kib;
 inline constexpr unsigned reciprocal_shift = 44;
 // The class of a size up to this is looked up, of a larger one computed.
 inline constexpr std::size_t lookup_limit = 8 * kib;
@@ -64,6 +67,15 @@ public:
     unsigned index = index_of_computed(bytes);
     while (index < count && table[index].block_bytes % alignment != 0) ++index;
     return index;
+  }
+
+  // How large to make a block of `from` bytes that shall hold `wanted`: what grows step by step would be
+  // copied at every step to the next class. Small blocks are copied fast.
+  static constexpr std::size_t grown(std::size_t from, std::size_t wanted) {
+    if (from < linear_limit) return wanted;
+    const std::size_t ahead = wanted >= ahead_limit ? wanted * Config.growth_ahead_percent / 100 : 0;
+    const std::size_t generous = std::max(from + from * Config.growth_percent / 100, wanted + ahead);
+    return std::max(wanted, std::min(generous, Config.span_block_limit));
   }
 
   static constexpr std::array<size_class, count> make_table() {
