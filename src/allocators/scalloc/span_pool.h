@@ -2,9 +2,12 @@
 // stacks. A thread puts into and takes from the stack of its own column first, and so meets others only when
 // its own stack is empty.
 //
-// Memory of free spans is kept for reuse within a bound (config.h, retained_span_bytes). What was kept for a
-// whole second without being needed goes back to the system, by whichever thread puts or gets a span next:
-// the least that was kept at any moment of that second. A process in which no thread does keeps what it has.
+// Memory of free spans is kept for reuse within a bound (config.h, retained_span_bytes). Who exceeds it gives
+// back a sixteenth of it, in one call. What was kept for a whole second without being needed goes back too,
+// by whichever thread puts or gets a span next: the least that was kept at any moment of that second. A
+// process in which no thread does keeps what it has.
+//
+// Where memory is kept, spans that have none left wait in stacks of their own, to be used last.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +15,7 @@
 #include <cstdint>
 
 #include "allocators/scalloc/arena.h"
+#include "allocators/scalloc/discard_batch.h"
 #include "allocators/scalloc/span.h"
 #include "allocators/scalloc/tuning.h"
 #include "concurrent/index_stack.h"
@@ -37,8 +41,13 @@ public:
   // The caller alone has the span: it is in state free, has no owner, and is in no list.
   void put(arena<Traits>& spans, span_type& it, std::uint32_t column) {
     const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-    if (it.resident_bytes > discard_above_ && !try_retain(spans, it.resident_bytes)) discard_from(it, 0);
-    stack_at(kind.pool_slot, column).push(spans.number_of(it), links(spans));
+    stack& home = stack_at(kind.pool_slot, column);
+    const bool counts = it.resident_bytes > discard_above_;
+    if (counts && !keeps()) discard_from(it, 0);
+    const std::size_t kept = counts && keeps() ? retain(it.resident_bytes) : 0;
+    home.push(spans.number_of(it), links(spans));
+    if (const std::size_t most = bound(spans); kept > most)
+      discard_newest(spans, home, column, most - most / 16);
   }
 
   // Null: there is no free span in the zone of the class. (Or there was none in each stack at the moment it
@@ -52,6 +61,9 @@ public:
         if (const auto number = stack_at(slot, column + turn).try_pop(links(spans)))
           return &prepare(spans.span_number(*number), kind);
     }
+    for (unsigned turn = 0; turn < columns_; ++turn)
+      if (const auto number = bare_at(kind.fine, column + turn).try_pop(links(spans)))
+        return &spans.span_number(*number);
     return nullptr;
   }
 
@@ -92,6 +104,7 @@ private:
   }
 
   stack& stack_at(unsigned slot, std::uint32_t column) { return stacks_[slot][column % columns_]; }
+  stack& bare_at(bool fine, std::uint32_t column) { return bare_[fine ? 1 : 0][column % columns_]; }
 
   // Memory from `keep` bytes on goes back to the system. A span that was larger must not keep, in a class of
   // smaller spans, what that class never touches.
@@ -109,14 +122,12 @@ private:
     return it;
   }
 
+  std::size_t bound(arena<Traits>& spans) const { return retained_limit_ + spans.fine_bytes() / 16; }
+
   // The account of memory kept: only a bound, it publishes nothing, so relaxed throughout. Whoever puts a
   // span enters it, whoever pops it strikes it out. The least may miss a change: it is a wish, no account.
-  bool try_retain(arena<Traits>& spans, std::size_t bytes) {
-    if (!keeps()) return false;
-    const std::size_t bound = retained_limit_ + spans.fine_bytes() / 16;
-    if (retained_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= bound) return true;
-    retained_.fetch_add(0 - bytes, std::memory_order_relaxed);
-    return false;
+  std::size_t retain(std::size_t bytes) {
+    return retained_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   }
 
   void release(std::size_t bytes) {
@@ -131,26 +142,53 @@ private:
     std::size_t done = 0;
     for (auto& slot : stacks_)
       for (unsigned column = 0; column < columns_ && done < wanted; ++column)
-        done += discard_stack(spans, slot[column], wanted - done);
+        done += discard_oldest(spans, slot[column], column, wanted - done);
     return done;
   }
 
   // The oldest first. What is popped here is out of reach until it is put back: another thread may carve a
   // new span meanwhile.
-  std::size_t discard_stack(arena<Traits>& spans, stack& from, std::size_t wanted) {
+  std::size_t discard_oldest(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t wanted) {
     stack reversed;
     while (const auto number = from.try_pop(links(spans))) reversed.push(*number, links(spans));
     std::size_t done = 0;
+    discard_batch<Traits> batch;
     while (const auto number = reversed.try_pop(links(spans))) {
       span_type& it = spans.span_number(*number);
-      if (done < wanted) {
+      if (done < wanted && it.resident_bytes > 0) {
         done += it.resident_bytes;
-        release(it.resident_bytes);
-        discard_from(it, 0);
+        give_up(spans, batch, column, it);
+      } else {
+        from.push(*number, links(spans));
       }
-      from.push(*number, links(spans));
     }
+    flush(spans, batch, column);
     return done;
+  }
+
+  // Until no more than `most` bytes are kept or the stack is empty. The newest lie where memory is being
+  // freed now, many of them side by side.
+  void discard_newest(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t most) {
+    discard_batch<Traits> batch;
+    while (retained_bytes() > most) {
+      const auto number = from.try_pop(links(spans));
+      if (!number) break;
+      give_up(spans, batch, column, spans.span_number(*number));
+    }
+    flush(spans, batch, column);
+  }
+
+  void give_up(arena<Traits>& spans, discard_batch<Traits>& batch, std::uint32_t column, span_type& it) {
+    release(it.resident_bytes);
+    batch.add(it);
+    if (batch.is_full()) flush(spans, batch, column);
+  }
+
+  void flush(arena<Traits>& spans, discard_batch<Traits>& batch, std::uint32_t column) {
+    batch.flush([&](span_type& it) {
+      const bool fine = classes::table[it.class_index.load(std::memory_order_relaxed)].fine;
+      bare_at(fine, column).push(spans.number_of(it), links(spans));
+    });
   }
 
   unsigned columns_ = 1;
@@ -161,6 +199,7 @@ private:
   typename Traits::template atomic<std::size_t> least_retained_{0};
   typename Traits::template atomic<std::int64_t> period_start_{0};
   stack stacks_[slot_count][column_limit];
+  stack bare_[2][column_limit];  // without memory: coarse, fine
 };
 
 }  // namespace heaplab::scalloc
