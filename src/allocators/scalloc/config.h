@@ -102,8 +102,8 @@ constexpr unsigned dense_blocks(const config& self, std::size_t block_bytes) {
 
 constexpr config standard() {
   config result{.name = "scalloc", .blocks_in_span = dense_blocks};
-  result.fine_span_bytes = 32 * kib;
-  result.discard_above = 16 * kib;
+  result.fine_span_bytes = 16 * kib;
+  result.discard_above = 8 * kib;
   result.reuse_percent = 15;
   result.reuse_newest = true;
   result.refill_percent = 10;

@@ -17,7 +17,7 @@
 //   large      Blocks above 1 MiB have a mapping each.
 //
 // Where the default differs from the paper, with figures in docs/scalloc-performance.md:
-//   1. Fine spans are dense, 32 KiB apart, and get huge pages in a large heap; coarse ones lie 2 MiB apart.
+//   1. Fine spans are dense, 16 KiB apart, and get huge pages in a large heap; coarse ones lie 2 MiB apart.
 //   2. Four size classes a doubling instead of one.
 //   3. A span is reusable when 15 % of it is free instead of 80 %, and the newest such span is used first.
 //   4. The pool keeps the memory of free spans within a bound, and the tail of a reused span up to an eighth
