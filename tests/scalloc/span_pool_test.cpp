@@ -21,6 +21,8 @@ constexpr config kept = [] {
   return result;
 }();
 constexpr config one_zone = paper();
+// Spans that take twice what is kept.
+constexpr unsigned twice_the_bound = 2 * kept.retained_span_bytes / kept.fine_span_bytes;
 
 template <const config& Config>
 using traits = test_traits<concurrent::std_sync, Config>;
@@ -65,7 +67,7 @@ struct pool_of {
 
 TEST(span_pool, keeps_memory_of_free_spans_up_to_the_bound) {
   pool_of<kept> it;
-  const auto all = it.used(0, 256);
+  const auto all = it.used(0, twice_the_bound);
   it.put(all);
   EXPECT_LE(it.pool.retained_bytes(), it.bound());
   EXPECT_GE(it.pool.retained_bytes(), it.bound() - it.bound() / 16 - kept.fine_span_bytes);
@@ -78,7 +80,7 @@ TEST(span_pool, keeps_memory_of_free_spans_up_to_the_bound) {
 
 TEST(span_pool, uses_spans_without_memory_last) {
   pool_of<kept> it;
-  const auto all = it.used(0, 256);
+  const auto all = it.used(0, twice_the_bound);
   it.put(all);
   const std::size_t with_memory = it.resident() / kept.fine_span_bytes;
   std::set<pool_of<kept>::span_type*> seen;
@@ -92,7 +94,7 @@ TEST(span_pool, uses_spans_without_memory_last) {
 }
 
 TEST(span_pool, loses_no_span_while_threads_exceed_the_bound) {
-  constexpr unsigned threads = 4, each = 96;
+  constexpr unsigned threads = 4, each = twice_the_bound / threads;
   pool_of<kept> it;
   // Neighbours in the arena belong to different threads.
   const auto all = it.used(0, threads * each);
