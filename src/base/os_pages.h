@@ -120,8 +120,8 @@ inline bool discard(void* address, std::size_t bytes) {
   return ::madvise(address, bytes, MADV_DONTNEED) == 0;
 }
 
-// The same for many ranges: one call where the kernel has it for the caller's own memory (Linux 6.15), and
-// then other CPUs are interrupted once instead of once a range.
+// The same for many ranges, in one call where the kernel takes it for the caller's own memory (Linux 6.18
+// does): other CPUs are then interrupted once instead of once a range.
 inline void discard_all(std::span<const iovec> ranges) {
   const errno_keeper keep;
   constexpr long this_process = -10'000;  // PIDFD_SELF
