@@ -22,11 +22,9 @@
 //   3. A span is reusable when 15 % of it is free instead of 80 %, and the newest such span is used first.
 //   4. The pool keeps the memory of free spans within a bound, and the tail of a reused span up to an eighth
 //      more than it needs; what a second did not need goes back (span_pool.h).
-//   5. Freed large blocks are kept within a bound, cut and grown to what is asked for, and get huge pages in
-//   a
-//      program that fills them (large.h).
-//   6. realloc to a larger block makes it a quarter larger than it was, and a large one half larger than
-//   asked.
+//   5. Freed large blocks are kept within a bound, cut and grown to what is asked for; a program that fills
+//      them gets huge pages for them (large.h).
+//   6. realloc to a larger block makes it a quarter larger, from 32 KiB on half larger than asked.
 //
 // Reading order: span_state.h, span.h, lab.h, frontend.h, frontend_slow.h; then arena.h, span_pool.h,
 // lab_registry.h, large.h; config.h lists every knob and the variants.
