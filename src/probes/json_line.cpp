@@ -1,11 +1,7 @@
 #include "probes/json_line.h"
 
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -19,17 +15,6 @@ namespace {
 
 constexpr std::size_t first_capacity = std::size_t{64} << 10;
 constexpr double largest_exact_integer = 9007199254740992.0;  // 2^53
-
-// Writes all of it or returns the errno.
-int write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -60,9 +45,9 @@ json_line& json_line::put(char character) {
   return put(std::string_view(&character, 1));
 }
 
-// A comma, unless this is the first of an object, an array or the line, or follows its key.
+// A comma, unless this is the first of an object, an array or a line, or follows its key.
 void json_line::separate() {
-  if (length_ != 0 && std::strchr("{[:", buffer_[length_ - 1]) == nullptr) put(',');
+  if (length_ != 0 && std::strchr("{[:\n", buffer_[length_ - 1]) == nullptr) put(',');
 }
 
 json_line& json_line::open(char bracket) {
@@ -109,22 +94,6 @@ json_line& json_line::value(double number) {
   const auto result = whole ? std::to_chars(digits, end, static_cast<std::int64_t>(number))
                             : std::to_chars(digits, end, number);
   return put({digits, static_cast<std::size_t>(result.ptr - digits)});
-}
-
-int json_line::write_to(int file) {
-  put('\n');
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  struct stat status;
-  const bool regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  const int error = write_all(file, text());
-  // A failure to cut the file back leaves nothing better to do.
-  if (error != 0 && regular) [[maybe_unused]]
-    const int ignored = ::ftruncate(file, status.st_size);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  length_ = 0;
-  return error;
 }
 
 }  // namespace heaplab::probes

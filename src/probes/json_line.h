@@ -1,4 +1,4 @@
-// One line of JSON, built in pages of our own and written in one piece.
+// Lines of JSON, built in pages of our own.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +31,10 @@ public:
   // infinities: these become null.
   json_line& value(double number);
 
-  std::string_view text() const { return {buffer_, length_}; }
+  // What follows is a line of its own.
+  json_line& end_line() { return put('\n'); }
 
-  // Ends the line and writes it. Signals wait meanwhile, so that an interrupted program leaves a whole line
-  // or none. Returns 0, or the errno of the failure, when a regular file is cut back to what it held before.
-  int write_to(int file);
+  std::string_view text() const { return {buffer_, length_}; }
 
 private:
   json_line& open(char bracket);

@@ -57,64 +57,10 @@ TEST(JsonLine, GrowsBeyondItsFirstPages) {
   EXPECT_EQ(json.text(), expected + "]");
 }
 
-class temporary_file {
-public:
-  temporary_file() : file(::mkstemp(path_)) {}
-  ~temporary_file() {
-    ::close(file);
-    ::unlink(path_);
-  }
-  std::string contents() const {
-    std::string text(1 << 16, '\0');
-    text.resize(static_cast<std::size_t>(::pread(file, text.data(), text.size(), 0)));
-    return text;
-  }
-
-private:
-  char path_[32] = "/tmp/heaplab-json-XXXXXX";
-
-public:
-  const int file;
-};
-
-TEST(JsonLine, WritesWholeLines) {
-  temporary_file target;
+TEST(JsonLine, PutsLinesOneAfterTheOther) {
   json_line json;
-  json.value("one");
-  EXPECT_EQ(json.write_to(target.file), 0);
-  json.value("two");
-  EXPECT_EQ(json.write_to(target.file), 0);
-  EXPECT_EQ(target.contents(), "\"one\"\n\"two\"\n");
-}
-
-TEST(JsonLine, ReportsAClosedPipe) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  ::close(ends[0]);
-  const auto before = std::signal(SIGPIPE, SIG_IGN);
-  json_line json;
-  json.value("lost");
-  EXPECT_EQ(json.write_to(ends[1]), EPIPE);
-  std::signal(SIGPIPE, before);
-  ::close(ends[1]);
-}
-
-// A limit on the file's size stands in for a full disk: the first write is cut short, the second fails.
-TEST(JsonLine, CutsTheFileBackWhenTheDiskIsFull) {
-  temporary_file target;
-  json_line json;
-  json.value("kept");
-  ASSERT_EQ(json.write_to(target.file), 0);
-  rlimit before;
-  getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit small{.rlim_cur = 100, .rlim_max = before.rlim_max};
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  setrlimit(RLIMIT_FSIZE, &small);
-  json.value(std::string(1000, 'x'));
-  EXPECT_EQ(json.write_to(target.file), EFBIG);
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
-  EXPECT_EQ(target.contents(), "\"kept\"\n");
+  json.value("one").end_line().begin_object().key("two").value(true).end_object().end_line();
+  EXPECT_EQ(json.text(), "\"one\"\n{\"two\":true}\n");
 }
 
 }  // namespace

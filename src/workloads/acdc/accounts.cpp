@@ -1,10 +1,6 @@
 #include "workloads/acdc/accounts.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include <string>
 
 #include "workloads/harness/harness.h"
 
@@ -23,21 +19,14 @@ std::string line(std::initializer_list<std::uint64_t> numbers) {
 
 }  // namespace
 
-accounts::accounts(const std::string& where, std::uint64_t ticks) : where_(where) {
-  if (where.empty()) return;
-  file_ = where == "-" ? ::dup(STDOUT_FILENO) : ::open(where.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0)
-    throw harness::usage_error("--accounts: cannot write to '" + where + "': " + std::strerror(errno));
+accounts::accounts(const std::string& where, std::uint64_t ticks) : where_("--accounts", where) {
+  if (!where_.wanted()) return;
   pages_.emplace(harness::take_pages(probes::own_pages::needed<row>(ticks)));
   rows_ = pages_->array<row>(ticks);
 }
 
-accounts::~accounts() {
-  if (file_ >= 0) ::close(file_);
-}
-
 void accounts::write(placed_array<thread_state>& threads) const {
-  if (file_ < 0) return;
+  if (!where_.wanted()) return;
   std::string text = "tick\tallocated_bytes\tfreed_bytes\tallocated_objects\tfreed_objects\n";
   for (std::uint64_t i = 0; i < rows_.size(); ++i)
     text += line({i + 1, rows_[i].allocated_bytes, rows_[i].freed_bytes, rows_[i].allocated_objects,
@@ -54,15 +43,7 @@ void accounts::write(placed_array<thread_state>& threads) const {
             [](const thread_state& one, std::size_t i) { return one.objects_by_liveness[i]; });
   add_table("log2_size\tobjects\n", threads[0].objects_by_log2_size.size(),
             [](const thread_state& one, std::size_t i) { return one.objects_by_log2_size[i]; });
-  if (where_ != "-" && ::ftruncate(file_, 0) != 0 && errno != EINVAL)  // EINVAL: a device, a pipe
-    throw harness::run_error("--accounts: cannot replace '" + where_ + "': " + std::strerror(errno));
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t written = ::write(file_, text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0)
-      throw harness::run_error("--accounts: writing to '" + where_ + "' failed: " + std::strerror(errno));
-    done += static_cast<std::size_t>(written);
-  }
+  where_.write(text);
 }
 
 }  // namespace heaplab::acdc

@@ -8,17 +8,15 @@
 #include "probes/own_pages.h"
 #include "workloads/acdc/placed_array.h"
 #include "workloads/acdc/thread_state.h"
+#include "workloads/harness/destination.h"
 
 namespace heaplab::acdc {
 
 // What was allocated and freed: after each tick of thread 0, and over the run by liveness and by size.
 class accounts {
 public:
-  // Opens the file now, so that a wrong path is refused before the run. Throws usage_error.
+  // Throws usage_error if nothing can be written to `where`, which must outlive this.
   accounts(const std::string& where, std::uint64_t ticks);
-  ~accounts();
-  accounts(const accounts&) = delete;
-  accounts& operator=(const accounts&) = delete;
 
   void note(std::uint64_t tick, const turnover& total) {
     if (!rows_.empty())
@@ -26,7 +24,8 @@ public:
                          total.freed_objects};
   }
 
-  // Tab-separated tables, each under a line of headings. Throws run_error.
+  // Tab-separated tables, each under a line of headings. Throws run_error; an earlier file is then still
+  // there.
   void write(placed_array<thread_state>& threads) const;
 
 private:
@@ -37,8 +36,7 @@ private:
     std::uint64_t freed_objects;
   };
 
-  std::string where_;
-  int file_ = -1;
+  harness::destination where_;
   std::optional<probes::own_pages> pages_;
   std::span<row> rows_;
 };

@@ -45,7 +45,7 @@ public:
     measured.run_team(threads, *this);
     memory.report(settings_.threads);
     verify();
-    books.write(states);
+    if (measured.failed_check() == nullptr) books.write(states);
   }
 
 private:

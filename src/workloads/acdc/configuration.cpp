@@ -51,8 +51,7 @@ void configuration::declare(harness::option_table& options) {
                   {"null", pseudo_allocator::null}},
                  "What stands between the mutator and malloc: a baseline");
   options.flag("historic", historic, "The draws and the accounting of the program of 2013");
-  options.text("accounts", accounts,
-               "File for the accounts by tick, liveness and size, '-' for standard output");
+  options.text("accounts", accounts, "File for the accounts by tick, liveness and size, - or fd:N");
 }
 
 void configuration::check(const harness::option_table& options) {

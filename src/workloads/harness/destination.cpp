@@ -13,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "probes/write_whole.h"
 #include "workloads/harness/usage_error.h"
 
 namespace heaplab::harness {
@@ -37,18 +38,18 @@ mode_t mode_of(const char* path) {
 }
 
 // Returns 0 or an errno. Some file systems find out about a full disk only when they have to write.
-int write_new(probes::json_line& json, int file, mode_t mode) {
-  int error = json.write_to(file);
+int write_new(std::string_view text, int file, mode_t mode) {
+  int error = probes::write_whole(file, text);
   if (error == 0 && (::fchmod(file, mode) != 0 || ::fsync(file) != 0)) error = errno;
   if (::close(file) != 0 && error == 0) error = errno;
   return error;
 }
 
-int replace(const char* path, probes::json_line& json) {
+int replace(const char* path, std::string_view text) {
   std::string beside = std::string(path) + ".XXXXXX";
   const int file = ::mkostemp(beside.data(), O_CLOEXEC);
   if (file < 0) return errno;
-  int error = write_new(json, file, mode_of(path));
+  int error = write_new(text, file, mode_of(path));
   if (error == 0 && std::rename(beside.c_str(), path) != 0) error = errno;
   if (error != 0) ::unlink(beside.c_str());
   return error;
@@ -56,7 +57,7 @@ int replace(const char* path, probes::json_line& json) {
 
 }  // namespace
 
-destination::destination(const std::string& where) : where_(where) {
+destination::destination(const char* option, const std::string& where) : option_(option), where_(where) {
   if (where.empty()) return;
   std::error_code unknown;
   if (where == "-") {
@@ -73,20 +74,22 @@ destination::destination(const std::string& where) : where_(where) {
   } else {
     file_ = ::open(where.c_str(), O_WRONLY | O_CLOEXEC);  // a device, a pipe; a directory is refused
   }
-  if (!wanted()) throw usage_error("--json: cannot write to '" + where + "': " + std::strerror(errno));
+  if (!wanted())
+    throw usage_error(std::string(option_) + ": cannot write to '" + where + "': " + std::strerror(errno));
 }
 
 bool destination::is_standard_output() const {
   return file_ == STDOUT_FILENO;
 }
 
-void destination::write(probes::json_line& json) const {
+void destination::write(std::string_view text) const {
   sigset_t all, before;  // an interruption leaves no file beside the one wanted
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = path_.empty() ? json.write_to(file_) : replace(path_.c_str(), json);
+  const int error = path_.empty() ? probes::write_whole(file_, text) : replace(path_.c_str(), text);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0) throw run_error("--json: writing to '" + where_ + "' failed: " + std::strerror(error));
+  if (error != 0)
+    throw run_error(std::string(option_) + ": writing to '" + where_ + "' failed: " + std::strerror(error));
 }
 
 }  // namespace heaplab::harness

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "workloads/harness/bystanders.h"
+#include "workloads/harness/destination.h"
 #include "workloads/harness/heap_calls.h"
 #include "workloads/harness/measurement.h"
 #include "workloads/harness/option_table.h"

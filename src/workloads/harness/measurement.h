@@ -117,6 +117,8 @@ public:
   // A self-check: where `held` is false the run counts for nothing and the exit status is 1. `what` says
   // what was expected, as a string literal. One thread at a time.
   void verify(bool held, const char* what);
+  // The first such `what` that did not hold, or null.
+  const char* failed_check() const { return failed_check_; }
 
   // For the harness itself, after the run.
   // Checks and frees what aged the heap.
@@ -126,7 +128,6 @@ public:
   void measure_memory_left();
   std::span<const metric> metrics() const { return metrics_.first(metric_count_); }
   std::span<const series> all_series() const { return series_.first(series_count_); }
-  const char* failed_check() const { return failed_check_; }
   bool was_stopped() const { return stopped_; }
 
 private:

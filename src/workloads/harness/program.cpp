@@ -37,7 +37,7 @@ void print(std::string_view text) {
 }
 
 void measure(workload& work, const description& about, const option_table& options, const request& wanted) {
-  const destination where(wanted.json);
+  const destination where("--json", wanted.json);
   measurement measured(wanted.services, work.sizes());
   work.run(measured);
   measured.release_aged_heap();
@@ -49,7 +49,7 @@ void measure(workload& work, const description& about, const option_table& optio
   if (where.wanted()) {
     probes::json_line json;
     write_sample(about, options, measured, json);
-    where.write(json);
+    where.write(json.end_line().text());
   }
   if (!where.is_standard_output()) print(summarise(about, measured));
 }

@@ -1,0 +1,71 @@
+// The file of --accounts: an earlier one is there until a whole new one has taken its place.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "acdc/run_acdc.h"
+
+namespace heaplab::acdc {
+namespace {
+
+class AccountsFile : public ::testing::Test {
+protected:
+  AccountsFile() {
+    std::filesystem::create_directory(folder_);
+    std::ofstream(path_) << "earlier\n";
+  }
+  ~AccountsFile() override { std::filesystem::remove_all(folder_); }
+
+  std::string contents() const {
+    std::ostringstream text;
+    text << std::ifstream(path_).rdbuf();
+    return text.str();
+  }
+
+  long files() const {
+    const auto found = std::filesystem::directory_iterator(folder_);
+    return std::distance(begin(found), end(found));
+  }
+
+  std::string option() const { return " --accounts " + path_.string(); }
+
+private:
+  std::filesystem::path folder_ = ::testing::TempDir() + "heaplab-accounts-" + std::to_string(::getpid());
+  std::filesystem::path path_ = folder_ / "tables";
+};
+
+TEST_F(AccountsFile, IsReplacedByAWholeNewOne) {
+  EXPECT_EQ(run_acdc("--duration 30" + option()).status, 0);
+  EXPECT_TRUE(contents().starts_with("tick\tallocated_bytes\t"));
+  EXPECT_NE(contents().find("\nlog2_size\tobjects\n"), std::string::npos);
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AccountsFile, IsKeptWhenTheRunFails) {
+  const auto failed =
+      run_acdc("--min-size 208 --max-size 208" + option() + " 2>&1", "LD_PRELOAD=" FAULTY_TWICE);
+  EXPECT_NE(failed.status, 0);
+  EXPECT_EQ(contents(), "earlier\n");
+}
+
+TEST_F(AccountsFile, IsKeptWhenTheRunIsInterrupted) {
+  EXPECT_EQ(heaplab::testing::run_command("timeout -s INT 0.3 " ACDC " --duration 1000000" + option()).status,
+            124);
+  EXPECT_EQ(contents(), "earlier\n");
+  EXPECT_EQ(files(), 1);
+}
+
+// A file may not grow beyond one block here: the write fails in the middle, as on a full disk.
+TEST_F(AccountsFile, IsKeptOnAFullDisk) {
+  const auto failed = run_acdc("--duration 100" + option() + " 2>&1", "trap '' XFSZ; ulimit -f 1;");
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_EQ(failed.output,
+            "acdc: --accounts: writing to '" + option().substr(12) + "' failed: File too large\n");
+  EXPECT_EQ(contents(), "earlier\n");
+  EXPECT_EQ(files(), 1);
+}
+
+}  // namespace
+}  // namespace heaplab::acdc
