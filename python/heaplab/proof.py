@@ -102,11 +102,23 @@ def interpreter_of(program: Path) -> Path:
 
 
 def changes_privileges(program: Path) -> bool:
-    """Whether the kernel starts the program in secure mode for this user."""
+    """Whether the kernel starts the program in secure mode for this user: see getauxval(3), AT_SECURE.
+
+    Root has all capabilities already, so those of a file change nothing for root; another user or group does.
+    """
+    if os.statvfs(program).f_flag & os.ST_NOSUID or no_new_privileges():
+        return False  # the kernel ignores the marks of the file
     status = program.stat()
-    user = status.st_mode & stat.S_ISUID and status.st_uid != os.geteuid()
-    group = status.st_mode & stat.S_ISGID and status.st_gid != os.getegid()
-    return bool(user or group or "security.capability" in os.listxattr(program)) and os.geteuid() != 0
+    by_group = stat.S_ISGID | stat.S_IXGRP  # without the right to execute it marks mandatory locking
+    user = status.st_mode & stat.S_ISUID and status.st_uid != os.getuid()
+    group = status.st_mode & by_group == by_group and status.st_gid != os.getgid()
+    capable = os.getuid() != 0 and "security.capability" in os.listxattr(program)
+    return bool(user or group or capable)
+
+
+def no_new_privileges() -> bool:
+    """Whether this process, and all it starts, gave up ever to get more: prctl(2), PR_SET_NO_NEW_PRIVS."""
+    return "\nNoNewPrivs:\t1\n" in Path("/proc/self/status").read_text()
 
 
 def bound_malloc(loader: Path, program: Path, environment: Mapping[str, str]) -> list[str]:

@@ -1,8 +1,13 @@
 """Which library serves malloc is proved, not assumed."""
 
+import ctypes
+import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -93,10 +98,55 @@ def test_a_set_user_id_program_ignores_preloads(
 ) -> None:
     program = build(tmp_path, CALLS_MALLOC)
     program.chmod(0o4755)
-    monkeypatch.setattr("os.geteuid", lambda: program.stat().st_uid + 1)
+    monkeypatch.setattr("os.getuid", lambda: program.stat().st_uid + 1)
+    monkeypatch.setattr("os.statvfs", lambda _path: SimpleNamespace(f_flag=0))
     assert fault(program, libraries["same"]) == (
         "program changes its user or group, so the loader ignores LD_PRELOAD"
     )
+
+
+TELLS_WHETHER_SECURE = "#include <sys/auxv.h>\nint main() { return getauxval(AT_SECURE) != 0; }"
+NOBODY = 65534
+
+
+def as_user(user: int, ask: Callable[[], object]) -> int:
+    """What `ask` returns, or what the program it becomes exits with, in a process of that user's."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+            os._exit(int(bool(ask())))
+        finally:
+            os._exit(99)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def give_up_privileges() -> None:
+    pr_set_no_new_privs = 38
+    ctypes.CDLL(None).prctl(pr_set_no_new_privs, 1, 0, 0, 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program to another user")
+@pytest.mark.parametrize("user", [0, NOBODY])
+@pytest.mark.parametrize("owner", [0, NOBODY])
+@pytest.mark.parametrize("mode", [0o755, 0o4755, 0o2755, 0o2745])
+@pytest.mark.parametrize("given_up", [False, True])
+def test_the_kernel_agrees_on_who_changes_privileges(
+    user: int, owner: int, mode: int, given_up: bool
+) -> None:
+    def prepared(ask: Callable[[], object]) -> Callable[[], object]:
+        return lambda: (given_up and give_up_privileges()) or ask()
+
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
+        folder = Path(name)
+        folder.chmod(0o755)
+        program = build(folder, TELLS_WHETHER_SECURE)
+        os.chown(program, owner, owner)
+        program.chmod(mode)
+        said = as_user(user, prepared(lambda: proof.changes_privileges(program)))
+        assert said == as_user(user, prepared(lambda: os.execv(program, [str(program)])))
 
 
 def test_asking_the_loader_does_not_run_the_program(tmp_path: Path, libraries: dict[str, Path]) -> None:
