@@ -303,4 +303,4 @@ def test_a_figure_is_captioned_with_the_name_its_publication_gives_it(tmp_path):
     captions = re.findall(r"<(?:fig)?caption>([^<]*)<", html)
     assert {"Figure 6(a): Allocation time", "Figure 6(b): Memory over time"} <= set(captions)
     assert any(caption.startswith("Table 8: allocation time in ") for caption in captions)
-    assert "Peak memory against allocation time" in captions
+    assert "Peak memory with page tables against allocation time" in captions

@@ -5,7 +5,7 @@ display and figures are made elsewhere.
 """
 
 from heaplab.analysis.campaign import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Standing
-from heaplab.analysis.metrics import FAULTS, LATENCY_METRICS, MEMORY, OPERATIONS, PERCENTILES
+from heaplab.analysis.metrics import FAULTS, LATENCY_METRICS, MEMORY, OPERATIONS, PEAK, PERCENTILES
 from heaplab.analysis.study import Cell, Judged, Study, studies_of
 from heaplab.analysis.worst import Worst, worst_cells
 
@@ -16,6 +16,7 @@ __all__ = [
     "MEMORY",
     "MEMORY_ONLY",
     "OPERATIONS",
+    "PEAK",
     "PERCENTILES",
     "TIME_ONLY",
     "Analysis",

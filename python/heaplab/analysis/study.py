@@ -132,9 +132,8 @@ class Study:
 
     def values(self, cell: Cell, candidate: str, metric: str) -> dict[int, float]:
         """The values by block. Runs without the metric are left out."""
-        declared = metric in self.workload.metrics
         runs = sorted(self.good.get((cell, candidate), {}).items())
-        found = {block: value_of(run, metric, declared) for block, run in runs}
+        found = {block: value_of(run, metric, self.workload.metrics) for block, run in runs}
         return {block: value for block, value in found.items() if value is not None}
 
     def pair(self, cell: Cell, base: str, other: str, metric: str) -> Pair:

@@ -161,7 +161,8 @@ def answer_table(answers: list[Answer]) -> Table:
                 ],
             )
         )
-    return Table("Times and memory relative to the reference, geometric means", columns, rows, "situation")
+    caption = "Times and peak memory with page tables relative to the reference, geometric means"
+    return Table(caption, columns, rows, "situation")
 
 
 def dimension(where: Situation, metric: str) -> Entry:
@@ -231,7 +232,10 @@ def family_table(answers: list[Answer]) -> Table:
         if ratios:
             rows.append((family, _family_row(ratios, members)))
     columns = ["faster in", "slower in", "time, mean", "best", "worst", "peak memory, mean"]
-    caption = "Families of local allocators against the reference, over all situations they were measured in"
+    caption = (
+        "Families of local allocators against the reference, over all situations they were measured in; "
+        "peak memory counts page tables"
+    )
     return Table(caption, columns, rows, "family")
 
 

@@ -42,7 +42,7 @@ def trade_off(
         points = {n: (t.estimate, m.estimate) for n, (t, m) in places.items()}
         _front(axis, [points[name] for name in front(points)])
         axis.set_xlabel(f"time relative to {analysis.baseline}  (left is faster)")
-        axis.set_ylabel(f"peak memory relative to {analysis.baseline}  (down is leaner)")
+        axis.set_ylabel(f"peak memory with page tables relative to {analysis.baseline}  (down is leaner)")
         axis.margins(0.16)
         alt = f"Peak memory against time, {KINDS[kind]}: one cross per allocator; numbers in the table above."
         return Drawing("Time against memory", canvas.to_svg(figure, alt), alt, ())
@@ -71,7 +71,9 @@ def control(analysis: Analysis) -> Drawing | None:
         return None
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(2, (9.6, 0.9 + max(1.1, min(0.17 * len(rows), 6.0))))
-        for axis, title, column in zip(axes, ("main metric", "peak memory"), (2, 3), strict=True):
+        for axis, title, column in zip(
+            axes, ("main metric", "peak memory with page tables"), (2, 3), strict=True
+        ):
             axis.set_title(title)
             edge = 100 * THRESHOLD
             axis.axvspan(-edge, edge, color=CHROME["good"], alpha=0.1, linewidth=0)

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from heaplab import spec
-from heaplab.analysis import MEMORY, Analysis, Standing, Study
+from heaplab.analysis import MEMORY, PEAK, Analysis, Standing, Study
 from heaplab.claims import Outcome, evaluate_study
 from heaplab.errors import HeaplabError
 from heaplab.records import Status
@@ -177,7 +177,7 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
         looks = palette.looks(study.candidates)
     drawn = [draw(study, plot, looks) for plot in plots_of(study)] if study.candidates else []
     drawn += latencies(study, looks)
-    wanted = list(dict.fromkeys([*experiment.metrics, *(m for d in drawn if d for m in d.metrics)]))
+    wanted = numbered(study, [m for d in drawn if d for m in d.metrics])
     command = ["heaplab", "run", experiment.id, "--scale", analysis.campaign.scale]
     several = study.under and len(analysis.allocators) > 1
     return Section(
@@ -197,6 +197,18 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
         command=shlex.join([*command, "--allocators", ",".join(analysis.allocators)]),
         crowded=crowded(study),
     )
+
+
+def numbered(study: Study, drawn: list[str]) -> list[str]:
+    """The metrics that get a table of numbers: those of the experiment and those drawn, each once.
+
+    What verdicts on memory rest on stands beside a workload's own peak; a peak seen from outside is the same.
+    """
+    wanted = list(dict.fromkeys([*study.experiment.metrics, *drawn]))
+    if PEAK not in wanted:
+        return wanted
+    others = [metric for metric in wanted if metric != MEMORY]
+    return [*others, MEMORY] if PEAK in study.workload.metrics else others
 
 
 def crowded(study: Study) -> str:

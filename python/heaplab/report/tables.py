@@ -78,7 +78,7 @@ def overview(analysis: Analysis, metric: str | None) -> Table | None:
         rows.append((study.name, entries))
     if len(rows) < 2:
         return None
-    what = "Peak memory" if metric == MEMORY else "Time"
+    what = "Peak memory with page tables" if metric == MEMORY else "Time"
     return Table(
         f"{what} relative to {analysis.baseline}, by experiment (below 1 is better)",
         others,

@@ -74,7 +74,7 @@ def _print_faults(analysis: Analysis, console: Console) -> None:
 def _table(analysis: Analysis, kind: str, standings: list[Standing]) -> Table:
     table = Table(
         caption=f"Relative to {analysis.baseline}, geometric means with 95 % intervals. "
-        f"{words.noise(analysis, kind)}",
+        f"Peak memory counts page tables. {words.noise(analysis, kind)}",
         caption_justify="left",
     )
     for column in ("allocator", "time", "", "peak memory", "", "page faults", "cells", "at worst"):

@@ -10,7 +10,7 @@ from heaplab.stats import Interval, Verdict
 SYMBOLS = {Verdict.LOWER: "▼", Verdict.HIGHER: "▲", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}
 KINDS = {"program": "real programs", "synthetic": "synthetic workloads"}
 TIME = spec.MetricSpec(title="time", unit="s")
-MEMORY = spec.MetricSpec(title="peak memory", unit="B")
+MEMORY = spec.MetricSpec(title="peak memory with page tables", unit="B")
 
 
 def verdict(judged: Judged, metric: spec.MetricSpec) -> str:
