@@ -58,7 +58,7 @@ def fault_of_program(program: Path, environment: Mapping[str, str], library: Lib
     if loader is None:
         return f"{name} is linked statically, so no library can be preloaded into it"
     if changes_privileges(binary):
-        return f"{name} changes its user or group, so the loader ignores LD_PRELOAD"
+        return f"{name} changes its user, group or capabilities, so the loader ignores LD_PRELOAD"
     if elf.own_malloc(binary):
         return f"{name} has a malloc of its own"
     if not Path(loader).name.startswith("ld-linux"):

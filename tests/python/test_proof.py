@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from laboratory import Laboratory
 
 from heaplab import elf, proof
 from heaplab.execute import environment_for
@@ -101,8 +102,26 @@ def test_a_set_user_id_program_ignores_preloads(
     monkeypatch.setattr("os.getuid", lambda: program.stat().st_uid + 1)
     monkeypatch.setattr("os.statvfs", lambda _path: SimpleNamespace(f_flag=0))
     assert fault(program, libraries["same"]) == (
-        "program changes its user or group, so the loader ignores LD_PRELOAD"
+        "program changes its user, group or capabilities, so the loader ignores LD_PRELOAD"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "line"),
+    [
+        (["compare", "--"], 1, "heaplab: {}; nothing to compare\n"),
+        (["with", "same", "--"], 0, "heaplab: warning: {}\n"),
+    ],
+)
+def test_a_program_that_cannot_be_served_is_told_in_one_line(
+    lab: Laboratory, tmp_path: Path, words: list[str], status: int, line: str
+) -> None:
+    program = build(tmp_path, "int main() { return 0; }", "-static")
+    command, *rest = words
+    call = [sys.executable, "-m", "heaplab", command, *lab.own, *rest, str(program)]
+    done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=tmp_path)
+    fault = "program is linked statically, so no library can be preloaded into it"
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", line.format(fault))
 
 
 TELLS_WHETHER_SECURE = "#include <sys/auxv.h>\nint main() { return getauxval(AT_SECURE) != 0; }"
