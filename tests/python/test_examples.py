@@ -1,0 +1,91 @@
+"""The examples in the help of every program and command are run as they stand there."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import EXPERIMENT, WORKLOAD_CARD
+
+from heaplab import native
+from heaplab.cli import commands
+
+PROGRAMS = sorted(path.name for path in (native.root() / "bin").glob("*"))
+
+ALLOCATOR = """
+title = "{name}"
+summary = "A malloc made of the C library's."
+licence = "MIT"
+quick = true
+[[sources]]
+kind = "system"
+library = "{library}"
+"""
+SUITE = 'title = "quick"\nexperiments = ["acdc-ismm13/*"]\nbudget_s = 1\n'
+
+
+def test_there_are_programs() -> None:
+    assert "acdc" in PROGRAMS
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_example_of_a_program_runs(name: str) -> None:
+    program = str(native.program(name))
+    text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+    (words,) = re.findall(rf"^ *Example: {name} (.+)$", text, re.MULTILINE)
+    done = subprocess.run([program, *shlex.split(words)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(name)
+
+
+def lines() -> list[str]:
+    """The examples of all commands in the order of the commands; what `get` obtains is not here."""
+    found = []
+    for name, command in commands.commands.items():
+        told = (command.help or "").partition("Example")[2].partition("\n")[2]
+        found += [line.strip() for line in told.splitlines() if line.strip()] if name != "get" else []
+    return found
+
+
+@pytest.fixture
+def scratch(
+    tmp_path: Path, libraries: dict[str, Path], catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A folder to type the examples in, where what they name is small."""
+    catalog, bin_folder = tmp_path / "native/share/heaplab/catalog", tmp_path / "bin"
+    bin_folder.mkdir()
+    fake = catalog_folder.parent / "fake_workload"
+    files = {f"allocators/{name}.toml": (name, libraries["same"]) for name in ("jemalloc", "tcmalloc")}
+    texts = {name: ALLOCATOR.format(name=of, library=library) for name, (of, library) in files.items()}
+    small = re.sub(r"blocks(_most)? = 5", r"blocks\1 = 2", EXPERIMENT).replace("[1, 2]", "[1]")
+    texts |= {f"experiments/acdc-ismm13/fig{number}.toml": small for number in ("07", "10")}
+    card = WORKLOAD_CARD.replace("PROGRAM", str(fake)).replace("timeout_s", "memory_mib = 1\ntimeout_s")
+    texts |= {"workloads/fake.toml": card, "suites/quick.toml": SUITE}
+    for name, text in texts.items():
+        (catalog / name).parent.mkdir(parents=True, exist_ok=True)
+        (catalog / name).write_text(text)
+    shutil.copy(native.catalog() / "allocators/glibc.toml", catalog / "allocators")
+    shutil.copy(libraries["slow"], tmp_path / "libmine.so")
+    for name, does in (("heaplab", f'{sys.executable} -m heaplab "$@"'), ("python3", "sleep 0.03")):
+        (bin_folder / name).write_text(f"#!/bin/sh\nexec {does}\n")
+        (bin_folder / name).chmod(0o755)
+    monkeypatch.setenv("FAKE_ESTIMATE", "4096")  # so that little is warmed
+    monkeypatch.setenv("HEAPLAB_NATIVE", str(tmp_path / "native"))
+    monkeypatch.setenv("PATH", f"{bin_folder}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_examples_of_all_commands_run_one_after_the_other(scratch: Path) -> None:
+    for line in lines():
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        assert done.stdout, line
+    assert (scratch / "out/compare/report.html").stat().st_size > 10_000
+    assert (scratch / "report.html").stat().st_size > 10_000
+    assert len(list((scratch / "out/acdc").glob("results*.jsonl"))) == 2
