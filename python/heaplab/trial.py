@@ -21,7 +21,7 @@ from heaplab.programs import Job
 from heaplab.records import Campaign, Library, Run, Sample, Status
 
 # B warmed before a run, see host.warm_memory: twice what the workload estimates or the largest peak seen in
-# the cell so far, because one allocator may need twice what another does; this much where neither is known.
+# the cell so far, because one allocator may need twice what another does; this much before the first run.
 # Measured: the first touch of a page of 4 KiB costs 2.4 us if the host has to provide it and 1.5 us if not;
 # 1200 MiB take 0.4 s.
 WARM_UNSEEN = 1200 << 20
@@ -47,7 +47,8 @@ class Trial:
     estimates: dict[str, int] = field(default_factory=dict)  # B, by key of the cell; see heaplab.room
     warm: Callable[[int], None] = host.warm_memory
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
-    _peaks: dict[str, int] = field(default_factory=dict)  # B, by key of the cell
+    # B, by key of the cell; 0: its runs end before anybody looks, so they need little
+    _peaks: dict[str, int] = field(default_factory=dict)
     _jobs: dict[str, Job | HeaplabError] = field(default_factory=dict)
 
     def __call__(self, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
@@ -66,7 +67,9 @@ class Trial:
                 before = host.CpuTime.now()
                 execution, outcome = self._execute(program, cell, block.seed, environment, library)
                 foreign = before.foreign_until(host.CpuTime.now())
-                self._peaks[cell.key] = max(execution.process.peak_memory, self._peaks.get(cell.key, 0))
+                if execution.process.peak_memory or outcome.status is Status.OK:
+                    peaks = execution.process.peak_memory, self._peaks.get(cell.key, 0)
+                    self._peaks[cell.key] = max(peaks)
         except HeaplabError as error:
             outcome = Outcome(Status.SKIPPED, str(error))
         if execution and outcome.status is Status.OK:
@@ -102,7 +105,7 @@ class Trial:
         if self.campaign.warm is not None:
             return self.campaign.warm
         known = max(self._peaks.get(cell.key, 0), self.estimates.get(cell.key, 0))
-        if not known:
+        if not known and cell.key not in self._peaks:
             return WARM_UNSEEN
         return max(2 * known, cell.workload.memory_mib << 20)
 

@@ -23,7 +23,12 @@ def execution(status: int = 0, killed_for: str = "", peak: int = 0, wall: float 
 
 
 def warmed(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch, peaks: list[int], estimate: int = 0, **changes: int
+    lab: Laboratory,
+    monkeypatch: pytest.MonkeyPatch,
+    peaks: list[int],
+    estimate: int = 0,
+    status: int = 1,
+    **changes: int,
 ) -> list[int]:
     """Bytes warmed before runs of one cell that reach these peaks, and before one more."""
     campaign: Campaign = lab.results().campaign.model_copy(update={"warm": None} | changes)
@@ -32,7 +37,9 @@ def warmed(
     estimates = {cell.key: estimate for item in plan.comparisons(campaign) for cell in item.cells}
     trial = Trial(campaign, libraries, estimates, warm=asked.append)
     left = iter([*peaks, 0])
-    monkeypatch.setattr("heaplab.trial.execute", lambda *_words, **_options: execution(1, peak=next(left)))
+    monkeypatch.setattr(
+        "heaplab.trial.execute", lambda *_words, **_options: execution(status, peak=next(left))
+    )
     comparison = plan.comparisons(campaign)[0]
     for number in range(len(peaks) + 1):
         block = plan.block(campaign, comparison, number)
@@ -51,6 +58,14 @@ def test_a_small_program_is_warmed_a_least_amount(
     finished: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert warmed(finished, monkeypatch, [MIB]) == [WARM_UNSEEN, CARD_LEAST]
+
+
+def test_a_program_that_ends_before_anybody_looks_is_warmed_a_least_amount(
+    finished: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert warmed(finished, monkeypatch, [0]) == [WARM_UNSEEN, WARM_UNSEEN]  # it failed, which tells nothing
+    monkeypatch.setattr("heaplab.trial.judge_sample", lambda *_: Outcome(Status.OK))
+    assert warmed(finished, monkeypatch, [0, 0], status=0) == [WARM_UNSEEN, CARD_LEAST, CARD_LEAST]
 
 
 def test_twice_what_the_workload_estimates_is_warmed_before_it_was_seen(
