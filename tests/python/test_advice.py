@@ -88,6 +88,16 @@ def test_a_better_trade_off_is_advised_though_neither_time_nor_memory_is_decided
     assert said == f"Use both: {undecided}, and 5 % less of both together."
 
 
+@pytest.mark.parametrize(
+    ("low", "advised"), [(0.96, " for now: nothing"), (0.98, ": nothing here is better")]
+)
+def test_measuring_longer_is_advised_where_it_could_show_a_gain(low, advised):
+    judged = Judged(Interval(1.01, low, 1.06, 8), Verdict.UNDECIDED, 0.03)
+    one = Standing("one", judged, judged, judged, Interval(1), 1, 1)
+    leaders = [Leader("", ["glibc", "one"], "", open=True)] * 3
+    assert advice("glibc", [one], leaders).startswith(f"Stay with glibc{advised}")
+
+
 def test_a_gain_in_one_that_costs_nothing_in_the_other_is_a_better_trade_off(tmp_path):
     found = answer_of(tmp_path, {"both": (0.92, 0.98)}, noise=0.04)  # of the mean of both: undecided
     assert found.advice == "Use both: 7 % less time and the same peak memory to 3 %, compared with glibc."

@@ -34,6 +34,29 @@ def test_a_complete_run_that_does_not_count_gives_no_value(tmp_path, status):
             assert len(study.pair(cell, "glibc", "jemalloc", metric)[0]) == 4
 
 
+def test_pairs_are_of_one_block_whatever_either_side_lacks(tmp_path):
+    records = synthetic.campaign(["glibc", "jemalloc"], ONE, blocks=6, faults=False)
+    spoilt = with_status(records, Status.FAILED, "jemalloc", {1})
+    (study,) = analysis_of(with_status(spoilt, Status.FAILED, "glibc", {3, 4}), tmp_path).studies
+    cell = study.cells[0]
+    glibc, jemalloc = (study.values(cell, name, "throughput") for name in ("glibc", "jemalloc"))
+    expected = [glibc[block] for block in (0, 2, 5)], [jemalloc[block] for block in (0, 2, 5)]
+    assert study.pair(cell, "glibc", "jemalloc", "throughput") == expected
+
+
+def test_what_the_kernel_counts_in_two_parts_is_added_up(tmp_path):
+    def counted(record):
+        if not isinstance(record, Run):
+            return record
+        parts = {"user": 0.5, "system": 0.25, "minor_faults": 40, "major_faults": 2}
+        return record.model_copy(update={"process": record.process.model_copy(update=parts)})
+
+    records = synthetic.campaign(["glibc"], synthetic.experiments()[3:4], blocks=1, faults=False)
+    (study,) = analysis_of(map(counted, records), tmp_path).studies
+    assert study.values((), "glibc", "cpu") == {0: 0.75}
+    assert study.values((), "glibc", "page_faults") == {0: 42}
+
+
 def test_the_control_is_the_noise_floor_and_no_allocator(tmp_path):
     records = synthetic.campaign(
         ["glibc", "jemalloc"],

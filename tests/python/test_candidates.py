@@ -195,6 +195,22 @@ def test_an_expectation_about_something_else_is_refused(
         outcome(study, test, arguments)
 
 
+@pytest.mark.parametrize(
+    ("here", "first", "turned"),
+    [
+        (Verdict.LOWER, Verdict.HIGHER, True),
+        (Verdict.SAME, Verdict.LOWER, True),
+        (Verdict.LOWER, Verdict.LOWER, False),
+        (Verdict.LOWER, Verdict.UNDECIDED, False),
+        (Verdict.UNDECIDED, Verdict.LOWER, False),
+    ],
+)
+def test_a_verdict_is_turned_by_a_decided_one_only(here: Verdict, first: Verdict, turned: bool) -> None:
+    judged = [Judged(Interval(1), verdict, 0.03) for verdict in (here, first)]
+    assert crossing.changes(*judged) is turned
+    assert not crossing.changes(judged[0], None)
+
+
 def test_what_is_compared_must_be_swept_at_both_scales() -> None:
     for changes in (
         {"compare": spec.Compare(along="strategy", reference="AS99")},

@@ -6,23 +6,39 @@ import synthetic
 from heaplab import store
 from heaplab.analysis import Analysis, worst_cells
 
-PROGRAMS = [synthetic.experiments()[3]]
+
+def worst_of(path, experiment, effect, kind):
+    records = synthetic.campaign(
+        ["glibc", "swift", "slow"],
+        [experiment],
+        blocks=6,
+        noise=0.001,
+        drift=0.0,
+        effect=lambda name, cell: (effect(name, cell), 1.0),
+        faults=False,
+    )
+    analysis = Analysis(store.load(synthetic.write(records, path / "results.jsonl")))
+    return worst_cells(analysis, kind)
 
 
 def test_the_worst_cell_is_compared_with_the_best_allocator_there(tmp_path):
     factors = {"swift": 0.5, "slow": 1.5}
-    records = synthetic.campaign(
-        ["glibc", *factors],
-        PROGRAMS,
-        blocks=6,
-        noise=0.001,
-        drift=0.0,
-        effect=lambda name, _: (factors.get(name, 1.0), 1.0),
-        faults=False,
-    )
-    analysis = Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))
-    worst = worst_cells(analysis, "program")
+    program = synthetic.experiments()[3]
+    worst = worst_of(tmp_path, program, lambda name, _: factors.get(name, 1.0), "program")
     assert worst["swift"].ratio == 1
     assert worst["glibc"].ratio == pytest.approx(2, rel=0.1)
     assert worst["slow"].ratio == pytest.approx(3, rel=0.1)
     assert {it.best for it in worst.values()} == {"swift"}
+
+
+def test_of_all_cells_of_a_rate_the_one_with_the_longest_time_counts(tmp_path):
+    """With one thread swift is four times as fast as the others, with two half as fast."""
+
+    def time(name, cell):
+        return {1: 0.25, 2: 2.0}[cell["threads"]] if name == "swift" else 1.0
+
+    worst = worst_of(tmp_path, synthetic.experiments()[1], time, "synthetic")
+    found = {name: (round(it.ratio, 1), dict(it.cell)["threads"], it.best) for name, it in worst.items()}
+    assert found["slow"] == (4.0, 1, "swift")
+    assert found["glibc"] == (4.0, 1, "swift")
+    assert found["swift"][:2] == (2.0, 2)
