@@ -98,6 +98,14 @@ def test_measuring_longer_is_advised_where_it_could_show_a_gain(low, advised):
     assert advice("glibc", [one], leaders).startswith(f"Stay with glibc{advised}")
 
 
+def test_without_an_interval_the_advice_says_so():
+    alone = Judged(Interval(0.9, count=3), Verdict.UNDECIDED, 0.03)
+    cost = Judged(Interval(0.9, 0.85, 0.95, 8), Verdict.LOWER, 0.03)
+    leaders = [Leader("", ["one", "glibc"], "", open=True)] * 2 + [Leader("", ["one"], "")]
+    said = advice("glibc", [Standing("one", alone, alone, cost, Interval(1), 1, 1)], leaders)
+    assert said.startswith("Use one: time undecided (no interval) and peak memory undecided (no interval),")
+
+
 def test_a_gain_in_one_that_costs_nothing_in_the_other_is_a_better_trade_off(tmp_path):
     found = answer_of(tmp_path, {"both": (0.92, 0.98)}, noise=0.04)  # of the mean of both: undecided
     assert found.advice == "Use both: 7 % less time and the same peak memory to 3 %, compared with glibc."

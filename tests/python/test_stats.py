@@ -255,8 +255,16 @@ def test_every_group_weighs_the_same():
     ("counts", "bounded"), [((5,), True), ((4,), False), ((3, 3), True), ((9, 2), False)]
 )
 def test_a_mean_needs_enough_pairs_everywhere(counts, bounded):
-    groups = [[(([1.0] * count, [2.0] * count), 0)] for count in counts]
+    groups = [[(([1.0] * count, [2.0] * count), seed)] for seed, count in enumerate(counts)]
     assert stats.geometric_mean(groups).bounded is bounded
+
+
+def test_two_figures_of_the_same_blocks_are_no_more_blocks():
+    """Time and memory of one cell: three blocks are three, not six."""
+    for count, bounded in ((3, False), (5, True)):
+        pair = ([1.0] * count, [2.0] * count)
+        both = stats.geometric_mean([[(pair, 7)], [(pair, 7)]])
+        assert (both.count, both.bounded, both.estimate) == (count, bounded, pytest.approx(2))
 
 
 def test_the_mean_of_nothing_is_not_a_number():

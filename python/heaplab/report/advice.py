@@ -149,15 +149,19 @@ def _stay(baseline: str, ranked: list[Standing], balanced: Leader) -> str:
     return f"Stay with {baseline}: nothing here is better in time or memory by more than the threshold."
 
 
+def _span(ratio: Interval) -> str:
+    return units.bounds(ratio) + ("×" if ratio.bounded else "")
+
+
 def _effect(standing: Standing, baseline: str) -> str:
     """ "44 % less time and 31 % more peak memory than glibc"."""
     time = {
         Verdict.SAME: f"the same time to {words.threshold(standing.time.threshold)}",
-        Verdict.UNDECIDED: f"time undecided ({units.bounds(standing.time.ratio)}×)",
+        Verdict.UNDECIDED: f"time undecided ({_span(standing.time.ratio)})",
     }.get(standing.time.verdict, words.change(standing.time.ratio, "less time", "more time"))
     memory = {
         Verdict.SAME: f"the same peak memory to {words.threshold(standing.memory.threshold)}",
-        Verdict.UNDECIDED: f"peak memory undecided ({units.bounds(standing.memory.ratio)}×)",
+        Verdict.UNDECIDED: f"peak memory undecided ({_span(standing.memory.ratio)})",
     }.get(
         standing.memory.verdict, words.change(standing.memory.ratio, "less peak memory", "more peak memory")
     )

@@ -104,21 +104,29 @@ def geometric_mean(groups: Sequence[Sequence[tuple[Pair, int]]]) -> Interval:
     """Geometric mean of paired ratios, every group weighing the same however many pairs-and-seeds it has.
 
     The interval speaks of repeating the same cells, not of other workloads. No bounds if a cell has fewer
-    than FEWEST_PAIRS_OF_MANY pairs or all together have fewer than FEWEST_PAIRS.
+    than FEWEST_PAIRS_OF_MANY pairs or all together have fewer than FEWEST_PAIRS, those of one seed once.
     """
     cells = [cell for group in groups for cell in group]
     if not cells or not all(groups) or not all(_usable(*pair) for pair, _ in cells):
-        return Interval(nan, count=sum(len(pair[0]) for pair, _ in cells))
+        return Interval(nan, count=_blocks(cells))
     estimate, draws = 0.0, np.zeros(RESAMPLES)
     for group in groups:
         for pair, seed in group:
             one, one_draws = _log_ratio(pair, seed)
             estimate += one / len(group) / len(groups)
             draws += one_draws / len(group) / len(groups)
-    counts = [len(pair[0]) for pair, _ in cells]
-    if min(counts) < FEWEST_PAIRS_OF_MANY or sum(counts) < FEWEST_PAIRS:
-        return Interval(exp(estimate), count=sum(counts))
-    return _interval(estimate, draws, sum(counts))
+    count = _blocks(cells)
+    if min(len(pair[0]) for pair, _ in cells) < FEWEST_PAIRS_OF_MANY or count < FEWEST_PAIRS:
+        return Interval(exp(estimate), count=count)
+    return _interval(estimate, draws, count)
+
+
+def _blocks(cells: Sequence[tuple[Pair, int]]) -> int:
+    """Pairs of one seed are of the same blocks, such as time and memory of one cell, and count once."""
+    lengths: dict[int, int] = {}
+    for pair, seed in cells:
+        lengths[seed] = max(len(pair[0]), lengths.get(seed, 0))
+    return sum(lengths.values())
 
 
 def median_interval(values: Sequence[float], seed: int = 0) -> Interval:
