@@ -115,6 +115,16 @@ def test_a_campaign_cut_off_in_a_line_is_resumed_where_it_stopped(half_done: Lab
     assert len(keys) == len(set(keys)) == 2 * 5 * 4
 
 
+def test_the_same_request_after_a_complete_one_begins_anew(lab: Laboratory, finished: Laboratory) -> None:
+    lab.out.mkdir()
+    (lab.out / store.FILE_NAME).write_bytes((finished.out / store.FILE_NAME).read_bytes())
+    words = ("run", "fake/one", *lab.own, *WARM, "-o", lab.out)
+    status, printed = lab.heaplab(*words)
+    assert (status, "earlier results are kept as" in printed) == (0, True), printed
+    files = list(lab.out.glob("results*.jsonl"))
+    assert [len(store.load(path).runs) >= 40 for path in files] == [True, True]
+
+
 def test_the_same_request_in_the_same_folder_goes_on_too(half_done: Laboratory) -> None:
     kept = len(half_done.results().runs)
     assert f"going on after {kept} runs" in half_done.run()[1]

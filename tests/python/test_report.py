@@ -11,8 +11,10 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 
 from heaplab import report, spec, store
-from heaplab.analysis import Analysis
+from heaplab.analysis import Analysis, Judged
 from heaplab.records import Campaign, Run, Status
+from heaplab.report import words
+from heaplab.stats import Interval, Verdict
 
 
 def analysis_of(records, path):
@@ -304,3 +306,21 @@ def test_a_figure_is_captioned_with_the_name_its_publication_gives_it(tmp_path):
     assert {"Figure 6(a): Allocation time", "Figure 6(b): Memory over time"} <= set(captions)
     assert any(caption.startswith("Table 8: allocation time in ") for caption in captions)
     assert "Peak memory with page tables against allocation time" in captions
+
+
+@pytest.mark.parametrize(
+    ("unit", "better", "less", "more"),
+    [
+        ("s", "lower", "faster", "slower"),
+        ("1/s", "higher", "slower", "faster"),
+        ("B", "lower", "less memory", "more memory"),
+        ("1", "lower", "lower", "higher"),
+    ],
+)
+def test_a_verdict_is_said_in_the_words_of_its_metric(unit, better, less, more):
+    metric = spec.MetricSpec(title="x", unit=unit, better=better)
+    said = [
+        words.verdict(Judged(Interval(1), verdict, 0.0312), metric)
+        for verdict in (Verdict.LOWER, Verdict.HIGHER, Verdict.SAME, Verdict.UNDECIDED)
+    ]
+    assert said == [less, more, "no difference larger than 3.2 %", "undecided"]
