@@ -13,7 +13,7 @@ from rich.console import Console
 from heaplab import report, spec, store
 from heaplab.analysis import Analysis, Judged
 from heaplab.records import Campaign, Run, Status
-from heaplab.report import words
+from heaplab.report import units, words
 from heaplab.stats import Interval, Verdict
 
 
@@ -324,3 +324,18 @@ def test_a_verdict_is_said_in_the_words_of_its_metric(unit, better, less, more):
         for verdict in (Verdict.LOWER, Verdict.HIGHER, Verdict.SAME, Verdict.UNDECIDED)
     ]
     assert said == [less, more, "no difference larger than 3.2 %", "undecided"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1_000_000, "B", "977 KiB"),
+        (3 << 19, "B", "1.50 MiB"),
+        (0.0123, "s", "12.3 ms"),
+        (2.5e-6, "s", "2.50 µs"),
+        (1.5e6, "1/s", "1.50M/s"),
+        (4096, "1", "4,096"),
+    ],
+)
+def test_a_value_is_shown_in_the_largest_unit_it_fills(value, unit, text):
+    assert units.show(value, unit) == text
