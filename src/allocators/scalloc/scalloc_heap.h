@@ -11,8 +11,7 @@
 //              thread frees the last block. Frees by other threads go to a lock-free list in the span's
 //              record. span_state.h has the whole life as one table.
 //   span-pool  All free spans, one lock-free stack for each real span size and CPU.
-//   orphans    What a thread leaves when it ends belongs to the orphanage: adopted by who frees a block of
-//   it,
+//   orphans    What a thread leaves when it ends is the orphanage's: adopted by who frees a block of it,
 //              or taken by who needs a span of its class.
 //   large      Blocks above 1 MiB have a mapping each.
 //
