@@ -52,6 +52,7 @@ HOLDS = [
     ("better_than", {"allocator": "flat", "than": "falling", "by": 0.9}),
     ("better_than", {"allocator": ["flat", "twin", "falling"]}),
     ("better_than", {"allocator": "flat", "metric": "throughput"}),
+    ("better_than", {"allocator": "flat", "metric": "throughput", "by": 2.8}),
     ("better_than", {"allocator": "falling", "threads": [2, 4]}),
     ("ratio_within", {"allocator": "flat", "low": 0.24, "high": 0.26}),
     ("ratio_within", {"allocator": "falling", "threads": 1, "low": 1.9, "high": 2.1}),
@@ -69,6 +70,7 @@ HOLDS = [
 ]
 FAILS = [
     ("better_than", {"allocator": "flat", "by": 3.2}),
+    ("better_than", {"allocator": "flat", "metric": "throughput", "by": 3.2}),
     ("better_than", {"allocator": "glibc", "than": "flat"}),
     ("better_than", {"allocator": "twin", "than": "flat"}),
     ("better_than", {"allocator": "glibc", "than": "flat", "metric": "throughput"}),

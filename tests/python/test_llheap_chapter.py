@@ -101,3 +101,21 @@ def test_lines_lie_over_the_stack_and_scales_may_differ(tmp_path):
     common = memory_drawing(tmp_path)
     assert not re.search(r"memory \(MiB\)", common.svg)
     assert "scale of its own" not in common.note
+
+
+def test_the_course_shown_is_that_of_the_run_with_the_median_peak(tmp_path):
+    peaks = {0: 9 << 20, 1: 1 << 20, 2: 5 << 20}  # B, by block
+
+    def with_peak(record):
+        if not isinstance(record, Run):
+            return record
+        process = record.process.model_copy(update={"peak_memory": peaks[record.block]})
+        return record.model_copy(update={"process": process})
+
+    experiment = synthetic.experiment("llheap-chapter/memory", "acdc", {}, [])
+    records = synthetic.campaign(HEIGHTS, [experiment], blocks=3, faults=False)
+    path = synthetic.write(map(with_peak, records), tmp_path / "results.jsonl")
+    (study,) = Analysis(store.load(path)).studies
+    shown = timelines.typical(study, study.cells[0], "jemalloc")
+    assert shown is not None
+    assert shown.block == 2
