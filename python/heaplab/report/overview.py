@@ -42,7 +42,7 @@ def trade_off(
         points = {n: (t.estimate, m.estimate) for n, (t, m) in places.items()}
         _front(axis, [points[name] for name in front(points)])
         axis.set_xlabel(f"time relative to {analysis.baseline}  (left is faster)")
-        axis.set_ylabel(f"peak memory with page tables relative to {analysis.baseline}  (down is leaner)")
+        axis.set_ylabel(f"peak memory with page tables\nrelative to {analysis.baseline}  (down is leaner)")
         axis.margins(0.16)
         alt = f"Peak memory against time, {KINDS[kind]}: one cross per allocator; numbers in the table above."
         return Drawing("Time against memory", canvas.to_svg(figure, alt), alt, ())
