@@ -11,8 +11,8 @@
 //   return   Only the thread whose event was all_free takes the span from its owner and gives it to the pool.
 //
 // The owner's free must not wait for its store to `used` to become visible before it looks at what others do
-// (a fence on every free). Instead the first remote free of a span that is not hot asks for attention, in a
-// line that the owner has at hand, and from then on the owner's frees look. On a processor with store buffers
+// (a fence on every free). Instead the first remote free of a span that is not hot asks for attention, in the
+// word that every free reads, and from then on the owner's frees look. On a processor with store buffers
 // both can miss each other if a span's first remote free and a local free happen within the same few tens of
 // nanoseconds; an empty span may then stay floating until its owner next looks for a span (get_span asks the
 // oldest floating span again), frees into it, trims or ends.
