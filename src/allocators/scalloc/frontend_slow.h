@@ -227,7 +227,11 @@ void frontend<Traits>::return_empty_reusables(lab_type& local, unsigned class_in
 template <class Traits>
 void frontend<Traits>::retire(lab_type& local, span_type& hot) {
   const unsigned class_index = hot.class_index.load(std::memory_order_relaxed);
-  hot.set_used(hot.used(), event_floor(span_state::floating, class_index));
+  // A span that has run dry has all its blocks out. It is counted anew: a child of fork may have lost a block
+  // that was taken and not yet counted, and would find the span reusable, and dry, for ever.
+  const auto blocks = static_cast<std::int32_t>(classes::table[class_index].blocks);
+  const bool is_dry = hot.local_list == nullptr && hot.fresh == classes::table[class_index].blocks;
+  hot.set_used(is_dry ? blocks : hot.used(), event_floor(span_state::floating, class_index));
   span_word seen = hot.load_word(std::memory_order_relaxed);
   do {
     hot.set_owner(&local, seen.remote_count() > 0 ? span_type::attention : 0);
