@@ -6,6 +6,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -125,45 +126,64 @@ private:
   struct sigaction before_ = {};
 };
 
-// Each size some times, so that a span may run dry, and empty; and a block that another thread allocated.
-void allocate_and_free(void* const (&foreign)[std::size(sizes)]) {
+// One block of each size, filled.
+using one_of_each = std::array<unsigned char*, std::size(sizes)>;
+constexpr std::size_t filled = 48;
+
+one_of_each make_blocks(unsigned seed) {
+  one_of_each result;
+  for (unsigned i = 0; i < result.size(); ++i) {
+    result[i] = static_cast<unsigned char*>(std::malloc(sizes[i]));
+    if (result[i] == nullptr) std::abort();
+    fill(result[i], filled, seed + i);
+  }
+  return result;
+}
+
+bool check_and_free(const one_of_each& blocks, unsigned seed) {
+  for (unsigned i = 0; i < blocks.size(); ++i) {
+    if (!holds(blocks[i], filled, seed + i)) return false;
+    std::free(blocks[i]);
+  }
+  return true;
+}
+
+// Each size some times, so that a span may run dry, and empty; blocks that another thread allocated; one that
+// grows.
+void allocate_and_free(const one_of_each& foreign) {
+  void* growing = nullptr;
   for (unsigned i = 0; i < std::size(sizes); ++i) {
     void* mine[3];
     for (void*& one : mine) one = std::malloc(sizes[i]);
+    growing = std::realloc(growing, sizes[i]);
     std::free(foreign[i]);
     for (void* const one : mine) std::free(one);
   }
+  std::free(growing);
 }
 
-int use_every_size() {
+// 0, or what is wrong with the heap of a child. `held`: blocks of threads that the child lost.
+int live_as_child(const one_of_each& held) {
   alarm(10);
+  constexpr unsigned times = 8;
   const auto use = [] {
-    for (const std::size_t size : sizes) {
-      unsigned char* blocks[8];
-      for (unsigned i = 0; i < std::size(blocks); ++i) {
-        blocks[i] = static_cast<unsigned char*>(std::malloc(size));
-        if (blocks[i] == nullptr) _exit(2);
-        fill(blocks[i], 48, i);
-      }
-      for (unsigned i = 0; i < std::size(blocks); ++i) {
-        if (!holds(blocks[i], 48, i)) _exit(3);
-        std::free(blocks[i]);
-      }
-    }
+    std::array<one_of_each, times> blocks;
+    for (unsigned i = 0; i < times; ++i) blocks[i] = make_blocks(10 * i);
+    for (unsigned i = 0; i < times; ++i)
+      if (!check_and_free(blocks[i], 10 * i)) _exit(2);
   };
   use();
   std::thread(use).join();
-  return 0;
+  return check_and_free(held, 1000) ? 0 : 3;
 }
 
 TEST(Fork, AtEveryInstructionOfAnotherThread) {
   const single_stepper stepper;
-  void* foreign[std::size(sizes)];
-  for (unsigned i = 0; i < std::size(sizes); ++i) foreign[i] = std::malloc(sizes[i]);
+  const one_of_each foreign = make_blocks(0);
+  one_of_each held;
   std::thread other([&] {
-    void* const mine = std::malloc(sizes[1]);
+    held = make_blocks(1000);
     single_stepper::run([&] { allocate_and_free(foreign); });
-    std::free(mine);
   });
   const unsigned every = 10 / rounds(10);
   unsigned stops = 0;
@@ -171,11 +191,12 @@ TEST(Fork, AtEveryInstructionOfAnotherThread) {
   for (; single_stepper::wait(); single_stepper::go_on(), ++stops) {
     if (status != 0 || stops % every != 0) continue;
     const pid_t child = fork();
-    if (child == 0) _exit(use_every_size());
+    if (child == 0) _exit(live_as_child(held));
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0) << "at stop " << stops;
   }
   other.join();
+  EXPECT_TRUE(check_and_free(held, 1000));
   EXPECT_GT(stops, 100U);
 }
 
