@@ -1,4 +1,4 @@
-// fork while another thread stands at every single instruction of malloc and free.
+// fork while another thread stands at every single instruction of malloc, realloc and free.
 #if defined(__x86_64__)
 #include <link.h>
 #include <semaphore.h>
