@@ -114,6 +114,44 @@ TEST(frontend, takes_remote_blocks_back_past_the_threshold_only) {
   EXPECT_EQ(other.state_of(few[3]), span_state::floating);
 }
 
+TEST(frontend, takes_the_few_remote_blocks_of_a_dry_span_along_so_that_frees_stay_fast) {
+  heap it{2};
+  const auto blocks = it.take(0, 4);
+  it.free(1, blocks[0]);
+  it.allocate(0);
+  auto& left = it.span_of(blocks[1]);
+  EXPECT_EQ(it.state_of(blocks[1]), span_state::floating);
+  EXPECT_EQ(left.load_word(std::memory_order_relaxed).remote_count(), 0U);
+  EXPECT_EQ(left.used(), 3);
+  bool due = false;
+  EXPECT_TRUE(it.front.try_deallocate(it.labs[0]->identity, left, blocks[1], due));
+  EXPECT_FALSE(due);
+}
+
+TEST(frontend, looks_at_a_reused_span_as_little_as_at_a_new_one) {
+  heap it{1};
+  const auto blocks = it.take(0, 8);
+  for (const unsigned index : {0U, 1U, 2U}) it.free(0, blocks[index]);
+  void* const again = it.allocate(0);
+  ASSERT_EQ(it.state_of(blocks[3]), span_state::hot);
+  for (void* const block : {again, blocks[3]}) {
+    bool due = true;
+    EXPECT_TRUE(it.front.try_deallocate(it.labs[0]->identity, it.span_of(block), block, due));
+    EXPECT_FALSE(due);
+  }
+}
+
+// As a child of fork may find it: a block was taken, and not yet counted.
+TEST(frontend, counts_a_dry_span_anew) {
+  heap it{1};
+  const auto blocks = it.take(0, 4);
+  auto& miscounted = it.span_of(blocks[0]);
+  miscounted.countdown.set(miscounted.countdown.read_own() - 1);
+  EXPECT_EQ(miscounted.used(), 3);
+  it.allocate(0);
+  EXPECT_EQ(miscounted.used(), 4);
+}
+
 TEST(frontend, counts_local_and_remote_frees_of_a_floating_span_together) {
   heap it{2};
   const auto blocks = it.take(0, 5);

@@ -73,7 +73,7 @@ public:
   // Null: no memory.
   void* allocate_slow(lab_type& local, unsigned class_index);
 
-  // A block of `it` (class_of has seen to that).
+  // fatal() for an address that is no live block's of `it`, as far as is seen.
   void deallocate_slow(lab_type& local, span_type& it, void* block);
 
   // After a local free that was `due`.
@@ -93,7 +93,9 @@ public:
   const span_limits& limits_of(unsigned class_index) const { return limits_[class_index]; }
 
   // The size class of a live block; fatal() for an address that is no block's.
-  const size_class& class_of(const span_type& it, const void* block) const;
+  static const size_class& class_of(const span_type& it, const void* block) {
+    return class_of(it, it.load_word(std::memory_order_acquire), block);
+  }
 
 private:
   HEAPLAB_FAST_PATH static void* pop(span_type& hot) {
@@ -107,6 +109,7 @@ private:
   }
 
   // Freeing.
+  static const size_class& class_of(const span_type& it, span_word seen, const void* block);
   void deallocate_remote(lab_type& local, span_type& it, void* block);
   span_word push_remote(span_type& it, void* block);
 

@@ -34,6 +34,8 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
     if (&hot != &no_span<Traits>) {
       if (refill(hot, limits_[class_index].refill_count) || extend(hot)) return pop(hot);
       local.hot[class_index] = &no_span<Traits>;
+      // Too few to go on with; but left in the remote list they would ask for attention at every free.
+      refill(hot, 1);
       retire(local, hot);
     }
     span_type* const next = get_span(local, class_index);
@@ -46,11 +48,14 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
 template <class Traits>
 void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* block) {
   if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, block);
+  // Attention is asked for often, and says nothing against the block.
+  if (!it.asks_for_attention_of(local.identity)) class_of(it, block);
   if (it.local_list == block) refuse_double_free(block);
   next_block(block) = it.local_list;
   it.local_list = block;
-  it.countdown.decrement_is_spent();
-  after_free(local, it);
+  bool due = it.countdown.decrement_is_spent();
+  due = due || concurrent::differs(it.owner_tag, local.identity);
+  if (due) after_free(local, it);
 }
 
 template <class Traits>
@@ -72,16 +77,19 @@ void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, void* b
   if (before.state() == span_state::hot) return;
   // The block is free: the span may be gone by now, and everything below is right for whatever it has become.
   if (before.remote_count() == 0) it.ask_for_attention();
-  settle(it, local.column);
+  // Most frees see here already what settle would find: nothing is due.
+  const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + 1);
+  const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+  if (live <= event_floor(before.state(), class_index)) settle(it, local.column);
   if (local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_) adopt(local, it);
 }
 
 // Returns the word as it was just before the push.
 template <class Traits>
 span_word frontend<Traits>::push_remote(span_type& it, void* block) {
-  const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
   const std::uint32_t offset = it.offset_of(block);
   span_word before = it.load_word(std::memory_order_acquire);
+  const size_class& kind = class_of(it, before, block);
   for (;;) {
     const bool first = before.remote_count() == 0;
     if (!before.allows(span_event::push) || before.remote_count() >= kind.blocks ||
@@ -94,12 +102,11 @@ span_word frontend<Traits>::push_remote(span_type& it, void* block) {
 }
 
 template <class Traits>
-const size_class& frontend<Traits>::class_of(const span_type& it, const void* block) const {
+const size_class& frontend<Traits>::class_of(const span_type& it, span_word seen, const void* block) {
   const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
   const std::uint64_t offset = it.offset_of(block);
   const std::uint64_t index = (offset * kind.reciprocal) >> reciprocal_shift;
-  if (!it.load_word(std::memory_order_acquire).allows(span_event::push) || index >= kind.blocks ||
-      index * kind.block_bytes != offset)
+  if (!seen.allows(span_event::push) || index >= kind.blocks || index * kind.block_bytes != offset)
     fatal("not a live block", block);
   return kind;
 }
@@ -162,7 +169,7 @@ span<Traits>* frontend<Traits>::reuse(lab_type& from, lab_type& local, unsigned 
     while (seen.state() == span_state::reusable) {
       if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
       it->set_owner(&local);
-      it->lower_floor(hot_floor);
+      it->set_used(it->used(), hot_floor);
       return it;
     }
     // Its last block has just been freed, and who freed it returns it.
@@ -306,7 +313,7 @@ bool frontend<Traits>::calm(lab_type& local, span_type& it) {
   if (seen.remote_count() > 0) return true;
   const std::int32_t floor = event_floor(seen.state(), it.class_index.load(std::memory_order_relaxed));
   if (floor < it.countdown_floor.load(std::memory_order_relaxed)) it.lower_floor(floor);
-  it.set_owner(&local);
+  it.set_owner(&local, 0, std::memory_order_seq_cst);
   if (it.load_word(std::memory_order_seq_cst) == seen) return true;
   // What it asked for may have been overwritten.
   it.ask_for_attention();

@@ -207,17 +207,9 @@ private:
     if (block == nullptr) return;
     span_type* const it = front_.spans().find(block);
     if (it == nullptr) return large_.deallocate(block);
-    if (!it->asks_for_attention_of(this_thread())) front_.class_of(*it, block);
-    if (!Config.shared_labs) return deallocate_in(*local_, *it, block);
+    if (!Config.shared_labs) return front_.deallocate_slow(*local_, *it, block);
     const concurrent::lock_holder hold(local_->use_lock);
-    deallocate_in(*local_, *it, block);
-  }
-
-  static void deallocate_in(lab_type& local, span_type& it, void* block) {
-    bool due;
-    if (!front_.try_deallocate(local.identity, it, block, due))
-      return front_.deallocate_slow(local, it, block);
-    if (due) front_.after_free(local, it);
+    front_.deallocate_slow(*local_, *it, block);
   }
 
   HEAPLAB_SLOW_PATH static void after_free(span_type& it) noexcept { front_.after_free(*local_, it); }

@@ -75,9 +75,12 @@ struct alignas(4 * cache_line_bytes) span {
   static constexpr std::uintptr_t attention = 1;
 
   lab<Traits>* owner(std::memory_order order) const { return owner_lab.load(order); }
-  void set_owner(lab<Traits>* owner, std::uintptr_t flag = 0) {
-    owner_lab.store(owner, std::memory_order_seq_cst);
-    owner_tag.store(owner == nullptr ? 0 : owner->identity | flag, std::memory_order_seq_cst);
+  // release will do wherever a lock is let go or the word is moved next. seq_cst: attention is taken back,
+  // and the look at the word that follows must not come before.
+  void set_owner(lab<Traits>* owner, std::uintptr_t flag = 0,
+                 std::memory_order order = std::memory_order_release) {
+    owner_lab.store(owner, std::memory_order_release);
+    owner_tag.store(owner == nullptr ? 0 : owner->identity | flag, order);
   }
   // This thread owns the span, and the fast path refused to free into it for the attention asked for alone.
   bool asks_for_attention_of(std::uintptr_t identity) const {
