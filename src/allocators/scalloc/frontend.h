@@ -6,8 +6,7 @@
 //            counts afterwards and, if an event is due, performs it: anybody may, because what is seen then
 //            cannot become untrue before the compare-and-swap fails.
 //   relist   The lists follow the word. Whoever has moved a span puts it, under the lock of its owner's
-//   lists,
-//            where its present word says; whoever comes late finds it there and does no harm.
+//            lists, where its present word says; whoever comes late finds it there and does no harm.
 //   return   Only the thread whose event was all_free takes the span from its owner and gives it to the pool.
 //
 // The owner's free must not wait for its store to `used` to become visible before it looks at what others do
