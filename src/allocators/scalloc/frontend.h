@@ -58,12 +58,7 @@ public:
       return false;
     if (it.local_list == block) [[unlikely]]
       return false;
-    next_block(block) = it.local_list;
-    it.local_list = block;
-    // From here on the span may be another's. The count goes down before attention is looked for: a remote
-    // free asks for it before it looks at the count.
-    due = it.countdown.decrement_is_spent();
-    due = due || concurrent::differs(it.owner_tag, self);
+    due = push(self, it, block);
     return true;
   }
 
@@ -105,6 +100,16 @@ private:
     __builtin_prefetch(next, 1);
     hot.countdown.increment();
     return block;
+  }
+
+  // By the owner. Whether after_free has to look at the span.
+  HEAPLAB_FAST_PATH static bool push(std::uintptr_t self, span_type& it, void* block) {
+    next_block(block) = it.local_list;
+    it.local_list = block;
+    // From here on the span may be another's. The count goes down before attention is looked for: a remote
+    // free asks for it before it looks at the count.
+    const bool is_spent = it.countdown.decrement_is_spent();
+    return is_spent || concurrent::differs(it.owner_tag, self);
   }
 
   // Freeing.

@@ -51,11 +51,7 @@ void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* blo
   // Attention is asked for often, and says nothing against the block.
   if (!it.asks_for_attention_of(local.identity)) class_of(it, block);
   if (it.local_list == block) refuse_double_free(block);
-  next_block(block) = it.local_list;
-  it.local_list = block;
-  bool due = it.countdown.decrement_is_spent();
-  due = due || concurrent::differs(it.owner_tag, local.identity);
-  if (due) after_free(local, it);
+  if (push(local.identity, it, block)) after_free(local, it);
 }
 
 template <class Traits>
