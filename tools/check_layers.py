@@ -12,6 +12,7 @@ from pathlib import Path
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<((?:heaplab)/[^>]+)>)')
 ROW = re.compile(r"^\|\s*`([^`]+)`\s*\|(.*)\|\s*$")
+CPP, PYTHON, ROOMS = "C++", "Python", "Inside a Python room"
 CPP_SUFFIXES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp"}
 
 
@@ -31,18 +32,19 @@ class Rule:
         return found.group(1) if found.groups() else ""
 
 
-def read_rules(layers: Path) -> tuple[list[Rule], list[Rule]]:
-    """Return the rules of the C++ table and of the Python table."""
-    tables: dict[str, list[Rule]] = {"C++": [], "Python": []}
+def read_tables(layers: Path) -> dict[str, list[Rule]]:
+    """Return the rows of the three tables, by the heading each stands under."""
+    tables: dict[str, list[Rule]] = {CPP: [], PYTHON: [], ROOMS: []}
     heading = ""
     for line in layers.read_text().splitlines():
         if line.startswith("## "):
             heading = line[3:].strip()
         elif (row := ROW.match(line)) and heading in tables:
             tables[heading].append(Rule(row[1], tuple(re.findall(r"`([^`]+)`", row[2]))))
-    if not all(tables.values()):
-        sys.exit(f"{layers}: the tables 'C++' and 'Python' are not both there")
-    return tables["C++"], tables["Python"]
+    if absent := [name for name, rows in tables.items() if not rows]:
+        print(f"{layers}: no table under the heading {absent[0]!r}", file=sys.stderr)
+        sys.exit(2)
+    return tables
 
 
 def covers(part: str, path: str) -> bool:
@@ -84,38 +86,52 @@ def check_cpp(root: Path, rules: list[Rule]) -> list[str]:
     return faults
 
 
-def imported_modules(tree: ast.AST) -> list[tuple[int, str]]:
-    """Return (line, module of heaplab) for every import of heaplab's own modules."""
+def imported_modules(tree: ast.AST, package: Path) -> list[tuple[int, str]]:
+    """Return (line, "room" or "room/module") for every import of heaplab's own modules."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = (
-                [f"heaplab.{alias.name}" for alias in node.names]
-                if node.module == "heaplab"
-                else [node.module]
-            )
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        found += [(node.lineno, name.split(".")[1]) for name in names if name.startswith("heaplab.")]
+        for name in names:
+            room, *inner = name.split(".")[1:3] if name.startswith("heaplab.") else [""]
+            if inner and (package / room / f"{inner[0]}.py").is_file():
+                found.append((node.lineno, f"{room}/{inner[0]}"))
+            elif room and not room.startswith("__"):
+                found.append((node.lineno, room))
     return found
 
 
-def check_python(root: Path, rules: list[Rule]) -> list[str]:
+def comes_before(order: dict[str, tuple[str, ...]], user: str, used: str) -> bool:
+    """Whether the order inside a room lets module `user` import `used`, both written "room/module"."""
+    room, _, module = user.partition("/")
+    other = used.partition("/")[2]
+    modules = order.get(room, ())
+    return module in modules and other in modules[: modules.index(module)]
+
+
+def check_python(root: Path, rules: list[Rule], rooms: list[Rule]) -> list[str]:
     faults = []
     package = root / "python" / "heaplab"
+    order = {room.part: room.allowed for room in rooms}
     for source in sorted(package.rglob("*.py")):
-        module = source.relative_to(package).with_suffix("").parts[0]
-        if module in ("__init__", "__main__"):
+        user = source.relative_to(package).with_suffix("").as_posix()
+        if user in ("__init__", "__main__"):
             continue
         tree = ast.parse(source.read_text(), str(source))
         where = source.relative_to(root).as_posix()
         if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree)):
             faults.append(f"{where}: relative import; name the module in full")
-        for line, used in imported_modules(tree):
-            if used.isidentifier() and not used.startswith("__") and not allows(rules, module, used):
-                faults.append(f"{where}:{line}: LAYERS.md has no arrow from {module} to {used}")
+        room, _, module = user.partition("/")
+        if module and module not in ("__init__", *order.get(room, ())):
+            faults.append(f"{where}: LAYERS.md does not name this module in its room")
+        for line, used in imported_modules(tree, package):
+            inside = used.partition("/")[0] == room and module != "__init__"
+            if not (comes_before(order, user, used) if inside else allows(rules, user, used)):
+                faults.append(f"{where}:{line}: LAYERS.md has no arrow from {user} to {used}")
     return faults
 
 
@@ -125,8 +141,8 @@ def main() -> int:
     if not layers.is_file():
         print(f"{layers}: no such file", file=sys.stderr)
         return 2
-    cpp, python = read_rules(layers)
-    faults = check_cpp(root, cpp) + check_python(root, python)
+    tables = read_tables(layers)
+    faults = check_cpp(root, tables[CPP]) + check_python(root, tables[PYTHON], tables[ROOMS])
     for fault in faults:
         print(fault, file=sys.stderr)
     return 1 if faults else 0

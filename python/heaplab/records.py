@@ -101,7 +101,7 @@ class Campaign(Record):
 
 class Host(Record):
     kind: Literal["host"] = "host"
-    facts: dict[str, Any]  # see host.py
+    facts: dict[str, Any]  # see machine/host.py
 
 
 class Library(Record):

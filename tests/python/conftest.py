@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from laboratory import Laboratory
 
-from heaplab import interrupts, report, store
+from heaplab import report
+from heaplab.campaign import store
+from heaplab.machine import interrupts
 
 LIBRARY = r"""
 #include <stddef.h>

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from heaplab import cli, store
+from heaplab import cli
+from heaplab.campaign import store
 from heaplab.records import Run, Status
 
 WARM = ["--warm", "64KiB", "-q"]

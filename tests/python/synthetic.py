@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from heaplab import spec
+from heaplab.catalog import spec
 from heaplab.records import (
     CONTROL_SUFFIX,
     AnyRecord,

@@ -3,8 +3,8 @@
 import pytest
 import synthetic
 
-from heaplab import store
 from heaplab.analysis import Analysis, Judged, Standing
+from heaplab.campaign import store
 from heaplab.report.advice import Leader, advice, answer
 from heaplab.stats import Interval, Verdict
 

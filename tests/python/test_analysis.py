@@ -3,8 +3,8 @@
 import pytest
 import synthetic
 
-from heaplab import store
 from heaplab.analysis import TIME_ONLY, Analysis
+from heaplab.campaign import store
 from heaplab.records import Run, Status
 
 ONE = synthetic.experiments()[1:2]

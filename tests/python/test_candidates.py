@@ -10,9 +10,11 @@ import pytest
 import synthetic
 from laboratory import WARM, Laboratory
 
-from heaplab import claims, plan, report, spec, store
+from heaplab import claims, report
 from heaplab.analysis import Analysis, Judged, Study
-from heaplab.claims import Result
+from heaplab.campaign import plan, store
+from heaplab.catalog import spec
+from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Metric, Run, Status
 from heaplab.report import cells, choice, crossing, heat, summary
@@ -157,7 +159,7 @@ FAILS = [
 ]
 
 
-def outcome(study: Study, test: str, arguments: dict) -> claims.Outcome:
+def outcome(study: Study, test: str, arguments: dict) -> claims.ClaimOutcome:
     expectation = spec.Expectation(says="It is so.", test=test, arguments=arguments)
     expecting = experiment(expectations=[expectation])
     claims.check(expecting)
@@ -169,10 +171,10 @@ def outcome(study: Study, test: str, arguments: dict) -> claims.Outcome:
 
 @pytest.mark.parametrize(
     ("expected", "test", "arguments"),
-    [(Result.HOLDS, *case) for case in HOLDS] + [(Result.FAILS, *case) for case in FAILS],
+    [(ClaimResult.HOLDS, *case) for case in HOLDS] + [(ClaimResult.FAILS, *case) for case in FAILS],
 )
 def test_a_sentence_about_compared_values_is_judged_by_the_planted_truth(
-    study: Study, expected: Result, test: str, arguments: dict
+    study: Study, expected: ClaimResult, test: str, arguments: dict
 ) -> None:
     found = outcome(study, test, arguments)
     assert found.result is expected, found.figures
@@ -377,7 +379,7 @@ def test_an_undecided_gain_is_no_reason_to_change(study: Study) -> None:
     where = choice.Situation(study, "all", study.cells)
     for verdict, keeps in ((Verdict.UNDECIDED, True), (Verdict.LOWER, False)):
         memory = Interval(1, 1, 1)
-        answer = choice.Answer(where, "AS4", [], judged(verdict), memory, ("AS7", memory))
+        answer = choice.StrategyAnswer(where, "AS4", [], judged(verdict), memory, ("AS7", memory))
         assert answer.keeps_reference is keeps
 
 

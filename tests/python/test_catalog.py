@@ -6,11 +6,12 @@ from typing import Literal
 
 import pytest
 
-from heaplab import catalog as catalogs
-from heaplab import claims, locate, native, spec
+from heaplab import claims
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS
+from heaplab.campaign.command_line import options_of
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog import locate, native, spec
 from heaplab.cli import choose
-from heaplab.command import options_of
 from heaplab.errors import UsageError
 
 CATALOG = catalogs.load()

@@ -5,9 +5,11 @@ import copy
 import pytest
 import synthetic
 
-from heaplab import claims, spec, store
+from heaplab import claims
 from heaplab.analysis import Analysis
-from heaplab.claims import Result
+from heaplab.campaign import store
+from heaplab.catalog import spec
+from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
 
 LAWS = {
@@ -96,9 +98,9 @@ OPEN = [
 
 @pytest.mark.parametrize(
     ("expected", "test", "arguments"),
-    [(Result.HOLDS, *case) for case in HOLDS]
-    + [(Result.FAILS, *case) for case in FAILS]
-    + [(Result.OPEN, *case) for case in OPEN],
+    [(ClaimResult.HOLDS, *case) for case in HOLDS]
+    + [(ClaimResult.FAILS, *case) for case in FAILS]
+    + [(ClaimResult.OPEN, *case) for case in OPEN],
 )
 def test_a_sentence_is_judged_by_the_planted_truth(study, expected, test, arguments):
     found = outcome(study, test, **arguments)
@@ -115,7 +117,7 @@ def test_the_figures_name_allocators_ratio_and_interval(study):
 def test_a_trend_ends_where_threads_have_no_cpu_of_their_own(study):
     """Four threads on two CPUs take turns."""
     found = outcome(study, "flat_with", along="threads", allocator="glibc", factor=2.5)
-    assert found.result is Result.HOLDS
+    assert found.result is ClaimResult.HOLDS
 
 
 @pytest.mark.parametrize(
@@ -130,26 +132,26 @@ def test_a_trend_ends_where_threads_have_no_cpu_of_their_own(study):
 )
 def test_a_sentence_about_what_was_not_measured_is_open(study, arguments, reason):
     found = outcome(study, "better_than", **arguments)
-    assert found.result is Result.OPEN
+    assert found.result is ClaimResult.OPEN
     assert reason in found.figures
 
 
 def test_a_value_that_was_not_swept_here_leaves_the_sentence_open(study):
     found = outcome(study, "value_within", along="threads", value=64, than=1, low=2)
-    assert found.result is Result.OPEN
+    assert found.result is ClaimResult.OPEN
     assert "cells without a figure" in found.figures
 
 
 def test_a_cell_without_values_leaves_a_sentence_about_all_cells_open(study):
     holed = copy.copy(study)
     holed.good = {key: runs for key, runs in study.good.items() if key != ((("threads", 4),), "flat")}
-    assert outcome(holed, "better_than", allocator="flat").result is Result.OPEN
-    assert outcome(holed, "better_than", allocator="flat", threads=[1, 2]).result is Result.HOLDS
+    assert outcome(holed, "better_than", allocator="flat").result is ClaimResult.OPEN
+    assert outcome(holed, "better_than", allocator="flat", threads=[1, 2]).result is ClaimResult.HOLDS
 
 
 def test_one_block_decides_nothing(tmp_path):
     found = outcome(study_of(tmp_path, ["glibc", "flat"], blocks=1), "better_than", allocator="flat")
-    assert found.result is Result.OPEN
+    assert found.result is ClaimResult.OPEN
     assert found.figures == "flat / glibc 0.25× (no interval)"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from laboratory import WARM, Laboratory
 
-from heaplab import store
+from heaplab.campaign import store
 from heaplab.records import Status
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import EXPERIMENT, WORKLOAD_CARD
 
-from heaplab import native
+from heaplab.catalog import native
 from heaplab.cli import commands
 
 PROGRAMS = sorted(path.name for path in (native.root() / "bin").glob("*"))

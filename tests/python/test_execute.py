@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.execute import (
+from heaplab.machine.execute import (
     CURVE_POINTS,
     CannotStartError,
     Execution,
     Limits,
     environment_for,
     execute,
-    thin,
+    thin_curve,
 )
 from heaplab.records import Library
 
@@ -111,17 +111,17 @@ def test_the_users_own_preloads_and_settings_do_not_reach_the_program(
 
 def test_a_long_curve_keeps_its_peaks() -> None:
     curve = [(i / 100, 10_000 if i == 777 else i % 7, 1) for i in range(5_000)]
-    thinned = thin(curve)
+    thinned = thin_curve(curve)
     assert len(thinned) == CURVE_POINTS
     assert (7.77, 10_000, 1) in thinned
     assert thinned == sorted(thinned)
-    assert thin(curve[:50]) == curve[:50]
+    assert thin_curve(curve[:50]) == curve[:50]
 
 
 def test_heaplab_takes_its_programs_with_it_when_it_is_killed(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     code = (
-        "from heaplab.execute import execute, Limits\n"
+        "from heaplab.machine.execute import execute, Limits\n"
         f"execute(['/bin/sh', '-c', 'echo $$ >{mark}; exec sleep 600'], {{}}, Limits(time=600))\n"
     )
     heaplab = subprocess.Popen([sys.executable, "-c", code])
@@ -141,7 +141,9 @@ def test_heaplab_takes_its_programs_with_it_when_it_is_killed(tmp_path: Path) ->
 # exceptions.
 TOLD_AT_A_FORK = """
 import contextlib, os, signal, subprocess, sys
-from heaplab import execute, host, interrupts
+from heaplab.machine import execute
+from heaplab.machine import host
+from heaplab.machine import interrupts
 interrupts.listen()
 os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.{number}))
 try:

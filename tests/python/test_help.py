@@ -6,7 +6,7 @@ import shlex
 import click
 import pytest
 
-from heaplab import catalog as catalogs
+from heaplab.catalog import contents as catalogs
 from heaplab.cli import commands
 
 CATALOG = catalogs.load()

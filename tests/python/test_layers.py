@@ -28,8 +28,16 @@ def project(tmp_path: Path) -> Path:
         (tmp_path / header).write_text("")
     (tmp_path / "include/heaplab").mkdir(parents=True)
     (tmp_path / "include/heaplab/one.h").write_text("")
-    (tmp_path / "python/heaplab").mkdir(parents=True)
-    (tmp_path / "python/heaplab/stats.py").write_text("import math\n")
+    for module in (
+        "stats/bootstrap",
+        "stats/stop",
+        "campaign/store",
+        "campaign/plan",
+        "catalog/spec",
+        "errors",
+    ):
+        (tmp_path / f"python/heaplab/{module}.py").parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"python/heaplab/{module}.py").write_text("import math\n")
     return tmp_path
 
 
@@ -49,10 +57,14 @@ def test_heaplab_keeps_its_own_rule() -> None:
         ("src/probes/clock.h", '#include "no/such/file.h"'),
         ("include/heaplab/two.h", '#include "base/bits.h"'),
         ("src/elsewhere/new.h", '#include "base/bits.h"'),
-        ("python/heaplab/stats.py", "from heaplab import run"),
-        ("python/heaplab/stats.py", "from heaplab.report.html import write"),
-        ("python/heaplab/store.py", "import heaplab.cli"),
-        ("python/heaplab/store.py", "from . import records"),
+        ("python/heaplab/stats/stop.py", "from heaplab.campaign import plan"),
+        ("python/heaplab/stats/stop.py", "from heaplab.report.html import write"),
+        ("python/heaplab/stats/bootstrap.py", "from heaplab.stats import stop"),
+        ("python/heaplab/stats/bootstrap.py", "from heaplab.stats.stop import PRECISION"),
+        ("python/heaplab/stats/unlisted.py", "import math"),
+        ("python/heaplab/analysis/study.py", "from heaplab.campaign import plan"),
+        ("python/heaplab/campaign/store.py", "import heaplab.cli"),
+        ("python/heaplab/campaign/store.py", "from . import records"),
     ],
 )
 def test_a_use_without_an_arrow_is_found(project: Path, path: str, line: str) -> None:
@@ -72,7 +84,11 @@ def test_a_use_without_an_arrow_is_found(project: Path, path: str, line: str) ->
         ("src/allocators/one/size.h", '#include "base/bits.h"'),
         ("src/base/other.h", '#include "base/bits.h"'),
         ("src/base/other.h", "#include <cstddef>"),
-        ("python/heaplab/run.py", "from heaplab import errors, plan"),
+        ("python/heaplab/campaign/runner.py", "from heaplab.campaign import plan"),
+        ("python/heaplab/campaign/runner.py", "from heaplab.errors import UsageError"),
+        ("python/heaplab/stats/stop.py", "from heaplab.stats.bootstrap import compare"),
+        ("python/heaplab/stats/__init__.py", "from heaplab.stats.stop import PRECISION"),
+        ("python/heaplab/analysis/study.py", "from heaplab.campaign.store import Results"),
     ],
 )
 def test_a_use_along_an_arrow_is_let_pass(project: Path, path: str, line: str) -> None:

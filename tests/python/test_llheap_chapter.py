@@ -5,8 +5,10 @@ import re
 import pytest
 import synthetic
 
-from heaplab import catalog, claims, spec, store
+from heaplab import claims
 from heaplab.analysis import Analysis
+from heaplab.campaign import store
+from heaplab.catalog import contents, spec
 from heaplab.errors import UsageError
 from heaplab.records import Run, Series
 from heaplab.report import palette, timelines
@@ -29,7 +31,7 @@ CHAINS = [
 
 @pytest.fixture(scope="module")
 def experiments():
-    return {e.id.split("/")[1]: e for e in catalog.load().experiments_matching(["llheap-chapter"])}
+    return {e.id.split("/")[1]: e for e in contents.load().experiments_matching(["llheap-chapter"])}
 
 
 def test_a_group_names_all_its_experiments(experiments):
@@ -42,7 +44,7 @@ def test_a_group_names_all_its_experiments(experiments):
         "speed",
     ]
     with pytest.raises(UsageError, match="no experiment 'llheap'"):
-        catalog.load().experiments_matching(["llheap"])
+        contents.load().experiments_matching(["llheap"])
 
 
 def test_the_full_scale_is_the_publications(experiments):
@@ -59,7 +61,7 @@ def test_the_full_scale_is_the_publications(experiments):
 
 
 def test_every_expectation_is_a_test_and_every_metric_is_on_the_card(experiments):
-    workloads = catalog.load().workloads
+    workloads = contents.load().workloads
     for experiment in experiments.values():
         claims.check(experiment)
         known = workloads[experiment.workload].metrics.keys() | {"peak_memory"}

@@ -6,8 +6,8 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from heaplab import store
 from heaplab.analysis import MEMORY, PEAK, Analysis
+from heaplab.campaign import store
 from heaplab.records import Campaign, Metric, Run
 from heaplab.report import page, terminal
 from heaplab.stats import Verdict

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from heaplab import plan, spec
+from heaplab.campaign import plan
+from heaplab.catalog import spec
 from heaplab.records import Campaign, Run, Status
 
 CARD = spec.Card(source="", shows="", does_not_show="", defaults="")

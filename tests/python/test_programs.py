@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from laboratory import WARM, Laboratory
 
-from heaplab import catalog as catalogs
-from heaplab import proof
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog.spec import Setting, Workload
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.execute import Limits, environment_for, plain_environment
-from heaplab.programs import INPUTS, Job, Result
+from heaplab.machine import interposition
+from heaplab.machine.execute import Limits, environment_for, plain_environment
+from heaplab.programs import INPUTS, Job, JobResult
 from heaplab.records import Library, Status
-from heaplab.spec import Setting, Workload
 
 LIMITS = Limits(time=20)
 PROGRAMS = [work for work in catalogs.load().workloads.values() if work.kind == "program"]
@@ -48,7 +48,7 @@ def job(command: Sequence[str], input: str = "perl_script", **setting: object) -
     return Job(Setting(package="none", input=input, **setting), command, LIMITS)
 
 
-def run(job: Job, **environment: str) -> Result:
+def run(job: Job, **environment: str) -> JobResult:
     return job.run({**plain_environment(), **environment}, LIMITS, errors=subprocess.DEVNULL)
 
 
@@ -255,7 +255,7 @@ def test_the_c_library_serves_a_program_linked_with_another_malloc(
     plain = Library(
         allocator="glibc", title="", version="", preload=[], environment={}, sha256={}, build_id={}
     )
-    fault = proof.fault_of_program(linked, environment_for(plain), plain)
+    fault = interposition.fault_of_program(linked, environment_for(plain), plain)
     assert fault == f"malloc of linked would be served by {libraries['slow']}, not by the C library"
     plant(lab, str(linked))
     lab.run("--allocators", "glibc,same")
@@ -264,7 +264,7 @@ def test_the_c_library_serves_a_program_linked_with_another_malloc(
 
 def test_a_program_keeps_the_name_it_is_called_by(tmp_path: Path) -> None:
     (tmp_path / "alias").symlink_to("/bin/sh")
-    assert proof.resolve_program(str(tmp_path / "alias"), {}).name == "alias"
+    assert interposition.resolve_program(str(tmp_path / "alias"), {}).name == "alias"
 
 
 @pytest.mark.slow

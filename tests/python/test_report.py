@@ -10,8 +10,10 @@ import synthetic
 from playwright.sync_api import sync_playwright
 from rich.console import Console
 
-from heaplab import report, spec, store
+from heaplab import report
 from heaplab.analysis import Analysis, Judged
+from heaplab.campaign import store
+from heaplab.catalog import spec
 from heaplab.records import Campaign, Run, Status
 from heaplab.report import units, words
 from heaplab.stats import Interval, Verdict

@@ -3,8 +3,8 @@
 import pytest
 import synthetic
 
-from heaplab import store
 from heaplab.analysis import Analysis, worst_cells
+from heaplab.campaign import store
 
 
 def worst_of(path, experiment, effect, kind):

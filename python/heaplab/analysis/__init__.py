@@ -4,9 +4,9 @@ Only runs that ended well give values. Everything here is a pure function of the
 display and figures are made elsewhere.
 """
 
-from heaplab.analysis.campaign import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Standing
 from heaplab.analysis.metrics import FAULTS, LATENCY_METRICS, MEMORY, OPERATIONS, PEAK, PERCENTILES
-from heaplab.analysis.study import Cell, Judged, Study, studies_of
+from heaplab.analysis.standing import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Standing
+from heaplab.analysis.study import Judged, MeasuredCell, Study, studies_of
 from heaplab.analysis.worst import Worst, worst_cells
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "PERCENTILES",
     "TIME_ONLY",
     "Analysis",
-    "Cell",
     "Judged",
+    "MeasuredCell",
     "Standing",
     "Study",
     "Worst",

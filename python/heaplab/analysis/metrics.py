@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from heaplab import spec
+from heaplab.catalog import spec
 from heaplab.records import Process, Run
 
 PROCESS_METRICS = {

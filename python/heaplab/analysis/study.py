@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from heaplab import spec, stats
+from heaplab import stats
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS, value_of
+from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
 from heaplab.stats import Interval, Pair, Verdict
 
-Cell = tuple[tuple[str, Parameter], ...]  # the swept parameters, in the order of the sweep
+MeasuredCell = tuple[tuple[str, Parameter], ...]  # the swept parameters, in the order of the sweep
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Study:
             for cell in experiment.cells(scale)
             if under or compare is None or cell[compare.along] == compare.reference
         ]
-        self.cells: list[Cell] = list(dict.fromkeys(self._shared(cell) for cell in swept))
+        self.cells: list[MeasuredCell] = list(dict.fromkeys(self._shared(cell) for cell in swept))
         names = self._names(swept) if self._along else allocators
         self.baseline = names[0]
         self.control = self.baseline + CONTROL_SUFFIX
@@ -62,8 +63,8 @@ class Study:
             if (not under or run.allocator.removesuffix(CONTROL_SUFFIX) == under)
             and (under or compare is None or run.cell.get(compare.along) == compare.reference)
         ]
-        self.good: dict[tuple[Cell, str], dict[int, Run]] = {}
-        self.bad: dict[tuple[Cell, str], list[Run]] = {}
+        self.good: dict[tuple[MeasuredCell, str], dict[int, Run]] = {}
+        self.bad: dict[tuple[MeasuredCell, str], list[Run]] = {}
         for run in self.runs:
             if run.status is Status.OK:
                 self.good.setdefault(self.place(run), {})[run.block] = run
@@ -71,9 +72,9 @@ class Study:
                 self.bad.setdefault(self.place(run), []).append(run)
         present = {candidate for _, candidate in (*self.good, *self.bad)}
         self.candidates = [name for name in names if name in present]
-        self._ratios: dict[tuple[Cell, str, str], Interval] = {}
-        self._medians: dict[tuple[Cell, str, str], Interval] = {}
-        self._judged: dict[str, dict[tuple[Cell, str], Judged]] = {}
+        self._ratios: dict[tuple[MeasuredCell, str, str], Interval] = {}
+        self._medians: dict[tuple[MeasuredCell, str, str], Interval] = {}
+        self._judged: dict[str, dict[tuple[MeasuredCell, str], Judged]] = {}
 
     def _names(self, swept: list[dict[str, Parameter]]) -> list[str]:
         """The compared values, the reference first."""
@@ -81,10 +82,10 @@ class Study:
         assert compare
         return list(dict.fromkeys([compare.reference, *(str(cell[self._along]) for cell in swept)]))
 
-    def _shared(self, swept: dict[str, Parameter]) -> Cell:
+    def _shared(self, swept: dict[str, Parameter]) -> MeasuredCell:
         return tuple((name, value) for name, value in swept.items() if name != self._along)
 
-    def place(self, run: Run) -> tuple[Cell, str]:
+    def place(self, run: Run) -> tuple[MeasuredCell, str]:
         """The cell and the candidate that a run belongs to."""
         cell = tuple((name, run.cell[name]) for name in self.axes if name in run.cell)
         if not self._along:
@@ -130,29 +131,29 @@ class Study:
             raise UsageError(f"{self.experiment.id}: no metric '{name}'; there are {known}")
         return found
 
-    def values(self, cell: Cell, candidate: str, metric: str) -> dict[int, float]:
+    def values(self, cell: MeasuredCell, candidate: str, metric: str) -> dict[int, float]:
         """The values by block. Runs without the metric are left out."""
         runs = sorted(self.good.get((cell, candidate), {}).items())
         found = {block: value_of(run, metric, self.workload.metrics) for block, run in runs}
         return {block: value for block, value in found.items() if value is not None}
 
-    def pair(self, cell: Cell, base: str, other: str, metric: str) -> Pair:
+    def pair(self, cell: MeasuredCell, base: str, other: str, metric: str) -> Pair:
         """The values of the blocks in which both ended well."""
         left, right = self.values(cell, base, metric), self.values(cell, other, metric)
         both = sorted(left.keys() & right.keys())
         return [left[block] for block in both], [right[block] for block in both]
 
-    def seed(self, cell: Cell) -> int:
+    def seed(self, cell: MeasuredCell) -> int:
         """Of the resampling: all metrics of a cell take the same blocks, as they come from the same runs."""
         return stats.seed_of(self.experiment.id, cell)
 
-    def oversubscribed(self, cell: Cell) -> bool:
+    def oversubscribed(self, cell: MeasuredCell) -> bool:
         """Whether the workload has more threads here than the machine has CPUs."""
         compared = {self._along: self.baseline} if self._along else {}
         threads = self.experiment.resolved(self._scale, dict(cell) | compared).get("threads", 1)
         return self.cpus is not None and isinstance(threads, int) and threads > self.cpus
 
-    def ratio(self, cell: Cell, candidate: str, metric: str) -> Interval:
+    def ratio(self, cell: MeasuredCell, candidate: str, metric: str) -> Interval:
         """Median over the baseline's median, paired by block."""
         key = (cell, candidate, metric)
         if key not in self._ratios:
@@ -160,7 +161,9 @@ class Study:
             self._ratios[key] = stats.compare(*pair, self.seed(cell))
         return self._ratios[key]
 
-    def quotient(self, cell: Cell, candidate: str, metric: str, against: Mapping[str, Parameter]) -> Pair:
+    def quotient(
+        self, cell: MeasuredCell, candidate: str, metric: str, against: Mapping[str, Parameter]
+    ) -> Pair:
         """The values of a cell, above those of the cell in which `against` holds; for a ratio of ratios.
 
         Both times the cell's own over the baseline's. The sides of a pair are products of what stands above
@@ -174,23 +177,25 @@ class Study:
         sides = [[first[b] * second[b] for b in blocks] for first, second in (below, above)]
         return sides[0], sides[1]
 
-    def across(self, cell: Cell, candidate: str, metric: str, against: Mapping[str, Parameter]) -> Pair:
+    def across(
+        self, cell: MeasuredCell, candidate: str, metric: str, against: Mapping[str, Parameter]
+    ) -> Pair:
         """The values of a candidate in the cell in which `against` holds, and in the cell itself."""
         first, last = (self.values(place, candidate, metric) for place in (self.changed(cell, against), cell))
         blocks = sorted(first.keys() & last.keys())
         return [first[b] for b in blocks], [last[b] for b in blocks]
 
-    def changed(self, cell: Cell, against: Mapping[str, Parameter]) -> Cell:
+    def changed(self, cell: MeasuredCell, against: Mapping[str, Parameter]) -> MeasuredCell:
         """The cell with other values of some swept parameters."""
         return tuple((name, against.get(name, value)) for name, value in cell)
 
-    def failure(self, cell: Cell, candidate: str) -> str:
+    def failure(self, cell: MeasuredCell, candidate: str) -> str:
         """Why a candidate has no figure in a cell: the first reason; "" if none of its runs went wrong."""
         runs = self.bad.get((cell, candidate), [])
         return runs[0].reason if runs else ""
 
     @property
-    def cells_run(self) -> list[Cell]:
+    def cells_run(self) -> list[MeasuredCell]:
         """The cells that anything was run in."""
         seen = {cell for cell, _ in (*self.good, *self.bad)}
         return [cell for cell in self.cells if cell in seen]
@@ -203,7 +208,7 @@ class Study:
             return [((second, first), seed) for (first, second), seed in known]
         return known
 
-    def median(self, cell: Cell, candidate: str, metric: str) -> Interval:
+    def median(self, cell: MeasuredCell, candidate: str, metric: str) -> Interval:
         key = (cell, candidate, metric)
         if key not in self._medians:
             values = list(self.values(cell, candidate, metric).values())
@@ -218,7 +223,7 @@ class Study:
         """What a difference must exceed here: the practical threshold, or a larger noise floor."""
         return stats.threshold_over(self.controls(metric))
 
-    def judged(self, metric: str) -> dict[tuple[Cell, str], Judged]:
+    def judged(self, metric: str) -> dict[tuple[MeasuredCell, str], Judged]:
         """Every candidate but the baseline in every cell: one family of comparisons."""
         if metric not in self._judged:
             threshold = self.threshold(metric)
@@ -235,7 +240,7 @@ class Study:
             }
         return self._judged[metric]
 
-    def outliers(self, metric: str) -> list[tuple[Cell, str, int, float, float]]:
+    def outliers(self, metric: str) -> list[tuple[MeasuredCell, str, int, float, float]]:
         """(cell, candidate, block, value, median) of every value far from its fellows; all of them count."""
         found = []
         for cell, candidate in self.good:
@@ -259,5 +264,5 @@ def studies_of(
     ]
 
 
-def experiment_axes(cells: Iterable[Cell]) -> list[str]:
+def experiment_axes(cells: Iterable[MeasuredCell]) -> list[str]:
     return list(dict.fromkeys(name for cell in cells for name, _ in cell))

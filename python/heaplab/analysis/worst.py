@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from heaplab.analysis.campaign import Analysis
-from heaplab.analysis.study import Cell, Study
+from heaplab.analysis.standing import Analysis
+from heaplab.analysis.study import MeasuredCell, Study
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Worst:
 
     ratio: float  # at least 1; a rate is turned into time
     experiment: str
-    cell: Cell
+    cell: MeasuredCell
     best: str  # the allocator that was best there
 
 
@@ -33,7 +33,7 @@ def worst_cells(analysis: Analysis, kind: str) -> dict[str, Worst]:
     return found
 
 
-def _costs(study: Study, cell: Cell) -> dict[str, float]:
+def _costs(study: Study, cell: MeasuredCell) -> dict[str, float]:
     """Medians of the main metric, lower is better; what is not positive cannot be compared by ratio."""
     rate = study.metric(study.main_metric).better == "higher"
     medians = {name: study.median(cell, name, study.main_metric).estimate for name in study.candidates}

@@ -28,7 +28,7 @@ An experiment that compares the values of a parameter is asked about these: the 
 place of `allocator`, and every allocator it ran under gives a result of its own.
 """
 
-from heaplab.claims.kinds import TESTS, Finding, Result
-from heaplab.claims.outcomes import Outcome, check, evaluate, evaluate_study
+from heaplab.claims.kinds import TESTS, ClaimResult, Finding
+from heaplab.claims.outcomes import ClaimOutcome, check, evaluate, evaluate_study
 
-__all__ = ["TESTS", "Finding", "Outcome", "Result", "check", "evaluate", "evaluate_study"]
+__all__ = ["TESTS", "ClaimOutcome", "ClaimResult", "Finding", "check", "evaluate", "evaluate_study"]

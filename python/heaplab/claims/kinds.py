@@ -7,12 +7,12 @@ from math import inf, isnan
 from typing import Any
 
 from heaplab import stats
-from heaplab.analysis import Cell, Study
+from heaplab.analysis import MeasuredCell, Study
 from heaplab.records import Parameter
 from heaplab.stats import THRESHOLD, Interval, Pair
 
 
-class Result(StrEnum):
+class ClaimResult(StrEnum):
     HOLDS = "holds"
     FAILS = "does not hold"
     OPEN = "undecided"
@@ -28,12 +28,16 @@ class Finding:
     high: float
 
     @property
-    def result(self) -> Result:
+    def result(self) -> ClaimResult:
         if isnan(self.ratio.estimate):
-            return Result.OPEN
+            return ClaimResult.OPEN
         if self.low <= self.ratio.low and self.ratio.high <= self.high:
-            return Result.HOLDS
-        return Result.FAILS if self.ratio.high < self.low or self.ratio.low > self.high else Result.OPEN
+            return ClaimResult.HOLDS
+        return (
+            ClaimResult.FAILS
+            if self.ratio.high < self.low or self.ratio.low > self.high
+            else ClaimResult.OPEN
+        )
 
     def text(self) -> str:
         if isnan(self.ratio.estimate):
@@ -50,7 +54,7 @@ class Claim:
     metric: str
     candidates: list[str]
     arguments: dict[str, Any]
-    cells: list[Cell]
+    cells: list[MeasuredCell]
 
     @property
     def reference(self) -> str:
@@ -80,7 +84,7 @@ class Claim:
     def number(self, name: str, otherwise: float) -> float:
         return float(self.arguments.get(name, otherwise))
 
-    def ratio(self, pairs: list[tuple[Pair, Cell]]) -> Interval:
+    def ratio(self, pairs: list[tuple[Pair, MeasuredCell]]) -> Interval:
         """Not a number if any of the cells has no values: the sentence speaks of all of them."""
         return stats.geometric_mean([[(pair, self.study.seed(cell)) for pair, cell in pairs]])
 
@@ -97,7 +101,7 @@ class Claim:
             ]
         )
 
-    def cells_at(self, first: Parameter, last: Parameter) -> list[Cell]:
+    def cells_at(self, first: Parameter, last: Parameter) -> list[MeasuredCell]:
         """The cells with the last value of those that differ from one with the first in nothing else."""
         name = self.arguments["along"]
         return [self.study.changed(cell, {name: last}) for cell in self.cells if dict(cell)[name] == first]

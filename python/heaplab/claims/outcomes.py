@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from heaplab import spec
-from heaplab.analysis import Analysis, Cell, Study
-from heaplab.claims.kinds import NUMBERS, TESTS, Claim, Finding, Result, Test
+from heaplab.analysis import Analysis, MeasuredCell, Study
+from heaplab.catalog import spec
+from heaplab.claims.kinds import NUMBERS, TESTS, Claim, ClaimResult, Finding, Test
 from heaplab.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ClaimOutcome:
     experiment: str
     says: str
-    result: Result
+    result: ClaimResult
     figures: str  # the ratios it rests on, or why there are none
 
 
@@ -63,26 +63,26 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def evaluate(analysis: Analysis) -> list[Outcome]:
+def evaluate(analysis: Analysis) -> list[ClaimOutcome]:
     """Every expectation of every experiment, in order."""
     return [outcome for study in analysis.studies for outcome in evaluate_study(study)]
 
 
-def evaluate_study(study: Study) -> list[Outcome]:
+def evaluate_study(study: Study) -> list[ClaimOutcome]:
     return [_evaluate(study, expectation) for expectation in study.experiment.expectations]
 
 
-def _evaluate(study: Study, expectation: spec.Expectation) -> Outcome:
+def _evaluate(study: Study, expectation: spec.Expectation) -> ClaimOutcome:
     try:
         findings = _findings(study, expectation)
     except UsageError as error:
-        return Outcome(study.name, expectation.says, Result.OPEN, str(error))
+        return ClaimOutcome(study.name, expectation.says, ClaimResult.OPEN, str(error))
     results = {finding.result for finding in findings}
-    result = Result.HOLDS if results == {Result.HOLDS} else Result.OPEN
-    if Result.FAILS in results:
-        result = Result.FAILS
+    result = ClaimResult.HOLDS if results == {ClaimResult.HOLDS} else ClaimResult.OPEN
+    if ClaimResult.FAILS in results:
+        result = ClaimResult.FAILS
     figures = "; ".join(finding.text() for finding in findings) or "nothing was measured"
-    return Outcome(study.name, expectation.says, result, figures)
+    return ClaimOutcome(study.name, expectation.says, result, figures)
 
 
 def _findings(study: Study, expectation: spec.Expectation) -> list[Finding]:
@@ -101,7 +101,7 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _cells(study: Study, test: Test, arguments: dict[str, Any]) -> list[Cell]:
+def _cells(study: Study, test: Test, arguments: dict[str, Any]) -> list[MeasuredCell]:
     """The cells whose swept parameters have the values the arguments name."""
     kept = study.cells
     for name in arguments.keys() - test.needs - test.takes - {"metric", study.axis}:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from heaplab import __version__, interrupts
+from heaplab import __version__
+from heaplab.cli.get import get
 from heaplab.cli.measure import compare, run
-from heaplab.cli.obtain import get
-from heaplab.cli.outcome import claims, report
+from heaplab.cli.results import claims, report
 from heaplab.cli.show import doctor, list_, path
-from heaplab.cli.start import with_
+from heaplab.cli.with_ import with_
 from heaplab.errors import HeaplabError
+from heaplab.machine import interrupts
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from heaplab import locate
-from heaplab.catalog import Catalog
+from heaplab.catalog import locate
+from heaplab.catalog.contents import Catalog
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Library
 

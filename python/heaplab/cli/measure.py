@@ -8,19 +8,23 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from heaplab import campaign as campaigns
-from heaplab import catalog as catalogs
-from heaplab import locate, plan, proof, room, spec, stats, store
+from heaplab import stats
 from heaplab.analysis import studies_of
-from heaplab.campaign import Opened, Request
-from heaplab.cli import choose, outcome, resumed
+from heaplab.campaign import begin as campaigns
+from heaplab.campaign import memory_needs, plan, store
+from heaplab.campaign.begin import Opened, Request
+from heaplab.campaign.measure_run import RunMeasurer
+from heaplab.campaign.runner import Precise, Runner
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog import locate, spec
+from heaplab.cli import choose, resumed
 from heaplab.cli.progress import Bar
+from heaplab.cli.results import tell
 from heaplab.cli.types import DURATION, NAMED_LIBRARY, SHARE, SIZE
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.execute import environment_for
+from heaplab.machine import interposition
+from heaplab.machine.execute import environment_for
 from heaplab.records import Campaign, Library, Run
-from heaplab.run import Precise, Runner
-from heaplab.trial import Trial
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -199,9 +203,9 @@ def check_program(program: str, libraries: Sequence[Library]) -> None:
     faults = []
     for library in libraries:
         environment = environment_for(library)
-        path = proof.resolve_program(program, environment)
+        path = interposition.resolve_program(program, environment)
         if library.preload:
-            faults.append(proof.fault_of_program(path, environment, library))
+            faults.append(interposition.fault_of_program(path, environment, library))
     if faults and all(faults):
         raise HeaplabError(f"{faults[0]}; nothing to compare")
 
@@ -225,7 +229,7 @@ def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
     resumed.refuse_changes(results.campaign, options)
     if results.end and results.end.reason != "budget":
         choose.note(f"{results.path}: complete, nothing left to measure")
-        return outcome.tell(results.path, quiet=options["quiet"], as_json=options["as_json"])
+        return tell(results.path, quiet=options["quiet"], as_json=options["as_json"])
     catalog = choose.with_own(catalogs.load(extra), options["own"])
     libraries = {name: locate.locate(catalog, name) for name in results.campaign.allocators}
     opened = campaigns.resume(results, libraries, options["budget"])
@@ -243,9 +247,9 @@ def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
 def needed_by(campaign: Campaign) -> dict[str, int]:
     """Estimates of memory by cell. Raises UsageError if one is too large and no limit was asked for."""
     comparisons = plan.comparisons(campaign)
-    needed = room.estimates(comparisons)
+    needed = memory_needs.estimates(comparisons)
     if not campaign.memory_limit:
-        room.refuse_too_large(comparisons, needed)
+        memory_needs.refuse_too_large(comparisons, needed)
     return needed
 
 
@@ -257,10 +261,10 @@ def carry_out(opened: Opened, needed: dict[str, int], options: dict[str, Any]) -
         choose.note(f"{opened.store.path}: going on after {len(opened.runs)} runs")
     campaign, stopped = opened.campaign, ""
     bar = Bar(options["quiet"] or options["as_json"], campaign.budget)
-    with opened.store, Trial(campaign, opened.libraries, needed) as trial:
+    with opened.store, RunMeasurer(campaign, opened.libraries, needed) as measurer:
         runner = Runner(
             campaign,
-            trial,
+            measurer,
             opened.store,
             runs=opened.runs,
             settled=opened.settled,
@@ -276,7 +280,7 @@ def carry_out(opened: Opened, needed: dict[str, int], options: dict[str, Any]) -
             stopped = str(error)
     if stopped:
         choose.note(stopped)
-    status = outcome.tell(opened.store.path, quiet=options["quiet"], as_json=options["as_json"])
+    status = tell(opened.store.path, quiet=options["quiet"], as_json=options["as_json"])
     return 1 if stopped else status
 
 

@@ -6,7 +6,7 @@ from typing import Self
 import rich.progress
 from rich.console import Console
 
-from heaplab.run import Progress
+from heaplab.campaign.runner import Progress
 
 
 class Bar:

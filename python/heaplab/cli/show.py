@@ -10,11 +10,12 @@ import click
 from rich import box
 from rich.table import Table
 
-from heaplab import catalog as catalogs
-from heaplab import host, locate, native
-from heaplab.catalog import Catalog
-from heaplab.cli.outcome import console
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog import locate, native
+from heaplab.catalog.contents import Catalog
+from heaplab.cli.results import console
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import host
 
 KINDS = ["allocators", "workloads", "experiments", "suites", "claims"]
 # What the commands of heaplab call, and what for.

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from heaplab.catalog.spec import Setting
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.execute import Execution, Limits, execute, plain_environment, start
+from heaplab.machine.execute import Execution, Limits, execute, plain_environment, start
 from heaplab.programs.inputs import INPUTS
-from heaplab.spec import Setting
 
 STANDARD_OUTPUT = "standard-output"  # file in the folder of a run
 DRIVER_ENDS_S = 20.0  # that a driver may live after its server
 
 
-class Result(NamedTuple):
+class JobResult(NamedTuple):
     execution: Execution
     fault: str  # why a run that ended well counts for nothing, in one line; "" if it counts
 
@@ -60,7 +60,7 @@ class Job:
         *,
         errors: IO[bytes] | int,
         watch: Sequence[str] = (),
-    ) -> Result:
+    ) -> JobResult:
         surroundings = {**environment, **self._setting.environment}
         with self._copy() as folder, (folder / STANDARD_OUTPUT).open("wb") as output:
             with self._driver(folder) as driver:
@@ -74,8 +74,8 @@ class Job:
                     folder=folder,
                 )
             if driver and driver.returncode != 0:
-                return Result(execution, f"what drives it failed with exit status {driver.returncode}")
-            return Result(execution, self._fault_of(folder) if execution.exit_status == 0 else "")
+                return JobResult(execution, f"what drives it failed with exit status {driver.returncode}")
+            return JobResult(execution, self._fault_of(folder) if execution.exit_status == 0 else "")
 
     @contextlib.contextmanager
     def _copy(self) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from heaplab import stats
-from heaplab.analysis import MEMORY, Analysis, Cell, Judged, Study
+from heaplab.analysis import MEMORY, Analysis, Judged, MeasuredCell, Study
 from heaplab.report import strategies, units, words
 from heaplab.report.cells import Entry, Table, diverging
 from heaplab.report.heat import DIMENSIONS, span
@@ -24,7 +24,7 @@ class Situation:
 
     study: Study
     name: str
-    cells: list[Cell]
+    cells: list[MeasuredCell]
 
     def pairs(self, base: str, other: str, metric: str | None = None) -> list[Seeded]:
         chosen = metric or self.study.main_metric
@@ -41,7 +41,7 @@ class Situation:
 
 
 @dataclass(frozen=True)
-class Answer:
+class StrategyAnswer:
     """The best of a situation, and what is not shown to be worse."""
 
     situation: Situation
@@ -107,14 +107,14 @@ def overall(study: Study) -> str:
 
 def situations(study: Study) -> list[Situation]:
     first = next(iter(study.axes), "")
-    grouped: dict[str, list[Cell]] = {}
+    grouped: dict[str, list[MeasuredCell]] = {}
     for cell in study.cells:
         name = f"{first} {units.parameter(dict(cell)[first])}" if first else "all"
         grouped.setdefault(name, []).append(cell)
     return [Situation(study, f"{study.experiment.title}, {name}", cells) for name, cells in grouped.items()]
 
 
-def answer_of(where: Situation) -> Answer | None:
+def answer_of(where: Situation) -> StrategyAnswer | None:
     """None where too little was measured."""
     reference = where.study.baseline
     names = [name for name in where.study.candidates if name != reference]
@@ -128,12 +128,12 @@ def answer_of(where: Situation) -> Answer | None:
         name for name in ordered[1:] if judge(where.ratio(name, best), where.threshold) is not Verdict.HIGHER
     ]
     judged = Judged(ratios[best], judge(ratios[best], where.threshold), where.threshold)
-    return Answer(
+    return StrategyAnswer(
         where, best, tied, judged, where.ratio(best, metric=MEMORY), (ordered[-1], ratios[ordered[-1]])
     )
 
 
-def answer_table(answers: list[Answer]) -> Table:
+def answer_table(answers: list[StrategyAnswer]) -> Table:
     known = any(set(DIMENSIONS) <= answer.situation.study.workload.metrics.keys() for answer in answers)
     dimensions = DIMENSIONS if known else {}
     columns = ["best", "not shown to be worse", "time", "peak memory", "worst", *dimensions.values()]
@@ -170,7 +170,7 @@ def dimension(where: Situation, metric: str) -> Entry:
     return span(study.median(cell, study.baseline, metric).estimate for cell in where.cells)
 
 
-def sentences(answers: list[Answer]) -> list[str]:
+def sentences(answers: list[StrategyAnswer]) -> list[str]:
     """Where something pays, by how much at most, and where nothing is shown to."""
     if not answers:
         return ["Too little was measured to choose."]
@@ -216,7 +216,7 @@ def _differing(study: Study, names: dict[str, str]) -> list[Seeded]:
     return [(pair, seed) for pair, seed in pairs if pair[0]]
 
 
-def family_table(answers: list[Answer]) -> Table:
+def family_table(answers: list[StrategyAnswer]) -> Table:
     """Every family over all situations: how often it gains and loses against the reference, and what."""
     studies = dict.fromkeys(answer.situation.study for answer in answers)
     names = dict.fromkeys(name for study in studies for name in study.candidates)

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from heaplab import spec
-from heaplab.analysis import Cell, Study
+from heaplab.analysis import MeasuredCell, Study
+from heaplab.catalog import spec
 from heaplab.records import Parameter
 from heaplab.report import canvas, marks, units
 from heaplab.report.palette import CHROME, Look
@@ -28,10 +28,10 @@ class Drawing:
     note: str = ""
 
 
-def panels_of(study: Study, shared: Iterable[str]) -> list[tuple[str, list[Cell]]]:
+def panels_of(study: Study, shared: Iterable[str]) -> list[tuple[str, list[MeasuredCell]]]:
     """The cells that go in each panel: those that agree in all swept parameters but the shared ones."""
     rest = [name for name in study.axes if name not in shared]
-    panels: dict[str, list[Cell]] = {}
+    panels: dict[str, list[MeasuredCell]] = {}
     for cell in study.cells:
         label = ", ".join(f"{name} {units.parameter(dict(cell)[name])}" for name in rest)
         panels.setdefault(label, []).append(cell)
@@ -111,7 +111,7 @@ def bars(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
 
 
 def _ranking(
-    axis: Axes, study: Study, cell: Cell, plot: spec.Plot, looks: dict[str, Look], step: units.Scale
+    axis: Axes, study: Study, cell: MeasuredCell, plot: spec.Plot, looks: dict[str, Look], step: units.Scale
 ) -> None:
     """Horizontal bars, each with its name and number: nothing has to be looked up in a legend."""
     for row, name in enumerate(study.candidates):
@@ -140,7 +140,12 @@ def _ranking(
 
 
 def _groups(
-    axis: Axes, study: Study, cells: list[Cell], plot: spec.Plot, looks: dict[str, Look], step: units.Scale
+    axis: Axes,
+    study: Study,
+    cells: list[MeasuredCell],
+    plot: spec.Plot,
+    looks: dict[str, Look],
+    step: units.Scale,
 ) -> None:
     width = 0.8 / len(study.candidates)
     for offset, name in enumerate(study.candidates):

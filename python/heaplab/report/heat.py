@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import product
 from math import isfinite, log2
 
-from heaplab import spec, stats
-from heaplab.analysis import Cell, Study
+from heaplab import stats
+from heaplab.analysis import MeasuredCell, Study
+from heaplab.catalog import spec
 from heaplab.records import Parameter
 from heaplab.report import strategies, units, words
 from heaplab.report.cells import Entry, Table, diverging, sequential
@@ -37,7 +38,7 @@ class Chart:
     rows: str
     fixed: Place
 
-    def place(self, row: Parameter, x: Parameter) -> tuple[Cell, str]:
+    def place(self, row: Parameter, x: Parameter) -> tuple[MeasuredCell, str]:
         """The cell and the candidate that one field shows."""
         at = self.fixed | {self.rows: row, self.plot.x: x}
         return tuple((name, at[name]) for name in self.study.axes), str(at[self.study.axis])
@@ -105,14 +106,14 @@ def _table(chart: Chart) -> Table:
     )
 
 
-def _value(chart: Chart, cell: Cell, candidate: str) -> Interval:
+def _value(chart: Chart, cell: MeasuredCell, candidate: str) -> Interval:
     study, plot = chart.study, chart.plot
     if not chart.is_ratio:
         return study.median(cell, candidate, plot.y)
     return stats.compare(*_pair(chart, cell, candidate), study.seed(cell))
 
 
-def _pair(chart: Chart, cell: Cell, candidate: str) -> Pair:
+def _pair(chart: Chart, cell: MeasuredCell, candidate: str) -> Pair:
     study, plot = chart.study, chart.plot
     if plot.against:
         divide = study.quotient if plot.relative_to else study.across
@@ -126,7 +127,7 @@ def _pair(chart: Chart, cell: Cell, candidate: str) -> Pair:
 def _entry(
     chart: Chart,
     value: Interval,
-    place: tuple[Cell, str],
+    place: tuple[MeasuredCell, str],
     step: units.Scale,
     bounds: tuple[float, float],
 ) -> Entry:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from heaplab import spec
 from heaplab.analysis import Analysis, Judged
+from heaplab.catalog import spec
 from heaplab.report import units, words
 from heaplab.report.cells import Entry, Table
 

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from heaplab.analysis import Cell, Study
+from heaplab.analysis import MeasuredCell, Study
 from heaplab.report.palette import CHROME, Look
 from heaplab.stats import Interval
 
@@ -40,7 +40,7 @@ def banded_line(
     )
 
 
-def shade_oversubscribed(axis: Axes, study: Study, cells: list[Cell], places: list[float]) -> None:
+def shade_oversubscribed(axis: Axes, study: Study, cells: list[MeasuredCell], places: list[float]) -> None:
     """Grey behind the cells in which threads have to share CPUs; `places` are those of the cells, rising."""
     shared = [place for cell, place in zip(cells, places, strict=True) if study.oversubscribed(cell)]
     below = [place for place in places if shared and place < min(shared)]

@@ -9,9 +9,9 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from heaplab import spec
 from heaplab.analysis import MEMORY, PEAK, Analysis, Standing, Study
-from heaplab.claims import Outcome, evaluate_study
+from heaplab.catalog import spec
+from heaplab.claims import ClaimOutcome, evaluate_study
 from heaplab.errors import HeaplabError
 from heaplab.records import Status
 from heaplab.report import figures, heat, overview, palette, summary, tables, timelines, units, words
@@ -42,7 +42,7 @@ class Section:
     drawings: list[figures.Drawing]
     heats: list[Table]
     numbers: list[Table]
-    outcomes: list[Outcome]
+    outcomes: list[ClaimOutcome]
     floors: list[tuple[str, str]]  # metric, noise floor
     command: str
     crowded: str  # what to know about cells with more threads than CPUs

@@ -2,8 +2,9 @@
 
 from math import isfinite
 
-from heaplab import spec, stats
-from heaplab.analysis import Cell, Judged, Study
+from heaplab import stats
+from heaplab.analysis import Judged, MeasuredCell, Study
+from heaplab.catalog import spec
 from heaplab.records import Parameter
 from heaplab.report import strategies, units, words
 from heaplab.report.cells import Entry, Table, diverging
@@ -20,7 +21,7 @@ def summary(study: Study, plot: spec.Plot) -> list[Table]:
         return []
     names = [name for name in study.candidates if name != study.baseline]
     cells = [cell for cell in study.cells if _belongs(dict(cell), plot)]
-    groups: dict[str, list[Cell]] = {}
+    groups: dict[str, list[MeasuredCell]] = {}
     for cell in cells if plot.rows else []:
         groups.setdefault(units.parameter(dict(cell)[plot.rows]), []).append(cell)
     groups[TOTAL] = cells
@@ -57,7 +58,7 @@ def _belongs(cell: dict[str, Parameter], plot: spec.Plot) -> bool:
     return all(cell[name] in values for name, values in plot.only.items())
 
 
-def _mean(study: Study, plot: spec.Plot, cells: list[Cell], name: str) -> Interval:
+def _mean(study: Study, plot: spec.Plot, cells: list[MeasuredCell], name: str) -> Interval:
     """Over the cells with values."""
     pairs = [
         (

@@ -2,19 +2,19 @@
 
 from math import isfinite
 
-from heaplab import spec
-from heaplab.analysis import FAULTS, LATENCY_METRICS, MEMORY, Analysis, Cell, Judged, Study
+from heaplab.analysis import FAULTS, LATENCY_METRICS, MEMORY, Analysis, Judged, MeasuredCell, Study
+from heaplab.catalog import spec
 from heaplab.report import units, words
 from heaplab.report.cells import Entry, Table, diverging
 from heaplab.report.figures import common_scale
 from heaplab.stats import Interval, geometric_mean
 
 
-def cell_name(cell: Cell) -> str:
+def cell_name(cell: MeasuredCell) -> str:
     return ", ".join(f"{name} {units.parameter(value)}" for name, value in cell) or "all"
 
 
-def row_name(study: Study, cell: Cell) -> str:
+def row_name(study: Study, cell: MeasuredCell) -> str:
     """The cell, marked where threads have to share CPUs."""
     return cell_name(cell) + (f" (over {study.cpus} CPUs)" if study.oversubscribed(cell) else "")
 
@@ -41,7 +41,7 @@ def numbers(study: Study, metric: str) -> Table:
     return Table(caption, study.candidates, rows, ", ".join(study.axes))
 
 
-def missing(study: Study, cell: Cell, candidate: str) -> Entry:
+def missing(study: Study, cell: MeasuredCell, candidate: str) -> Entry:
     """In place of a figure: that it failed, with the reason, or that nothing was run."""
     reason = study.failure(cell, candidate)
     return Entry("failed", tone="failed", title=reason) if reason else Entry(units.NOTHING, title="not run")

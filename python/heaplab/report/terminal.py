@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing, Worst, worst_cells
-from heaplab.claims import Outcome, Result
+from heaplab.claims import ClaimOutcome, ClaimResult
 from heaplab.report import cells, units, words
 from heaplab.report.advice import answer
 from heaplab.report.choice import choices
@@ -17,7 +17,7 @@ from heaplab.report.crossing import crossings, means
 from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
-RESULTS = {Result.HOLDS: "green", Result.FAILS: "red", Result.OPEN: "yellow"}
+RESULTS = {ClaimResult.HOLDS: "green", ClaimResult.FAILS: "red", ClaimResult.OPEN: "yellow"}
 
 
 def print_summary(analysis: Analysis, console: Console) -> None:
@@ -104,7 +104,7 @@ def _judged(judged: Judged, metric: Any) -> tuple[str, str]:
     return number, f"[{color}]{words.verdict(judged, metric)}[/]"
 
 
-def print_claims(outcomes: Sequence[Outcome], console: Console) -> None:
+def print_claims(outcomes: Sequence[ClaimOutcome], console: Console) -> None:
     """Every claim with what the figures say of it."""
     if not outcomes:
         console.print("No experiment in these results makes a claim that can be tested.")

@@ -8,8 +8,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 
-from heaplab import spec, stats
-from heaplab.analysis import MEMORY, Cell, Study
+from heaplab import stats
+from heaplab.analysis import MEMORY, MeasuredCell, Study
+from heaplab.catalog import spec
 from heaplab.records import Run
 from heaplab.report import canvas, units
 from heaplab.report.figures import Drawing, panels_of
@@ -23,7 +24,7 @@ MOST_PANELS = 12
 Points = Sequence[tuple[float, float]]
 
 
-def typical(study: Study, cell: Cell, allocator: str) -> Run | None:
+def typical(study: Study, cell: MeasuredCell, allocator: str) -> Run | None:
     """The run whose peak memory is the median one (the upper of two): a real course of events, no mixture."""
     runs = sorted(
         (run for run in study.good.get((cell, allocator), {}).values() if run.process),

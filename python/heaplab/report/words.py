@@ -2,8 +2,8 @@
 
 from math import isnan
 
-from heaplab import spec
 from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged
+from heaplab.catalog import spec
 from heaplab.report import units
 from heaplab.stats import Interval, Verdict
 

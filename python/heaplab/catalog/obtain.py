@@ -14,11 +14,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from heaplab import locate, proof, spec
-from heaplab.catalog import Catalog
+from heaplab.catalog import locate, spec
+from heaplab.catalog.contents import Catalog
+from heaplab.catalog.locate import Obtained
 from heaplab.errors import HeaplabError
-from heaplab.execute import environment_for
-from heaplab.locate import Obtained
+from heaplab.machine import interposition
+from heaplab.machine.execute import environment_for
 from heaplab.records import Library
 
 STEP_LIMIT_S = 1800
@@ -75,8 +76,8 @@ def obtain(allocator: spec.Allocator, source: spec.Source) -> Library:
 def verify(library: Library) -> None:
     """Raise CannotObtainError unless a program runs with the library serving its malloc."""
     environment = environment_for(library)
-    program = proof.resolve_program(PROBE, environment)
-    if fault := proof.fault_of_program(program, environment, library):
+    program = interposition.resolve_program(PROBE, environment)
+    if fault := interposition.fault_of_program(program, environment, library):
         raise CannotObtainError(fault)
     run([str(program), "/"], environment=environment)
 

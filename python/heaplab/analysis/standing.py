@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from heaplab import spec, stats
+from heaplab import stats
 from heaplab.analysis.metrics import FAULTS, MEMORY
 from heaplab.analysis.study import Judged, Study, studies_of
+from heaplab.campaign.store import Results
+from heaplab.catalog import spec
 from heaplab.records import CONTROL_SUFFIX, Campaign, Run, Status
 from heaplab.stats import Interval
-from heaplab.store import Results
 
 TIME_ONLY = (None,)
 MEMORY_ONLY = (MEMORY,)

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import psutil
 
-from heaplab.command import program_of, words_of
+from heaplab.campaign.command_line import program_of, words_of
+from heaplab.campaign.plan import Cell, Comparison
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.execute import plain_environment
-from heaplab.plan import Cell, Comparison
+from heaplab.machine.execute import plain_environment
 
 SHARE = 0.9  # of this machine's memory that a run may use unless it is told otherwise
 PATIENCE_S = 10.0  # for an answer, which takes a few milliseconds

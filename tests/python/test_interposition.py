@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 from laboratory import Laboratory
 
-from heaplab import elf, proof
-from heaplab.execute import environment_for
+from heaplab.machine import elf, interposition
+from heaplab.machine.execute import environment_for
 from heaplab.records import Library, Sample
 
 
@@ -33,7 +33,9 @@ def library_of(path: Path | None) -> Library:
 def fault(program: str | Path, path: Path | None) -> str:
     library = library_of(path)
     environment = environment_for(library)
-    return proof.fault_of_program(proof.resolve_program(str(program), environment), environment, library)
+    return interposition.fault_of_program(
+        interposition.resolve_program(str(program), environment), environment, library
+    )
 
 
 def build(folder: Path, source: str, *options: str) -> Path:
@@ -67,7 +69,7 @@ def test_a_script_is_served_in_its_interpreter(tmp_path: Path, libraries: dict[s
     script.write_text("#!/usr/bin/env -S sh -e\n")
     script.chmod(0o755)
     assert fault(script, libraries["same"]) == ""
-    assert proof.interpreter_of(script) == Path("/bin/sh").resolve()
+    assert interposition.interpreter_of(script) == Path("/bin/sh").resolve()
 
 
 def test_a_static_program_cannot_be_served(tmp_path: Path, libraries: dict[str, Path]) -> None:
@@ -90,7 +92,7 @@ def test_a_library_that_comes_first_is_noticed(tmp_path: Path, libraries: dict[s
     library = library_of(libraries["same"])
     environment = environment_for(library)
     environment["LD_PRELOAD"] = f"{libraries['slow']}:{environment['LD_PRELOAD']}"
-    found = proof.fault_of_program(program, environment, library)
+    found = interposition.fault_of_program(program, environment, library)
     assert found.startswith(f"malloc of program would be served by {libraries['slow']}, not by ")
 
 
@@ -164,7 +166,7 @@ def test_the_kernel_agrees_on_who_changes_privileges(
         program = build(folder, TELLS_WHETHER_SECURE)
         os.chown(program, owner, owner)
         program.chmod(mode)
-        said = as_user(user, prepared(lambda: proof.changes_privileges(program)))
+        said = as_user(user, prepared(lambda: interposition.changes_privileges(program)))
         assert said == as_user(user, prepared(lambda: os.execv(program, [str(program)])))
 
 
@@ -185,20 +187,24 @@ def sample(malloc: str, new: str, build_id: str = "") -> Sample:
 def test_a_sample_is_judged_by_path_or_build_id(libraries: dict[str, Path]) -> None:
     same, other = str(libraries["same"]), str(libraries["slow"])
     library = library_of(libraries["same"])
-    assert proof.fault_of_sample(sample(same, same), library) == ""
-    assert proof.fault_of_sample(sample(same, "/usr/lib/libstdc++.so.6"), library) == ""
+    assert interposition.fault_of_sample(sample(same, same), library) == ""
+    assert interposition.fault_of_sample(sample(same, "/usr/lib/libstdc++.so.6"), library) == ""
     moved = sample("/elsewhere/lib.so", same, build_id=library.build_id[same])
-    assert proof.fault_of_sample(moved, library) == ""
-    assert proof.fault_of_sample(sample(other, same), library).startswith("malloc was served by")
-    assert proof.fault_of_sample(sample(same, other), library).startswith("operator new was served by")
-    assert proof.fault_of_sample(sample("/lib/libc.so.6", same), library).startswith("malloc was served by")
+    assert interposition.fault_of_sample(moved, library) == ""
+    assert interposition.fault_of_sample(sample(other, same), library).startswith("malloc was served by")
+    assert interposition.fault_of_sample(sample(same, other), library).startswith(
+        "operator new was served by"
+    )
+    assert interposition.fault_of_sample(sample("/lib/libc.so.6", same), library).startswith(
+        "malloc was served by"
+    )
 
 
 def test_the_baseline_must_be_served_by_the_c_library(libraries: dict[str, Path]) -> None:
     library = library_of(None)
     libc = "/lib/x86_64-linux-gnu/libc.so.6"
-    assert proof.fault_of_sample(sample(libc, libc), library) == ""
-    assert proof.fault_of_sample(sample(str(libraries["same"]), libc), library) != ""
+    assert interposition.fault_of_sample(sample(libc, libc), library) == ""
+    assert interposition.fault_of_sample(sample(str(libraries["same"]), libc), library) != ""
 
 
 def test_heaplab_with_runs_a_program_under_an_allocator(libraries: dict[str, Path]) -> None:

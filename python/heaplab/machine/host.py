@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 
 import psutil
 
-from heaplab import interrupts
+from heaplab.machine import interrupts
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 MADV_HUGEPAGE = 14

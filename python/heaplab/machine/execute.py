@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from heaplab import interrupts
 from heaplab.errors import HeaplabError
+from heaplab.machine import interrupts
 from heaplab.records import Library, Process
 
 PR_SET_PDEATHSIG = 1
@@ -122,7 +122,7 @@ def execute(
         involuntary_switches=usage.ru_nivcsw,
         peak_memory=watcher.peak,
         mean_memory=watcher.mean(),
-        memory=thin(watcher.curve),
+        memory=thin_curve(watcher.curve),
     )
     return Execution(child.returncode, killed_for, process, watcher.seen, watcher.mapped)
 
@@ -274,7 +274,7 @@ def descendants(pid: int) -> list[int]:
     return tree
 
 
-def thin(curve: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
+def thin_curve(curve: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
     """At most CURVE_POINTS of a curve: the largest of each stretch, so that peaks survive."""
     if len(curve) <= CURVE_POINTS:
         return curve

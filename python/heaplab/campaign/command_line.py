@@ -3,9 +3,10 @@
 import os
 from pathlib import Path
 
-from heaplab import native, proof
+from heaplab.campaign.plan import Cell
+from heaplab.catalog import native
 from heaplab.errors import UsageError
-from heaplab.plan import Cell
+from heaplab.machine import interposition
 from heaplab.records import Parameter
 
 
@@ -14,7 +15,7 @@ def program_of(cell: Cell) -> Path:
     if built := native.program(cell.workload.program):
         return built
     try:
-        return proof.resolve_program(cell.workload.program, os.environ)
+        return interposition.resolve_program(cell.workload.program, os.environ)
     except UsageError as error:
         setting = cell.workload.setting
         raise UsageError(

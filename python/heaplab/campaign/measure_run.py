@@ -12,11 +12,12 @@ from typing import IO, Self
 
 from pydantic import ValidationError
 
-from heaplab import host, proof, room
-from heaplab.command import program_of, words_of
+from heaplab.campaign import memory_needs
+from heaplab.campaign.command_line import program_of, words_of
+from heaplab.campaign.plan import Block, Candidate, Cell, library_of
 from heaplab.errors import HeaplabError
-from heaplab.execute import Execution, Limits, environment_for, execute
-from heaplab.plan import Block, Candidate, Cell, library_of
+from heaplab.machine import host, interposition
+from heaplab.machine.execute import Execution, Limits, environment_for, execute
 from heaplab.programs import Job
 from heaplab.records import Campaign, Library, Run, Sample, Status
 
@@ -30,7 +31,7 @@ C_LIBRARY = "libc.so.6"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What became of a run. `sample` is None for programs that are no workloads of heaplab."""
 
     status: Status
@@ -39,12 +40,14 @@ class Outcome:
 
 
 @dataclass
-class Trial:
+class RunMeasurer:
     """Executes runs of one campaign on this machine. Use as a context manager: it prepares files."""
 
     campaign: Campaign
     libraries: dict[str, Library]
-    estimates: dict[str, int] = field(default_factory=dict)  # B, by key of the cell; see heaplab.room
+    estimates: dict[str, int] = field(
+        default_factory=dict
+    )  # B, by key of the cell; see campaign/memory_needs.py
     warm: Callable[[int], None] = host.warm_memory
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     # B, by key of the cell; 0: its runs end before anybody looks, so they need little
@@ -61,7 +64,7 @@ class Trial:
         try:
             program = program_of(cell)
             if fault := self._fault(cell, program, environment, library) or self._too_large(cell):
-                outcome = Outcome(Status.SKIPPED, fault)
+                outcome = RunOutcome(Status.SKIPPED, fault)
             else:
                 self.warm(self._to_warm(cell))
                 before = host.CpuTime.now()
@@ -71,7 +74,7 @@ class Trial:
                     peaks = execution.process.peak_memory, self._peaks.get(cell.key, 0)
                     self._peaks[cell.key] = max(peaks)
         except HeaplabError as error:
-            outcome = Outcome(Status.SKIPPED, str(error))
+            outcome = RunOutcome(Status.SKIPPED, str(error))
         if execution and outcome.status is Status.OK:
             outcome = judge_disturbance(outcome, execution, foreign, attempt)
         return Run(
@@ -114,7 +117,7 @@ class Trial:
         most, needed = self._limits(cell).memory or 0, self.estimates.get(cell.key, 0)
         if needed <= most:
             return ""
-        return f"needs {room.in_words(needed)} of memory and may use {room.in_words(most)}"
+        return f"needs {memory_needs.in_words(needed)} of memory and may use {memory_needs.in_words(most)}"
 
     def _fault(self, cell: Cell, program: Path, environment: dict[str, str], library: Library) -> str:
         """Why a program that is no workload cannot be served by the library; asked once for each pair."""
@@ -122,12 +125,12 @@ class Trial:
             return ""
         pair = (str(program), library.allocator)
         if pair not in self._faults:
-            self._faults[pair] = proof.fault_of_program(program, environment, library)
+            self._faults[pair] = interposition.fault_of_program(program, environment, library)
         return self._faults[pair]
 
     def _execute(
         self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Library
-    ) -> tuple[Execution, Outcome]:
+    ) -> tuple[Execution, RunOutcome]:
         if cell.workload.kind == "program":
             return self._execute_program(program, cell, environment, library)
         with tempfile.TemporaryFile() as errors, memory_file() as samples:
@@ -144,7 +147,7 @@ class Trial:
 
     def _execute_program(
         self, program: Path, cell: Cell, environment: dict[str, str], library: Library
-    ) -> tuple[Execution, Outcome]:
+    ) -> tuple[Execution, RunOutcome]:
         limits, watch, fault = self._limits(cell), library.preload[:1], ""
         with tempfile.TemporaryFile() as errors:
             if cell.workload.setting:
@@ -156,10 +159,10 @@ class Trial:
             if outcome := ended_badly(execution, errors, limits):
                 return execution, outcome
         if fault:
-            return execution, Outcome(Status.FAILED, fault)
+            return execution, RunOutcome(Status.FAILED, fault)
         if library.preload and execution.seen and not execution.mapped:
-            return execution, Outcome(Status.VOID, f"no process of it loaded {library.preload[0]}")
-        return execution, Outcome(Status.OK)
+            return execution, RunOutcome(Status.VOID, f"no process of it loaded {library.preload[0]}")
+        return execution, RunOutcome(Status.OK)
 
     def _job(self, program: Path, cell: Cell) -> Job:
         """The program with its input, prepared before its first run. Raises HeaplabError if it cannot be."""
@@ -177,7 +180,7 @@ class Trial:
     def _limits(self, cell: Cell) -> Limits:
         return Limits(
             time=self.campaign.time_limit or cell.workload.timeout_s,
-            memory=self.campaign.memory_limit or room.of_this_machine(),
+            memory=self.campaign.memory_limit or memory_needs.of_this_machine(),
             cpus=host.cpus_to_pin() if self.campaign.pinned else None,
         )
 
@@ -202,10 +205,10 @@ def last_line(stream: IO[bytes]) -> str:
     return lines[-1].strip()[:300] if lines else ""
 
 
-def ended_badly(execution: Execution, errors: IO[bytes], limits: Limits) -> Outcome | None:
+def ended_badly(execution: Execution, errors: IO[bytes], limits: Limits) -> RunOutcome | None:
     """What became of a run that did not end well; None if it did."""
     if reason := failure(execution, last_line(errors), limits):
-        return Outcome(Status.TIMEOUT if execution.killed_for == "time" else Status.FAILED, reason)
+        return RunOutcome(Status.TIMEOUT if execution.killed_for == "time" else Status.FAILED, reason)
     return None
 
 
@@ -224,24 +227,24 @@ def failure(execution: Execution, message: str, limits: Limits) -> str:
     return f"{how}: {message}" if message else how
 
 
-def judge_sample(stream: IO[bytes], library: Library) -> Outcome:
+def judge_sample(stream: IO[bytes], library: Library) -> RunOutcome:
     stream.seek(0)
     try:
         sample = Sample.model_validate_json(stream.read().strip())
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the line"
-        return Outcome(Status.FAILED, f"its output is no sample: {where}: {first['msg']}")
-    if fault := proof.fault_of_sample(sample, library):
-        return Outcome(Status.VOID, fault)
-    return Outcome(Status.OK, sample=sample)
+        return RunOutcome(Status.FAILED, f"its output is no sample: {where}: {first['msg']}")
+    if fault := interposition.fault_of_sample(sample, library):
+        return RunOutcome(Status.VOID, fault)
+    return RunOutcome(Status.OK, sample=sample)
 
 
-def judge_disturbance(outcome: Outcome, execution: Execution, foreign: float, attempt: int) -> Outcome:
+def judge_disturbance(outcome: RunOutcome, execution: Execution, foreign: float, attempt: int) -> RunOutcome:
     """Void a first attempt during which others used too much of the machine; its repetition stands."""
     if foreign <= host.foreign_limit(execution.process.wall):
         return outcome
     reason = f"others used more than {host.FOREIGN_SHARE:.0%} of the CPU time meanwhile"
     if attempt == 0:
-        return Outcome(Status.VOID, f"{reason}, so it was repeated", outcome.sample)
-    return Outcome(Status.OK, f"{reason}, once more", outcome.sample)
+        return RunOutcome(Status.VOID, f"{reason}, so it was repeated", outcome.sample)
+    return RunOutcome(Status.OK, f"{reason}, once more", outcome.sample)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from heaplab import catalog as catalogs
-from heaplab import get as getting
-from heaplab import locate, native, spec
-from heaplab.get import CannotObtainError
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog import locate, native, spec
+from heaplab.catalog import obtain as getting
+from heaplab.catalog.obtain import CannotObtainError
 from heaplab.records import Library
 
 VENDOR = r"""#!/bin/sh

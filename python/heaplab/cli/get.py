@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from heaplab import catalog as catalogs
-from heaplab import get as getter
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog import obtain as getter
 from heaplab.errors import HeaplabError, UsageError
 
 

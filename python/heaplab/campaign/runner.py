@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from heaplab import plan
-from heaplab.plan import Block, Candidate, Comparison
+from heaplab.campaign import plan
+from heaplab.campaign.plan import Block, Candidate, Comparison
+from heaplab.campaign.store import Store
 from heaplab.records import Campaign, End, Run, Status
-from heaplab.store import Store
 
 ROUNDS_AT_LEAST = 2  # before the budget may end a campaign: without a second block there is no interval
 

@@ -7,7 +7,7 @@ HEAPLAB_NATIVE names another prefix, for work on heaplab itself: a build folder 
 import os
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 LIBRARY_PREFIX = "libheaplab_"
 
 

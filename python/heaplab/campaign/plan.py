@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from heaplab import spec
+from heaplab.catalog import spec
 from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
 
 

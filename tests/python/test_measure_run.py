@@ -3,12 +3,12 @@
 import pytest
 from laboratory import Laboratory
 
-from heaplab import plan
-from heaplab.command import options_of
-from heaplab.execute import Execution, Limits
-from heaplab.plan import Candidate
+from heaplab.campaign import plan
+from heaplab.campaign.command_line import options_of
+from heaplab.campaign.measure_run import WARM_UNSEEN, RunMeasurer, RunOutcome, failure, judge_disturbance
+from heaplab.campaign.plan import Candidate
+from heaplab.machine.execute import Execution, Limits
 from heaplab.records import Campaign, Library, Process, Status
-from heaplab.trial import WARM_UNSEEN, Outcome, Trial, failure, judge_disturbance
 
 MIB = 1 << 20
 CARD_LEAST = 128 * MIB  # memory_mib of the card unless it says otherwise
@@ -35,10 +35,10 @@ def warmed(
     libraries: dict[str, Library] = lab.results().libraries
     asked: list[int] = []
     estimates = {cell.key: estimate for item in plan.comparisons(campaign) for cell in item.cells}
-    trial = Trial(campaign, libraries, estimates, warm=asked.append)
+    trial = RunMeasurer(campaign, libraries, estimates, warm=asked.append)
     left = iter([*peaks, 0])
     monkeypatch.setattr(
-        "heaplab.trial.execute", lambda *_words, **_options: execution(status, peak=next(left))
+        "heaplab.campaign.measure_run.execute", lambda *_words, **_options: execution(status, peak=next(left))
     )
     comparison = plan.comparisons(campaign)[0]
     for number in range(len(peaks) + 1):
@@ -64,7 +64,7 @@ def test_a_program_that_ends_before_anybody_looks_is_warmed_a_least_amount(
     finished: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert warmed(finished, monkeypatch, [0]) == [WARM_UNSEEN, WARM_UNSEEN]  # it failed, which tells nothing
-    monkeypatch.setattr("heaplab.trial.judge_sample", lambda *_: Outcome(Status.OK))
+    monkeypatch.setattr("heaplab.campaign.measure_run.judge_sample", lambda *_: RunOutcome(Status.OK))
     assert warmed(finished, monkeypatch, [0, 0], status=0) == [WARM_UNSEEN, CARD_LEAST, CARD_LEAST]
 
 
@@ -99,7 +99,7 @@ def test_parameters_become_options() -> None:
 
 
 def test_a_run_is_repeated_only_if_others_used_much_of_the_machine() -> None:
-    good = Outcome(Status.OK)
+    good = RunOutcome(Status.OK)
     assert judge_disturbance(good, execution(wall=1.0), 0.0, attempt=0) is good
     assert judge_disturbance(good, execution(wall=1.0), 10.0, attempt=0).status is Status.VOID
     again = judge_disturbance(good, execution(wall=1.0), 10.0, attempt=1)

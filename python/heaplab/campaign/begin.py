@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import heaplab
-from heaplab import host, spec, store
+from heaplab.campaign import store
+from heaplab.campaign.store import Store
+from heaplab.catalog import spec
 from heaplab.errors import UsageError
+from heaplab.machine import host
 from heaplab.records import Campaign, Host, Library, Run
-from heaplab.store import Store
 
 # Facts that must agree for results to belong to the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")

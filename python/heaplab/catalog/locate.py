@@ -10,9 +10,10 @@ from typing import NamedTuple
 import platformdirs
 from pydantic import BaseModel
 
-from heaplab import elf, native, spec
-from heaplab.catalog import Catalog
+from heaplab.catalog import native, spec
+from heaplab.catalog.contents import Catalog
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import elf
 from heaplab.records import Library
 
 LOADER_FOLDERS = ("/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64")

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import platformdirs
 
-from heaplab import native, spec
+from heaplab.catalog import native, spec
 from heaplab.errors import UsageError
 
 Kind = TypeVar("Kind", bound=spec.Spec)

@@ -15,8 +15,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from heaplab import elf
 from heaplab.errors import UsageError
+from heaplab.machine import elf
 from heaplab.records import Library, Sample, ServedBy
 
 C_LIBRARY = re.compile(r"(libc[.-].*|ld-musl-.*)")

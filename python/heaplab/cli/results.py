@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from heaplab import plan, store
 from heaplab import report as reports
 from heaplab.analysis import Analysis
-from heaplab.claims import Result, evaluate
+from heaplab.campaign import plan, store
+from heaplab.claims import ClaimResult, evaluate
 from heaplab.cli.choose import note
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Run, Status
@@ -102,5 +102,5 @@ def claims(results: tuple[Path, ...], as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
         return
     reports.print_claims(outcomes, console())
-    held = sum(outcome.result is Result.HOLDS for outcome in outcomes)
+    held = sum(outcome.result is ClaimResult.HOLDS for outcome in outcomes)
     click.echo(f"{held} of {len(outcomes)} hold here")

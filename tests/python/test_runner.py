@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from test_plan import campaign
 
-from heaplab import plan, store
-from heaplab.plan import Block, Candidate
+from heaplab.campaign import plan, store
+from heaplab.campaign.plan import Block, Candidate
+from heaplab.campaign.runner import Runner
+from heaplab.campaign.store import Store
 from heaplab.records import Process, Run, Status
-from heaplab.run import Runner
-from heaplab.store import Store
 
 RUNS_A_BLOCK = 4
 

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
-from heaplab import catalog as catalogs
-from heaplab import locate, proof
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog import locate
 from heaplab.cli.choose import command, note, with_own
 from heaplab.cli.types import NAMED_LIBRARY
 from heaplab.errors import HeaplabError
-from heaplab.execute import environment_for
+from heaplab.machine import interposition
+from heaplab.machine.execute import environment_for
 
 
 @click.command("with", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -32,8 +33,8 @@ def with_(
     program = command(program)
     library = locate.locate(with_own(catalogs.load(extra), own), name)
     environment = environment_for(library)
-    path = proof.resolve_program(program[0], environment)
-    if library.preload and (fault := proof.fault_of_program(path, environment, library)):
+    path = interposition.resolve_program(program[0], environment)
+    if library.preload and (fault := interposition.fault_of_program(path, environment, library)):
         note(f"warning: {fault}")
     try:
         os.execvpe(program[0], program, environment)
