@@ -70,6 +70,19 @@ def resolve_include(root: Path, source: Path, name: str) -> str | None:
     return None
 
 
+def check_order(layers: str, rules: list[Rule]) -> list[str]:
+    """Return a fault for every row that names a part of its own row or of one below: arrows point upward."""
+    faults = []
+    for index, rule in enumerate(rules):
+        above = [other.part for other in rules[:index]]
+        faults += [
+            f"{layers}: `{rule.part}` names `{name}`, which is no part of a row above"
+            for name in rule.allowed
+            if not any(covers(part, name) for part in above)
+        ]
+    return faults
+
+
 def check_cpp(root: Path, rules: list[Rule]) -> list[str]:
     faults = []
     sources = [p for top in ("src", "include") for p in (root / top).rglob("*") if p.suffix in CPP_SUFFIXES]
@@ -142,7 +155,9 @@ def main() -> int:
         print(f"{layers}: no such file", file=sys.stderr)
         return 2
     tables = read_tables(layers)
-    faults = check_cpp(root, tables[CPP]) + check_python(root, tables[PYTHON], tables[ROOMS])
+    faults = [fault for name in (CPP, PYTHON) for fault in check_order(layers.name, tables[name])]
+    faults += check_cpp(root, tables[CPP])
+    faults += check_python(root, tables[PYTHON], tables[ROOMS])
     for fault in faults:
         print(fault, file=sys.stderr)
     return 1 if faults else 0

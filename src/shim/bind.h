@@ -13,7 +13,7 @@
 // to be separate objects.
 #pragma once
 
-#include "allocators/heap_concept.h"
+#include "shim/heap_concept.h"
 
 static_assert(heaplab::heap<heaplab::shim::bound_heap>);
 

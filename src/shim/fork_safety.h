@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include "allocators/heap_concept.h"
+#include "shim/heap_concept.h"
 
 namespace heaplab::shim {
 

@@ -22,10 +22,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/heap_concept.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/os_pages.h"
+#include "shim/heap_concept.h"
 
 namespace heaplab::shim {
 

@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <new>
 
-#include "allocators/heap_concept.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "shim/cxx_runtime.h"
+#include "shim/heap_concept.h"
 
 namespace heaplab::shim {
 

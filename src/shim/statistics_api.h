@@ -17,8 +17,8 @@
 #include <cerrno>
 #include <climits>
 
-#include "allocators/heap_concept.h"
 #include "base/compiler.h"
+#include "shim/heap_concept.h"
 
 namespace heaplab::shim {
 

@@ -21,6 +21,7 @@ def project(tmp_path: Path) -> Path:
     for header in (
         "src/base/bits.h",
         "src/shim/api.h",
+        "src/shim/heap_concept.h",
         "src/allocators/one/heap.h",
         "src/allocators/two/heap.h",
     ):
@@ -52,6 +53,9 @@ def test_heaplab_keeps_its_own_rule() -> None:
         ("src/base/up.h", '#include "allocators/one/heap.h"'),
         ("src/allocators/one/sideways.h", '#include "../two/heap.h"'),
         ("src/allocators/one/heap.cpp", '#include "shim/api.h"'),
+        ("src/shim/bind.h", '#include "allocators/one/heap.h"'),
+        ("src/shim/heap_concept.h", '#include "shim/api.h"'),
+        ("src/allocators/one/library.cpp", '#include "allocators/two/heap.h"'),
         ("src/workloads/acdc/main.cpp", '#include "allocators/one/heap.h"'),
         ("src/workloads/acdc/main.cpp", "#  include <heaplab/one.h>"),
         ("src/probes/clock.h", '#include "no/such/file.h"'),
@@ -82,6 +86,8 @@ def test_a_use_without_an_arrow_is_found(project: Path, path: str, line: str) ->
         ("src/allocators/one/library.cpp", '#include "shim/api.h"'),
         ("src/allocators/one/library.cpp", '#include "allocators/one/heap.h"'),
         ("src/allocators/one/size.h", '#include "base/bits.h"'),
+        ("src/allocators/one/size.h", '#include "shim/heap_concept.h"'),
+        ("src/shim/bind.h", '#include "shim/heap_concept.h"'),
         ("src/base/other.h", '#include "base/bits.h"'),
         ("src/base/other.h", "#include <cstddef>"),
         ("python/heaplab/campaign/runner.py", "from heaplab.campaign import plan"),
@@ -97,6 +103,20 @@ def test_a_use_along_an_arrow_is_let_pass(project: Path, path: str, line: str) -
     target.write_text(f"{line}\n")
     result = check(project)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "named"),
+    [("| `src/base` | |", "src/shim"), ("| `stats` | `errors` |", "report"), ("| `errors` | |", "errors")],
+)
+def test_a_row_that_names_no_part_above_is_found(project: Path, row: str, named: str) -> None:
+    layers = project / "LAYERS.md"
+    part = row.split("`")[1]
+    assert row in layers.read_text()
+    layers.write_text(layers.read_text().replace(row, f"| `{part}` | `{named}` |"))
+    result = check(project)
+    assert result.returncode == 1
+    assert f"`{part}` names `{named}`" in result.stderr
 
 
 def test_a_missing_table_is_said(tmp_path: Path) -> None:

@@ -23,11 +23,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/heap_concept.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/os_pages.h"
 #include "base/text_line.h"
+#include "shim/heap_concept.h"
 
 namespace heaplab::bump {
 

@@ -12,9 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/heap_concept.h"
 #include "allocators/llheap/size_classes.h"
 #include "base/bits.h"
+#include "shim/heap_concept.h"
 
 namespace heaplab::llheap {
 

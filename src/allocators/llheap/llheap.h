@@ -45,7 +45,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "allocators/heap_concept.h"
 #include "allocators/llheap/block.h"
 #include "allocators/llheap/config.h"
 #include "allocators/llheap/mappings.h"
@@ -55,6 +54,7 @@
 #include "base/assertion.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
+#include "shim/heap_concept.h"
 
 namespace heaplab::llheap {
 

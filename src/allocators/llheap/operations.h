@@ -1,12 +1,12 @@
-// All operations of the heap, as src/allocators/heap_concept.h and heaplab/llheap.h want them.
+// All operations of the heap, as src/shim/heap_concept.h and heaplab/llheap.h want them.
 #pragma once
 
 #include <cstddef>
 
-#include "allocators/heap_concept.h"
 #include "allocators/llheap/llheap.h"
 #include "allocators/llheap/report.h"
 #include "allocators/llheap/resizing.h"
+#include "shim/heap_concept.h"
 
 namespace heaplab::llheap {
 

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/heap_concept.h"
 #include "allocators/llheap/counters.h"
 #include "allocators/llheap/size_classes.h"
 #include "allocators/llheap/thread_heap.h"
 #include "base/text_line.h"
+#include "shim/heap_concept.h"
 
 namespace heaplab::llheap {
 

@@ -36,7 +36,6 @@
 #include <cstddef>
 #include <cstring>
 
-#include "allocators/heap_concept.h"
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/lab_registry.h"
 #include "allocators/scalloc/large.h"
@@ -46,6 +45,7 @@
 #include "base/text_line.h"
 #include "concurrent/spin_lock.h"
 #include "concurrent/sync.h"
+#include "shim/heap_concept.h"
 
 namespace heaplab::scalloc {
 
