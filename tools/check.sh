@@ -11,6 +11,7 @@ step() { echo "== $*"; }
 
 step layers, formatting, lint
 tools/check_layers.py
+tools/check_atomics.py
 ruff check -q .
 ruff format -q --check .
 git ls-files '*.h' '*.cpp' '*.c' | xargs -r clang-format --dry-run --Werror

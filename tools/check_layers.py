@@ -83,10 +83,15 @@ def check_order(layers: str, rules: list[Rule]) -> list[str]:
     return faults
 
 
+def cpp_sources(root: Path) -> list[Path]:
+    """Return the C and C++ files that follow the rules of shipped code."""
+    files = [p for top in ("src", "include") for p in (root / top).rglob("*")]
+    return sorted(p for p in files if p.suffix in CPP_SUFFIXES)
+
+
 def check_cpp(root: Path, rules: list[Rule]) -> list[str]:
     faults = []
-    sources = [p for top in ("src", "include") for p in (root / top).rglob("*") if p.suffix in CPP_SUFFIXES]
-    for source in sorted(sources):
+    for source in cpp_sources(root):
         user = source.relative_to(root).as_posix()
         for number, line in enumerate(source.read_text().splitlines(), 1):
             if not (found := INCLUDE.match(line)):

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 
 namespace heaplab::concurrent {
@@ -55,7 +55,7 @@ private:
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
   static constexpr bool is_one_instruction =
-      std::is_same_v<number, std::atomic<std::int32_t>> && sizeof(number) == sizeof(std::int32_t);
+      std::is_same_v<number, atomic<std::int32_t>> && sizeof(number) == sizeof(std::int32_t);
 #else
   static constexpr bool is_one_instruction = false;
 #endif

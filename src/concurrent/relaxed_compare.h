@@ -1,9 +1,9 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 
 namespace heaplab::concurrent {
@@ -15,7 +15,7 @@ namespace heaplab::concurrent {
 template <class Atomic>
 HEAPLAB_FAST_PATH bool differs(const Atomic& place, std::uintptr_t value) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-  if constexpr (std::is_same_v<Atomic, std::atomic<std::uintptr_t>>) {
+  if constexpr (std::is_same_v<Atomic, atomic<std::uintptr_t>>) {
     bool result;
     asm volatile("cmpq %2, %1" : "=@ccne"(result) : "m"(place), "r"(value));
     return result;
@@ -28,7 +28,7 @@ HEAPLAB_FAST_PATH bool differs(const Atomic& place, std::uintptr_t value) {
 template <class Atomic>
 HEAPLAB_FAST_PATH bool exceeds(const Atomic& place, std::uintptr_t value) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-  if constexpr (std::is_same_v<Atomic, std::atomic<std::uintptr_t>>) {
+  if constexpr (std::is_same_v<Atomic, atomic<std::uintptr_t>>) {
     bool result;
     asm volatile("cmpq %2, %1" : "=@cca"(result) : "m"(place), "r"(value));
     return result;

@@ -3,15 +3,14 @@
 // thread may be scheduled, and so runs the same code through all interleavings.
 #pragma once
 
-#include <atomic>
-
+#include "base/atomic.h"
 #include "base/cpu.h"
 
 namespace heaplab::concurrent {
 
 struct std_sync {
   template <class T>
-  using atomic = std::atomic<T>;
+  using atomic = heaplab::atomic<T>;
 
   // The caller waits for another thread; `turn` counts its attempts.
   static void wait(unsigned turn) {

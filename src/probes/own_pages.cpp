@@ -1,17 +1,17 @@
 #include "probes/own_pages.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <utility>
 
+#include "base/atomic.h"
 #include "base/os_pages.h"
 
 namespace heaplab::probes {
 
 namespace {
 
-std::atomic<std::size_t> total{0};
+atomic<std::size_t> total{0};
 
 }  // namespace
 

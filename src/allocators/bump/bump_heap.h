@@ -19,10 +19,10 @@
 // memory) is lost when the thread ends; double frees and foreign pointers pass unnoticed.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/os_pages.h"
@@ -134,7 +134,7 @@ private:
   static constinit inline thread_local char* next_ = nullptr;
   static constinit inline thread_local char* end_ = nullptr;
   // A sum for statistics: ordered with nothing.
-  static constinit inline std::atomic<std::size_t> mapped_ = 0;
+  static constinit inline atomic<std::size_t> mapped_ = 0;
 };
 
 }  // namespace heaplab::bump

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "base/atomic.h"
 
 namespace heaplab::llheap {
 
@@ -62,7 +63,7 @@ public:
   }
 
 private:
-  using counter = std::atomic<std::uint64_t>;
+  using counter = atomic<std::uint64_t>;
   struct row {
     counter calls{0}, zero_byte_calls{0}, requested_bytes{0}, usable_bytes{0}, released_bytes{0};
   };

@@ -3,11 +3,11 @@
 #include <sys/mman.h>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "allocators/llheap/block.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
 
@@ -71,10 +71,10 @@ private:
   // `change` may be negative, modulo 2^64. Relaxed: counters publish nothing.
   void note(std::size_t change) { bytes_.fetch_add(change, std::memory_order_relaxed); }
 
-  std::atomic<std::size_t> bytes_{0};
-  std::atomic<std::uint64_t> maps_{0};
-  std::atomic<std::uint64_t> unmaps_{0};
-  std::array<std::atomic<header*>, 16> gone_{};  // headers of the blocks unmapped last
+  atomic<std::size_t> bytes_{0};
+  atomic<std::uint64_t> maps_{0};
+  atomic<std::uint64_t> unmaps_{0};
+  std::array<atomic<header*>, 16> gone_{};  // headers of the blocks unmapped last
 };
 
 }  // namespace heaplab::llheap

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -12,6 +11,7 @@
 
 #include "allocators/llheap/config.h"
 #include "allocators/llheap/thread_heap.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
 
@@ -189,11 +189,11 @@ private:
   static constexpr std::size_t most_areas = 4096;
 
   storage_lock lock_;
-  std::atomic<bool> started_{false};
-  std::atomic<std::size_t> mapping_threshold_{0};
+  atomic<bool> started_{false};
+  atomic<std::size_t> mapping_threshold_{0};
   limits limits_;  // fixed once started
   extent area_;    // what is left of the newest area
-  std::atomic<std::size_t> area_count_{0};
+  atomic<std::size_t> area_count_{0};
   std::array<extent, most_areas> areas_{};
   extent chunk_;  // heaps not yet made
   thread_heap* all_ = nullptr;

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "allocators/llheap/block.h"
 #include "allocators/llheap/counters.h"
 #include "allocators/llheap/size_classes.h"
+#include "base/atomic.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
 
@@ -34,7 +34,7 @@ public:
   }
 
 private:
-  std::atomic<link> head_{no_link};
+  atomic<link> head_{no_link};
 };
 
 // The heap of one thread: a free list a bucket, a remote list a bucket, a buffer to carve new blocks from.

@@ -12,13 +12,13 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "allocators/scalloc/config.h"
 #include "allocators/scalloc/large_registry.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/coarse_clock.h"
 #include "base/fatal.h"
@@ -250,7 +250,7 @@ private:
   std::size_t peak_ = 0, peak_before_ = 0;
   std::int64_t period_start_ = 0;  // ms
   bool may_be_huge_ = false;
-  std::atomic<bool> wants_huge_ = false;
+  atomic<bool> wants_huge_ = false;
 
   std::size_t retained_limit_;
   std::size_t retained_bytes_ = 0;

@@ -32,7 +32,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 
@@ -40,6 +39,7 @@
 #include "allocators/scalloc/lab_registry.h"
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/settings.h"
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/cpu.h"
 #include "base/text_line.h"
@@ -53,7 +53,7 @@ template <const config& Config>
 struct library_traits {
   using sync = concurrent::std_sync;
   template <class T>
-  using atomic = std::atomic<T>;
+  using atomic = heaplab::atomic<T>;
   static constexpr const config& settings = Config;
   using classes = size_classes<Config>;
 };
@@ -267,7 +267,7 @@ private:
   static constinit inline large_blocks large_{Config.retained_large_bytes};
   static constinit inline lab_registry<traits> labs_;
   static constinit inline tuning tuning_{Config};
-  static constinit inline std::atomic<bool> is_open_ = false;
+  static constinit inline heaplab::atomic<bool> is_open_ = false;
   static constinit inline concurrent::spin_lock<concurrent::std_sync> open_lock_;
   static constinit inline pthread_key_t thread_end_ = 0;
 

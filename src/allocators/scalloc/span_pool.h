@@ -77,7 +77,9 @@ public:
   void age(arena<Traits>& spans, std::int64_t now) {
     std::int64_t since = period_start_.load(std::memory_order_relaxed);
     if (now - since < period) return;
-    if (!period_start_.compare_exchange_strong(since, now, std::memory_order_relaxed)) return;
+    if (!period_start_.compare_exchange_strong(since, now, std::memory_order_relaxed,
+                                               std::memory_order_relaxed))
+      return;
     const std::size_t unneeded = least_retained_.exchange(retained_bytes(), std::memory_order_relaxed);
     if (unneeded > 0) discard(spans, unneeded);
   }

@@ -19,9 +19,11 @@ public:
   accounts(const std::string& where, std::uint64_t ticks);
 
   void note(std::uint64_t tick, const turnover& total) {
-    if (!rows_.empty())
-      rows_[tick - 1] = {total.allocated_bytes, total.freed_bytes, total.allocated_objects,
-                         total.freed_objects};
+    if (rows_.empty()) return;
+    // relaxed: the caller alone writes the counts in `total`.
+    rows_[tick - 1] = {total.allocated_bytes.load(std::memory_order_relaxed),
+                       total.freed_bytes.load(std::memory_order_relaxed), total.allocated_objects,
+                       total.freed_objects};
   }
 
   // Tab-separated tables, each under a line of headings. Throws run_error; an earlier file is then still

@@ -122,8 +122,9 @@ private:
       all.allocation.add(one.allocation);
       all.deallocation.add(one.deallocation);
       all.access.add(one.access);
-      all.allocated_bytes += one.total.allocated_bytes;
-      all.freed_bytes += one.total.freed_bytes;
+      // relaxed: the threads have been joined.
+      all.allocated_bytes += one.total.allocated_bytes.load(std::memory_order_relaxed);
+      all.freed_bytes += one.total.freed_bytes.load(std::memory_order_relaxed);
       all.allocated_objects += one.total.allocated_objects;
       all.freed_objects += one.total.freed_objects;
       all.accessed += one.pacer.accessed();

@@ -3,11 +3,11 @@
 // the line travels between the processors.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/atomic.h"
 #include "probes/own_pages.h"
 #include "probes/thread_team.h"
 #include "probes/tick_clock.h"
@@ -88,7 +88,7 @@ private:
     self_.total.freed({.first = nullptr, .count = table_.objects.size(), .size = size});
   }
 
-  using shared_byte = std::atomic_ref<unsigned char>;
+  using shared_byte = atomic_ref<unsigned char>;
 
   static shared_byte byte_of(std::byte* object, std::size_t index) {
     return shared_byte(*reinterpret_cast<unsigned char*>(object + index));

@@ -2,16 +2,16 @@
 
 #include <unistd.h>
 
-#include <atomic>
-
+#include "base/atomic.h"
 #include "base/text_line.h"
 
 namespace heaplab::acdc {
 
 void give_up(const char* why) {
   // The threads often notice together; the first speaks, and the others wait for the end.
-  static std::atomic_flag spoken;
-  while (spoken.test_and_set(std::memory_order_relaxed)) ::pause();
+  // relaxed: only one thread gets false; nothing is read after that the others wrote.
+  static atomic<bool> spoken = false;
+  while (spoken.exchange(true, std::memory_order_relaxed)) ::pause();
   text_line line;
   line.add("acdc: ").add(why);
   line.write_to(STDERR_FILENO);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "base/atomic.h"
 #include "base/cache_line.h"
 #include "workloads/acdc/object_set.h"
 
@@ -15,7 +15,7 @@ struct alignas(cache_line_bytes) lifetime_size_class {
   std::uint64_t liveness = 0;
   // Set before the class is given to others; each holder takes one off when the class expires for it, and
   // the last one, having seen what the others did to the objects, frees them.
-  std::atomic<std::uint32_t> holders{1};
+  atomic<std::uint32_t> holders{1};
 };
 
 // That one thread holds a lifetime-size-class.

@@ -7,11 +7,11 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
@@ -189,7 +189,7 @@ private:
 // the same time: the bytes are atomic, and all write the same.
 inline void write_payload(std::byte* payload, std::size_t bytes, std::uint64_t iterations) {
   const auto at = [&](std::size_t index) {
-    return std::atomic_ref<unsigned char>(*reinterpret_cast<unsigned char*>(payload + index));
+    return atomic_ref<unsigned char>(*reinterpret_cast<unsigned char*>(payload + index));
   };
   for (std::uint64_t i = 0; i < iterations; ++i)
     for (std::size_t j = 1; j < bytes; ++j)

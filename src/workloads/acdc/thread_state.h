@@ -1,11 +1,11 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <utility>
 
+#include "base/atomic.h"
 #include "base/cache_line.h"
 #include "probes/own_pages.h"
 #include "workloads/acdc/class_plan.h"
@@ -35,8 +35,8 @@ struct stretches {
 // Written by the thread itself; the bytes are read by thread 0 at the same time, which wants no more than a
 // value that was true a moment ago.
 struct turnover {
-  std::atomic<std::uint64_t> allocated_bytes{0};
-  std::atomic<std::uint64_t> freed_bytes{0};
+  atomic<std::uint64_t> allocated_bytes{0};
+  atomic<std::uint64_t> freed_bytes{0};
   std::uint64_t allocated_objects = 0;
   std::uint64_t freed_objects = 0;
 
@@ -53,7 +53,7 @@ struct turnover {
   }
 
 private:
-  static void add(std::atomic<std::uint64_t>& sum, std::uint64_t bytes) {
+  static void add(atomic<std::uint64_t>& sum, std::uint64_t bytes) {
     sum.store(sum.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 };

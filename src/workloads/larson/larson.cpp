@@ -4,9 +4,9 @@
 #include <semaphore.h>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
+#include "base/atomic.h"
 #include "workloads/harness/harness.h"
 #include "workloads/harness/short_threads.h"
 
@@ -190,7 +190,7 @@ private:
   sem_t go_;
   sem_t ended_;
   // Written by the main thread, read by all; carries nothing but itself.
-  std::atomic<bool> stop_{false};
+  atomic<bool> stop_{false};
   double seconds_ = 0;
   harness::measurement* measured_ = nullptr;
 };

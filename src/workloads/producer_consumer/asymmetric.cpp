@@ -1,5 +1,6 @@
 // Some threads only allocate, others only free, and any consumer may get any producer's batch. After the
 // xmalloc-test of mimalloc-bench.
+#include "base/atomic.h"
 #include "workloads/producer_consumer/hand_over.h"
 
 namespace {
@@ -35,10 +36,13 @@ public:
     measured_ = &measured;
     object_queue queue(queue_, batch_);
     shared_ = &queue;
-    producing_ = producers_;
+    // relaxed: the threads are started later.
+    producing_.store(producers_, std::memory_order_relaxed);
     measured.run_team(static_cast<unsigned>(producers_ + consumers_), *this);
-    measured.add_metric("pairs", static_cast<double>(freed_), "1");
-    measured.verify(freed_ == objects_ / producers_ * producers_, "every object was freed by a consumer");
+    // relaxed: the consumers have been joined.
+    const std::uint64_t freed = freed_.load(std::memory_order_relaxed);
+    measured.add_metric("pairs", static_cast<double>(freed), "1");
+    measured.verify(freed == objects_ / producers_ * producers_, "every object was freed by a consumer");
   }
 
 private:
@@ -47,9 +51,10 @@ private:
     measured_->with_heap(thread, [&](auto& heap) {
       if (thread < producers_) {
         produce(heap, *shared_, objects_ / producers_, sizes_, random);
-        if (--producing_ == 0) shared_->close();
+        // acq_rel: pairs with itself; the last producer closes after every other one has sent its objects.
+        if (producing_.fetch_sub(1, std::memory_order_acq_rel) == 1) shared_->close();
       } else {
-        freed_ += consume(heap, *shared_);
+        freed_.fetch_add(consume(heap, *shared_), std::memory_order_relaxed);
       }
     });
   }
@@ -61,8 +66,8 @@ private:
   std::uint64_t batch_ = 4096;
   std::uint64_t queue_ = 16;
   object_queue* shared_ = nullptr;
-  std::atomic<std::uint64_t> producing_{0};
-  std::atomic<std::uint64_t> freed_{0};
+  atomic<std::uint64_t> producing_{0};  // producers that have not sent everything yet
+  atomic<std::uint64_t> freed_{0};      // objects; written by consumers, read when they have been joined
   harness::measurement* measured_ = nullptr;
 };
 

@@ -1,7 +1,9 @@
 // Objects allocated by one thread and freed by another, in batches.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
+#include <cstdint>
+#include <span>
 
 #include "workloads/harness/batch_queue.h"
 #include "workloads/harness/harness.h"

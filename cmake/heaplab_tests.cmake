@@ -1,0 +1,52 @@
+# Tests that are found by their folder. Every test is named <folder>.<name> and has the label <folder>, the
+# folder of tests/ that adds it: `ctest -L scalloc` runs a folder, `ctest -R arena` whatever bears the name.
+#
+# heaplab_discover_tests(<target> [AS <name>] [EXCEPT <pattern>...])
+#
+# Adds every case of a GoogleTest program, as <folder>.<suite>.<case>. AS puts a name after the folder, for
+# programs whose cases have the same names. EXCEPT leaves out cases by patterns of --gtest_filter.
+#
+# heaplab_add_test(<name> COMMAND <command>... [ENVIRONMENT <variable>=<value>...])
+#
+# Adds one command.
+#
+# heaplab_add_python_test(<name> <script> <argument>... [ENVIRONMENT <variable>=<value>...])
+#
+# Adds a script of the calling folder.
+
+include(GoogleTest)
+find_package(GTest REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+function(heaplab_test_folder result)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
+  set(${result} ${folder} PARENT_SCOPE)
+endfunction()
+
+function(heaplab_discover_tests target)
+  cmake_parse_arguments(arg "" "AS" "EXCEPT" ${ARGN})
+  heaplab_test_folder(folder)
+  set(prefix ${folder}.)
+  if(arg_AS)
+    string(APPEND prefix ${arg_AS}.)
+  endif()
+  set(filter)
+  if(arg_EXCEPT)
+    list(JOIN arg_EXCEPT ":" except)
+    set(filter TEST_FILTER "-${except}")
+  endif()
+  gtest_discover_tests(${target} TEST_PREFIX ${prefix} ${filter} PROPERTIES LABELS ${folder})
+endfunction()
+
+function(heaplab_add_test name)
+  cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT" ${ARGN})
+  heaplab_test_folder(folder)
+  add_test(NAME ${folder}.${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${folder}.${name} PROPERTIES LABELS ${folder} ENVIRONMENT "${arg_ENVIRONMENT}")
+endfunction()
+
+function(heaplab_add_python_test name script)
+  cmake_parse_arguments(arg "" "" "ENVIRONMENT" ${ARGN})
+  heaplab_add_test(${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${arg_UNPARSED_ARGUMENTS}
+    ENVIRONMENT ${arg_ENVIRONMENT})
+endfunction()

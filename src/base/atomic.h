@@ -1,0 +1,59 @@
+// Atomic objects whose every operation names its memory order.
+//
+// std::atomic takes sequential consistency where no order is named, and lets =, ++ and a plain read pass for
+// operations. The types here offer the same operations without defaults: an operation without an order does
+// not compile, nor does a copy, an assignment or a conversion. tools/check_atomics.py keeps std::atomic out
+// of every other file of src and include.
+#pragma once
+
+#include <atomic>
+
+namespace heaplab {
+
+template <class T>
+class atomic {
+public:
+  using value_type = T;
+  static constexpr bool is_always_lock_free = std::atomic<T>::is_always_lock_free;
+
+  constexpr atomic() = default;
+  // Not an operation: until the constructor has ended no other thread knows the object.
+  constexpr atomic(T value) : value_(value) {}
+  atomic(const atomic&) = delete;
+  atomic& operator=(const atomic&) = delete;
+
+  T load(std::memory_order order) const { return value_.load(order); }
+  void store(T value, std::memory_order order) { value_.store(value, order); }
+  T exchange(T value, std::memory_order order) { return value_.exchange(value, order); }
+  T fetch_add(T value, std::memory_order order) { return value_.fetch_add(value, order); }
+  T fetch_sub(T value, std::memory_order order) { return value_.fetch_sub(value, order); }
+  T fetch_or(T value, std::memory_order order) { return value_.fetch_or(value, order); }
+
+  // On failure `expected` becomes what stands there.
+  bool compare_exchange_strong(T& expected, T wanted, std::memory_order success, std::memory_order failure) {
+    return value_.compare_exchange_strong(expected, wanted, success, failure);
+  }
+  bool compare_exchange_weak(T& expected, T wanted, std::memory_order success, std::memory_order failure) {
+    return value_.compare_exchange_weak(expected, wanted, success, failure);
+  }
+
+private:
+  std::atomic<T> value_{};
+};
+
+// Atomic access to an object that is no atomic. The object outlives this.
+template <class T>
+class atomic_ref {
+public:
+  explicit atomic_ref(T& object) : value_(object) {}
+  atomic_ref(const atomic_ref&) = default;
+  atomic_ref& operator=(const atomic_ref&) = delete;
+
+  T load(std::memory_order order) const { return value_.load(order); }
+  void store(T value, std::memory_order order) const { value_.store(value, order); }
+
+private:
+  std::atomic_ref<T> value_;
+};
+
+}  // namespace heaplab

@@ -1,0 +1,136 @@
+#include "base/os_pages.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace heaplab::os_pages {
+namespace {
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+// No address space is as large.
+constexpr std::size_t too_much = std::size_t{1} << 60;
+
+bool is_all(const void* place, std::size_t bytes, unsigned char value) {
+  const auto* const begin = static_cast<const unsigned char*>(place);
+  for (std::size_t i = 0; i < bytes; ++i)
+    if (begin[i] != value) return false;
+  return true;
+}
+
+TEST(os_pages, knows_the_page_size) {
+  EXPECT_EQ(::sysconf(_SC_PAGESIZE), static_cast<long>(page_bytes));
+}
+
+TEST(os_pages, allocates_zeros_at_the_alignment_asked_for) {
+  for (const std::size_t alignment : {page_bytes, 16 * page_bytes, huge_page_bytes}) {
+    void* const place = allocate(3 * page_bytes, alignment);
+    ASSERT_NE(place, nullptr);
+    EXPECT_TRUE(is_aligned(place, alignment));
+    EXPECT_TRUE(is_all(place, 3 * page_bytes, 0));
+    std::memset(place, 1, 3 * page_bytes);
+    unmap(place, 3 * page_bytes);
+  }
+}
+
+TEST(os_pages, refuses_what_cannot_be_had_and_keeps_errno) {
+  errno = EDOM;
+  EXPECT_EQ(allocate(too_much), nullptr);
+  EXPECT_EQ(allocate(SIZE_MAX - page_bytes + 1, huge_page_bytes), nullptr);
+  EXPECT_EQ(reserve(too_much, page_bytes), nullptr);
+  EXPECT_EQ(reserve_without_access(too_much, page_bytes), nullptr);
+  char on_the_stack = 0;
+  EXPECT_FALSE(discard(&on_the_stack, page_bytes));
+  EXPECT_FALSE(make_accessible(&on_the_stack, page_bytes));
+  EXPECT_EQ(errno, EDOM);
+}
+
+TEST(os_pages, reserves_addresses_that_become_memory_when_made_accessible) {
+  void* const place = reserve_without_access(mib, huge_page_bytes);
+  ASSERT_NE(place, nullptr);
+  EXPECT_TRUE(is_aligned(place, huge_page_bytes));
+  ASSERT_TRUE(make_accessible(place, page_bytes));
+  std::memset(place, 1, page_bytes);
+  EXPECT_DEATH(std::memset(static_cast<char*>(place) + page_bytes, 1, 1), "");
+  unmap(place, mib);
+}
+
+TEST(os_pages, discards_the_memory_and_keeps_the_addresses) {
+  void* const place = allocate(4 * page_bytes);
+  std::memset(place, 1, 4 * page_bytes);
+  ASSERT_TRUE(discard(place, 2 * page_bytes));
+  EXPECT_FALSE(is_resident(place));
+  EXPECT_TRUE(is_all(place, 2 * page_bytes, 0));
+  EXPECT_TRUE(is_all(static_cast<char*>(place) + 2 * page_bytes, 2 * page_bytes, 1));
+  unmap(place, 4 * page_bytes);
+}
+
+TEST(os_pages, discards_every_range_of_many) {
+  auto* const place = static_cast<char*>(allocate(6 * page_bytes));
+  std::memset(place, 1, 6 * page_bytes);
+  const iovec ranges[] = {{place, page_bytes}, {place + 2 * page_bytes, 2 * page_bytes}};
+  discard_all(ranges);
+  for (const unsigned page : {0U, 2U, 3U}) EXPECT_TRUE(is_all(place + page * page_bytes, page_bytes, 0));
+  for (const unsigned page : {1U, 4U, 5U}) EXPECT_TRUE(is_all(place + page * page_bytes, page_bytes, 1));
+  unmap(place, 6 * page_bytes);
+}
+
+TEST(os_pages, keeps_the_contents_of_what_it_resizes) {
+  void* const small = allocate(page_bytes);
+  std::memset(small, 1, page_bytes);
+  void* const large = remap(small, page_bytes, 64 * page_bytes);
+  ASSERT_NE(large, nullptr);
+  EXPECT_TRUE(is_all(large, page_bytes, 1));
+  EXPECT_TRUE(is_all(static_cast<char*>(large) + page_bytes, 63 * page_bytes, 0));
+  errno = EDOM;
+  EXPECT_EQ(remap(large, 64 * page_bytes, too_much), nullptr);
+  EXPECT_EQ(errno, EDOM);
+  EXPECT_TRUE(is_all(large, page_bytes, 1));
+  unmap(large, 64 * page_bytes);
+}
+
+// A mapping behind it keeps it from growing where it is.
+TEST(os_pages, moves_what_cannot_grow_to_an_aligned_address) {
+  auto* const place = static_cast<char*>(allocate(2 * page_bytes, huge_page_bytes)) + page_bytes;
+  auto* const block = place - page_bytes;
+  ASSERT_TRUE(make_accessible(place, page_bytes));
+  std::memset(block, 1, page_bytes);
+  void* const moved = remap_aligned(block, page_bytes, 4 * mib, huge_page_bytes);
+  ASSERT_NE(moved, nullptr);
+  EXPECT_NE(moved, static_cast<void*>(block));
+  EXPECT_TRUE(is_aligned(moved, huge_page_bytes));
+  EXPECT_TRUE(is_all(moved, page_bytes, 1));
+  unmap(moved, 4 * mib);
+  unmap(place, page_bytes);
+}
+
+TEST(os_pages, tells_which_page_is_in_memory) {
+  auto* const place = static_cast<char*>(allocate(2 * page_bytes));
+  advise_huge(place, 2 * page_bytes, false);
+  EXPECT_FALSE(is_resident(place));
+  place[0] = 1;
+  EXPECT_TRUE(is_resident(place));
+  EXPECT_FALSE(is_resident(place + page_bytes));
+  if (populate(place, 2 * page_bytes)) {
+    EXPECT_TRUE(is_resident(place + page_bytes));
+  }
+  unmap(place, 2 * page_bytes);
+}
+
+TEST(os_pages, knows_the_limit_of_address_space) {
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(address_space_limit(), before.rlim_cur == RLIM_INFINITY ? SIZE_MAX : before.rlim_cur);
+  // In a process of its own: the limit could not be raised again.
+  const rlimit lower{.rlim_cur = std::size_t{1} << 46, .rlim_max = before.rlim_max};
+  const auto limited = [&] {
+    ::setrlimit(RLIMIT_AS, &lower);
+    std::_Exit(address_space_limit() == lower.rlim_cur ? 0 : 1);
+  };
+  EXPECT_EXIT(limited(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace heaplab::os_pages
