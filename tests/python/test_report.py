@@ -4,6 +4,7 @@ import io
 import json
 import re
 from html.parser import HTMLParser
+from math import nan
 
 import pytest
 import synthetic
@@ -15,7 +16,7 @@ from heaplab.analysis import Analysis, Judged
 from heaplab.campaign import store
 from heaplab.catalog import spec
 from heaplab.records import Campaign, Run, Status
-from heaplab.report import units, words
+from heaplab.report import terminal, units, words
 from heaplab.stats import Interval, Verdict
 
 
@@ -326,6 +327,31 @@ def test_a_verdict_is_said_in_the_words_of_its_metric(unit, better, less, more):
         for verdict in (Verdict.LOWER, Verdict.HIGHER, Verdict.SAME, Verdict.UNDECIDED)
     ]
     assert said == [less, more, "no difference larger than 3.2 %", "undecided"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "threshold", "said"),
+    [
+        (Interval(0.63, 0.58, 0.92, 5), 0.03, "many compared"),
+        (Interval(0.93, 0.90, 0.95, 5), 0.0712, "noise floor 7.2 % here"),
+        (Interval(0.96, 0.94, 0.98, 5), 0.03, "may be below 3 %"),
+        (Interval(0.96, 0.90, 1.04, 5), 0.03, "interval too wide"),
+        (Interval(0.5, count=4), 0.03, "4 blocks, 5 are needed"),
+        (Interval(0.5, count=1), 0.03, "1 block, 5 are needed"),
+    ],
+)
+def test_undecided_says_why_at_the_place(ratio, threshold, said):
+    judged = Judged(ratio, Verdict.UNDECIDED, threshold)
+    assert words.verdict_with_reason(judged, words.TIME) == f"undecided: {said}"
+    assert words.ratio_with_reason(judged).endswith(f", {said}")
+    assert terminal.plain_judged(judged, words.TIME)["why"] == said
+
+
+def test_a_missing_figure_is_no_verdict():
+    judged = Judged(Interval(nan, count=5), Verdict.UNDECIDED, 0.03)
+    assert words.verdict_with_reason(judged, words.TIME) == "no figure"
+    plain = terminal.plain_judged(judged, words.TIME)
+    assert [plain[name] for name in ("ratio", "low", "high", "verdict")] == [None] * 4
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm as normal
 
 from heaplab import stats
-from heaplab.stats import Interval, Verdict, bootstrap
+from heaplab.stats import Interval, Judged, Verdict, Why, bootstrap
 from heaplab.stats.verdict import error_probability
 
 POSITIVE = st.floats(1e-6, 1e6)
@@ -336,3 +336,40 @@ def test_a_median_of_counts_may_be_zero():
     assert (median.estimate, median.low) == (0.0, 0.0)
     assert stats.median_interval([1.0, 2.0]).low == -inf
     assert isnan(stats.median_interval([]).estimate)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "threshold", "why"),
+    [
+        (Interval(float("nan"), count=6), 0.03, Why.NO_FIGURE),
+        (Interval(0.9, count=4), 0.03, Why.FEW_BLOCKS),
+        (Interval(0.9, count=8), 0.03, Why.FEW_IN_A_CELL),
+        (Interval(0.63, 0.58, 0.92, 5), 0.03, Why.MANY_COMPARED),
+        (Interval(0.93, 0.90, 0.95, 5), 0.08, Why.NOISE_FLOOR),
+        (Interval(0.96, 0.94, 0.98, 5), 0.03, Why.NEAR_THRESHOLD),
+        (Interval(1.04, 1.02, 1.06, 5), 0.03, Why.NEAR_THRESHOLD),
+        (Interval(0.96, 0.9, 1.02, 5), 0.03, Why.WIDE),
+    ],
+)
+def test_an_undecided_comparison_says_what_it_lacks(ratio, threshold, why):
+    assert Judged(ratio, Verdict.UNDECIDED, threshold).why is why
+
+
+@given(INTERVALS)
+def test_only_what_is_undecided_lacks_anything(ratio):
+    judged = Judged(ratio, stats.judge(ratio), 0.03)
+    assert (judged.why is None) == (judged.verdict is not Verdict.UNDECIDED)
+    assert judged.why is not Why.MANY_COMPARED
+
+
+def test_a_verdict_that_a_large_family_takes_away_is_explained_by_it():
+    generator = np.random.default_rng(29)
+    family = [stats.compare(*blocks(generator, 5, 0.9, 0.02, 0.0)) for _ in range(40)]
+    verdicts = stats.judge_family(family)
+    taken = [
+        Judged(ratio, verdict, 0.03)
+        for ratio, verdict in zip(family, verdicts, strict=True)
+        if verdict is Verdict.UNDECIDED and stats.judge(ratio) is not Verdict.UNDECIDED
+    ]
+    assert taken
+    assert {judged.why for judged in taken} == {Why.MANY_COMPARED}

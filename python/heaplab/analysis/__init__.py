@@ -6,8 +6,9 @@ display and figures are made elsewhere.
 
 from heaplab.analysis.metrics import FAULTS, LATENCY_METRICS, MEMORY, OPERATIONS, PEAK, PERCENTILES
 from heaplab.analysis.standing import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Standing
-from heaplab.analysis.study import Judged, MeasuredCell, Study, studies_of
+from heaplab.analysis.study import MeasuredCell, Study, studies_of
 from heaplab.analysis.worst import Worst, worst_cells
+from heaplab.stats import Judged
 
 __all__ = [
     "BOTH",

@@ -7,11 +7,11 @@ from functools import cached_property
 
 from heaplab import stats
 from heaplab.analysis.metrics import FAULTS, MEMORY
-from heaplab.analysis.study import Judged, Study, studies_of
+from heaplab.analysis.study import Study, studies_of
 from heaplab.campaign.store import Results
 from heaplab.catalog import spec
 from heaplab.records import CONTROL_SUFFIX, Campaign, Run, Status
-from heaplab.stats import Interval
+from heaplab.stats import Interval, Judged
 
 TIME_ONLY = (None,)
 MEMORY_ONLY = (MEMORY,)

@@ -1,7 +1,6 @@
 """One experiment as it was measured: values by block, ratios to the baseline, verdicts, the A/A control."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from heaplab import stats
@@ -9,18 +8,9 @@ from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS, value_of
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
-from heaplab.stats import Interval, Pair, Verdict
+from heaplab.stats import Interval, Judged, Pair
 
 MeasuredCell = tuple[tuple[str, Parameter], ...]  # the swept parameters, in the order of the sweep
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A ratio to the baseline and what may be said about it."""
-
-    ratio: Interval
-    verdict: Verdict
-    threshold: float
 
 
 class Study:

@@ -153,7 +153,7 @@ def answer_table(answers: list[StrategyAnswer]) -> Table:
                         tone=words.tone(answer.judged, metric),
                         symbol=words.SYMBOLS[answer.judged.verdict],
                         color=diverging(answer.judged.ratio.estimate),
-                        title=words.verdict(answer.judged, metric),
+                        title=words.verdict_with_reason(answer.judged, metric),
                     ),
                     Entry(units.ratio(answer.memory.estimate), small=units.bounds(answer.memory)),
                     Entry(units.ratio(answer.worst[1].estimate), small=answer.worst[0]),

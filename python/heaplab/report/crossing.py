@@ -93,7 +93,7 @@ def _entry(judged: Judged | None, first: Judged | None) -> Entry:
         tone=words.tone(judged, words.TIME),
         symbol=words.SYMBOLS[judged.verdict],
         color=diverging(judged.ratio.estimate),
-        title=words.verdict(judged, words.TIME) + (", unlike the first column" if turned else ""),
+        title=words.verdict_with_reason(judged, words.TIME) + (", unlike the first column" if turned else ""),
     )
 
 

@@ -46,5 +46,5 @@ def _entry(judged: Judged | None, metric: spec.MetricSpec) -> Entry:
         small=units.bounds(judged.ratio),
         tone=words.tone(judged, metric),
         symbol=words.SYMBOLS[judged.verdict],
-        title=words.verdict(judged, metric),
+        title=words.verdict_with_reason(judged, metric),
     )

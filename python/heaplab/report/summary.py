@@ -83,5 +83,5 @@ def _judged(study: Study, plot: spec.Plot, judged: Judged) -> Entry:
         tone=words.tone(judged, metric),
         symbol=words.SYMBOLS[judged.verdict],
         color=diverging(ratio.estimate),
-        title=words.verdict(judged, metric),
+        title=words.verdict_with_reason(judged, metric),
     )

@@ -51,13 +51,12 @@ def _number(median, step: units.Scale, judged: Judged | None, metric: spec.Metri
     text = units.digits(median.estimate / step.factor)
     if judged is None:
         return Entry(text, small=f"n = {median.count}")
-    ratio = judged.ratio
     return Entry(
         text,
-        small=f"{units.ratio(ratio.estimate)} ({units.bounds(ratio)})",
+        small=words.ratio_with_reason(judged),
         tone=words.tone(judged, metric),
         symbol=words.SYMBOLS[judged.verdict],
-        title=f"{words.verdict(judged, metric)}; {ratio.count} pairs",
+        title=f"{words.verdict_with_reason(judged, metric)}; {judged.ratio.count} pairs",
     )
 
 

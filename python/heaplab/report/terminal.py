@@ -14,7 +14,7 @@ from heaplab.report import cells, units, words
 from heaplab.report.advice import answer
 from heaplab.report.choice import choices
 from heaplab.report.crossing import crossings, means
-from heaplab.stats import Interval
+from heaplab.stats import Interval, Why
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
 RESULTS = {ClaimResult.HOLDS: "green", ClaimResult.FAILS: "red", ClaimResult.OPEN: "yellow"}
@@ -101,7 +101,7 @@ def _worst(found: Worst | None) -> str:
 def _judged(judged: Judged, metric: Any) -> tuple[str, str]:
     color = TONES[words.tone(judged, metric)]
     number = f"{units.ratio(judged.ratio.estimate)} ({units.bounds(judged.ratio)})"
-    return number, f"[{color}]{words.verdict(judged, metric)}[/]"
+    return number, f"[{color}]{words.verdict_with_reason(judged, metric)}[/]"
 
 
 def print_claims(outcomes: Sequence[ClaimOutcome], console: Console) -> None:
@@ -172,4 +172,5 @@ def plain(interval: Interval) -> dict[str, float | int | None]:
 
 
 def plain_judged(judged: Judged, metric: Any) -> dict[str, Any]:
-    return {**plain(judged.ratio), "verdict": words.verdict(judged, metric), "threshold": judged.threshold}
+    found = {**plain(judged.ratio), "verdict": None, "threshold": judged.threshold, "why": words.why(judged)}
+    return found if judged.why is Why.NO_FIGURE else found | {"verdict": words.verdict(judged, metric)}

@@ -5,7 +5,7 @@ from math import isnan
 from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged
 from heaplab.catalog import spec
 from heaplab.report import units
-from heaplab.stats import Interval, Verdict
+from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why
 
 SYMBOLS = {Verdict.LOWER: "▼", Verdict.HIGHER: "▲", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}
 KINDS = {"program": "real programs", "synthetic": "synthetic workloads"}
@@ -27,6 +27,34 @@ def verdict(judged: Judged, metric: spec.MetricSpec) -> str:
     if metric.unit == "B":
         return "less memory" if lower else "more memory"
     return "lower" if lower else "higher"
+
+
+def why(judged: Judged) -> str:
+    """What an undecided ratio lacks for a verdict, in a few words; "" if it has one."""
+    blocks = judged.ratio.count
+    return {
+        None: "",
+        Why.NO_FIGURE: "no figure",
+        Why.FEW_BLOCKS: f"{blocks} {'block' if blocks == 1 else 'blocks'}, {FEWEST_PAIRS} are needed",
+        Why.FEW_IN_A_CELL: "too few blocks in a cell",
+        Why.MANY_COMPARED: "many compared",
+        Why.NOISE_FLOOR: f"noise floor {threshold(judged.threshold)} here",
+        Why.NEAR_THRESHOLD: f"may be below {threshold(judged.threshold)}",
+        Why.WIDE: "interval too wide",
+    }[judged.why]
+
+
+def verdict_with_reason(judged: Judged, metric: spec.MetricSpec) -> str:
+    """ "faster", "undecided: many compared"; "no figure" where there is none."""
+    if judged.why is Why.NO_FIGURE:
+        return why(judged)
+    return ": ".join(filter(None, (verdict(judged, metric), why(judged))))
+
+
+def ratio_with_reason(judged: Judged) -> str:
+    """ "0.63× (0.58–0.92), many compared": what stands below a figure in a table."""
+    said = f"{units.ratio(judged.ratio.estimate)} ({units.bounds(judged.ratio)})"
+    return ", ".join(filter(None, (said, why(judged))))
 
 
 def threshold(share: float) -> str:

@@ -18,7 +18,16 @@ from heaplab.stats.bootstrap import (
 from heaplab.stats.outliers import outliers
 from heaplab.stats.points import nines, thin
 from heaplab.stats.stop import PRECISION, precise_enough
-from heaplab.stats.verdict import THRESHOLD, Verdict, judge, judge_family, noise_floor, threshold_over
+from heaplab.stats.verdict import (
+    THRESHOLD,
+    Judged,
+    Verdict,
+    Why,
+    judge,
+    judge_family,
+    noise_floor,
+    threshold_over,
+)
 
 __all__ = [
     "CONFIDENCE",
@@ -26,8 +35,10 @@ __all__ = [
     "PRECISION",
     "THRESHOLD",
     "Interval",
+    "Judged",
     "Pair",
     "Verdict",
+    "Why",
     "compare",
     "geometric_mean",
     "judge",

@@ -7,17 +7,19 @@ With the threshold t (3 % unless noise is larger) a ratio is
 - SAME       if its whole interval lies between: "no difference larger than t",
 - UNDECIDED  otherwise, which includes every ratio without an interval.
 
-In a family of comparisons Holm's procedure (1979) keeps the chance of any wrong word at 5 %.
+In a family of comparisons Holm's procedure (1979) keeps the chance of any wrong word at 5 %. Every UNDECIDED
+has a reason, which says what is missing for a verdict.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, isnan, log
 
 import numpy as np
 from scipy.stats import t as student
 
-from heaplab.stats.bootstrap import CONFIDENCE, Interval
+from heaplab.stats.bootstrap import CONFIDENCE, FEWEST_PAIRS, Interval
 
 THRESHOLD = 0.03  # differences below this change nobody's choice of an allocator
 
@@ -27,6 +29,32 @@ class Verdict(StrEnum):
     HIGHER = "higher"
     SAME = "same"
     UNDECIDED = "undecided"
+
+
+class Why(StrEnum):
+    """Why a comparison has no verdict."""
+
+    NO_FIGURE = "no figure"  # of one side at least
+    FEW_BLOCKS = "few blocks"  # FEWEST_PAIRS are needed
+    FEW_IN_A_CELL = "few blocks in a cell"  # one of the cells of a mean has too few for an interval
+    MANY_COMPARED = "many compared"  # alone it had a verdict, which Holm's procedure dropped
+    NOISE_FLOOR = "noise floor"  # beyond the practical threshold, and not beyond the larger noise floor
+    NEAR_THRESHOLD = "near threshold"  # a difference, that may be smaller than the threshold
+    WIDE = "wide"  # the interval holds 1 and reaches beyond the threshold
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A ratio to the baseline and what may be said about it."""
+
+    ratio: Interval
+    verdict: Verdict
+    threshold: float
+
+    @property
+    def why(self) -> Why | None:
+        """What is missing for a verdict; None if there is one."""
+        return why_undecided(self.ratio, self.threshold) if self.verdict is Verdict.UNDECIDED else None
 
 
 def judge(ratio: Interval, threshold: float = THRESHOLD) -> Verdict:
@@ -40,6 +68,19 @@ def judge(ratio: Interval, threshold: float = THRESHOLD) -> Verdict:
     if ratio.low >= 1 / (1 + threshold) and ratio.high <= 1 + threshold:
         return Verdict.SAME
     return Verdict.UNDECIDED
+
+
+def why_undecided(ratio: Interval, threshold: float = THRESHOLD) -> Why:
+    """What keeps a ratio that was found UNDECIDED from a verdict."""
+    if isnan(ratio.estimate):
+        return Why.NO_FIGURE
+    if not ratio.bounded:
+        return Why.FEW_BLOCKS if ratio.count < FEWEST_PAIRS else Why.FEW_IN_A_CELL
+    if judge(ratio, threshold) is not Verdict.UNDECIDED:
+        return Why.MANY_COMPARED
+    if judge(ratio) is not Verdict.UNDECIDED:
+        return Why.NOISE_FLOOR
+    return Why.WIDE if ratio.low <= 1 <= ratio.high else Why.NEAR_THRESHOLD
 
 
 def judge_family(ratios: Sequence[Interval], threshold: float = THRESHOLD) -> list[Verdict]:
