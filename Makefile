@@ -1,33 +1,57 @@
-# make compare   measure the allocators found here, write out/compare/report.html
-# make test      run every check that CI runs
-# make build     what both need: leaves .venv/bin/heaplab
-# make quick     the fast checks alone, for work on heaplab itself
+# make compare     measure the allocators found here, write out/compare/report.html
+# make test        run every check that CI runs
+# make test-long   the same, and the checks that take long: make compare in a bare Debian root
+# make build       what all need: leaves .venv/bin/heaplab
+# make quick       the fast checks alone, for work on heaplab itself
+# OPTIONS="--budget 1m" make compare      with options of heaplab compare
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+STEP := tools/step.sh
+PACKAGES := tools/install_packages.sh tools/packages-build.txt tools/packages-compare.txt
+NETWORK := look whether pip reaches its index (network, PIP_INDEX_URL, PIP_FIND_LINKS), then run make again
 
-.PHONY: build compare test quick clean
+ifneq (,$(findstring :,$(CURDIR)))
+$(error a virtual environment works in no folder with a colon in its path, move the checkout: $(CURDIR))
+endif
+ifneq (,$(and $(filter test test-long quick,$(MAKECMDGOALS)),$(word 2,$(CURDIR))))
+$(error the checks preload libraries from here, which the loader cannot do from a path with a space; \
+  make build and make compare work: $(CURDIR))
+endif
 
-compare: build
-	tools/install_packages.sh tools/packages-compare.txt
-	$(BIN)/heaplab compare -o out/compare
+.NOTPARALLEL:
+.PHONY: build compare test test-long quick clean packages-compare packages-test
+
+compare: packages-compare build
+	@$(BIN)/heaplab compare -o out/compare $(OPTIONS)
 
 build: $(VENV)/installed
-	$(BIN)/pip install -q --no-build-isolation --no-deps .
+	@$(STEP) "building heaplab: three to ten minutes the first time, then seconds" \
+	  "read the first error in the log" \
+	  $(BIN)/pip install -v --no-build-isolation --no-deps .
 
-$(VENV)/installed: pyproject.toml tools/packages-build.txt
-	mkdir -p build
-	tools/install_packages.sh tools/packages-build.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q --disable-pip-version-check $$($(PYTHON) tools/requirements.py pyproject.toml)
-	touch $@
+$(VENV)/installed: pyproject.toml tools/requirements.py tools/packages-build.txt
+	@tools/install_packages.sh tools/packages-build.txt
+	@$(STEP) "virtual environment" "remove $(VENV), then run make again" $(PYTHON) -m venv $(VENV)
+	@$(STEP) "Python packages: about 300 MB" "$(NETWORK)" $(BIN)/pip install --disable-pip-version-check \
+	  $$($(PYTHON) tools/requirements.py pyproject.toml)
+	@touch $@
 
-test: build
-	tools/check.sh all
+packages-compare:
+	@$(PACKAGES)
+
+packages-test:
+	@$(PACKAGES) tools/packages-test.txt
+
+test: packages-test build
+	@tools/check.sh all
+
+test-long: packages-test build
+	@tools/check.sh long
 
 quick: build
-	tools/check.sh quick
+	@tools/check.sh quick
 
 clean:
 	rm -rf build out

@@ -1,34 +1,31 @@
 #!/bin/sh
 # Every check that CI runs, in the order that fails soonest.
-# Usage: tools/check.sh all|quick       quick leaves out sanitizers, real programs and the browser
+# Usage: tools/check.sh quick|all|long       quick leaves out sanitizers, real programs and the browser;
+#                                            long adds what takes minutes and a network
 set -eu
 cd "$(dirname "$0")/.."
 bin=$PWD/.venv/bin
 PATH=$bin:$PATH
 what=${1:-all}
 
-step() { echo "== $*"; }
+step() { tools/step.sh "$1" "mend what the log names, then run the same command again" sh -euc "$2"; }
 
-step layers, formatting, lint
-tools/check_layers.py
-tools/check_atomics.py
-ruff check -q .
-ruff format -q --check .
-git ls-files '*.h' '*.cpp' '*.c' | xargs -r clang-format --dry-run --Werror
+step "layers, formatting, lint" "
+  tools/check_layers.py
+  tools/check_atomics.py
+  ruff check -q .
+  ruff format -q --check .
+  git ls-files '*.h' '*.cpp' '*.c' | xargs -r clang-format --dry-run --Werror"
 
 build_and_test() { # preset
-  step "C++ tests: $1"
-  cmake --preset "$1" >"build/configure-$1.log" || { cat "build/configure-$1.log"; exit 1; }
-  cmake --build --preset "$1" | tail -n 1
-  ctest --preset "$1" -j "$(nproc)" --no-tests=ignore
+  step "C++ build, $1" "cmake --preset $1 && cmake --build --preset $1"
+  step "C++ tests, $1" "ctest --preset $1 -j $(nproc) --no-tests=ignore"
 }
 
-mkdir -p build
-[ "$what" = quick ] || tools/install_packages.sh tools/packages-test.txt tools/packages-compare.txt
 build_and_test release
-if [ "$what" = all ]; then
+if [ "$what" != quick ]; then
   for preset in asan tsan; do build_and_test "$preset"; done
 fi
 
-step Python tests
-if [ "$what" = all ]; then pytest; else pytest -m "not slow"; fi
+if [ "$what" = quick ]; then step "Python tests" "pytest -m 'not slow'"; else step "Python tests" pytest; fi
+if [ "$what" = long ]; then tools/test_bare_root.sh; fi

@@ -3,6 +3,7 @@
 # Without root: says in one line what to install, and fails.
 # Usage: tools/install_packages.sh LIST...
 set -eu
+tools=$(dirname "$0")
 missing=
 for package in $(cat "$@"); do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
@@ -12,9 +13,6 @@ if [ "$(id -u)" -ne 0 ]; then
   echo "packages are missing; install them with: sudo apt-get install$missing" >&2
   exit 1
 fi
-export DEBIAN_FRONTEND=noninteractive
-{ apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } >build/packages.log 2>&1 || {
-  tail -n 20 build/packages.log >&2
-  echo "apt-get could not install:$missing (build/packages.log)" >&2
-  exit 1
-}
+exec "$tools/step.sh" "Debian packages:$missing" \
+  "look whether apt-get update works (network, sources), or install them by hand, then run make again" \
+  "$tools/apt_get.sh" $missing

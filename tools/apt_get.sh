@@ -1,0 +1,26 @@
+#!/bin/sh
+# Installs Debian packages. Waits up to two minutes for another process that holds a lock of apt's or dpkg's, as
+# is usual in the first minutes of a new virtual machine. DPkg::Lock::Timeout would not cover the package lists.
+# Usage: tools/apt_get.sh PACKAGE...
+set -eu
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+errors=$(mktemp)
+trap 'rm -f "$errors"' EXIT
+trap 'exit 130' INT TERM HUP
+waits=60 # of two seconds
+
+patiently() {
+  until apt-get -q "$@" 2>"$errors"; do
+    grep -qE 'Could not get lock|was locked by another process' "$errors" && [ $waits -gt 0 ] || {
+      cat "$errors"
+      exit 1
+    }
+    waits=$((waits - 1))
+    echo "waiting up to two minutes for apt's lock. $(grep -o -m 1 'It is held.*' "$errors")"
+    sleep 2
+  done
+  cat "$errors"
+}
+
+patiently update
+patiently install -y --no-install-recommends "$@"
