@@ -16,7 +16,7 @@ patiently() {
       exit 1
     }
     waits=$((waits - 1))
-    echo "waiting up to two minutes for apt's lock. $(grep -o -m 1 'It is held.*' "$errors")"
+    echo "waiting up to two minutes for apt's lock, $(grep -o -m 1 'held by.*' "$errors")"
     sleep 2
   done
   cat "$errors"

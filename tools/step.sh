@@ -25,7 +25,7 @@ show() {
     if [ -t 2 ]; then
       printf '\r%-79.79s' "== $name  $(elapsed)  $(last_line)"
     elif [ $looks = 5 ] || [ $((looks % 30)) = 0 ]; then
-      printf '   %s  %.60s\n' "$(elapsed)" "$(last_line)"
+      printf '   %s  %.70s\n' "$(elapsed)" "$(last_line)"
     fi
   done >&2
 }

@@ -28,7 +28,7 @@ class Standing:
     cost: Judged  # time and memory together: the root of their product
     faults: Interval
     cells: int  # with values of this allocator and the baseline
-    cells_of: int  # asked for
+    cells_of: int  # that count: asked for, and not skipped for everybody
 
     @property
     def complete(self) -> bool:
@@ -176,13 +176,13 @@ class Analysis:
         }
 
     def _cells(self, kind: str, allocator: str) -> tuple[int, int]:
-        """Cells with values of both the allocator and the baseline, and all cells."""
+        """Cells with values of both the allocator and the baseline, and all cells that count."""
         found = [
             all(
                 study.pair(cell, self.baseline, allocator, metric)[0]
                 for metric in (study.main_metric, MEMORY)
             )
             for study in self.summarised(kind)
-            for cell in study.cells
+            for cell in study.cells_that_count
         ]
         return sum(found), len(found)

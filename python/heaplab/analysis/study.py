@@ -190,6 +190,13 @@ class Study:
         seen = {cell for cell, _ in (*self.good, *self.bad)}
         return [cell for cell in self.cells if cell in seen]
 
+    @property
+    def cells_that_count(self) -> list[MeasuredCell]:
+        """All but those in which every run was skipped: what nobody could start tells nothing about anybody."""
+        seen = {cell for cell, _ in map(self.place, self.runs)}
+        started = {self.place(run)[0] for run in self.runs if run.status is not Status.SKIPPED}
+        return [cell for cell in self.cells if cell in started or cell not in seen]
+
     def cell_pairs(self, base: str, other: str, metric: str) -> list[tuple[Pair, int]]:
         """Pairs with their seeds of all cells that have any, turned so that a lower ratio is better."""
         pairs = [(self.pair(cell, base, other, metric), self.seed(cell)) for cell in self.cells]

@@ -1,10 +1,11 @@
 """The command line of a cell: which program, with which words."""
 
 import os
+import shutil
 from pathlib import Path
 
 from heaplab.campaign.plan import Cell
-from heaplab.catalog import native
+from heaplab.catalog import native, spec
 from heaplab.errors import UsageError
 from heaplab.machine import interposition
 from heaplab.records import Parameter
@@ -21,6 +22,14 @@ def program_of(cell: Cell) -> Path:
         raise UsageError(
             f"{error}; Debian's package {setting.package} has it" if setting else str(error)
         ) from None
+
+
+def why_absent(workload: spec.Workload) -> str:
+    """Which command that a real program of the catalog needs is not on this machine; "" if all are here."""
+    if workload.setting is None:
+        return ""
+    missing = [name for name in (workload.program, *workload.setting.needs) if shutil.which(name) is None]
+    return f"no {missing[0]}, see Debian's package {workload.setting.package}" if missing else ""
 
 
 def words_of(cell: Cell) -> list[str]:

@@ -1,11 +1,13 @@
-"""Which allocators a command is about."""
+"""Which allocators and experiments a command is about."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from heaplab.catalog import locate
+from heaplab.campaign.command_line import why_absent
+from heaplab.catalog import locate, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Library
@@ -54,6 +56,24 @@ def libraries(catalog: Catalog, asked: str | None, own: tuple[tuple[str, Path], 
             if sys.stderr.isatty():
                 note(f"left out {error}")
     return found
+
+
+def experiments(
+    catalog: Catalog, asked: Sequence[str]
+) -> tuple[list[spec.Experiment], dict[str, spec.Workload]]:
+    """The experiments of these ids, groups or globs that this machine has the programs for, and their workloads.
+
+    The others are left out with one line. Raises UsageError if that leaves nothing.
+    """
+    found = catalog.experiments_matching(list(asked))
+    absent = {item.id: why for item in found if (why := why_absent(catalog.workloads[item.workload]))}
+    left_out = ", ".join(f"{name} ({why})" for name, why in absent.items())
+    if len(absent) == len(found):
+        raise UsageError(f"not on this machine: {left_out}; nothing to measure")
+    if absent:
+        note(f"left out, for want of a program: {left_out}")
+    kept = [item for item in found if item.id not in absent]
+    return kept, {item.workload: catalog.workloads[item.workload] for item in kept}
 
 
 def with_own(catalog: Catalog, own: tuple[tuple[str, Path], ...]) -> Catalog:

@@ -112,8 +112,7 @@ def compare(extra: tuple[Path, ...], /, program: tuple[str, ...], suite: str | N
         folder, budget = Path("out") / Path(program[0]).name, PROGRAM_BUDGET_S
     else:
         chosen = catalog.suite(suite or "quick")
-        experiments = catalog.experiments_matching(chosen.experiments)
-        workloads = {item.workload: catalog.workloads[item.workload] for item in experiments}
+        experiments, workloads = choose.experiments(catalog, chosen.experiments)
         scale, folder, budget = chosen.scale, Path("out") / "compare", chosen.budget_s
     request = Request(experiments, workloads, libraries, scale, **how(options, budget))
     return measure(request, folder, options)
@@ -146,8 +145,7 @@ def run(
     if not experiments:
         raise UsageError("run: name an experiment; `heaplab list experiments` names them all")
     catalog = choose.with_own(catalogs.load(extra), options["own"])
-    chosen = catalog.experiments_matching(list(experiments))
-    workloads = {item.workload: catalog.workloads[item.workload] for item in chosen}
+    chosen, workloads = choose.experiments(catalog, experiments)
     libraries = choose.libraries(catalog, options["allocators"] or named_by_all(chosen), options["own"])
     request = Request(chosen, workloads, libraries, scale, **how(options, None))
     return measure(request, Path("out") / "run", options)
