@@ -192,7 +192,7 @@ class Study:
 
     @property
     def cells_that_count(self) -> list[MeasuredCell]:
-        """All but those in which every run was skipped: what nobody could start tells nothing about anybody."""
+        """All but those in which every run was skipped: what nobody could start tells nothing."""
         seen = {cell for cell, _ in map(self.place, self.runs)}
         started = {self.place(run)[0] for run in self.runs if run.status is not Status.SKIPPED}
         return [cell for cell in self.cells if cell in started or cell not in seen]

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from heaplab import __version__
+from heaplab.cli.card import show_
 from heaplab.cli.get import get
 from heaplab.cli.measure import compare, run
 from heaplab.cli.results import claims, report
@@ -40,7 +41,7 @@ def commands(context: click.Context, extra: tuple[Path, ...]) -> None:
     context.obj = extra
 
 
-for command in (compare, run, list_, get, with_, report, claims, doctor, path):
+for command in (compare, run, list_, show_, get, with_, report, claims, doctor, path):
     commands.add_command(command)
 
 

@@ -61,7 +61,7 @@ def libraries(catalog: Catalog, asked: str | None, own: tuple[tuple[str, Path], 
 def experiments(
     catalog: Catalog, asked: Sequence[str]
 ) -> tuple[list[spec.Experiment], dict[str, spec.Workload]]:
-    """The experiments of these ids, groups or globs that this machine has the programs for, and their workloads.
+    """The experiments (ids, groups or globs) that this machine has the programs for, and their workloads.
 
     The others are left out with one line. Raises UsageError if that leaves nothing.
     """

@@ -1,0 +1,139 @@
+"""`heaplab show`: what the catalog says of one thing, whatever kind of thing it is."""
+
+import json
+import shutil
+import textwrap
+from collections.abc import Iterator
+
+import click
+
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog import locate, spec
+from heaplab.catalog.contents import Catalog
+from heaplab.errors import HeaplabError, UsageError
+
+WIDTH_MOST = 100  # columns: longer lines are hard to read
+INDENT = 15  # columns of the names at the left
+
+Row = tuple[str, str]  # a name and a text of any length; without a name it goes on with the row above
+Shown = spec.Allocator | spec.Workload | spec.Experiment | spec.Suite
+
+
+@click.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print everything the catalog holds, as JSON.")
+@click.pass_obj
+def show_(extra: tuple[str, ...], name: str, as_json: bool) -> None:
+    """Show what is known of an allocator, a workload, an experiment or a suite.
+
+    A workload's card says what its figures show, what they do not, and where its defaults come from.
+
+    \b
+    Examples:
+      heaplab show larson
+      heaplab show acdc-ismm13/fig10
+    """
+    catalog = catalogs.load(extra)
+    found = list(things(catalog, name))
+    if not found:
+        raise UsageError(f"show: the catalog has no {name!r}; `heaplab list KIND` names what there is")
+    if as_json:
+        click.echo(json.dumps({kind: thing.model_dump(mode="json") for kind, thing in found}, indent=2))
+        return
+    width = min(WIDTH_MOST, shutil.get_terminal_size((WIDTH_MOST, 24)).columns)
+    pages = [[(kind, f"{name}: {thing.title}"), *rows_of(catalog, name, thing)] for kind, thing in found]
+    click.echo("\n\n".join("\n".join(laid_out(page, width)) for page in pages))
+
+
+def things(catalog: Catalog, name: str) -> Iterator[tuple[str, Shown]]:
+    """Everything of this name, with the kind of thing it is."""
+    if name in catalog.allocator_names():
+        yield "allocator", catalog.allocator(name)[0]
+    tables = {"workload": catalog.workloads, "experiment": catalog.experiments, "suite": catalog.suites}
+    for kind, table in tables.items():
+        if name in table:
+            yield kind, table[name]
+
+
+def rows_of(catalog: Catalog, name: str, thing: Shown) -> Iterator[Row]:
+    match thing:
+        case spec.Allocator():
+            return allocator_rows(catalog, name, thing)
+        case spec.Workload():
+            return workload_rows(catalog, thing)
+        case spec.Experiment():
+            return experiment_rows(thing)
+        case spec.Suite():
+            return suite_rows(catalog, thing)
+
+
+def allocator_rows(catalog: Catalog, name: str, thing: spec.Allocator) -> Iterator[Row]:
+    _, variant = catalog.allocator(name)
+    yield "", thing.summary
+    if variant:
+        yield "variant", variant.title
+    try:
+        library = locate.locate(catalog, name)
+        path = ":".join(library.preload) or "the C library's own malloc, nothing to preload"
+        yield "here", f"{library.version} {path}".strip()
+    except HeaplabError as error:
+        yield "here", f"no: {error}"
+    environment = thing.environment | (variant.environment if variant else {})
+    for setting, value in environment.items():
+        yield "run with", f"{setting}={value}"
+    for other, own in ({} if variant else thing.variants).items():
+        yield "variants", f"{thing.id}-{other}: {own.title}"
+    yield "notes", thing.notes
+    yield "licence", thing.licence
+    yield "homepage", thing.homepage
+
+
+def workload_rows(catalog: Catalog, thing: spec.Workload) -> Iterator[Row]:
+    card = thing.card
+    yield "source", card.source
+    yield "shows", card.shows
+    yield "does not show", card.does_not_show
+    yield "defaults", card.defaults
+    yield "known flaws", card.flaws
+    for metric, about in thing.metrics.items():
+        better = "" if about.better == "neither" else f", {about.better} is better"
+        yield "metrics", f"{metric}: {about.title} [{about.unit}]{better}"
+    yield "verdicts on", thing.main_metric
+    for experiment in catalog.experiments.values():
+        if experiment.workload == thing.id:
+            yield "experiments", experiment.id
+    if thing.kind == "synthetic":
+        yield "by itself", f"$(heaplab path {thing.program}) --help"
+
+
+def experiment_rows(thing: spec.Experiment) -> Iterator[Row]:
+    yield "publication", f"{thing.publication}, {thing.figure}".strip(", ")
+    yield "claim", thing.claim
+    yield "workload", thing.workload
+    yield "metrics", ", ".join(thing.metrics)
+    for name, scale in (("quick", thing.quick), ("full", thing.full)):
+        swept = ", ".join(f"{axis} {' '.join(map(str, values))}" for axis, values in scale.sweep.items())
+        yield f"{name} scale", f"cells: {len(thing.cells(name))}{f', sweeping {swept}' if swept else ''}"
+    for expectation in thing.expectations:
+        yield "tested claims", expectation.says
+    yield "notes", thing.notes
+    yield "measure it", f"heaplab run {thing.id}"
+
+
+def suite_rows(catalog: Catalog, thing: spec.Suite) -> Iterator[Row]:
+    for experiment in catalog.experiments_matching(thing.experiments):
+        yield "experiments", f"{experiment.id}: {experiment.title}"
+    if thing.budget_s:
+        yield "budget", f"{thing.budget_s:g} s of measuring"
+    yield "measure it", f"heaplab compare --suite {thing.id}"
+
+
+def laid_out(rows: list[Row], width: int) -> Iterator[str]:
+    """The rows with texts in a column of their own; a name stands once, rows without a text are left out."""
+    before = ""
+    for name, text in rows:
+        column = max(20, width - INDENT)
+        words = " ".join(text.split())
+        for line in textwrap.wrap(words, column, break_on_hyphens=False, break_long_words=False):
+            yield f"{'' if name == before else name:{INDENT}}{line}".rstrip()
+            before = name
