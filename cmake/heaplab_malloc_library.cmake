@@ -20,8 +20,10 @@ set(heaplab_malloc_compile_options
 # Linked as a C program is: without a C++ run-time library.
 # initfirst: fork handlers are registered before anybody else's (src/shim/fork_safety.h).
 # nodelete: blocks and thread-exit handlers outlive a dlclose.
+# dynamic-list: what -Bsymbolic must leave to the dynamic loader.
 set(heaplab_malloc_link_options
-  LINKER:-z,now,-z,relro,-z,defs,-z,initfirst,-z,nodelete,--as-needed,-Bsymbolic)
+  LINKER:-z,now,-z,relro,-z,defs,-z,initfirst,-z,nodelete,--as-needed,-Bsymbolic
+  LINKER:--dynamic-list=${PROJECT_SOURCE_DIR}/src/shim/replaceable.txt)
 
 function(heaplab_malloc_objects target)
   add_library(${target} OBJECT ${ARGN})

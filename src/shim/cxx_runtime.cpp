@@ -69,4 +69,20 @@ void throw_bad_alloc() {
   fatal("operator new: out of memory, and no C++ run-time library to throw bad_alloc");
 }
 
+void* call_nothrow(plain_new* replaced, std::size_t size) noexcept {
+  try {
+    return replaced(size);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void* call_nothrow(aligned_new* replaced, std::size_t size, std::align_val_t alignment) noexcept {
+  try {
+    return replaced(size, alignment);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
 }  // namespace heaplab::shim

@@ -1,5 +1,9 @@
-// What operator new needs of the process's C++ run-time library when memory is out.
+// What operator new needs of the process's C++ run-time library: when memory is out, and where the program
+// has an operator new of its own.
 #pragma once
+
+#include <cstddef>
+#include <new>
 
 namespace heaplab::shim {
 
@@ -10,5 +14,12 @@ bool call_new_handler();
 bool call_new_handler_nothrow() noexcept;
 
 [[noreturn]] void throw_bad_alloc();
+
+using plain_new = void*(std::size_t);
+using aligned_new = void*(std::size_t, std::align_val_t);
+
+// Null where the program's operator new throws.
+void* call_nothrow(plain_new* replaced, std::size_t size) noexcept;
+void* call_nothrow(aligned_new* replaced, std::size_t size, std::align_val_t alignment) noexcept;
 
 }  // namespace heaplab::shim

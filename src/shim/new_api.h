@@ -1,8 +1,15 @@
 // Every replaceable form of operator new and operator delete, once for every heap.
 //
+// Four forms of each ask the heap or lead to one that does, and a program may replace any of them alone: for
+// one object or an array, aligned or not. The others call these, as [new.delete] in the standard says of a
+// library's own: the array forms those for one object, nothrow and sized ones the form without. The call goes
+// through the table that the dynamic loader fills in (src/shim/replaceable.txt keeps the linker from binding
+// it), or is bound when a program is linked statically: these definitions are weak. So a derived form costs
+// one indirect jump more than its base.
+//
 // new asks the heap, then the new-handler as long as one is set, then throws bad_alloc (nothrow: returns
-// null). An alignment that is no power of two is bad_alloc at once, as with libstdc++. Every delete is the
-// same function: the heap knows its blocks without size or alignment.
+// null). An alignment that is no power of two is bad_alloc at once, as with libstdc++. The heap knows its
+// blocks without size or alignment.
 //
 // Included by bind.h, behind the definition of bound_heap.
 #pragma once
@@ -38,65 +45,147 @@ HEAPLAB_SLOW_PATH inline void* new_nothrow_slow(std::size_t size, std::size_t al
 
 }  // namespace heaplab::shim
 
-// The second names of a function cost no code.
-#define HEAPLAB_SAME_AS(mangled) HEAPLAB_EXPORT [[gnu::alias(mangled)]]
+// Itanium ABI names below; m is the std::size_t of a 64-bit machine.
+static_assert(sizeof(std::size_t) == sizeof(unsigned long));
 
-HEAPLAB_EXPORT void* operator new(std::size_t size) {
+#define HEAPLAB_REPLACEABLE HEAPLAB_EXPORT [[gnu::weak]]
+// A call without the detour through the procedure linkage table.
+#define HEAPLAB_BASE_FORM HEAPLAB_REPLACEABLE [[gnu::noplt]]
+
+// --- the forms that others call ---
+
+HEAPLAB_BASE_FORM void* operator new(std::size_t size) {
   void* const block = heaplab::shim::bound_heap::allocate(size);
   if (block == nullptr) [[unlikely]]
     return heaplab::shim::new_slow(size, 1);
   return block;
 }
 
-HEAPLAB_EXPORT void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  void* const block = heaplab::shim::bound_heap::allocate(size);
-  if (block == nullptr) [[unlikely]]
-    return heaplab::shim::new_nothrow_slow(size, 1);
-  return block;
+HEAPLAB_BASE_FORM void* operator new[](std::size_t size) {
+  return ::operator new(size);
 }
 
-HEAPLAB_EXPORT void* operator new(std::size_t size, std::align_val_t align) {
+HEAPLAB_BASE_FORM void* operator new(std::size_t size, std::align_val_t align) {
   const auto alignment = static_cast<std::size_t>(align);
   if (!heaplab::is_power_of_two(alignment)) heaplab::shim::throw_bad_alloc();
   void* const block = heaplab::shim::try_new(size, alignment);
   return block != nullptr ? block : heaplab::shim::new_slow(size, alignment);
 }
 
-HEAPLAB_EXPORT void* operator new(std::size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
-  const auto alignment = static_cast<std::size_t>(align);
-  if (!heaplab::is_power_of_two(alignment)) return nullptr;
-  void* const block = heaplab::shim::try_new(size, alignment);
-  return block != nullptr ? block : heaplab::shim::new_nothrow_slow(size, alignment);
+HEAPLAB_BASE_FORM void* operator new[](std::size_t size, std::align_val_t align) {
+  return ::operator new(size, align);
 }
 
-HEAPLAB_EXPORT void operator delete(void* block) noexcept {
+HEAPLAB_BASE_FORM void operator delete(void* block) noexcept {
   if (heaplab::takes_null<heaplab::shim::bound_heap> || block != nullptr) [[likely]]
     heaplab::shim::bound_heap::deallocate(block);
 }
 
-// Itanium ABI names of the functions above; m is the std::size_t of a 64-bit machine.
-static_assert(sizeof(std::size_t) == sizeof(unsigned long));
+HEAPLAB_BASE_FORM void operator delete[](void* block) noexcept {
+  ::operator delete(block);
+}
 
-HEAPLAB_SAME_AS("_Znwm") void* operator new[](std::size_t);
-HEAPLAB_SAME_AS("_ZnwmRKSt9nothrow_t") void* operator new[](std::size_t, const std::nothrow_t&) noexcept;
-HEAPLAB_SAME_AS("_ZnwmSt11align_val_t") void* operator new[](std::size_t, std::align_val_t);
-HEAPLAB_SAME_AS("_ZnwmSt11align_val_tRKSt9nothrow_t")
-void* operator new[](std::size_t, std::align_val_t, const std::nothrow_t&) noexcept;
+HEAPLAB_BASE_FORM void operator delete(void* block, std::align_val_t) noexcept {
+  if (heaplab::takes_null<heaplab::shim::bound_heap> || block != nullptr) [[likely]]
+    heaplab::shim::bound_heap::deallocate(block);
+}
 
-// Arguments a callee does not look at do no harm in the calling conventions of Linux.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattribute-alias"
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete(void*, const std::nothrow_t&) noexcept;
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete(void*, std::size_t) noexcept;
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete(void*, std::align_val_t) noexcept;
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete(void*, std::align_val_t, const std::nothrow_t&) noexcept;
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete(void*, std::size_t, std::align_val_t) noexcept;
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete[](void*) noexcept;
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete[](void*, const std::nothrow_t&) noexcept;
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete[](void*, std::size_t) noexcept;
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete[](void*, std::align_val_t) noexcept;
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete[](void*, std::align_val_t, const std::nothrow_t&) noexcept;
-HEAPLAB_SAME_AS("_ZdlPv") void operator delete[](void*, std::size_t, std::align_val_t) noexcept;
-#pragma GCC diagnostic pop
+HEAPLAB_BASE_FORM void operator delete[](void* block, std::align_val_t align) noexcept {
+  ::operator delete(block, align);
+}
 
-#undef HEAPLAB_SAME_AS
+// --- nothrow ---
+
+namespace heaplab::shim {
+
+// Names of the functions above that no program can replace: who they are told from.
+#define HEAPLAB_OWN_NAME(mangled) \
+  [[gnu::alias(mangled), gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)]]
+HEAPLAB_OWN_NAME("_Znwm") void* own_new(std::size_t);
+HEAPLAB_OWN_NAME("_Znam") void* own_new_array(std::size_t);
+HEAPLAB_OWN_NAME("_ZnwmSt11align_val_t") void* own_new(std::size_t, std::align_val_t);
+HEAPLAB_OWN_NAME("_ZnamSt11align_val_t") void* own_new_array(std::size_t, std::align_val_t);
+#undef HEAPLAB_OWN_NAME
+
+// Without exceptions where nothing is replaced: a C program has none.
+inline void* new_nothrow(std::size_t size) noexcept {
+  constexpr plain_new* own = own_new;
+  if (plain_new* const in_effect = ::operator new; in_effect != own) return call_nothrow(in_effect, size);
+  void* const block = bound_heap::allocate(size);
+  return block != nullptr ? block : new_nothrow_slow(size, 1);
+}
+
+inline void* new_nothrow(std::size_t size, std::align_val_t align) noexcept {
+  constexpr aligned_new* own = own_new;
+  if (aligned_new* const in_effect = ::operator new; in_effect != own)
+    return call_nothrow(in_effect, size, align);
+  const auto alignment = static_cast<std::size_t>(align);
+  if (!is_power_of_two(alignment)) return nullptr;
+  void* const block = try_new(size, alignment);
+  return block != nullptr ? block : new_nothrow_slow(size, alignment);
+}
+
+}  // namespace heaplab::shim
+
+HEAPLAB_REPLACEABLE void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return heaplab::shim::new_nothrow(size);
+}
+
+HEAPLAB_REPLACEABLE void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  constexpr heaplab::shim::plain_new* own = heaplab::shim::own_new_array;
+  if (heaplab::shim::plain_new* const in_effect = ::operator new[]; in_effect != own)
+    return heaplab::shim::call_nothrow(in_effect, size);
+  return heaplab::shim::new_nothrow(size);
+}
+
+HEAPLAB_REPLACEABLE void* operator new(std::size_t size, std::align_val_t align,
+                                       const std::nothrow_t&) noexcept {
+  return heaplab::shim::new_nothrow(size, align);
+}
+
+HEAPLAB_REPLACEABLE void* operator new[](std::size_t size, std::align_val_t align,
+                                         const std::nothrow_t&) noexcept {
+  constexpr heaplab::shim::aligned_new* own = heaplab::shim::own_new_array;
+  if (heaplab::shim::aligned_new* const in_effect = ::operator new[]; in_effect != own)
+    return heaplab::shim::call_nothrow(in_effect, size, align);
+  return heaplab::shim::new_nothrow(size, align);
+}
+
+HEAPLAB_REPLACEABLE void operator delete(void* block, const std::nothrow_t&) noexcept {
+  ::operator delete(block);
+}
+
+HEAPLAB_REPLACEABLE void operator delete[](void* block, const std::nothrow_t&) noexcept {
+  ::operator delete[](block);
+}
+
+HEAPLAB_REPLACEABLE void operator delete(void* block, std::align_val_t align,
+                                         const std::nothrow_t&) noexcept {
+  ::operator delete(block, align);
+}
+
+HEAPLAB_REPLACEABLE void operator delete[](void* block, std::align_val_t align,
+                                           const std::nothrow_t&) noexcept {
+  ::operator delete[](block, align);
+}
+
+// --- sized ---
+
+HEAPLAB_REPLACEABLE void operator delete(void* block, std::size_t) noexcept {
+  ::operator delete(block);
+}
+
+HEAPLAB_REPLACEABLE void operator delete[](void* block, std::size_t) noexcept {
+  ::operator delete[](block);
+}
+
+HEAPLAB_REPLACEABLE void operator delete(void* block, std::size_t, std::align_val_t align) noexcept {
+  ::operator delete(block, align);
+}
+
+HEAPLAB_REPLACEABLE void operator delete[](void* block, std::size_t, std::align_val_t align) noexcept {
+  ::operator delete[](block, align);
+}
+
+#undef HEAPLAB_BASE_FORM
+#undef HEAPLAB_REPLACEABLE

@@ -71,6 +71,8 @@ def main() -> int:
         for program in programs:
             check(program, library)
         check_pkg_config(prefix, scratch, library)
+        for kind in ("shared", "static"):
+            output_of(user_build / f"{library}_replacing_{kind}")
     return 0
 
 

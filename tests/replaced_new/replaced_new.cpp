@@ -1,0 +1,190 @@
+// A program that replaces one form of operator new and the operator delete of the same form, and leaves all
+// others to the malloc library: C++20 [new.delete] says which of those must come to the program's. The pair
+// is HEAPLAB_REPLACED: plain, array, aligned or aligned_array. Exit status 0: so it is, 1: not (a line for
+// each form says what).
+#include <cstddef>
+#include <cstdio>
+#include <new>
+
+#define HEAPLAB_PLAIN 1
+#define HEAPLAB_ARRAY 2
+#define HEAPLAB_ALIGNED 3
+#define HEAPLAB_ALIGNED_ARRAY 4
+
+namespace {
+
+constexpr std::size_t size = 40;
+constexpr auto wide = std::align_val_t{64};
+
+// The program's blocks lie here and nowhere else.
+class own_blocks {
+public:
+  void* take() {
+    if (refuses) throw std::bad_alloc();
+    for (cell& one : cells_)
+      if (!one.used) {
+        one.used = true;
+        return one.bytes;
+      }
+    throw std::bad_alloc();
+  }
+  void give_back(void* block) {
+    for (cell& one : cells_)
+      if (one.bytes == block && one.used) {
+        one.used = false;
+        return;
+      }
+    took_foreign_block = true;
+  }
+  bool has(const void* block) const {
+    for (const cell& one : cells_)
+      if (one.bytes == block) return true;
+    return false;
+  }
+  bool all_back() const {
+    for (const cell& one : cells_)
+      if (one.used) return false;
+    return true;
+  }
+
+  bool refuses = false;
+  bool took_foreign_block = false;
+
+private:
+  struct cell {
+    alignas(64) char bytes[size];
+    bool used;
+  };
+  cell cells_[32] = {};
+};
+
+constinit own_blocks own;
+
+}  // namespace
+
+#if HEAPLAB_REPLACED == HEAPLAB_PLAIN
+void* operator new(std::size_t) {
+  return own.take();
+}
+void operator delete(void* block) noexcept {
+  own.give_back(block);
+}
+#elif HEAPLAB_REPLACED == HEAPLAB_ARRAY
+void* operator new[](std::size_t) {
+  return own.take();
+}
+void operator delete[](void* block) noexcept {
+  own.give_back(block);
+}
+#elif HEAPLAB_REPLACED == HEAPLAB_ALIGNED
+void* operator new(std::size_t, std::align_val_t) {
+  return own.take();
+}
+void operator delete(void* block, std::align_val_t) noexcept {
+  own.give_back(block);
+}
+#elif HEAPLAB_REPLACED == HEAPLAB_ALIGNED_ARRAY
+void* operator new[](std::size_t, std::align_val_t) {
+  return own.take();
+}
+void operator delete[](void* block, std::align_val_t) noexcept {
+  own.give_back(block);
+}
+#endif
+
+namespace {
+
+struct allocating_form {
+  const char* name;
+  void* (*allocate)();
+  unsigned kind;  // the pair whose new it must come to, or whose array form calls that
+  bool throws;
+};
+
+struct freeing_form {
+  const char* name;
+  void (*release)(void*);
+  unsigned kind;
+};
+
+constexpr allocating_form allocating[] = {
+    {"new", [] { return ::operator new(size); }, HEAPLAB_PLAIN, true},
+    {"new nothrow", [] { return ::operator new(size, std::nothrow); }, HEAPLAB_PLAIN, false},
+    {"new[]", [] { return ::operator new[](size); }, HEAPLAB_ARRAY, true},
+    {"new[] nothrow", [] { return ::operator new[](size, std::nothrow); }, HEAPLAB_ARRAY, false},
+    {"new aligned", [] { return ::operator new(size, wide); }, HEAPLAB_ALIGNED, true},
+    {"new aligned nothrow", [] { return ::operator new(size, wide, std::nothrow); }, HEAPLAB_ALIGNED, false},
+    {"new[] aligned", [] { return ::operator new[](size, wide); }, HEAPLAB_ALIGNED_ARRAY, true},
+    {"new[] aligned nothrow", [] { return ::operator new[](size, wide, std::nothrow); },
+     HEAPLAB_ALIGNED_ARRAY, false},
+};
+
+constexpr freeing_form freeing[] = {
+    {"delete", [](void* it) { ::operator delete(it); }, HEAPLAB_PLAIN},
+    {"delete nothrow", [](void* it) { ::operator delete(it, std::nothrow); }, HEAPLAB_PLAIN},
+    {"delete sized", [](void* it) { ::operator delete(it, size); }, HEAPLAB_PLAIN},
+    {"delete[]", [](void* it) { ::operator delete[](it); }, HEAPLAB_ARRAY},
+    {"delete[] nothrow", [](void* it) { ::operator delete[](it, std::nothrow); }, HEAPLAB_ARRAY},
+    {"delete[] sized", [](void* it) { ::operator delete[](it, size); }, HEAPLAB_ARRAY},
+    {"delete aligned", [](void* it) { ::operator delete(it, wide); }, HEAPLAB_ALIGNED},
+    {"delete aligned nothrow", [](void* it) { ::operator delete(it, wide, std::nothrow); }, HEAPLAB_ALIGNED},
+    {"delete aligned sized", [](void* it) { ::operator delete(it, size, wide); }, HEAPLAB_ALIGNED},
+    {"delete[] aligned", [](void* it) { ::operator delete[](it, wide); }, HEAPLAB_ALIGNED_ARRAY},
+    {"delete[] aligned nothrow", [](void* it) { ::operator delete[](it, wide, std::nothrow); },
+     HEAPLAB_ALIGNED_ARRAY},
+    {"delete[] aligned sized", [](void* it) { ::operator delete[](it, size, wide); }, HEAPLAB_ALIGNED_ARRAY},
+};
+
+// The array forms come to the form for one object.
+constexpr bool comes_to_own(unsigned kind) {
+  return kind == HEAPLAB_REPLACED || (kind == HEAPLAB_REPLACED + 1 && kind % 2 == 0);
+}
+
+unsigned faults = 0;
+
+void require(bool holds, const char* form, const char* what) {
+  if (holds) return;
+  ++faults;
+  std::printf("%s: %s\n", form, what);
+}
+
+void check_allocation(const allocating_form& form) {
+  void* const block = form.allocate();
+  require(own.has(block) == comes_to_own(form.kind), form.name, "the block is not of the right new");
+  if (own.has(block)) own.give_back(block);
+
+  own.refuses = true;
+  bool thrown = false;
+  void* refused = nullptr;
+  try {
+    refused = form.allocate();
+  } catch (const std::bad_alloc&) {
+    thrown = true;
+  }
+  own.refuses = false;
+  if (!comes_to_own(form.kind)) return;
+  require(thrown == form.throws && refused == nullptr, form.name, "out of memory, and reports it otherwise");
+}
+
+void check_release(const freeing_form& form) {
+  if (!comes_to_own(form.kind)) return;
+  form.release(own.take());
+  require(own.all_back(), form.name, "the block did not come to the right delete");
+}
+
+// What a form gives, every delete of its kind takes.
+void check_pairs() {
+  for (const allocating_form& from : allocating)
+    for (const freeing_form& to : freeing)
+      if (from.kind == to.kind) to.release(from.allocate());
+  require(!own.took_foreign_block && own.all_back(), "pairs of new and delete", "a block went astray");
+}
+
+}  // namespace
+
+int main() {
+  for (const allocating_form& form : allocating) check_allocation(form);
+  for (const freeing_form& form : freeing) check_release(form);
+  if (faults == 0) check_pairs();
+  return faults == 0 ? 0 : 1;
+}
