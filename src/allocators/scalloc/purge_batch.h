@@ -1,0 +1,59 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "allocators/scalloc/config.h"
+#include "allocators/scalloc/span.h"
+#include "base/os_pages.h"
+
+namespace heaplab::scalloc {
+
+// Collects free spans and purges them with one system call. Purging makes the kernel interrupt every CPU on
+// which the process runs, to drop translations; the interrupts cost more than the pages. Adjacent spans
+// therefore become one range, and all ranges go into one call.
+template <class Traits>
+class purge_batch {
+  using span_type = span<Traits>;
+
+public:
+  bool is_full() const { return count_ == limit; }
+
+  // Precondition: the batch is not full, and no other thread can reach the span.
+  void add(span_type& it) { spans_[count_++] = &it; }
+
+  // Purges all spans of the batch, then calls `done` with each of them, in address order. The batch is empty
+  // afterwards.
+  template <class Done>
+  void flush(Done&& done) {
+    if (count_ == 0) return;
+    const std::span<span_type*> all(spans_, count_);
+    std::ranges::sort(all, {}, [](const span_type* it) { return it->base; });
+    iovec ranges[limit];
+    std::size_t used = 0;
+    for (const span_type* const it : all) {
+      if (used > 0 && end_of(ranges[used - 1]) == it->base)
+        ranges[used - 1].iov_len += it->resident_bytes;
+      else
+        ranges[used++] = {it->base, it->resident_bytes};
+    }
+    os_pages::discard_all({ranges, used});
+    count_ = 0;
+    for (span_type* const it : all) {
+      it->resident_bytes = 0;
+      done(*it);
+    }
+  }
+
+private:
+  static constexpr std::size_t limit = config::purge_batch_spans;
+
+  static char* end_of(const iovec& range) { return static_cast<char*>(range.iov_base) + range.iov_len; }
+
+  span_type* spans_[limit];
+  std::size_t count_ = 0;
+};
+
+}  // namespace heaplab::scalloc
