@@ -26,7 +26,7 @@ protected:
   void expect_defaults() const {
     EXPECT_EQ(result_.arena_bytes, knobs.arena_bytes);
     EXPECT_EQ(result_.reuse_percent, knobs.reuse_percent);
-    EXPECT_EQ(result_.discard_above, knobs.discard_above);
+    EXPECT_EQ(result_.purge_above, knobs.purge_above);
     EXPECT_EQ(result_.retained_span_bytes, knobs.retained_span_bytes);
     EXPECT_EQ(result_.retained_large_bytes, knobs.retained_large_bytes);
     EXPECT_EQ(result_.huge_pages, knobs.huge_pages);
@@ -46,9 +46,9 @@ TEST_F(settings_test, takes_usable_values) {
   EXPECT_EQ(read("HEAPLAB_SCALLOC_REUSE_PERCENT", "100"), "");
   EXPECT_EQ(result_.reuse_percent, 100U);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_MADVISE_ABOVE", "64KiB"), "");
-  EXPECT_EQ(result_.discard_above, 64 * kib);
+  EXPECT_EQ(result_.purge_above, 64 * kib);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_MADVISE_ABOVE", "never"), "");
-  EXPECT_EQ(result_.discard_above, unlimited);
+  EXPECT_EQ(result_.purge_above, unlimited);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_RETAIN", "1GiB"), "");
   EXPECT_EQ(result_.retained_span_bytes, 1024 * mib);
   EXPECT_EQ(result_.retained_large_bytes, 1024 * mib);

@@ -44,7 +44,7 @@ struct pool_of {
     for (unsigned step = 0; step < count; ++step) {
       span_type* const it = spans.carve(kind.fine);
       if (it == nullptr) throw std::bad_alloc();
-      it->class_index.store(class_index);
+      it->class_index.store(class_index, std::memory_order_relaxed);
       it->resident_bytes = kind.real_span_bytes;
       it->base[0] = 1;
       result.push_back(it);
@@ -125,10 +125,10 @@ TEST(span_pool, loses_no_span_while_threads_exceed_the_bound) {
   EXPECT_EQ(seen.size(), all.size());
 }
 
-TEST(discard_batch, gives_neighbours_back_in_one_range_and_nothing_between) {
+TEST(purge_batch, gives_neighbours_back_in_one_range_and_nothing_between) {
   pool_of<kept> it;
   const auto all = it.used(0, 6);
-  discard_batch<traits<kept>> batch;
+  purge_batch<traits<kept>> batch;
   for (const unsigned index : {4U, 0U, 1U, 5U}) batch.add(*all[index]);
   std::set<pool_of<kept>::span_type*> done;
   batch.flush([&](auto& span) { done.insert(&span); });
@@ -153,26 +153,26 @@ TEST(span_pool, keeps_nothing_where_retention_is_off) {
   off.retained_span_bytes = 0;
   pool_of<kept> it{off};
   it.put(it.used(0, 3));
-  EXPECT_FALSE(it.pool.keeps());
+  EXPECT_FALSE(it.pool.retains());
   EXPECT_EQ(it.resident(), 0U);
 }
 
 TEST(span_pool, gives_back_what_a_second_did_not_need) {
   pool_of<kept> it;
   it.put(it.used(0, 32));
-  it.pool.age(it.spans, 10'000);
+  it.pool.decay(it.spans, 10'000);
   EXPECT_EQ(it.pool.retained_bytes(), 32 * kept.fine_span_bytes) << "nothing is known of the time before";
   // Of 32 spans 8 come and go.
   std::vector<pool_of<kept>::span_type*> busy;
   for (int step = 0; step < 8; ++step) busy.push_back(it.pool.get(it.spans, 0, 0));
   it.put(busy);
-  it.pool.age(it.spans, 10'999);
+  it.pool.decay(it.spans, 10'999);
   EXPECT_EQ(it.pool.retained_bytes(), 32 * kept.fine_span_bytes) << "the second is not over";
-  it.pool.age(it.spans, 11'000);
+  it.pool.decay(it.spans, 11'000);
   EXPECT_EQ(it.pool.retained_bytes(), 8 * kept.fine_span_bytes);
   EXPECT_EQ(it.resident(), it.pool.retained_bytes());
   for (auto* const span : busy) EXPECT_EQ(span->base[0], 1) << "the newest are kept";
-  it.pool.age(it.spans, 12'000);
+  it.pool.decay(it.spans, 12'000);
   EXPECT_EQ(it.pool.retained_bytes(), 0U);
 }
 
@@ -183,9 +183,9 @@ TEST(span_pool, cuts_the_tail_of_a_reused_span) {
   const std::uint32_t wanted = paper_classes::table[of_16].real_span_bytes;
   auto* const it = paper_pool.used(of_512, 1)[0];
   it->resident_bytes = wanted + 4 * static_cast<std::uint32_t>(kib);
-  it->class_index.store(of_16);
+  it->class_index.store(of_16, std::memory_order_relaxed);
   tuning undisturbed{one_zone};
-  undisturbed.discard_above = unlimited;
+  undisturbed.purge_above = unlimited;
   paper_pool.pool.open(1, undisturbed);
   paper_pool.pool.put(paper_pool.spans, *it, 0);
   ASSERT_EQ(paper_pool.pool.get(paper_pool.spans, of_16, 0), it);

@@ -13,9 +13,9 @@ inline constexpr std::size_t tib = std::size_t{1} << 40;
 inline constexpr std::size_t unlimited = SIZE_MAX;
 
 enum class huge_page_policy : std::uint8_t {
-  never,   // the arena forbids them, also where the system would give them to everybody
-  grown,   // fine spans get them once the fine zone is so large that 2 MiB more are a small part of it
-  always,  // the whole arena asks for them: virtual spans are switched off (paper, section 7.7)
+  never,   // the arena forbids huge pages, even where the system gives them to every process
+  grown,   // the fine zone gets huge pages once 2 MiB are a small part of the zone
+  always,  // the whole arena asks for huge pages: virtual spans are switched off (paper, section 7.7)
 };
 
 struct config {
@@ -23,68 +23,88 @@ struct config {
 
   // --- where blocks lie ---
 
-  // Address space reserved, once, at the first allocation. Bounds what spans may hold, costs nothing else.
+  // Address space reserved once, at the first allocation. It bounds what spans may hold and costs nothing
+  // else.
   std::size_t arena_bytes = 4 * tib;
-  // Address space of a span of the fine zone, which grows from the bottom of the arena. A span never holds
-  // two classes at once: larger spans mean fewer trips to the span-pool and more memory tied to a class.
+  // Address space of a span of the fine zone, which grows from the bottom of the arena. A span holds blocks
+  // of one class at a time: larger spans mean fewer visits to the span-pool and more memory tied to a class.
   std::size_t fine_span_bytes = 64 * kib;
-  // Largest block of the fine zone; larger ones live in the coarse zone, which grows from the top.
+  // Largest block of the fine zone. Larger blocks live in the coarse zone, which grows from the top.
   std::size_t fine_block_limit = 8 * kib;
-  // Address space of a span of the coarse zone. What a span does not use of it is never touched.
+  // Address space of a span of the coarse zone. A span never touches the part that its blocks do not use.
   std::size_t coarse_span_bytes = 2 * mib;
-  // Largest block of a span; larger ones get a mapping of their own.
+  // Largest block of a span. A larger block gets a mapping of its own.
   std::size_t span_block_limit = 1 * mib;
 
   // --- size classes ---
 
-  // Above 256 bytes, steps per doubling of size. 1 wastes up to half of a block, 4 a fifth, 8 a ninth; more
-  // steps spread a program's blocks over more spans.
+  // Above 256 bytes, the number of classes per doubling of size. 1 wastes up to half of a block, 4 a fifth, 8
+  // a ninth; more classes spread a program's blocks over more spans.
   unsigned classes_per_doubling = 4;
   // Blocks in a span of a class.
   unsigned (*blocks_in_span)(const config&, std::size_t block_bytes);
 
   // --- when spans change hands ---
 
-  // A span is reusable by its owner when more than this part of its blocks is free. Low: memory is refilled
-  // early, with few blocks a time. 100: spans are used again only when empty.
+  // A floating span becomes reusable by its owner when more than this percentage of its blocks is free. A low
+  // value reuses memory early, with few blocks at a time. 100: only empty spans are used again.
   unsigned reuse_percent = 80;
-  // Of reusable spans the one that became so last is used first: its blocks are still in the cache. Off: the
-  // one that became so first (paper), which may have more free blocks by now.
+  // The order in which an owner uses its reusable spans. On: the span that became reusable last comes first
+  // (LIFO), its blocks are still cached. Off: the span that became reusable first (FIFO, paper), which may
+  // have more free blocks by now.
   bool reuse_newest = false;
-  // A hot span that has run dry takes its remotely freed blocks back when they are more than this part of
-  // its blocks; otherwise it is left to float. At most reuse_percent.
+  // A hot span without local free blocks takes its remotely freed blocks back if they are more than this
+  // percentage of its blocks, and floats otherwise. At most reuse_percent.
   unsigned refill_percent = 80;
-  // Whoever frees the last block of a span returns it at once (section 3.4). Off: the owner does, when it
-  // next looks for a span.
+  // The thread that frees the last block of a span returns the span to the pool at once (section 3.4). Off:
+  // the owner returns the span when the owner next looks for one.
   bool eager_return = true;
-  // Threads of the same number modulo CPUs share one local allocation buffer (the paper's CLAB); every
-  // operation then takes its lock.
+  // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
+  // CLAB), and every operation takes the buffer's lock.
   bool shared_labs = false;
 
-  // realloc to a larger block makes it at least this much larger than it was. 0: as large as asked (paper).
+  // realloc to a larger size returns a block at least this percentage larger than the old block. 0: as large
+  // as asked (paper).
   unsigned growth_percent = 0;
-  // ... and from 32 KiB on at least this much larger than asked: such a block is copied at a high price, and
-  // pages of it that nobody writes are no memory. 0: as large as asked (paper).
+  // realloc to 32 KiB and more returns a block at least this percentage larger than asked, because copying
+  // such a block is dear, and pages that the program never writes cost no memory. 0: as large as asked
+  // (paper).
   unsigned growth_ahead_percent = 0;
 
   // --- the span-pool and memory of the system ---
 
-  // Stacks per span size; 0: one per CPU. 1 finds free spans soonest, and all threads meet there.
+  // Stacks per real-span size; 0: one per CPU. With 1 a free span is found at the first look, and all threads
+  // contend for the same stack.
   unsigned pool_columns = 0;
-  // Memory of a free span goes back to the system if its real span is larger than this (MADVISE_THRESHOLD).
-  std::size_t discard_above = 32 * kib;
-  // ... unless that of all such spans together stays within this and a sixteenth of the fine zone: a program
-  // that empties spans is likely to fill them again, and a page given back costs a page fault. 0: none kept
-  // (paper).
+  // A free span is purged if its real span is larger than this (MADVISE_THRESHOLD of the original).
+  std::size_t purge_above = 32 * kib;
+  // Free spans that would be purged are retained instead while together they have no more than this plus
+  // 1/retained_fine_divisor of the fine zone: a program that empties spans is likely to fill them again, and
+  // each purged page then costs a page fault. 0: nothing is retained (paper).
   std::size_t retained_span_bytes = 0;
-  // Freed blocks above span_block_limit that are kept for reuse instead of being unmapped. 0: none (paper).
+  // The part of the fine zone, as 1/N, by which retained memory may grow with the program. 16 bounds the
+  // memory that nobody asked for at 6 %.
+  std::size_t retained_fine_divisor = 16;
+  // When retained memory exceeds its bound, 1/N of the bound is purged at once. A small N makes system calls
+  // rarer and page faults more.
+  std::size_t purge_divisor = 16;
+  // Most spans of one purging system call; the array of their ranges lies on the stack.
+  static constexpr std::size_t purge_batch_spans = 128;
+  // A span that passes to a class of smaller real spans keeps its tail if the tail is at most 1/N of the new
+  // real span: a system call costs more than so few pages.
+  std::uint32_t tail_slack_divisor = 8;
+  // Retained memory that no allocation needed for this long is purged. Shorter gives memory back earlier, and
+  // a program with pauses of that length pays page faults after each.
+  std::int64_t decay_milliseconds = 1'000;
+  // Freed blocks above span_block_limit that are retained for reuse instead of being unmapped. 0: none
+  // (paper).
   std::size_t retained_large_bytes = 0;
   huge_page_policy huge_pages = huge_page_policy::never;
 };
 
 // The paper's arrangement: one zone of sparse 2 MiB virtual spans, 28 classes. Real spans of the fine classes
-// are 32 KiB, those of the others hold 64 to 1 blocks. (Table in facts of the original; its headers of 128
-// bytes are not in the span here, so a span holds a few more blocks.)
+// are 32 KiB, those of the others hold 64 to 1 blocks. A span of the original also holds its
+// header of 128 bytes; here headers lie elsewhere, and a span holds a few more blocks.
 constexpr unsigned paper_blocks(const config&, std::size_t block_bytes) {
   if (block_bytes <= 256) return static_cast<unsigned>(32 * kib / block_bytes);
   if (block_bytes <= 2 * kib) return 64;
@@ -103,7 +123,7 @@ constexpr unsigned dense_blocks(const config& self, std::size_t block_bytes) {
 constexpr config standard() {
   config result{.name = "scalloc", .blocks_in_span = dense_blocks};
   result.fine_span_bytes = 16 * kib;
-  result.discard_above = 8 * kib;
+  result.purge_above = 8 * kib;
   result.reuse_percent = 15;
   result.reuse_newest = true;
   result.refill_percent = 10;
@@ -128,7 +148,7 @@ constexpr config paper() {
 constexpr config no_madvise() {
   config result = paper();
   result.name = "scalloc-no-madvise";
-  result.discard_above = unlimited;
+  result.purge_above = unlimited;
   return result;
 }
 

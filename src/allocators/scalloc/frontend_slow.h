@@ -176,7 +176,7 @@ span<Traits>* frontend<Traits>::reuse(lab_type& from, lab_type& local, unsigned 
 template <class Traits>
 span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_index) {
   const size_class& kind = classes::table[class_index];
-  if (pool_.keeps()) pool_.age(spans_, coarse_milliseconds());
+  if (pool_.retains()) pool_.decay(spans_, coarse_milliseconds());
   span_type* it = pool_.get(spans_, class_index, local.column);
   if (it == nullptr) it = spans_.carve(kind.fine);
   if (it == nullptr) return nullptr;
@@ -293,7 +293,7 @@ void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
     it.set_owner(nullptr);
   }
   pool_.put(spans_, it, column);
-  if (pool_.keeps()) pool_.age(spans_, coarse_milliseconds());
+  if (pool_.retains()) pool_.decay(spans_, coarse_milliseconds());
 }
 
 // Lets the owner's frees take the fast path until the next event may be due, if no remote block is there.
@@ -361,7 +361,7 @@ void frontend<Traits>::abandon(lab_type& local) {
 template <class Traits>
 bool frontend<Traits>::trim() {
   spans_.for_each_span([this](span_type& it) { settle(it, 0); });
-  return pool_.discard_all(spans_);
+  return pool_.purge_all(spans_);
 }
 
 }  // namespace heaplab::scalloc

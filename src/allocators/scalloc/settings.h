@@ -58,7 +58,7 @@ constexpr bool set_reuse_percent(tuning& to, std::string_view text) {
 
 constexpr bool set_madvise_above(tuning& to, std::string_view text) {
   const auto value = text == "never" ? std::optional(unlimited) : parse_size(text);
-  if (value) to.discard_above = *value;
+  if (value) to.purge_above = *value;
   return value.has_value();
 }
 

@@ -1,13 +1,13 @@
-// The span-pool (paper, section 3.3): all free spans, by real span size, each size an array of lock-free
-// stacks. A thread puts into and takes from the stack of its own column first, and so meets others only when
-// its own stack is empty.
+// The span-pool (paper, section 3.3) holds all free spans: for each real-span size an array of lock-free
+// stacks, one for each column. A thread uses the stack of its own column first, so threads meet only when a
+// thread's own stack is empty.
 //
-// Memory of free spans is kept for reuse within a bound (config.h, retained_span_bytes). Who exceeds it gives
-// back a sixteenth of it, in one call. What was kept for a whole second without being needed goes back too,
-// by whichever thread puts or gets a span next: the least that was kept at any moment of that second. A
-// process in which no thread does keeps what it has.
+// The pool retains the memory of free spans up to a bound (config.h, retained_span_bytes). A put that exceeds
+// the bound purges a fraction of it in one system call. Retained memory also decays: memory that no get
+// needed for a whole decay period is purged by the next thread that puts or gets a span. A process in which
+// no thread does either keeps what the pool retains.
 //
-// Where memory is kept, spans that have none left wait in stacks of their own, to be used last.
+// With retention, spans without memory wait in stacks of their own, which are used last.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include <cstdint>
 
 #include "allocators/scalloc/arena.h"
-#include "allocators/scalloc/discard_batch.h"
+#include "allocators/scalloc/purge_batch.h"
 #include "allocators/scalloc/span.h"
 #include "allocators/scalloc/tuning.h"
 #include "concurrent/index_stack.h"
@@ -31,27 +31,27 @@ class span_pool {
 public:
   static constexpr unsigned column_limit = 64;
 
-  // Once, before all else.
+  // Called once, before every other function.
   void open(unsigned columns, const tuning& chosen) {
     columns_ = std::clamp(columns, 1U, column_limit);
-    discard_above_ = chosen.discard_above;
+    purge_above_ = chosen.purge_above;
     retained_limit_ = chosen.retained_span_bytes;
   }
 
-  // The caller alone has the span: it is in state free, has no owner, and is in no list.
+  // Precondition: the span is in state free, has no owner, is in no list, and no other thread can reach it.
   void put(arena<Traits>& spans, span_type& it, std::uint32_t column) {
     const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
     stack& home = stack_at(kind.pool_slot, column);
-    const bool counts = it.resident_bytes > discard_above_;
-    if (counts && !keeps()) discard_from(it, 0);
-    const std::size_t kept = counts && keeps() ? retain(it.resident_bytes) : 0;
+    const bool counts = it.resident_bytes > purge_above_;
+    if (counts && !retains()) purge_from(it, 0);
+    const std::size_t retained = counts && retains() ? retain(it.resident_bytes) : 0;
     home.push(spans.number_of(it), links(spans));
-    if (const std::size_t most = bound(spans); kept > most)
-      discard_newest(spans, home, column, most - most / 16);
+    if (const std::size_t most = bound(spans); retained > most)
+      purge_newest(spans, home, column, most - most / settings.purge_divisor);
   }
 
-  // Null: there is no free span in the zone of the class. (Or there was none in each stack at the moment it
-  // was looked at; the paper's pool does not promise more.)
+  // Returns a free span of the class's zone, or null if every stack of the zone was empty at the moment the
+  // loop reached it (the paper's pool promises no more).
   span_type* get(arena<Traits>& spans, unsigned class_index, std::uint32_t column) {
     const size_class& kind = classes::table[class_index];
     for (unsigned step = 0; step < slot_count; ++step) {
@@ -67,26 +67,27 @@ public:
     return nullptr;
   }
 
-  // Gives the memory of all free spans back. True if there was any.
-  bool discard_all(arena<Traits>& spans) { return discard(spans, unlimited) > 0; }
+  // Purges all free spans. Returns whether any of them had memory.
+  bool purge_all(arena<Traits>& spans) { return purge(spans, unlimited) > 0; }
 
-  // Whether memory of free spans may be kept.
-  bool keeps() const { return retained_limit_ > 0; }
+  // Whether the pool may retain memory of free spans.
+  bool retains() const { return retained_limit_ > 0; }
 
-  // Gives back what has not been needed for a while. `now` in ms; to be called often.
-  void age(arena<Traits>& spans, std::int64_t now) {
+  // Purges the memory that no get needed during the last decay period: the least that was retained at any
+  // moment of the period. `now` is in ms. Call often; most calls only compare two times.
+  void decay(arena<Traits>& spans, std::int64_t now) {
     std::int64_t since = period_start_.load(std::memory_order_relaxed);
-    if (now - since < period) return;
+    if (now - since < settings.decay_milliseconds) return;
     if (!period_start_.compare_exchange_strong(since, now, std::memory_order_relaxed,
                                                std::memory_order_relaxed))
       return;
     const std::size_t unneeded = least_retained_.exchange(retained_bytes(), std::memory_order_relaxed);
-    if (unneeded > 0) discard(spans, unneeded);
+    if (unneeded > 0) purge(spans, unneeded);
   }
 
   unsigned columns() const { return columns_; }
 
-  // Memory of free spans larger than the threshold that was not given back.
+  // Bytes of memory that free spans above the purge threshold still have.
   std::size_t retained_bytes() const { return retained_.load(std::memory_order_relaxed); }
 
 private:
@@ -99,8 +100,6 @@ private:
     return result;
   }();
 
-  static constexpr std::int64_t period = 1'000;  // ms
-
   static auto links(arena<Traits>& spans) {
     return [&spans](std::uint32_t number) -> auto& { return spans.span_number(number).pool_next; };
   }
@@ -108,58 +107,61 @@ private:
   stack& stack_at(unsigned slot, std::uint32_t column) { return stacks_[slot][column % columns_]; }
   stack& bare_at(bool fine, std::uint32_t column) { return bare_[fine ? 1 : 0][column % columns_]; }
 
-  // Memory from `keep` bytes on goes back to the system. A span that was larger must not keep, in a class of
-  // smaller spans, what that class never touches.
-  static void discard_from(span_type& it, std::uint32_t keep) {
-    if (it.resident_bytes <= keep) return;
-    os_pages::discard(it.base + keep, it.resident_bytes - keep);
-    it.resident_bytes = keep;
+  // Purges the span's memory beyond its first `kept` bytes.
+  static void purge_from(span_type& it, std::uint32_t kept) {
+    if (it.resident_bytes <= kept) return;
+    os_pages::discard(it.base + kept, it.resident_bytes - kept);
+    it.resident_bytes = kept;
   }
 
-  // Where memory is kept, an eighth more is no reason for a system call.
+  // Makes a span ready for a class. A span that served larger spans must not retain memory which the new
+  // class never touches; a small excess is tolerated where the pool retains memory anyway.
   span_type& prepare(span_type& it, const size_class& kind) {
     release(it.resident_bytes);
-    const std::uint32_t slack = keeps() ? kind.real_span_bytes / 8 : 0;
-    if (it.resident_bytes > kind.real_span_bytes + slack) discard_from(it, kind.real_span_bytes);
+    const std::uint32_t slack = retains() ? kind.real_span_bytes / settings.tail_slack_divisor : 0;
+    if (it.resident_bytes > kind.real_span_bytes + slack) purge_from(it, kind.real_span_bytes);
     return it;
   }
 
-  std::size_t bound(arena<Traits>& spans) const { return retained_limit_ + spans.fine_bytes() / 16; }
+  std::size_t bound(arena<Traits>& spans) const {
+    return retained_limit_ + spans.fine_bytes() / settings.retained_fine_divisor;
+  }
 
-  // The account of memory kept: only a bound, it publishes nothing, so relaxed throughout. Whoever puts a
-  // span enters it, whoever pops it strikes it out. The least may miss a change: it is a wish, no account.
+  // The account of retained memory. The thread that puts a span adds to the account, the thread that pops a
+  // span subtracts. The account only bounds memory and publishes nothing, so every access is relaxed.
   std::size_t retain(std::size_t bytes) {
     return retained_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   }
 
+  // The minimum may miss a concurrent change; decay then purges a little more or less than was unneeded.
   void release(std::size_t bytes) {
-    if (!keeps() || bytes <= discard_above_) return;
+    if (!retains() || bytes <= purge_above_) return;
     const std::size_t left = retained_.fetch_add(0 - bytes, std::memory_order_relaxed) - bytes;
     if (left < least_retained_.load(std::memory_order_relaxed))
       least_retained_.store(left, std::memory_order_relaxed);
   }
 
-  // Gives memory of free spans back until it was `wanted` bytes or there is no more. Returns how many.
-  std::size_t discard(arena<Traits>& spans, std::size_t wanted) {
+  // Purges free spans until `wanted` bytes are purged or none is left. Returns the bytes purged.
+  std::size_t purge(arena<Traits>& spans, std::size_t wanted) {
     std::size_t done = 0;
     for (auto& slot : stacks_)
       for (unsigned column = 0; column < columns_ && done < wanted; ++column)
-        done += discard_oldest(spans, slot[column], column, wanted - done);
+        done += purge_oldest(spans, slot[column], column, wanted - done);
     return done;
   }
 
-  // The oldest first. What is popped here is out of reach until it is put back: another thread may carve a
-  // new span meanwhile.
-  std::size_t discard_oldest(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t wanted) {
+  // Purges from the oldest span of a stack on. While this function runs, the popped spans are out of reach,
+  // and another thread that finds the stack empty may carve a new span.
+  std::size_t purge_oldest(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t wanted) {
     stack reversed;
     while (const auto number = from.try_pop(links(spans))) reversed.push(*number, links(spans));
     std::size_t done = 0;
-    discard_batch<Traits> batch;
+    purge_batch<Traits> batch;
     while (const auto number = reversed.try_pop(links(spans))) {
       span_type& it = spans.span_number(*number);
       if (done < wanted && it.resident_bytes > 0) {
         done += it.resident_bytes;
-        give_up(spans, batch, column, it);
+        add_to(batch, spans, column, it);
       } else {
         from.push(*number, links(spans));
       }
@@ -168,25 +170,25 @@ private:
     return done;
   }
 
-  // Until no more than `most` bytes are kept or the stack is empty. The newest lie where memory is being
-  // freed now, many of them side by side.
-  void discard_newest(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t most) {
-    discard_batch<Traits> batch;
+  // Purges from the newest span of a stack on, until at most `most` bytes are retained or the stack is empty.
+  // The newest spans lie where memory is being freed now, many of them side by side.
+  void purge_newest(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t most) {
+    purge_batch<Traits> batch;
     while (retained_bytes() > most) {
       const auto number = from.try_pop(links(spans));
       if (!number) break;
-      give_up(spans, batch, column, spans.span_number(*number));
+      add_to(batch, spans, column, spans.span_number(*number));
     }
     flush(spans, batch, column);
   }
 
-  void give_up(arena<Traits>& spans, discard_batch<Traits>& batch, std::uint32_t column, span_type& it) {
+  void add_to(purge_batch<Traits>& batch, arena<Traits>& spans, std::uint32_t column, span_type& it) {
     release(it.resident_bytes);
     batch.add(it);
     if (batch.is_full()) flush(spans, batch, column);
   }
 
-  void flush(arena<Traits>& spans, discard_batch<Traits>& batch, std::uint32_t column) {
+  void flush(arena<Traits>& spans, purge_batch<Traits>& batch, std::uint32_t column) {
     batch.flush([&](span_type& it) {
       const bool fine = classes::table[it.class_index.load(std::memory_order_relaxed)].fine;
       bare_at(fine, column).push(spans.number_of(it), links(spans));
@@ -194,14 +196,14 @@ private:
   }
 
   unsigned columns_ = 1;
-  std::size_t discard_above_ = unlimited;
+  std::size_t purge_above_ = unlimited;
   std::size_t retained_limit_ = 0;
   alignas(cache_line_bytes) typename Traits::template atomic<std::size_t> retained_{0};
-  // The least of it since period_start_, in ms.
+  // The minimum of retained_ since period_start_, which is in ms.
   typename Traits::template atomic<std::size_t> least_retained_{0};
   typename Traits::template atomic<std::int64_t> period_start_{0};
   stack stacks_[slot_count][column_limit];
-  stack bare_[2][column_limit];  // without memory: coarse, fine
+  stack bare_[2][column_limit];  // spans without memory: [0] coarse, [1] fine
 };
 
 }  // namespace heaplab::scalloc

@@ -10,7 +10,7 @@ namespace heaplab::scalloc {
 struct tuning {
   std::size_t arena_bytes;
   unsigned reuse_percent;
-  std::size_t discard_above;
+  std::size_t purge_above;
   std::size_t retained_span_bytes;
   std::size_t retained_large_bytes;
   huge_page_policy huge_pages;
@@ -19,7 +19,7 @@ struct tuning {
   constexpr explicit tuning(const config& from)
       : arena_bytes(from.arena_bytes),
         reuse_percent(from.reuse_percent),
-        discard_above(from.discard_above),
+        purge_above(from.purge_above),
         retained_span_bytes(from.retained_span_bytes),
         retained_large_bytes(from.retained_large_bytes),
         huge_pages(from.huge_pages) {}
