@@ -10,7 +10,7 @@ Units are those of the metric: `s` seconds, `B` bytes, `1/s` operations a second
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 SCHEMA = 1
 
@@ -54,8 +54,18 @@ class Sample(Record):
     served_by: dict[Literal["malloc", "operator new"], ServedBy]
 
 
+def absent_if_zero(value: object) -> object:
+    """No process runs in no memory: files of earlier versions say 0 where nobody looked in time."""
+    return value or None
+
+
 class Process(Record):
-    """What the runner saw of the process from outside, the same for any program."""
+    """What the runner saw of the process from outside, the same for any program.
+
+    Of several executions back to back the figures are means, and the peak is the largest.
+    """
+
+    executions: int = 1
 
     wall: float  # s
     user: float  # s
@@ -64,9 +74,9 @@ class Process(Record):
     major_faults: int
     voluntary_switches: int
     involuntary_switches: int
-    # B: largest sampled RssAnon + RssShmem + page tables of the process and its children; 0 with no sample
-    peak_memory: int
-    mean_memory: float  # B: mean of the same over the run
+    # B: largest sampled RssAnon + RssShmem + page tables of the process and its children; None: no sample
+    peak_memory: Annotated[int | None, BeforeValidator(absent_if_zero)]
+    mean_memory: Annotated[float | None, BeforeValidator(absent_if_zero)]  # B: mean of the same over the run
     # (s since start, anonymous and shared resident B, page tables B); thinned, peaks survive
     memory: list[tuple[float, int, int]] = []
 
@@ -79,10 +89,24 @@ class Status(StrEnum):
     SKIPPED = "skipped"  # could not be started here
 
 
+class Input(Record):
+    """A file that a program of the user's reads as its standard input."""
+
+    path: str
+    sha256: str
+
+
+class Pilot(Record):
+    """What a trial of the user's program under the baseline told before the campaign."""
+
+    wall: float  # s that one execution took
+    executions: int  # that make a run: more than one of a short program
+
+
 class Campaign(Record):
     kind: Literal["campaign"] = "campaign"
     schema_version: Literal[1] = Field(SCHEMA, alias="schema")
-    id: str  # hash of everything below: a resumed campaign must have the same
+    id: str  # hash of what is measured and how: a resumed campaign must have the same
     started: str  # ISO 8601, UTC
     heaplab: str  # version
     command: list[str]  # what the user typed, to reproduce it
@@ -93,7 +117,9 @@ class Campaign(Record):
     pinned: bool = False
     warm: int | None = None  # B touched and released before each run; None: by what the cell was seen to need
     memory_limit: int | None = None  # B a run may use before it is killed
-    time_limit: float | None = None  # s a run may take; None: what its workload says
+    time_limit: float | None = None  # s a run may take; None: as plan.time_limit has it
+    input: Input | None = None  # of a program of the user's; None: its standard input is empty
+    pilot: Pilot | None = None  # of a program of the user's; differs each time, so the id leaves it out
     experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()
     workloads: dict[str, dict[str, Any]]  # spec.Workload.model_dump() by id
     allocators: list[str]  # names in the order of the user's request; the first is the baseline

@@ -9,15 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.machine.execute import (
-    CURVE_POINTS,
-    CannotStartError,
-    Execution,
-    Limits,
-    environment_for,
-    execute,
-    thin_curve,
-)
+from heaplab.machine.execute import CannotStartError, Execution, environment_for, execute
+from heaplab.machine.watch import CURVE_POINTS, Limits, thin_curve
 from heaplab.records import Library
 
 MIB = 1 << 20
@@ -121,7 +114,8 @@ def test_a_long_curve_keeps_its_peaks() -> None:
 def test_heaplab_takes_its_programs_with_it_when_it_is_killed(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     code = (
-        "from heaplab.machine.execute import execute, Limits\n"
+        "from heaplab.machine.execute import execute\n"
+        "from heaplab.machine.watch import Limits\n"
         f"execute(['/bin/sh', '-c', 'echo $$ >{mark}; exec sleep 600'], {{}}, Limits(time=600))\n"
     )
     heaplab = subprocess.Popen([sys.executable, "-c", code])
@@ -144,6 +138,7 @@ import contextlib, os, signal, subprocess, sys
 from heaplab.machine import execute
 from heaplab.machine import host
 from heaplab.machine import interrupts
+from heaplab.machine.watch import Limits
 interrupts.listen()
 os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.{number}))
 try:
@@ -152,7 +147,7 @@ except KeyboardInterrupt:
     sys.exit(7)
 """
 FORKS = {
-    "a run": "execute.execute(['/bin/sleep', '60'], {}, execute.Limits(time=50))",
+    "a run": "execute.execute(['/bin/sleep', '60'], {}, Limits(time=50))",
     "a driver": "execute.start(['/bin/sleep', '60'], contextlib.ExitStack())",
     "warming": "host.warm_memory(1 << 16)",
 }

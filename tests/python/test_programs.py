@@ -17,7 +17,8 @@ from heaplab.catalog import contents as catalogs
 from heaplab.catalog.spec import Setting, Workload
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
-from heaplab.machine.execute import Limits, environment_for, plain_environment
+from heaplab.machine.execute import environment_for, plain_environment
+from heaplab.machine.watch import Limits
 from heaplab.programs import INPUTS, Job, JobResult
 from heaplab.records import Library, Status
 

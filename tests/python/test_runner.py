@@ -1,16 +1,20 @@
 """The schedule, with attempts that only write down what they were asked to do."""
 
+import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from test_plan import campaign
 
 from heaplab.campaign import plan, store
 from heaplab.campaign.plan import Block, Candidate
-from heaplab.campaign.runner import Runner
+from heaplab.campaign.runner import Progress, Runner
 from heaplab.campaign.store import Store
+from heaplab.cli.progress import Bar
 from heaplab.records import Process, Run, Status
 
 RUNS_A_BLOCK = 4
@@ -186,3 +190,58 @@ def test_a_listener_hears_what_comes_next_and_how_long_at_most(results: Path) ->
     assert heard[0].finished == 0
     assert heard[50].remaining == pytest.approx(50)
     assert heard[50].most == 4 * 15 * RUNS_A_BLOCK
+
+
+# ---------------------------------------------------------------- time left
+
+
+def told(remaining: float, expected: float | None) -> Progress:
+    cell = plan.comparisons(campaign())[0].cells[0]
+    return Progress(plan.Candidate(cell, "a"), 0, 3, 10, 1.0, remaining, limit=20, expected=expected)
+
+
+def test_time_left_counts_down_while_a_run_goes_on() -> None:
+    assert [told(60, 5).left(t) for t in (0, 3, 5)] == [60, 57, 55]
+
+
+def test_a_run_that_takes_longer_than_expected_may_go_on_until_its_limit() -> None:
+    assert [told(9, 5).left(t) for t in (4, 6, 19, 20)] == [5, 14, 1, 0]
+    assert told(9, None).left(1) == 19
+
+
+def test_what_is_left_is_never_less_than_two_rounds(results: Path) -> None:
+    heard = []
+    carry_out(Fake(), results, budget=5, listen=heard.append)
+    whole = 2 * 4 * RUNS_A_BLOCK
+    assert [heard[n].remaining for n in (6, whole - 1)] == [pytest.approx(whole - 6), pytest.approx(1)]
+    assert heard[RUNS_A_BLOCK * 4].expected == pytest.approx(1)
+
+
+def test_the_budget_counts_what_was_spent_before_the_first_run(results: Path) -> None:
+    fake = Fake()
+    carry_out(fake, results, budget=100, spent=40)
+    assert len(fake.asked) == 60
+
+
+def test_the_line_of_progress_moves_while_a_run_goes_on() -> None:
+    now, screen = [0.0], io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=120)
+    bar = Bar(False, 100, console, lambda: now[0])
+    with bar:
+        bar.listen(told(60, 5))
+        for second in (0.1, 3.0, 3.1, 7.0):
+            now[0] = second
+            bar.tick()
+    shown = list(dict.fromkeys(re.findall(r"\d:\d\d left[^\r\x1b]*", screen.getvalue())))
+    assert [line.split()[0] for line in shown] == ["1:00", "0:57", "0:53"]
+    assert shown[0].endswith("a · block 1")
+    assert shown[-1].endswith("7 s of at most 20 s")
+
+
+def test_a_quiet_bar_shows_nothing() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True)
+    with Bar(True, 100, console) as bar:
+        bar.listen(told(60, 5))
+        bar.tick()
+    assert screen.getvalue() == ""

@@ -61,12 +61,11 @@ def _sample_value(run: Run, metric: str) -> float | None:
 
 
 def _process_value(process: Process, metric: str) -> float | None:
-    if metric in (PEAK, "mean_memory", MEMORY) and not process.memory:
-        return None  # it ended before anybody looked
     if metric == MEMORY:
-        return float(process.peak_memory)  # counts page tables already
+        metric = PEAK  # counts page tables already
     if metric == "cpu":
         return process.user + process.system
     if metric == FAULTS:
         return process.minor_faults + process.major_faults
-    return float(getattr(process, metric))
+    value = getattr(process, metric)
+    return None if value is None else float(value)

@@ -144,6 +144,10 @@ class Analysis:
     def is_timed(self, kind: str) -> bool:
         return any(study.is_timed for study in self.summarised(kind))
 
+    def shows_memory(self, kind: str) -> bool:
+        """Whether the memory of anything was seen: a short program ends before."""
+        return any(study.shows(cell, MEMORY) for study in self.summarised(kind) for cell in study.cells)
+
     def standings(self, kind: str) -> list[Standing]:
         """All allocators but the baseline; the verdicts of a column are one family."""
         others = [name for name in self.allocators if name != self.baseline]
@@ -180,7 +184,7 @@ class Analysis:
         found = [
             all(
                 study.pair(cell, self.baseline, allocator, metric)[0]
-                for metric in (study.main_metric, MEMORY)
+                for metric in (study.main_metric, *((MEMORY,) if study.shows(cell, MEMORY) else ()))
             )
             for study in self.summarised(kind)
             for cell in study.cells_that_count

@@ -127,6 +127,10 @@ class Study:
         found = {block: value_of(run, metric, self.workload.metrics) for block, run in runs}
         return {block: value for block, value in found.items() if value is not None}
 
+    def shows(self, cell: MeasuredCell, metric: str) -> bool:
+        """Whether any candidate has a value here: what nobody has counts for nobody."""
+        return any(self.values(cell, candidate, metric) for candidate in self.candidates)
+
     def pair(self, cell: MeasuredCell, base: str, other: str, metric: str) -> Pair:
         """The values of the blocks in which both ended well."""
         left, right = self.values(cell, base, metric), self.values(cell, other, metric)

@@ -2,19 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import heaplab
-from heaplab.campaign import store
+from heaplab.campaign import standard_input, store
 from heaplab.campaign.store import Store
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.machine import host
-from heaplab.records import Campaign, Host, Library, Run
+from heaplab.records import Campaign, Host, Input, Library, Run
 
 # Facts that must agree for results to belong to the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
@@ -36,6 +37,7 @@ class Request:
     warm: int | None = None
     memory_limit: int | None = None
     time_limit: float | None = None
+    input: Input | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Opened:
     settled: int = 0  # runs that the budget does not count
     dropped: int = 0
     moved: Path | None = None
+    spent: float = 0.0  # s of the budget, before the first run
 
 
 def campaign_of(request: Request) -> Campaign:
@@ -62,6 +65,7 @@ def campaign_of(request: Request) -> Campaign:
         "warm": request.warm,
         "memory_limit": request.memory_limit,
         "time_limit": request.time_limit,
+        "input": request.input.model_dump() if request.input else None,
     }
     return Campaign(
         id=identity(content, request.libraries),
@@ -80,14 +84,17 @@ def identity(content: dict[str, Any], libraries: Sequence[Library]) -> str:
     return hashlib.sha256(json.dumps([content, files], sort_keys=True).encode()).hexdigest()[:16]
 
 
-def begin(folder: Path, request: Request) -> Opened:
+def begin(
+    folder: Path, request: Request, tried: Callable[[Campaign], Campaign] = lambda campaign: campaign
+) -> Opened:
     """Go on with the same campaign if it lies unfinished in `folder`, else begin it there.
 
-    Results of another or a finished campaign are kept under another name.
+    `tried` adds to a new campaign what a trial tells, or raises. Results of another or a finished campaign
+    are kept under another name.
     """
     campaign = campaign_of(request)
     path = folder / store.FILE_NAME
-    moved = None
+    earlier = None
     if path.exists():
         results = store.load(path)
         if results.campaign.id == campaign.id and results.end is None and same_machine(results.host):
@@ -95,13 +102,18 @@ def begin(folder: Path, request: Request) -> Opened:
                 update={"budget": campaign.budget, "precision": campaign.precision}
             )
             return go_on(results, again, {item.allocator: item for item in request.libraries})
-        moved = aside(path, results.campaign)
+        earlier = results.campaign
+    began = time.monotonic()
+    campaign = tried(campaign)
+    spent = time.monotonic() - began
+    moved = aside(path, earlier) if earlier else None
     opened = Store(path)
     opened.append(campaign)
     opened.append(Host(facts=host.facts()))
     for library in request.libraries:
         opened.append(library)
-    return Opened(campaign, {item.allocator: item for item in request.libraries}, opened, [], moved=moved)
+    libraries = {item.allocator: item for item in request.libraries}
+    return Opened(campaign, libraries, opened, [], moved=moved, spent=spent)
 
 
 def resume(results: store.Results, libraries: dict[str, Library], budget: float | None = None) -> Opened:
@@ -109,6 +121,7 @@ def resume(results: store.Results, libraries: dict[str, Library], budget: float 
 
     A budget that was spent to the end counts anew. Raises UsageError if the machine or a library has changed.
     """
+    standard_input.refuse_changed(results.campaign.input)
     if not same_machine(results.host):
         raise UsageError(f"{results.path}: measured on another machine, cannot be resumed here")
     for name, library in results.libraries.items():

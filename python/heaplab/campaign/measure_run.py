@@ -14,10 +14,12 @@ from pydantic import ValidationError
 
 from heaplab.campaign import memory_needs
 from heaplab.campaign.command_line import program_of, words_of
-from heaplab.campaign.plan import Block, Candidate, Cell, library_of
+from heaplab.campaign.own_program import OwnProgram
+from heaplab.campaign.plan import Block, Candidate, Cell, library_of, time_limit
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, interposition
-from heaplab.machine.execute import Execution, Limits, environment_for, execute
+from heaplab.machine.execute import Execution, environment_for, execute
+from heaplab.machine.watch import Limits
 from heaplab.programs import Job
 from heaplab.records import Campaign, Library, Run, Sample, Status
 
@@ -49,6 +51,7 @@ class RunMeasurer:
         default_factory=dict
     )  # B, by key of the cell; see campaign/memory_needs.py
     warm: Callable[[int], None] = host.warm_memory
+    tick: Callable[[], None] = lambda: None  # called again and again while a run is going on
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     # B, by key of the cell; 0: its runs end before anybody looks, so they need little
     _peaks: dict[str, int] = field(default_factory=dict)
@@ -70,9 +73,9 @@ class RunMeasurer:
                 before = host.CpuTime.now()
                 execution, outcome = self._execute(program, cell, block.seed, environment, library)
                 foreign = before.foreign_until(host.CpuTime.now())
-                if execution.process.peak_memory or outcome.status is Status.OK:
-                    peaks = execution.process.peak_memory, self._peaks.get(cell.key, 0)
-                    self._peaks[cell.key] = max(peaks)
+                peak = execution.process.peak_memory
+                if peak or outcome.status is Status.OK:
+                    self._peaks[cell.key] = max(peak or 0, self._peaks.get(cell.key, 0))
         except HeaplabError as error:
             outcome = RunOutcome(Status.SKIPPED, str(error))
         if execution and outcome.status is Status.OK:
@@ -142,6 +145,7 @@ class RunMeasurer:
                 limits,
                 pass_fds=[samples.fileno()],
                 errors=errors,
+                tick=self.tick,
             )
             return execution, ended_badly(execution, errors, limits) or judge_sample(samples, library)
 
@@ -152,10 +156,11 @@ class RunMeasurer:
         with tempfile.TemporaryFile() as errors:
             if cell.workload.setting:
                 job = self._job(program, cell)
-                execution, fault = job.run(environment, limits, errors=errors, watch=watch)
+                execution, fault = job.run(environment, limits, errors=errors, watch=watch, tick=self.tick)
             else:
                 command = [program, *cell.workload.arguments]
-                execution = execute(command, environment, limits, errors=errors, watch=watch)
+                own = OwnProgram(self.campaign, command, limits, self.tick)
+                execution = own.run(environment, errors=errors, watch=watch)
             if outcome := ended_badly(execution, errors, limits):
                 return execution, outcome
         if fault:
@@ -179,7 +184,7 @@ class RunMeasurer:
 
     def _limits(self, cell: Cell) -> Limits:
         return Limits(
-            time=self.campaign.time_limit or cell.workload.timeout_s,
+            time=time_limit(self.campaign, cell),
             memory=self.campaign.memory_limit or memory_needs.of_this_machine(),
             cpus=host.cpus_to_pin() if self.campaign.pinned else None,
         )
@@ -242,7 +247,8 @@ def judge_sample(stream: IO[bytes], library: Library) -> RunOutcome:
 
 def judge_disturbance(outcome: RunOutcome, execution: Execution, foreign: float, attempt: int) -> RunOutcome:
     """Void a first attempt during which others used too much of the machine; its repetition stands."""
-    if foreign <= host.foreign_limit(execution.process.wall):
+    process = execution.process
+    if foreign <= host.foreign_limit(process.wall * process.executions):
         return outcome
     reason = f"others used more than {host.FOREIGN_SHARE:.0%} of the CPU time meanwhile"
     if attempt == 0:

@@ -16,6 +16,9 @@ from typing import Any, NamedTuple
 from heaplab.catalog import spec
 from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
 
+ROUNDS_AT_LEAST = 2  # before the budget may end a campaign: without a second block nothing is paired
+SHORTEST_LIMIT_S = 5.0  # of a run of the user's program, however small the budget
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -142,6 +145,23 @@ def looks(least: int, most: int) -> tuple[int, ...]:
     while found[-1] < most:
         found.append(min(most, max(found[-1] + 1, round(found[-1] * 1.5))))
     return tuple(found)
+
+
+def is_own(workload: spec.Workload) -> bool:
+    """Whether it is a program of the user's."""
+    return workload.kind == "program" and workload.setting is None
+
+
+def time_limit(campaign: Campaign, cell: Cell) -> float:
+    """s that a run of the cell may take: what the user says, else what the workload says.
+
+    Of a program of the user's nothing is known, so two blocks must fit in the budget.
+    """
+    if campaign.time_limit:
+        return campaign.time_limit
+    if campaign.budget and is_own(cell.workload):
+        return max(SHORTEST_LIMIT_S, campaign.budget / (ROUNDS_AT_LEAST * len(cell.allocators)))
+    return cell.workload.timeout_s
 
 
 def library_of(allocator: str) -> str:

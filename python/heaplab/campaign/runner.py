@@ -9,8 +9,6 @@ from heaplab.campaign.plan import Block, Candidate, Comparison
 from heaplab.campaign.store import Store
 from heaplab.records import Campaign, End, Run, Status
 
-ROUNDS_AT_LEAST = 2  # before the budget may end a campaign: without a second block there is no interval
-
 Attempt = Callable[[Block, Candidate, int, int], Run]  # block, candidate, order, attempt
 Precise = Callable[[Comparison, Sequence[Run]], bool]  # are the intervals of this one narrow enough?
 
@@ -24,7 +22,18 @@ class Progress:
     finished: int  # runs so far
     most: int  # runs if every comparison takes its most blocks
     elapsed: float  # s of the budget
-    remaining: float  # s at most
+    remaining: float  # s at most, if the runs to come take as long as those before
+    limit: float  # s this run may take
+    expected: float | None = None  # s this run takes if it takes as long as before
+
+    def left(self, running: float) -> float:
+        """s at most until the end, when this run has been going on for `running` s.
+
+        A run that takes longer than expected may go on until its limit.
+        """
+        known = self.expected is not None and running <= self.expected
+        end = self.expected if known else self.limit
+        return max(self.remaining - running, end - running, 0.0)
 
 
 @dataclass
@@ -36,6 +45,7 @@ class Runner:
     store: Store
     runs: list[Run] = field(default_factory=list)  # of earlier sessions; grows
     settled: int = 0  # how many of these the budget does not count
+    spent: float = 0.0  # s of the budget, before the first run of this session
     precise: Precise = lambda _cell, _runs: False
     listen: Callable[[Progress], None] = lambda _progress: None
     clock: Callable[[], float] = time.monotonic
@@ -44,19 +54,21 @@ class Runner:
         self._comparisons = plan.comparisons(self.campaign)
         self._closed: set[str] = set()  # those whose intervals were narrow enough at a look
         self._took: dict[str, float] = {}  # s of the last block of a comparison
+        self._lasted: dict[tuple[str, str], float] = {}  # s of the last run of a candidate
         self._by_cell: dict[str, list[Run]] = {}
         for run in self.runs:
             self._by_cell.setdefault(plan.run_key(run), []).append(run)
         self._most = sum(map(runs_at_most, self._comparisons))
+        self._least = plan.ROUNDS_AT_LEAST * sum(len(item.candidates) for item in self._comparisons)
         self._before = wall_time(self.runs[: self.settled])
-        self._began = self.clock() - wall_time(self.runs[self.settled :])
+        self._began = self.clock() - self.spent - wall_time(self.runs[self.settled :])
 
     def run(self) -> End:
         """Measure until every comparison is precise or has its most blocks, or the budget is spent."""
         number = 0
         while still_open := [item for item in self._comparisons if self._is_open(item, number)]:
             for comparison in plan.round_order(self.campaign, still_open, number):
-                if number >= ROUNDS_AT_LEAST and self._beyond_budget(comparison):
+                if number >= plan.ROUNDS_AT_LEAST and self._beyond_budget(comparison):
                     return self._finish(End(reason="budget"))
                 self._run_block(plan.block(self.campaign, comparison, number))
             number += 1
@@ -109,7 +121,9 @@ class Runner:
             self._took[block.comparison.key] = self.clock() - began
 
     def _run_once(self, block: Block, candidate: Candidate, attempt: int) -> Run:
+        began = self.clock()
         run = self.attempt(block, candidate, len(self.runs), attempt)
+        self._lasted[candidate.key] = self.clock() - began
         self.runs.append(run)
         self._by_cell.setdefault(candidate.cell.key, []).append(run)
         self.store.append(run)
@@ -120,8 +134,18 @@ class Runner:
         pace = (self._before + elapsed) / finished if finished else float("inf")
         remaining = pace * max(0, self._most - finished)
         if self.campaign.budget is not None:
-            remaining = min(remaining, max(0.0, self.campaign.budget - elapsed))
-        return Progress(candidate, block.number, finished, self._most, elapsed, remaining)
+            must = pace * max(0, self._least - finished) if finished else 0.0
+            remaining = min(remaining, max(must, self.campaign.budget - elapsed))
+        return Progress(
+            candidate,
+            block.number,
+            finished,
+            self._most,
+            elapsed,
+            remaining,
+            limit=plan.time_limit(self.campaign, candidate.cell),
+            expected=self._lasted.get(candidate.key),
+        )
 
 
 def runs_at_most(comparison: Comparison) -> int:
@@ -130,4 +154,4 @@ def runs_at_most(comparison: Comparison) -> int:
 
 def wall_time(runs: Iterable[Run]) -> float:
     """Seconds of all processes together."""
-    return sum(run.process.wall for run in runs if run.process)
+    return sum(run.process.wall * run.process.executions for run in runs if run.process)

@@ -1,6 +1,5 @@
 """`heaplab compare` and `heaplab run`: measure, and tell what came out."""
 
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,23 +13,18 @@ from heaplab.campaign import begin as campaigns
 from heaplab.campaign import memory_needs, plan, store
 from heaplab.campaign.begin import Opened, Request
 from heaplab.campaign.measure_run import RunMeasurer
+from heaplab.campaign.pilot import Trial
 from heaplab.campaign.runner import Precise, Runner
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog import locate, spec
-from heaplab.cli import choose, resumed
+from heaplab.cli import choose, own_program, resumed
 from heaplab.cli.progress import Bar
 from heaplab.cli.results import tell
 from heaplab.cli.types import DURATION, NAMED_LIBRARY, SHARE, SIZE
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import interposition
-from heaplab.machine.execute import environment_for
-from heaplab.records import Campaign, Library, Run
+from heaplab.records import Campaign, Run
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-PROGRAM = "program"  # id of the experiment and the workload made from a program of the user's
-PROGRAM_BLOCKS = (5, 30)  # at least, at most
-PROGRAM_BUDGET_S = 300.0
 
 MEASURING_OPTIONS = [
     click.option(
@@ -48,7 +42,8 @@ MEASURING_OPTIONS = [
     click.option(
         "--budget",
         type=DURATION,
-        help="Stop measuring after this time: 90s, 5m; with --resume after so much more.",
+        help="Stop measuring after this time, at the earliest after two blocks: 90s, 5m; "
+        "with --resume after so much more.",
     ),
     click.option(
         "--precision",
@@ -69,7 +64,11 @@ MEASURING_OPTIONS = [
         "--warm", type=SIZE, help="Memory to touch before each run.  [default: twice the peak seen]"
     ),
     click.option("--memory-limit", type=SIZE, help="Kill a run that uses more: 2GiB."),
-    click.option("--time-limit", type=DURATION, help="Kill a run that takes longer: 90s."),
+    click.option(
+        "--time-limit",
+        type=DURATION,
+        help="Kill a run that takes longer: 90s.  [default: the workload's; of PROGRAM by the budget]",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress."),
     click.option("--json", "as_json", is_flag=True, help="Print results as JSON."),
 ]
@@ -84,9 +83,23 @@ def measuring(command: Command) -> Command:
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
 @click.option("--suite", help="Experiments to compare with.  [default: quick]")
+@click.option(
+    "--input",
+    "source",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What each run of PROGRAM reads as its standard input.  [default: < FILE, else nothing]",
+)
 @measuring
 @click.pass_obj
-def compare(extra: tuple[Path, ...], /, program: tuple[str, ...], suite: str | None, **options: Any) -> int:
+def compare(
+    extra: tuple[Path, ...],
+    /,
+    program: tuple[str, ...],
+    suite: str | None,
+    source: Path | None,
+    **options: Any,
+) -> int:
     """Compare allocators on a suite of experiments, or on PROGRAM.
 
     The allocators are the ready-made ones found here, compared with the C library's.
@@ -95,26 +108,31 @@ def compare(extra: tuple[Path, ...], /, program: tuple[str, ...], suite: str | N
     Examples:
       heaplab compare
       heaplab compare --allocators glibc,jemalloc -- python3 -c 'print(1)'
+      heaplab compare --input words.txt -- sort --numeric-sort
       heaplab compare --allocator mine=./libmine.so --budget 2m
     """
     program = choose.command(program)
     if program and suite:
         raise UsageError("--suite and a program exclude each other")
+    if source and not (program or options["resume"]):
+        raise UsageError("--input goes with a program: heaplab compare --input FILE -- PROGRAM")
     if options["resume"]:
-        resumed.refuse_more_work(program or suite)
+        resumed.refuse_more_work(program or suite or source)
         return finish(extra, options)
     catalog = choose.with_own(catalogs.load(extra), options["own"])
     libraries = choose.libraries(catalog, options["allocators"], options["own"])
+    given = None
     if program:
-        experiments, workloads = program_experiment(program)
-        check_program(program[0], libraries)
+        experiments, workloads = own_program.experiment_of(program)
+        own_program.check(program[0], libraries)
+        given = own_program.input_of(source, options["quiet"] or options["as_json"])
         scale: Literal["quick", "full"] = "quick"
-        folder, budget = Path("out") / Path(program[0]).name, PROGRAM_BUDGET_S
+        folder, budget = Path("out") / Path(program[0]).name, own_program.BUDGET_S
     else:
         chosen = catalog.suite(suite or "quick")
         experiments, workloads = choose.experiments(catalog, chosen.experiments)
         scale, folder, budget = chosen.scale, Path("out") / "compare", chosen.budget_s
-    request = Request(experiments, workloads, libraries, scale, **how(options, budget))
+    request = Request(experiments, workloads, libraries, scale, input=given, **how(options, budget))
     return measure(request, folder, options)
 
 
@@ -160,54 +178,6 @@ def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
     return ",".join(dict.fromkeys(name for names in named for name in names)) if all(named) else None
 
 
-def program_experiment(
-    program: tuple[str, ...],
-) -> tuple[list[spec.Experiment], dict[str, spec.Workload]]:
-    """An experiment of one cell: the user's program."""
-    shown = shlex.join(program)
-    scale = spec.Scale(blocks=PROGRAM_BLOCKS[0], blocks_most=PROGRAM_BLOCKS[1])
-    card = spec.Card(
-        source="a program of yours",
-        shows="what each allocator makes of exactly this command",
-        does_not_show="how the same program behaves with other input",
-        defaults="as you gave them",
-    )
-    workload = spec.Workload(
-        id=PROGRAM,
-        title=shown,
-        kind="program",
-        program=program[0],
-        arguments=list(program[1:]),
-        card=card,
-        metrics={},
-        timeout_s=3600,
-    )
-    experiment = spec.Experiment(
-        id=PROGRAM,
-        title=shown,
-        publication="",
-        figure="",
-        claim="",
-        workload=PROGRAM,
-        metrics=["wall", "user", "system", "peak_memory", "mean_memory"],
-        quick=scale,
-        full=scale,
-    )
-    return [experiment], {PROGRAM: workload}
-
-
-def check_program(program: str, libraries: Sequence[Library]) -> None:
-    """Raise HeaplabError if no library can serve the program, before anything is measured."""
-    faults = []
-    for library in libraries:
-        environment = environment_for(library)
-        path = interposition.resolve_program(program, environment)
-        if library.preload:
-            faults.append(interposition.fault_of_program(path, environment, library))
-    if faults and all(faults):
-        raise HeaplabError(f"{faults[0]}; nothing to compare")
-
-
 def how(options: dict[str, Any], budget: float | None) -> dict[str, Any]:
     """The part of a request that the common options decide."""
     sizes = {name: int(options[name]) if options[name] else None for name in ("warm", "memory_limit")}
@@ -236,10 +206,20 @@ def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
 
 def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
     needed = needed_by(campaigns.campaign_of(request))
-    opened = campaigns.begin(options["output"] or folder, request)
+    found: list[str] = []
+    with bar_of(options, request.budget) as bar:
+        libraries = {library.allocator: library for library in request.libraries}
+        trial = Trial(libraries, found.append, bar.listen, bar.tick)
+        opened = campaigns.begin(options["output"] or folder, request, trial)
+    for line in found if not bar.quiet else []:
+        choose.note(line)
     if opened.moved:
         choose.note(f"earlier results are kept as {opened.moved}")
     return carry_out(opened, needed, options)
+
+
+def bar_of(options: dict[str, Any], budget: float | None) -> Bar:
+    return Bar(options["quiet"] or options["as_json"], budget)
 
 
 def needed_by(campaign: Campaign) -> dict[str, int]:
@@ -258,14 +238,15 @@ def carry_out(opened: Opened, needed: dict[str, int], options: dict[str, Any]) -
     if opened.runs:
         choose.note(f"{opened.store.path}: going on after {len(opened.runs)} runs")
     campaign, stopped = opened.campaign, ""
-    bar = Bar(options["quiet"] or options["as_json"], campaign.budget)
-    with opened.store, RunMeasurer(campaign, opened.libraries, needed) as measurer:
+    bar = bar_of(options, campaign.budget)
+    with opened.store, RunMeasurer(campaign, opened.libraries, needed, tick=bar.tick) as measurer:
         runner = Runner(
             campaign,
             measurer,
             opened.store,
             runs=opened.runs,
             settled=opened.settled,
+            spent=opened.spent,
             precise=precise_enough(campaign),
             listen=bar.listen,
         )

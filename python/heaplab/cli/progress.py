@@ -1,5 +1,7 @@
 """Progress on a terminal: what runs now, how much is done, how long it will take at most."""
 
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -8,33 +10,62 @@ from rich.console import Console
 
 from heaplab.campaign.runner import Progress
 
+REFRESH_S = 0.5  # while a run is going on
+LONG_S = 2.0  # of a run that goes on for longer stands how long
+
 
 class Bar:
-    """One line that changes. Shows nothing when quiet or when standard error is no terminal."""
+    """One line that changes. Shows nothing when quiet or when standard error is no terminal.
 
-    def __init__(self, quiet: bool, budget: float | None) -> None:
-        console = Console(stderr=True)
+    `listen` is called before each run and `tick` all the time it takes: there is no thread, since heaplab
+    forks while it measures.
+    """
+
+    def __init__(
+        self,
+        quiet: bool,
+        budget: float | None,
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        console = console or Console(stderr=True)
+        self.quiet = quiet
         self._budget = budget
+        self._clock = clock
+        self._now: Progress | None = None
+        self._began = self._shown = 0.0
         self._progress = rich.progress.Progress(
             rich.progress.BarColumn(bar_width=24),
             rich.progress.TextColumn("{task.fields[left]:>9}  {task.description}"),
             console=console,
             disable=quiet or not console.is_terminal,
             transient=True,
+            auto_refresh=False,
         )
         self._task = self._progress.add_task("", total=None, left="")
 
     def listen(self, progress: Progress) -> None:
-        cell, allocator = progress.candidate
-        swept = " ".join(f"{name}={value}" for name, value in cell.swept)
-        what = f"{cell.experiment.id} {swept} · {allocator} · block {progress.block + 1}"
+        """A run begins."""
+        self._now = progress
+        self._began = self._clock()
+        self._show(progress)
+
+    def tick(self) -> None:
+        """The run goes on."""
+        if self._now and self._clock() - self._shown >= REFRESH_S:
+            self._show(self._now)
+
+    def _show(self, now: Progress) -> None:
+        self._shown = self._clock()
+        running = self._shown - self._began
         by_budget = self._budget is not None
         self._progress.update(
             self._task,
-            description=what[: max(20, self._progress.console.width - 40)],
-            completed=progress.elapsed if by_budget else progress.finished,
-            total=self._budget if by_budget else progress.most,
-            left=time_left(progress.remaining),
+            description=description(now, running)[: max(20, self._progress.console.width - 40)],
+            completed=now.elapsed + running if by_budget else now.finished,
+            total=self._budget if by_budget else now.most,
+            left=time_left(now.left(running)),
+            refresh=True,
         )
 
     def __enter__(self) -> Self:
@@ -45,6 +76,15 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+
+
+def description(progress: Progress, running: float) -> str:
+    """What runs now; of a long run also for how long, and how long it may."""
+    cell, allocator = progress.candidate
+    swept = "".join(f" {name}={value}" for name, value in cell.swept)
+    block = "trial" if progress.block < 0 else f"block {progress.block + 1}"
+    so_far = f" · {running:.0f} s of at most {progress.limit:.0f} s" if running >= LONG_S else ""
+    return f"{cell.experiment.id}{swept} · {allocator} · {block}{so_far}"
 
 
 def time_left(seconds: float) -> str:

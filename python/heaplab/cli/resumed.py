@@ -11,7 +11,7 @@ from heaplab.records import Campaign
 
 def refuse_more_work(given: object) -> None:
     if given:
-        raise UsageError("--resume goes on with what it finds; give no program, suite or experiment")
+        raise UsageError("--resume goes on with what it finds; give no program, input, suite or experiment")
 
 
 def refuse_changes(campaign: Campaign, options: dict[str, Any]) -> None:

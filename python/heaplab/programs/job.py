@@ -6,13 +6,14 @@ import shutil
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from heaplab.catalog.spec import Setting
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine.execute import Execution, Limits, execute, plain_environment, start
+from heaplab.machine.execute import Execution, execute, plain_environment, start
+from heaplab.machine.watch import Limits
 from heaplab.programs.inputs import INPUTS
 
 STANDARD_OUTPUT = "standard-output"  # file in the folder of a run
@@ -60,6 +61,7 @@ class Job:
         *,
         errors: IO[bytes] | int,
         watch: Sequence[str] = (),
+        tick: Callable[[], None] = lambda: None,
     ) -> JobResult:
         surroundings = {**environment, **self._setting.environment}
         with self._copy() as folder, (folder / STANDARD_OUTPUT).open("wb") as output:
@@ -72,6 +74,7 @@ class Job:
                     watch=watch,
                     output=output,
                     folder=folder,
+                    tick=tick,
                 )
             if driver and driver.returncode != 0:
                 return JobResult(execution, f"what drives it failed with exit status {driver.returncode}")

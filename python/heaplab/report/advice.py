@@ -44,6 +44,11 @@ def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
         notes.append(f"Not ranked, because some of {whose} cells have no figure: {words.listed(left_out)}.")
     if not ranked:
         return Answer(kind, "Nothing here was measured completely enough to give advice.", [], notes)
+    if not analysis.shows_memory(kind):
+        fastest = leader(analysis, kind, ranked, "Fastest", TIME_ONLY)
+        said = _on_time_alone(analysis.baseline, fastest)
+        return Answer(kind, said, [fastest], [*notes, words.UNSEEN_MEMORY])
+    notes += [note] if (note := words.small_memory(analysis, kind)) else []
     leanest = leader(analysis, kind, ranked, "Leanest", MEMORY_ONLY)
     if not analysis.is_timed(kind):
         said = "Nothing here tells times." + (
@@ -115,6 +120,12 @@ def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
     if pick not in leanest.names and not leanest.open:
         said += f" Where memory is short: {words.listed(leanest.names)}."
     return said
+
+
+def _on_time_alone(baseline: str, fastest: Leader) -> str:
+    if baseline in fastest.names:
+        return f"Stay with {baseline}: nothing is shown to be faster."
+    return f"Where time counts, use {words.listed(fastest.names)}: {fastest.text}."
 
 
 def _dominates(standing: Standing, direction: Verdict) -> bool:

@@ -28,7 +28,7 @@ def typical(study: Study, cell: MeasuredCell, allocator: str) -> Run | None:
     """The run whose peak memory is the median one (the upper of two): a real course of events, no mixture."""
     runs = sorted(
         (run for run in study.good.get((cell, allocator), {}).values() if run.process),
-        key=lambda run: (run.process.peak_memory if run.process else 0, run.block),
+        key=lambda run: ((run.process and run.process.peak_memory) or 0, run.block),
     )
     return runs[len(runs) // 2] if runs else None
 

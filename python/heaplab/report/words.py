@@ -2,6 +2,7 @@
 
 from math import isnan
 
+from heaplab.analysis import MEMORY as PEAK_WITH_TABLES
 from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged
 from heaplab.catalog import spec
 from heaplab.report import units
@@ -10,6 +11,10 @@ from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why
 SYMBOLS = {Verdict.LOWER: "▼", Verdict.HIGHER: "▲", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}
 KINDS = {"program": "real programs", "synthetic": "synthetic workloads"}
 TIME = spec.MetricSpec(title="time", unit="s")
+UNSEEN_MEMORY = (
+    "Memory is not compared: the program is too short for it to be seen. Give it more work, 50 ms or more."
+)
+SMALL_MEMORY = 4 << 20  # B: below, what a library takes for itself is a large part
 MEMORY = spec.MetricSpec(title="peak memory with page tables", unit="B")
 
 
@@ -89,11 +94,32 @@ def noise(analysis: Analysis, kind: str) -> str:
     time, memory = (analysis.noise_floor(kind, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY))
     if isnan(time.estimate):
         return "There is no control: how much of this is noise is not known."
+    if isnan(memory.estimate):
+        return (
+            f"{analysis.baseline} against itself: time {units.ratio(time.estimate)} ({units.bounds(time)}). "
+            f"Differences below {threshold(analysis.threshold(kind, TIME_ONLY))} are not called differences."
+        )
     limits = [threshold(analysis.threshold(kind, metrics)) for metrics in (TIME_ONLY, MEMORY_ONLY)]
     return (
         f"{analysis.baseline} against itself: time {units.ratio(time.estimate)} ({units.bounds(time)}), "
         f"memory {units.ratio(memory.estimate)} ({units.bounds(memory)}). "
         f"Differences in time below {limits[0]} and in memory below {limits[1]} are not called differences."
+    )
+
+
+def small_memory(analysis: Analysis, kind: str) -> str:
+    """What to know about the memory of a user's program that needs hardly any; "" of all others."""
+    peaks = [
+        study.median(cell, study.baseline, PEAK_WITH_TABLES).estimate
+        for study in analysis.summarised(kind)
+        if study.workload.kind == "program" and study.workload.setting is None
+        for cell in study.cells
+    ]
+    if not peaks or not max(peaks) < SMALL_MEMORY:
+        return ""
+    return (
+        f"Peak memory is {units.show(max(peaks), 'B')} under {analysis.baseline}: differences are mostly "
+        "what each library takes for itself, once. More work would show what it makes of the program's own."
     )
 
 

@@ -1,0 +1,65 @@
+"""A run of the user's own program: its standard input, and how often it is executed where it is short."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+from typing import IO
+
+from heaplab.campaign import standard_input
+from heaplab.machine.execute import Execution, execute
+from heaplab.machine.repeat import in_a_row
+from heaplab.machine.watch import INTERVAL_S, Limits
+from heaplab.records import Campaign
+
+SHORT_S = 0.050  # a program that takes less is executed several times in a run
+RUN_S = 0.2  # that a run of a short program takes, about
+START_S = 0.005  # that heaplab takes to start a process
+SEEN_S = 0.010  # a program that takes less ends before its memory was looked at often enough
+SHORT_INTERVAL_S = 0.001  # between two looks at the memory of a short program
+
+
+def executions_of(wall: float, most: float) -> int:
+    """How many executions of `wall` s make a run, which may take `most` s if it is none alone."""
+    return max(1, ceil(min(RUN_S, most) / (wall + START_S))) if wall < SHORT_S else 1
+
+
+def too_short_for_memory(campaign: Campaign) -> bool:
+    """Whether the program ends before its memory can be seen; decided once, so that all runs are alike."""
+    return campaign.pilot is not None and campaign.pilot.wall < SEEN_S
+
+
+@dataclass(frozen=True)
+class OwnProgram:
+    campaign: Campaign
+    command: Sequence[str | Path]
+    limits: Limits
+    tick: Callable[[], None]
+
+    def run(
+        self, environment: Mapping[str, str], *, errors: IO[bytes] | int, watch: Sequence[str]
+    ) -> Execution:
+        """All executions of one run, each with its standard input from the beginning."""
+        pilot = self.campaign.pilot
+        count = pilot.executions if pilot else 1
+
+        def once() -> Execution:
+            with standard_input.opened(self.campaign.input) as source:
+                return execute(
+                    self.command,
+                    dict(environment),
+                    self.limits,
+                    source=source,
+                    errors=errors,
+                    watch=watch,
+                    interval=SHORT_INTERVAL_S if count > 1 else INTERVAL_S,
+                    tick=self.tick,
+                )
+
+        execution = in_a_row(count, once)
+        return without_memory(execution) if too_short_for_memory(self.campaign) else execution
+
+
+def without_memory(execution: Execution) -> Execution:
+    unseen = {"peak_memory": None, "mean_memory": None, "memory": []}
+    return replace(execution, process=execution.process.model_copy(update=unseen))

@@ -1,0 +1,122 @@
+"""The trial of a user's program before its campaign: whether it ends, how long it takes, what fits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+
+from heaplab.campaign import plan
+from heaplab.campaign.measure_run import RunMeasurer
+from heaplab.campaign.own_program import SHORT_S, executions_of, too_short_for_memory
+from heaplab.campaign.plan import Candidate, Cell
+from heaplab.campaign.runner import Progress
+from heaplab.errors import HeaplabError
+from heaplab.records import Campaign, Library, Pilot, Run, Status
+
+PATIENCE = 3  # limits of a run that the first execution may take, to tell how long it is
+QUICK_S = 0.5  # a program that takes less is tried several times: the first finds its files on the disk
+TRIALS = 5
+ROOM = 1.1  # a budget that is asked for is that much larger than what the program took
+BLOCKS_FOR_A_VERDICT = 5
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Executes a campaign's program before the campaign. `say` gets one line for the user."""
+
+    libraries: dict[str, Library]
+    say: Callable[[str], None] = lambda _line: None
+    listen: Callable[[Progress], None] = lambda _progress: None
+    tick: Callable[[], None] = lambda: None
+
+    def __call__(self, campaign: Campaign) -> Campaign:
+        """The campaign with what the trial told; one without a program of the user's as it is.
+
+        Raises HeaplabError if the program does not end, or not soon enough for two blocks in the budget.
+        """
+        cell = plan.comparisons(campaign)[0].cells[0]
+        if not plan.is_own(cell.workload):
+            return campaign
+        limit = plan.time_limit(campaign, cell)
+        patience = campaign.time_limit or min(PATIENCE * limit, max(limit, campaign.budget or limit))
+        runs = self._runs(campaign.model_copy(update={"time_limit": patience}), cell)
+        if runs[-1].status is Status.TIMEOUT:
+            raise HeaplabError(endless(campaign, cell, patience))
+        if runs[-1].status is not Status.OK:
+            return campaign  # the runs to come tell the reason, under each library
+        wall = min(run.process.wall for run in runs if run.process)
+        if reason := too_long(campaign, cell, wall):
+            raise HeaplabError(reason)
+        most = (campaign.budget or limit) / runs_of(cell, plan.ROUNDS_AT_LEAST)
+        tried = campaign.model_copy(update={"pilot": Pilot(wall=wall, executions=executions_of(wall, most))})
+        self.say(told(tried, cell, limit))
+        return tried
+
+    def _runs(self, campaign: Campaign, cell: Cell) -> list[Run]:
+        """Runs under the baseline: one, or some of a quick program, until one does not end well."""
+        candidate = Candidate(cell, campaign.allocators[0])
+        block = plan.block(campaign, plan.comparisons(campaign)[0], 0)
+        limit = plan.time_limit(campaign, cell)
+        runs: list[Run] = []
+        with RunMeasurer(campaign, self.libraries, tick=self.tick) as measure:
+            while len(runs) < TRIALS and (not runs or is_quick(runs[-1])):
+                self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
+                runs.append(measure(block, candidate, len(runs), attempt=1))
+        return runs
+
+
+def is_quick(run: Run) -> bool:
+    return run.status is Status.OK and run.process is not None and run.process.wall < QUICK_S
+
+
+def runs_of(cell: Cell, blocks: int) -> int:
+    """Runs in so many blocks."""
+    return blocks * len(cell.allocators)
+
+
+def too_long(campaign: Campaign, cell: Cell, wall: float) -> str:
+    """Why the budget is too small for a program that takes `wall` s, and which would do; "" if it is not."""
+    if campaign.budget is None or runs_of(cell, plan.ROUNDS_AT_LEAST) * wall <= campaign.budget:
+        return ""
+    two, five = (ROOM * wall * runs_of(cell, n) for n in (plan.ROUNDS_AT_LEAST, BLOCKS_FOR_A_VERDICT))
+    return (
+        f"{cell.workload.title}: one run took {in_words(wall)}, so two blocks of {len(cell.allocators)} runs "
+        f"do not fit in the budget of {in_words(campaign.budget)}; --budget {as_option(two)} is enough for "
+        f"two, --budget {as_option(five)} for the five that a verdict takes; fewer --allocators need less"
+    )
+
+
+def endless(campaign: Campaign, cell: Cell, patience: float) -> str:
+    larger = "--time-limit" if campaign.time_limit else "--budget or a --time-limit"
+    return (
+        f"{cell.workload.title}: did not end within {in_words(patience)}. If it ends by itself, give a "
+        f"larger {larger}; of a server, give a command that starts it, drives it and stops it"
+    )
+
+
+def told(campaign: Campaign, cell: Cell, limit: float) -> str:
+    """What the trial found, and what follows for the runs."""
+    pilot = campaign.pilot
+    assert pilot
+    if pilot.executions > 1:
+        unseen = "; its memory cannot be seen" if too_short_for_memory(campaign) else ""
+        return (
+            f"one execution takes {in_words(pilot.wall)}, less than {in_words(SHORT_S)}: a run is "
+            f"{pilot.executions} of them in a row, and times are their means{unseen}"
+        )
+    may = f"one run takes {in_words(pilot.wall)} and may take {in_words(limit)}"
+    if campaign.time_limit or campaign.budget is None:
+        return may
+    fit = f"two blocks of {len(cell.allocators)} runs in the budget of {in_words(campaign.budget)}"
+    return f"{may} ({fit}; --time-limit changes that)"
+
+
+def in_words(seconds: float) -> str:
+    """ "12.3 ms", "4.2 s", "5 min"."""
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds:.3g} s" if seconds < 120 else f"{seconds / 60:.3g} min"
+
+
+def as_option(seconds: float) -> str:
+    """A duration rounded up to what one would type."""
+    return f"{ceil(seconds)}s" if seconds <= 90 else f"{ceil(seconds / 60)}m"

@@ -1,0 +1,58 @@
+"""The file that every run of a user's program reads from its beginning as its standard input."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.records import Input
+
+# To open this is to open the file of heaplab's own standard input anew, from its beginning.
+OWN = Path("/proc/self/fd/0")
+
+
+def input_of(path: Path) -> Input:
+    """The record of a file. Raises UsageError if it is none, or cannot be read."""
+    try:
+        if not path.is_file():
+            raise UsageError(f"{path}: {'not a regular file' if path.exists() else 'no such file'}")
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    return Input(path=str(path.absolute()), sha256=digest)
+
+
+def own_file() -> Path | None:
+    """The regular file that is heaplab's own standard input, by its name while it has one; else None."""
+    try:
+        found = os.fstat(0)
+    except OSError:
+        return None  # closed
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    name = OWN.readlink()
+    return name if name.exists() and os.path.samestat(name.stat(), found) else OWN
+
+
+@contextmanager
+def opened(given: Input | None) -> Iterator[int]:
+    """A descriptor of the input from its beginning, or of nothing. Raises HeaplabError if it is gone."""
+    path = given.path if given else os.devnull
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise HeaplabError(f"{path}: {error.strerror}") from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def refuse_changed(given: Input | None) -> None:
+    """Raise UsageError if the file is not the one that the campaign began with."""
+    if given and input_of(Path(given.path)) != given:
+        raise UsageError(f"{given.path}: has changed since, start a new campaign")

@@ -1,0 +1,75 @@
+"""A program of the user's as an experiment: what is measured, whether it can be served, what it reads."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from heaplab.campaign import standard_input
+from heaplab.catalog import spec
+from heaplab.cli.choose import note
+from heaplab.errors import HeaplabError
+from heaplab.machine import interposition
+from heaplab.machine.execute import environment_for
+from heaplab.records import Input, Library
+
+PROGRAM = "program"  # id of the experiment and the workload made from a program of the user's
+BLOCKS = (5, 30)  # at least, at most
+BUDGET_S = 300.0
+
+
+def experiment_of(
+    program: tuple[str, ...],
+) -> tuple[list[spec.Experiment], dict[str, spec.Workload]]:
+    """An experiment of one cell: the user's program."""
+    shown = shlex.join(program)
+    scale = spec.Scale(blocks=BLOCKS[0], blocks_most=BLOCKS[1])
+    card = spec.Card(
+        source="a program of yours",
+        shows="what each allocator makes of exactly this command",
+        does_not_show="how the same program behaves with other input",
+        defaults="as you gave them",
+    )
+    workload = spec.Workload(
+        id=PROGRAM,
+        title=shown,
+        kind="program",
+        program=program[0],
+        arguments=list(program[1:]),
+        card=card,
+        metrics={},
+    )
+    experiment = spec.Experiment(
+        id=PROGRAM,
+        title=shown,
+        publication="",
+        figure="",
+        claim="",
+        workload=PROGRAM,
+        metrics=["wall", "user", "system", "peak_memory", "mean_memory"],
+        quick=scale,
+        full=scale,
+    )
+    return [experiment], {PROGRAM: workload}
+
+
+def check(program: str, libraries: Sequence[Library]) -> None:
+    """Raise HeaplabError if no library can serve the program, before anything is measured."""
+    faults = []
+    for library in libraries:
+        environment = environment_for(library)
+        path = interposition.resolve_program(program, environment)
+        if library.preload:
+            faults.append(interposition.fault_of_program(path, environment, library))
+    if faults and all(faults):
+        raise HeaplabError(f"{faults[0]}; nothing to compare")
+
+
+def input_of(given: Path | None, quiet: bool) -> Input | None:
+    """What each run of the program reads: the file given, else the one that is heaplab's own standard input.
+
+    Without either, one line says that the program finds nothing to read.
+    """
+    found = given or standard_input.own_file()
+    if found is None and not quiet:
+        note("the program's standard input is empty; --input FILE or < FILE hands each run a file")
+    return standard_input.input_of(found) if found else None

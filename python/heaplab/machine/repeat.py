@@ -1,0 +1,45 @@
+"""Several executions of one program in a row, as one: for a program too short to be measured by itself."""
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+from heaplab.machine.execute import Execution
+from heaplab.records import Process
+
+MEANS = ("wall", "user", "system")
+COUNTS = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
+
+
+def in_a_row(count: int, once: Callable[[], Execution]) -> Execution:
+    """Execute `count` times. The first that does not end well is the last, and stands for all."""
+    done: list[Execution] = []
+    for _ in range(count):
+        done.append(once())
+        if done[-1].exit_status != 0:
+            return done[-1]
+    return done[0] if count == 1 else merged(done)
+
+
+def merged(done: Sequence[Execution]) -> Execution:
+    """Means of what was used, the largest peak with its curve, and all files that were seen."""
+    return Execution(
+        exit_status=0,
+        killed_for="",
+        process=mean_of([execution.process for execution in done]),
+        seen=sum(execution.seen for execution in done),
+        mapped=set().union(*(execution.mapped for execution in done)),
+    )
+
+
+def mean_of(processes: Sequence[Process]) -> Process:
+    means = {name: fmean(getattr(one, name) for one in processes) for name in (*MEANS, *COUNTS)}
+    counts = {name: round(means[name]) for name in COUNTS}
+    highest = max(processes, key=lambda one: one.peak_memory or 0)
+    known = [one.mean_memory for one in processes if one.mean_memory is not None]
+    return Process(
+        **{**means, **counts},
+        executions=len(processes),
+        peak_memory=highest.peak_memory,
+        mean_memory=fmean(known) if known else None,
+        memory=highest.memory,
+    )

@@ -1,0 +1,161 @@
+"""Looks at a process tree from outside while it runs: its memory, its mapped files, its limits."""
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+INTERVAL_S = 0.010  # between two looks at the memory, once the process is past its first steps
+FIRST_INTERVAL_S = 0.001
+CHILDREN_EVERY = 8  # looks between two searches for new processes of the tree
+FEWEST_LOOKS = 5  # a peak seen in fewer says nothing
+CURVE_POINTS = 200  # of the memory curve that are kept
+PAGE_KINDS = (b"RssAnon:", b"RssShmem:", b"VmPTE:")
+
+
+@dataclass(frozen=True)
+class Limits:
+    time: float  # s
+    memory: int | None = None  # B, resident memory of the whole tree
+    cpus: frozenset[int] | None = None  # where it may run; None: everywhere
+
+
+def kill_group(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
+class Watcher:
+    """Looks at the memory of a process tree until its first process has ended.
+
+    The first look is after 1 ms, and the time between two grows to `interval`. `tick` is called at each.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        begin: float,
+        limits: Limits,
+        watch: Sequence[str] = (),
+        interval: float = INTERVAL_S,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.curve: list[tuple[float, int, int]] = []
+        self.peak = 0
+        self.ended = begin
+        self.mapped: set[str] = set()
+        self._pid = pid
+        self._begin = begin
+        self._limits = limits
+        self._interval = interval
+        self._tick = tick
+        self._watch = {name.encode() for name in watch}
+        self._tree = [pid]
+        self._looked_at: set[int] = set()
+
+    def until_end(self) -> str:
+        """Return why the process was killed: "time", "memory", or "" if it ended by itself."""
+        ending = os.pidfd_open(self._pid)
+        poll = select.poll()
+        poll.register(ending, select.POLLIN)
+        interval, looks = FIRST_INTERVAL_S, 0
+        try:
+            while not poll.poll(interval * 1000):
+                looks += 1
+                interval = min(self._interval, interval * 1.5)
+                self._tick()
+                self._look(search=looks % CHILDREN_EVERY == 0)
+                if why := self._over_limit():
+                    kill_group(self._pid)
+                    poll.poll()
+                    return why
+            return ""
+        finally:
+            self.ended = time.monotonic()
+            os.close(ending)
+
+    @property
+    def seen(self) -> int:
+        return len(self._looked_at)
+
+    def mean(self) -> float:
+        """Mean memory in bytes over the time from the first look to the last; 0 without any."""
+        if len(self.curve) < 2:
+            return float(self.peak)
+        weighted = sum(
+            (after[0] - before[0]) * (before[1] + before[2])
+            for before, after in zip(self.curve, self.curve[1:], strict=False)
+        )
+        return weighted / (self.curve[-1][0] - self.curve[0][0])
+
+    def _look(self, search: bool) -> None:
+        if search:
+            self._tree = descendants(self._pid)
+        resident = tables = 0
+        for pid in self._tree:
+            anonymous, shared, table = page_kinds(pid)
+            resident += anonymous + shared
+            tables += table
+            if self._watch and pid not in self._looked_at and anonymous:
+                self._look_at_maps(pid)
+        if resident:
+            self.curve.append((time.monotonic() - self._begin, resident, tables))
+            self.peak = max(self.peak, resident + tables)
+
+    def _look_at_maps(self, pid: int) -> None:
+        try:
+            content = Path(f"/proc/{pid}/maps").read_bytes()
+        except OSError:
+            return
+        found = {name for name in self._watch if name in content}
+        self.mapped |= {name.decode() for name in found}
+        if found or b"libc." in content:  # otherwise it is still being loaded
+            self._looked_at.add(pid)
+
+    def _over_limit(self) -> str:
+        if time.monotonic() - self._begin > self._limits.time:
+            return "time"
+        if self._limits.memory and self.curve and sum(self.curve[-1][1:]) > self._limits.memory:
+            return "memory"
+        return ""
+
+
+def page_kinds(pid: int) -> tuple[int, int, int]:
+    """Anonymous resident, shared resident and page-table bytes of a process; zeros if it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb", buffering=0) as stream:
+            content = stream.read(4096)
+    except OSError:
+        return 0, 0, 0
+    values = []
+    for kind in PAGE_KINDS:
+        at = content.find(kind)
+        values.append(int(content[at + len(kind) : at + len(kind) + 12].split()[0]) * 1024 if at >= 0 else 0)
+    return values[0], values[1], values[2]
+
+
+def descendants(pid: int) -> list[int]:
+    """The process and everything it started that is still below it."""
+    tree = [pid]
+    for parent in tree:
+        try:
+            threads = os.listdir(f"/proc/{parent}/task")
+            for thread in threads:
+                with open(f"/proc/{parent}/task/{thread}/children", "rb", buffering=0) as stream:
+                    tree += [int(child) for child in stream.read(65536).split()]
+        except OSError:
+            continue
+    return tree
+
+
+def thin_curve(curve: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
+    """At most CURVE_POINTS of a curve: the largest of each stretch, so that peaks survive."""
+    if len(curve) <= CURVE_POINTS:
+        return curve
+    step = len(curve) / CURVE_POINTS
+    stretches = (curve[int(i * step) : int((i + 1) * step)] for i in range(CURVE_POINTS))
+    return [max(stretch, key=lambda point: point[1] + point[2]) for stretch in stretches]

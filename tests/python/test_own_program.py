@@ -1,0 +1,335 @@
+"""A program of the user's: its trial, its limits, short programs, its standard input."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import synthetic
+from laboratory import WARM, Laboratory
+
+from heaplab import report
+from heaplab.analysis import Analysis
+from heaplab.campaign import pilot, plan, standard_input, store
+from heaplab.campaign.own_program import OwnProgram, executions_of
+from heaplab.campaign.pilot import Trial
+from heaplab.cli import own_program
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine.execute import Execution
+from heaplab.machine.repeat import in_a_row
+from heaplab.machine.watch import Limits
+from heaplab.records import AnyRecord, Campaign, Pilot, Process, Run, Status
+from heaplab.report import words
+from heaplab.report.advice import answer
+
+ALLOCATORS = ["glibc", "same", "slow"]
+ARMS = len(ALLOCATORS) + 1  # and the baseline once more
+
+
+def campaign(budget: float | None = 100.0, **changes: object) -> Campaign:
+    experiments, workloads = own_program.experiment_of(("sort", "big"))
+    return Campaign(
+        schema=1,
+        id="0",
+        started="2026-01-02T03:04:05Z",
+        heaplab="0",
+        command=[],
+        scale="quick",
+        seed=1,
+        budget=budget,
+        experiments=[item.model_dump(mode="json") for item in experiments],
+        workloads={name: work.model_dump(mode="json") for name, work in workloads.items()},
+        allocators=ALLOCATORS,
+        **changes,
+    )
+
+
+def process(wall: float = 1.0, peak: int | None = None, faults: int = 0) -> Process:
+    counts = dict.fromkeys(("major_faults", "voluntary_switches", "involuntary_switches"), 0)
+    return Process(
+        wall=wall,
+        user=wall / 2,
+        system=wall / 4,
+        minor_faults=faults,
+        peak_memory=peak,
+        mean_memory=peak,
+        memory=[(0.1, peak, 0)] if peak else [],
+        **counts,
+    )
+
+
+class Planned:
+    """A measurer whose runs take the times planned, the last one again and again; inf never ends."""
+
+    def __init__(self, walls: list[float], status: Status = Status.OK) -> None:
+        self.walls = walls
+        self.status = status
+        self.limits: list[float | None] = []
+
+    def __call__(self, tried: Campaign, _libraries: object, tick: object) -> "Planned":
+        self.limits.append(tried.time_limit)
+        self.count = 0
+        return self
+
+    def __enter__(self):
+        return self.run
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def run(self, block: plan.Block, candidate: plan.Candidate, order: int, attempt: int) -> Run:
+        wall = self.walls[min(self.count, len(self.walls) - 1)]
+        self.count += 1
+        limit = self.limits[-1]
+        return Run(
+            experiment=candidate.cell.experiment.id,
+            cell={},
+            allocator=candidate.allocator,
+            block=block.number,
+            order=order,
+            seed=0,
+            attempt=attempt,
+            status=Status.TIMEOUT if limit and wall > limit else self.status,
+            environment_bytes=0,
+            foreign_cpu=0,
+            process=process(wall),
+        )
+
+
+def tried(monkeypatch: pytest.MonkeyPatch, given: Campaign, *walls: float) -> tuple[Campaign, str]:
+    """The campaign after the trial, and what was said."""
+    monkeypatch.setattr(pilot, "RunMeasurer", Planned(list(walls)))
+    said: list[str] = []
+    return Trial({}, said.append)(given), "".join(said)
+
+
+# ---------------------------------------------------------------- the budget
+
+
+def test_a_run_may_take_what_lets_two_blocks_fit_in_the_budget() -> None:
+    (cell,) = (cell for item in plan.comparisons(campaign()) for cell in item.cells)
+    assert plan.time_limit(campaign(100), cell) == 100 / (2 * ARMS)
+    assert plan.time_limit(campaign(1), cell) == plan.SHORTEST_LIMIT_S
+    assert plan.time_limit(campaign(100, time_limit=3), cell) == 3
+
+
+def test_the_trial_tells_how_long_a_run_takes_and_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, said = tried(monkeypatch, campaign(100), 2.0)
+    assert found.pilot is not None
+    assert (found.pilot.wall, found.pilot.executions) == (2.0, 1)
+    expected = "may take 12.5 s (two blocks of 4 runs in the budget of 100 s; --time-limit changes that)"
+    assert said == f"one run takes 2 s and {expected}"
+
+
+def test_a_program_too_long_for_two_blocks_is_refused_with_the_budget_it_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(HeaplabError) as refused:
+        tried(monkeypatch, campaign(100), 20.0)
+    for said in ("sort big: one run took 20 s", "two blocks of 4 runs", "--budget 3m", "--budget 8m"):
+        assert said in str(refused.value)
+    assert tried(monkeypatch, campaign(160), 20.0)[0].pilot is not None
+
+
+@pytest.mark.parametrize(("budget", "patience"), [(100, 37.5), (10, 10), (2, 5)])
+def test_a_program_that_does_not_end_is_recognised_within_the_budget(
+    monkeypatch: pytest.MonkeyPatch, budget: float, patience: float
+) -> None:
+    with pytest.raises(HeaplabError, match=f"did not end within {patience:g} s.*a server.*stops it"):
+        tried(monkeypatch, campaign(budget), float("inf"))
+
+
+def test_the_users_own_time_limit_is_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(HeaplabError, match=r"within 7 s.*larger --time-limit"):
+        tried(monkeypatch, campaign(100, time_limit=7), float("inf"))
+
+
+def test_a_program_that_fails_in_the_trial_is_left_to_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pilot, "RunMeasurer", Planned([0.1], Status.FAILED))
+    assert Trial({})(campaign()) == campaign()
+
+
+def test_a_program_that_never_ends_is_told_in_one_line_and_leaves_nothing(lab: Laboratory) -> None:
+    words = ["compare", *lab.own, *WARM, "--time-limit", "0.3s", "-o", lab.out, "--", "sleep", "60"]
+    status, printed = lab.heaplab(*words)
+    assert (status, printed.count("\n")) == (1, 1)
+    assert printed.startswith("heaplab: sleep 60: did not end within 300 ms.")
+    assert not lab.out.exists()
+
+
+# ---------------------------------------------------------------- short programs
+
+
+def test_a_short_program_is_executed_several_times_in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, said = tried(monkeypatch, campaign(), 0.4, 0.025, 0.015)
+    assert found.pilot is not None
+    assert (found.pilot.wall, found.pilot.executions) == (0.015, 10)
+    assert "one execution takes 15 ms" in said
+    assert "memory" not in said
+    assert "memory cannot be seen" in tried(monkeypatch, campaign(), 0.002)[1]
+
+
+def test_how_often_a_program_is_executed() -> None:
+    assert executions_of(0.050, most=10) == 1
+    assert executions_of(0.040, most=10) == 5
+    assert executions_of(0.006, most=10) == 19
+    assert executions_of(0.006, most=0.1) == 10
+
+
+def test_executions_in_a_row_are_means_with_the_largest_peak() -> None:
+    left = iter([process(1.0, None, 10), process(2.0, 300, 21), process(3.0, 200, 30)])
+    ended = in_a_row(3, lambda: Execution(0, "", next(left), 1, {"a"}))
+    found = ended.process
+    assert (found.wall, found.user, found.system, found.minor_faults) == (2.0, 1.0, 0.5, 20)
+    assert (found.executions, found.peak_memory, found.mean_memory) == (3, 300, 250)
+    assert found.memory == [(0.1, 300, 0)]
+    assert (ended.seen, ended.mapped) == (3, {"a"})
+
+
+def test_executions_in_a_row_stop_at_the_first_that_fails() -> None:
+    left = iter([Execution(0, "", process()), Execution(3, "", process(0.5))])
+    assert in_a_row(5, lambda: next(left)).exit_status == 3
+
+
+def test_the_memory_of_a_very_short_program_is_absent() -> None:
+    for wall, seen in ((0.001, False), (0.02, True)):
+        given = campaign(pilot=Pilot(wall=wall, executions=3))
+        sleep = OwnProgram(given, ["/bin/sleep", "0.05"], Limits(time=20), lambda: None)
+        found = sleep.run({}, errors=subprocess.DEVNULL, watch=()).process
+        assert found.executions == 3
+        assert [found.peak_memory is not None, bool(found.memory)] == [seen, seen]
+
+
+def unseen(record: AnyRecord) -> AnyRecord:
+    if not isinstance(record, Run) or record.process is None:
+        return record
+    changes = {"peak_memory": None, "mean_memory": None, "memory": []}
+    return record.model_copy(update={"process": record.process.model_copy(update=changes)})
+
+
+@pytest.mark.parametrize(
+    ("time", "advice"),
+    [
+        (0.5, "Where time counts, use swift: 48 % less time than glibc"),
+        (1.0, "Stay with glibc: nothing is shown to be faster."),
+    ],
+)
+def test_without_memory_the_answer_is_about_time_alone(tmp_path: Path, time: float, advice: str) -> None:
+    records = synthetic.campaign(
+        ["glibc", "swift"],
+        synthetic.experiments()[3:4],
+        noise=0.002,
+        effect=lambda name, _: (time if name == "swift" else 1.0, 1.0),
+        faults=False,
+    )
+    analysis = Analysis(store.load(synthetic.write(map(unseen, records), tmp_path / "results.jsonl")))
+    found = answer(analysis, "program", analysis.standings("program"))
+    assert found.advice.startswith(advice)
+    assert [leader.title for leader in found.leaders] == ["Fastest"]
+    assert found.notes == [words.UNSEEN_MEMORY]
+    plain = report.as_plain(analysis)["summaries"]["program"]["allocators"]["swift"]["memory"]
+    assert [plain[name] for name in ("ratio", "low", "high", "verdict")] == [None] * 4
+    html = report.render([analysis], tmp_path / "report.html")
+    assert words.UNSEEN_MEMORY in html
+    assert "nan" not in html.replace("nanosecond", "")
+
+
+def test_a_program_that_needs_hardly_any_memory_is_told_so(tmp_path: Path) -> None:
+    for size, said in ((1, True), (100, False)):
+        records = synthetic.campaign(
+            ["glibc", "lean"],
+            synthetic.experiments()[3:4],
+            effect=lambda *_, size=size: (1.0, size / 48),
+            faults=False,
+        )
+        path = synthetic.write(records, tmp_path / f"{size}.jsonl")
+        analysis = Analysis(store.load(path))
+        assert ("each library takes for itself" in words.small_memory(analysis, "program")) is said
+
+
+def test_older_files_that_say_0_are_read_as_absent() -> None:
+    old = process(peak=5).model_dump() | {"peak_memory": 0, "mean_memory": 0.0}
+    assert Process.model_validate(old).peak_memory is None
+    assert Process.model_validate(old).mean_memory is None
+
+
+# ---------------------------------------------------------------- standard input
+
+
+COPY = """
+import sys
+data = sys.stdin.read()
+open(sys.argv[1], "a").write(f"{len(data)} ")
+sys.exit(not data)
+"""
+
+
+def compared(lab: Laboratory, log: Path, *before: object) -> tuple[int, str]:
+    program = ["--", sys.executable, "-SEc", COPY, log]
+    words = ["compare", *lab.own, "--warm", "64KiB", "--budget", "1s", "-o", lab.out]
+    return lab.heaplab(*words, *before, *program)
+
+
+def test_each_run_reads_the_given_file_from_its_beginning(lab: Laboratory, tmp_path: Path) -> None:
+    given, log = tmp_path / "given", tmp_path / "log"
+    given.write_text("abc")
+    status, printed = compared(lab, log, "--input", given)
+    assert status == 0, printed
+    assert set(log.read_text().split()) == {"3"}
+    assert lab.results().campaign.input.path == str(given)
+    assert lab.results().campaign.input.sha256 == hashlib.sha256(b"abc").hexdigest()
+    given.write_text("other")
+    status, printed = lab.heaplab("compare", "--resume", lab.out, *lab.own)
+    assert (status, "given: has changed since" in printed) == (2, True)
+
+
+def test_without_a_file_one_line_says_that_there_is_nothing_to_read(lab: Laboratory, tmp_path: Path) -> None:
+    assert "the program's standard input is empty; --input FILE" in compared(lab, tmp_path / "log")[1]
+
+
+IN_A_PROCESS = "from heaplab.campaign import standard_input; print(standard_input.own_file())"
+
+
+def own_file(**options: object) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_PROCESS], stdout=subprocess.PIPE, text=True, check=True, **options
+    )
+    return done.stdout.strip()
+
+
+def test_what_heaplab_itself_reads_from_a_file_is_handed_on(tmp_path: Path) -> None:
+    path = tmp_path / "given"
+    path.write_text("abc")
+    with path.open() as stream:
+        assert own_file(stdin=stream) == str(path)
+        path.unlink()
+        assert own_file(stdin=stream) == str(standard_input.OWN)  # as with a here-document
+    assert own_file(stdin=subprocess.DEVNULL) == "None"
+    assert own_file(input="abc") == "None"
+
+
+def test_the_input_is_opened_anew_each_time(tmp_path: Path) -> None:
+    path = tmp_path / "given"
+    path.write_text("abc")
+    for _ in range(2):
+        with standard_input.opened(standard_input.input_of(path)) as descriptor:
+            assert os.read(descriptor, 10) == b"abc"
+    with standard_input.opened(None) as descriptor:
+        assert os.read(descriptor, 10) == b""
+    gone = standard_input.input_of(path)
+    path.unlink()
+    with pytest.raises(HeaplabError, match="given: No such file"), standard_input.opened(gone):
+        pass
+
+
+def test_an_input_is_a_regular_file(tmp_path: Path) -> None:
+    for path, said in ((tmp_path, "not a regular file"), (tmp_path / "none", "no such file")):
+        with pytest.raises(UsageError, match=said):
+            standard_input.input_of(path)
+
+
+def test_an_input_without_a_program_is_refused(lab: Laboratory) -> None:
+    status, printed = lab.heaplab("compare", "--input", "/dev/null")
+    assert (status, printed.startswith("heaplab: --input goes with a program")) == (2, True)
