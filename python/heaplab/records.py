@@ -153,7 +153,7 @@ class Run(Record):
     block: int  # runs of the same experiment, cell and block are paired
     order: int  # position in the campaign
     seed: int
-    attempt: int  # 0, or 1 when repeated because of foreign load
+    attempt: int  # 0; 1 when repeated because of foreign load, or when the budget left no room for that
     status: Status
     reason: str = ""  # one line unless the status is ok; with ok only on a disturbed repetition
     environment_bytes: int  # random padding added to the environment

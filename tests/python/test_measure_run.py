@@ -106,5 +106,5 @@ def test_a_run_is_repeated_only_if_others_used_much_of_the_machine() -> None:
     again = judge_disturbance(good, execution(wall=1.0), 10.0, attempt=1)
     assert (again.status, again.reason) == (
         Status.OK,
-        "others used more than 5% of the CPU time meanwhile, once more",
+        "others used more than 5% of the CPU time meanwhile, and it stands",
     )

@@ -142,7 +142,7 @@ def test_the_summary_on_a_terminal_says_the_same(analysis):
     assert "Use scalloc: 51 % less time" in text
     assert "mimalloc and scalloc, not told apart at 3 %" in text
     assert "11 of 1961 runs gave no figure" in text
-    assert "1 of 1961 runs were disturbed by others and repeated, 1 of them disturbed again" in text
+    assert "1 of 1961 runs were disturbed by others and repeated; 1 count although they were" in text
     assert "mimalloc, programs/sqlite" not in text
 
 

@@ -232,7 +232,8 @@ def test_the_line_of_progress_moves_while_a_run_goes_on() -> None:
         for second in (0.1, 3.0, 3.1, 7.0):
             now[0] = second
             bar.tick()
-    shown = list(dict.fromkeys(re.findall(r"\d:\d\d left[^\r\x1b]*", screen.getvalue())))
+    lines = re.findall(r"\d:\d\d left[^\r\n\x1b]*", screen.getvalue())
+    shown = list(dict.fromkeys(line.strip() for line in lines))
     assert [line.split()[0] for line in shown] == ["1:00", "0:57", "0:53"]
     assert shown[0].endswith("a · block 1")
     assert shown[-1].endswith("7 s of at most 20 s")
@@ -245,3 +246,22 @@ def test_a_quiet_bar_shows_nothing() -> None:
         bar.listen(told(60, 5))
         bar.tick()
     assert screen.getvalue() == ""
+
+
+def test_a_disturbed_run_is_repeated_only_while_the_budget_has_room(results: Path) -> None:
+    two_rounds = 2 * 4 * RUNS_A_BLOCK
+    fake = Fake(outcome={("a", 0): Status.VOID, ("b", 0): Status.VOID})
+    carry_out(fake, results, budget=two_rounds + 3)
+    repeated = sum(attempt == 0 for *_, allocator, attempt in fake.asked if allocator in ("a", "b"))
+    assert 0 < repeated <= 4
+    assert fake.now <= two_rounds + 4
+    blocks = {(key, number) for key, number, _, _ in fake.asked}
+    assert len(blocks) == 2 * 4
+
+
+def test_a_repetition_is_one_planned_run_with_the_first_attempt(results: Path) -> None:
+    heard = []
+    fake = Fake(outcome={("a", 0): Status.VOID})
+    carry_out(fake, results, listen=heard.append)
+    assert heard[-1].finished == 4 * 15 * RUNS_A_BLOCK - 1
+    assert len(heard) == len(fake.asked)

@@ -108,7 +108,7 @@ class Analysis:
 
     @cached_property
     def disturbed(self) -> list[Run]:
-        """Repetitions that were disturbed as well and count all the same."""
+        """Disturbed runs that count all the same: repetitions, and those there was no time to repeat."""
         return [run for run in self.results.runs if run.status is Status.OK and run.reason]
 
     def counts(self) -> Counter[Status]:

@@ -246,11 +246,11 @@ def judge_sample(stream: IO[bytes], library: Library) -> RunOutcome:
 
 
 def judge_disturbance(outcome: RunOutcome, execution: Execution, foreign: float, attempt: int) -> RunOutcome:
-    """Void a first attempt during which others used too much of the machine; its repetition stands."""
+    """Void a first attempt during which others used too much of the machine; a later one stands."""
     process = execution.process
     if foreign <= host.foreign_limit(process.wall * process.executions):
         return outcome
     reason = f"others used more than {host.FOREIGN_SHARE:.0%} of the CPU time meanwhile"
     if attempt == 0:
         return RunOutcome(Status.VOID, f"{reason}, so it was repeated", outcome.sample)
-    return RunOutcome(Status.OK, f"{reason}, once more", outcome.sample)
+    return RunOutcome(Status.OK, f"{reason}, and it stands", outcome.sample)

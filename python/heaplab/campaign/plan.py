@@ -171,11 +171,12 @@ def library_of(allocator: str) -> str:
 
 def done(runs: Iterable[Run]) -> set[tuple[str, int, str]]:
     """What needs no further run: (cell key, block, allocator). A void run is repeated once."""
-    return {
-        (run_key(run), run.block, run.allocator)
-        for run in runs
-        if run.status is not Status.VOID or run.attempt > 0
-    }
+    return {(run_key(run), run.block, run.allocator) for run in runs if settles(run)}
+
+
+def settles(run: Run) -> bool:
+    """Whether a planned run is over with this attempt."""
+    return run.status is not Status.VOID or run.attempt > 0
 
 
 def given_up(runs: Iterable[Run]) -> set[tuple[str, str]]:

@@ -19,7 +19,7 @@ class Progress:
 
     candidate: Candidate
     block: int
-    finished: int  # runs so far
+    finished: int  # planned runs so far
     most: int  # runs if every comparison takes its most blocks
     elapsed: float  # s of the budget
     remaining: float  # s at most, if the runs to come take as long as those before
@@ -60,6 +60,7 @@ class Runner:
             self._by_cell.setdefault(plan.run_key(run), []).append(run)
         self._most = sum(map(runs_at_most, self._comparisons))
         self._least = plan.ROUNDS_AT_LEAST * sum(len(item.candidates) for item in self._comparisons)
+        self._finished = sum(map(plan.settles, self.runs))
         self._before = wall_time(self.runs[: self.settled])
         self._began = self.clock() - self.spent - wall_time(self.runs[self.settled :])
 
@@ -114,32 +115,45 @@ class Runner:
         ]
         began = self.clock()
         for candidate in missing:
-            self.listen(self._progress(block, candidate))
-            if self._run_once(block, candidate, 0).status is Status.VOID:
+            first = 0 if self._room_to_repeat() else 1
+            if self._run_once(block, candidate, first).status is Status.VOID and first == 0:
                 self._run_once(block, candidate, 1)
         if missing:
             self._took[block.comparison.key] = self.clock() - began
 
     def _run_once(self, block: Block, candidate: Candidate, attempt: int) -> Run:
+        self.listen(self._progress(block, candidate))
         began = self.clock()
         run = self.attempt(block, candidate, len(self.runs), attempt)
         self._lasted[candidate.key] = self.clock() - began
         self.runs.append(run)
+        self._finished += plan.settles(run)
         self._by_cell.setdefault(candidate.cell.key, []).append(run)
         self.store.append(run)
         return run
 
+    def _pace(self) -> float:
+        """s that a planned run takes with its repetition; 0 before the first."""
+        return (self._before + self._elapsed()) / self._finished if self._finished else 0.0
+
+    def _must(self) -> float:
+        """s until the rounds are over that no budget ends."""
+        return self._pace() * max(0, self._least - self._finished)
+
+    def _room_to_repeat(self) -> bool:
+        """Whether the budget allows for a repetition of a disturbed run; else its first attempt stands."""
+        budget = self.campaign.budget
+        return budget is None or self._elapsed() + self._must() + self._pace() <= budget
+
     def _progress(self, block: Block, candidate: Candidate) -> Progress:
-        finished, elapsed = len(self.runs), self._elapsed()
-        pace = (self._before + elapsed) / finished if finished else float("inf")
-        remaining = pace * max(0, self._most - finished)
+        elapsed = self._elapsed()
+        remaining = self._pace() * max(0, self._most - self._finished) if self._finished else float("inf")
         if self.campaign.budget is not None:
-            must = pace * max(0, self._least - finished) if finished else 0.0
-            remaining = min(remaining, max(must, self.campaign.budget - elapsed))
+            remaining = min(remaining, max(self._must(), self.campaign.budget - elapsed))
         return Progress(
             candidate,
             block.number,
-            finished,
+            self._finished,
             self._most,
             elapsed,
             remaining,

@@ -62,9 +62,9 @@ def _print_faults(analysis: Analysis, console: Console) -> None:
     total = sum(analysis.counts().values())
     repeated = {run.order for run in analysis.repeated}
     lost = [run for run in analysis.without_figure if run.order not in repeated]
-    if repeated:
-        too = f", {n} of them disturbed again" if (n := len(analysis.disturbed)) else ""
-        console.print(f"\n{len(repeated)} of {total} runs were disturbed by others and repeated{too}.")
+    if repeated or analysis.disturbed:
+        stand = f"; {n} count although they were disturbed" if (n := len(analysis.disturbed)) else ""
+        console.print(f"\n{len(repeated)} of {total} runs were disturbed by others and repeated{stand}.")
     if lost:
         console.print(f"\n{len(lost)} of {total} runs gave no figure:")
     for reason in sorted({f"{run.allocator}, {run.experiment}: {run.reason}" for run in lost}):
