@@ -9,12 +9,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "base/bits.h"
+#include "base/errno_keeper.h"
 
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
@@ -28,16 +28,7 @@ namespace heaplab::os_pages {
 inline constexpr std::size_t page_bytes = 4096;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
-class errno_keeper {
-public:
-  errno_keeper() = default;
-  ~errno_keeper() { errno = saved_; }
-  errno_keeper(const errno_keeper&) = delete;
-  errno_keeper& operator=(const errno_keeper&) = delete;
-
-private:
-  int saved_ = errno;
-};
+using heaplab::errno_keeper;
 
 // Bytes of address space that the process may have (RLIMIT_AS); SIZE_MAX: no limit.
 inline std::size_t address_space_limit() {

@@ -61,6 +61,12 @@ public:
     return true;
   }
 
+  // Becomes empty, whatever it was; its nodes still have the hooks they had.
+  void forget_all() {
+    newest_ = nullptr;
+    oldest_.store(nullptr, std::memory_order_relaxed);
+  }
+
   // Null when empty.
   Node* take_oldest() {
     Node* const node = oldest();

@@ -3,26 +3,29 @@
 // thread may be scheduled, and so runs the same code through all interleavings.
 #pragma once
 
+#include <cstdint>
+
 #include "base/atomic.h"
 #include "base/cpu.h"
+#include "base/futex.h"
 
 namespace heaplab::concurrent {
+
+static_assert(sizeof(atomic<std::uint32_t>) == sizeof(std::uint32_t), "a futex is four bytes");
 
 struct std_sync {
   template <class T>
   using atomic = heaplab::atomic<T>;
 
-  // The caller waits for another thread; `turn` counts its attempts.
-  static void wait(unsigned turn) {
-    // A lock here is held for tens of instructions: who does not get it after this many attempts waits for
-    // a thread that is not running.
-    constexpr unsigned attempts_before_yield = 64;
-    if (turn % attempts_before_yield == attempts_before_yield - 1) {
-      sched_yield();
-    } else {
-      spin_pause();
-    }
-  }
+  using word = atomic<std::uint32_t>;
+
+  // Tens of instructions under the lock of another take no longer than this many pauses.
+  static constexpr unsigned attempts_before_sleep = 64;
+  static void pause() { spin_pause(); }
+
+  // Sleeps if `place` holds `seen`, until it is woken; may return for no reason.
+  static void sleep(const word& place, std::uint32_t seen) { futex_wait(&place, seen); }
+  static void wake_one(const word& place) { futex_wake_one(&place); }
 };
 
 }  // namespace heaplab::concurrent

@@ -47,9 +47,8 @@ concept heap = requires(std::size_t size, std::size_t alignment, void* block, in
   // Gives unused memory back to the system, keeping about `size` (a pad) bytes. True if any was given back.
   { Heap::trim(size) } noexcept -> std::same_as<bool>;
   { Heap::statistics() } noexcept -> std::same_as<heap_statistics>;
-  // Called around fork(2): locks are taken before, released by the parent, reset by the child.
-  { Heap::before_fork() } noexcept -> std::same_as<void>;
-  { Heap::after_fork_in_parent() } noexcept -> std::same_as<void>;
+  // Called in the child of fork(2), which has of all threads only the one that forked, and finds what the
+  // others were changing as it was at that instruction, locks held by them included.
   { Heap::after_fork_in_child() } noexcept -> std::same_as<void>;
   // Writes a human-readable account to a file descriptor without allocating.
   { Heap::print_statistics(fd) } noexcept -> std::same_as<void>;

@@ -11,8 +11,7 @@ struct explorer::fiber {
   ucontext_t context;
   std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(stack_bytes);
   bool ended = true;
-  bool waits = false;
-  std::uint64_t changes_at_wait = 0;
+  const void* sleeps_on = nullptr;
 };
 
 explorer::explorer(program under_test, bounds limits) : program_(std::move(under_test)), bounds_(limits) {
@@ -49,7 +48,8 @@ void explorer::run_once() {
     it->context.uc_stack.ss_size = fiber::stack_bytes;
     it->context.uc_link = nullptr;
     makecontext(&it->context, &explorer::fiber_main, 0);
-    it->ended = it->waits = false;
+    it->ended = false;
+    it->sleeps_on = nullptr;
   }
   running_ = this;
   current_ = choose(false);
@@ -90,7 +90,7 @@ std::vector<unsigned> explorer::runnable() const {
   std::vector<unsigned> result;
   for (unsigned thread = 0; thread < fibers_.size(); ++thread) {
     const fiber& it = *fibers_[thread];
-    if (!it.ended && (!it.waits || it.changes_at_wait != changes_)) result.push_back(thread);
+    if (!it.ended && it.sleeps_on == nullptr) result.push_back(thread);
   }
   return result;
 }
@@ -117,7 +117,6 @@ void explorer::switch_to(unsigned thread) {
   if (thread == current_) return;
   fiber& from = *fibers_[current_];
   current_ = thread;
-  fibers_[thread]->waits = false;
   swapcontext(&from.context, &fibers_[thread]->context);
 }
 
@@ -135,13 +134,18 @@ void explorer::point() {
   switch_to(choose(true));
 }
 
-void explorer::wait() {
-  fiber& self = *fibers_[current_];
-  self.waits = true;
-  self.changes_at_wait = changes_;
+void explorer::sleep(const void* place) {
+  fibers_[current_]->sleeps_on = place;
   if (runnable().empty()) end_run("deadlock");
   switch_to(choose(false));
-  self.waits = false;
+}
+
+void explorer::wake_one(const void* place) {
+  for (const auto& it : fibers_) {
+    if (it->sleeps_on != place) continue;
+    it->sleeps_on = nullptr;
+    return;
+  }
 }
 
 bool explorer::next_schedule() {

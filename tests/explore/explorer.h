@@ -57,10 +57,10 @@ public:
   static explorer* running() { return running_; }
   // The thread is about to do an operation on an atomic.
   void point();
-  // The thread has changed an atomic: who waits may try again.
-  void changed() { ++changes_; }
-  // The thread cannot go on before another one has changed something.
-  void wait();
+  // The thread sleeps until another one wakes it by the same address.
+  void sleep(const void* place);
+  // Wakes the first of the threads that sleep there, if there is one.
+  void wake_one(const void* place);
 
 private:
   struct fiber;
@@ -88,7 +88,6 @@ private:
   std::vector<unsigned> schedule_;
   unsigned preemptions_ = 0;
   unsigned current_ = 0;
-  std::uint64_t changes_ = 0;
   std::string failure_;
 
   static inline explorer* running_ = nullptr;
@@ -149,10 +148,7 @@ private:
   static void point() {
     if (explorer* const it = explorer::running()) it->point();
   }
-  void set(T value) {
-    value_ = value;
-    if (explorer* const it = explorer::running()) it->changed();
-  }
+  void set(T value) { value_ = value; }
 
   T value_{};
 };
@@ -161,7 +157,20 @@ struct explored_sync {
   template <class T>
   using atomic = explored_atomic<T>;
 
-  static void wait(unsigned) { explorer::running()->wait(); }
+  using word = atomic<std::uint32_t>;
+
+  // To try again before one sleeps makes more interleavings, and none that differs.
+  static constexpr unsigned attempts_before_sleep = 0;
+  static void pause() {}
+
+  // No other thread runs between the look at `place` and the sleep, as futex(2) promises.
+  static void sleep(const word& place, std::uint32_t seen) {
+    if (place.load(std::memory_order_relaxed) == seen) explorer::running()->sleep(&place);
+  }
+  static void wake_one(const word& place) {
+    explorer::running()->point();
+    explorer::running()->wake_one(&place);
+  }
 };
 
 }  // namespace heaplab::explore

@@ -68,25 +68,46 @@ TEST(explorer, respects_the_bound_on_preemptions) {
 }
 
 TEST(explorer, reports_a_deadlock) {
-  explored_atomic<int> never;
-  const auto waits = [&] {
-    while (never.load() == 0) explored_sync::wait(0);
-  };
-  const outcome result = explorer({.setup = [] {}, .threads = {waits, waits}, .check = {}}).explore();
+  explored_sync::word never;
+  const auto sleeps = [&] { explored_sync::sleep(never, 0); };
+  const outcome result = explorer({.setup = [] {}, .threads = {sleeps, sleeps}, .check = {}}).explore();
   EXPECT_TRUE(result.failed);
   EXPECT_EQ(result.what, "deadlock");
 }
 
-TEST(explorer, wakes_who_waits_when_something_has_changed) {
-  explored_atomic<int> flag;
-  const auto waits = [&] {
-    while (flag.load() == 0) explored_sync::wait(0);
-  };
-  const auto sets = [&] { flag.store(1); };
-  const outcome result =
-      explorer({.setup = [&] { flag.store(0); }, .threads = {waits, sets, waits}, .check = {}}).explore();
+// Of one flag and two sleepers, of which each wakes the next.
+struct wake_up_program {
+  explored_sync::word flag;
+
+  outcome explore(std::function<void()> waits) {
+    const auto sets = [&] {
+      flag.store(1);
+      explored_sync::wake_one(flag);
+    };
+    return explorer({.setup = [&] { flag.store(0); }, .threads = {waits, sets, waits}, .check = {}})
+        .explore();
+  }
+};
+
+TEST(explorer, wakes_who_sleeps) {
+  wake_up_program state;
+  const outcome result = state.explore([&] {
+    while (state.flag.load() == 0) explored_sync::sleep(state.flag, 0);
+    explored_sync::wake_one(state.flag);
+  });
   EXPECT_FALSE(result.failed) << result.what;
   EXPECT_GT(result.runs, 3U);
+}
+
+TEST(explorer, finds_a_wake_up_that_is_lost) {
+  wake_up_program state;
+  const outcome result = state.explore([&] {
+    // The flag may be set between the look and the sleep.
+    if (state.flag.load() == 0) explored_sync::sleep(state.flag, state.flag.load());
+    explored_sync::wake_one(state.flag);
+  });
+  EXPECT_TRUE(result.failed);
+  EXPECT_EQ(result.what, "deadlock");
 }
 
 TEST(explorer, reports_threads_without_progress) {

@@ -179,7 +179,6 @@ TYPED_TEST(threads_test, a_child_takes_over_the_heap_of_a_lost_thread_without_it
     while (!stop) std::this_thread::yield();
   });
   while (freed_block == nullptr) std::this_thread::yield();
-  TypeParam::before_fork();
   const pid_t child = fork();
   if (child == 0) {
     TypeParam::after_fork_in_child();
@@ -189,7 +188,6 @@ TYPED_TEST(threads_test, a_child_takes_over_the_heap_of_a_lost_thread_without_it
         [&] { taken_over = TypeParam::allocate(9000) != freed_block && !TypeParam::is_remote(kept); });
     _exit(taken_over && TypeParam::storage().counts().heaps_new == heaps ? 0 : 1);
   }
-  TypeParam::after_fork_in_parent();
   int status = -1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
@@ -217,9 +215,7 @@ TYPED_TEST(threads_test, a_child_of_a_busy_process_can_allocate) {
     });
   while (at_work < 2) std::this_thread::yield();
   for (int i = 0; i < 20; ++i) {
-    TypeParam::before_fork();
     const pid_t child = fork();
-    if (child != 0) TypeParam::after_fork_in_parent();
     if (child == 0) {
       TypeParam::after_fork_in_child();
       const auto heaps = TypeParam::storage().counts().heaps_new;

@@ -66,8 +66,6 @@ public:
   }
 
   // No locks: a forked child goes on with a copy of the chunks.
-  static void before_fork() noexcept {}
-  static void after_fork_in_parent() noexcept {}
   static void after_fork_in_child() noexcept {}
 
   static void print_statistics(int file) noexcept {

@@ -120,8 +120,6 @@ public:
   // Nothing is ever returned.
   static bool trim(std::size_t) noexcept { return false; }
 
-  static void before_fork() noexcept { storage_.before_fork(); }
-  static void after_fork_in_parent() noexcept { storage_.after_fork_in_parent(); }
   static void after_fork_in_child() noexcept { storage_.after_fork_in_child(*current_); }
 
   // For the layers above: the parts, and this thread's heap (null: out of memory).

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -14,18 +12,9 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
+#include "concurrent/futex_lock.h"
 
 namespace heaplab::llheap {
-
-// The one lock: held to obtain storage or a heap, never to serve or take back a block that fits a bucket.
-class storage_lock {
-public:
-  void lock() { pthread_mutex_lock(&mutex_); }
-  void unlock() { pthread_mutex_unlock(&mutex_); }
-
-private:
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-};
 
 // [start, end); start is null where there is none.
 struct extent {
@@ -108,6 +97,8 @@ public:
     thread_heap* const heap = new (chunk_.start) thread_heap;
     chunk_.start += sizeof(thread_heap);
     heap->next = all_;
+    // A child of fork finds every heap that is in the list whole.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     all_ = heap;
     ++counts_.heaps_new;
     return heap;
@@ -140,16 +131,18 @@ public:
     return counts_;
   }
 
-  void before_fork() { lock_.lock(); }
-  void after_fork_in_parent() { lock_.unlock(); }
-  // Only the thread that owns `survivor` exists in the child. The heaps of all others wait for new threads.
+  // Only the thread that owns `survivor` exists in the child, and another may have held the lock. The heaps
+  // of all others wait for new threads. What can be told from the rest is, and what was being handed out is
+  // lost.
   void after_fork_in_child(const thread_heap& survivor) {
+    if (lock_.was_held()) area_ = chunk_ = {};
+    dead_ = nullptr;
     for (thread_heap* heap = all_; heap != nullptr; heap = heap->next) {
-      if (heap == &survivor || heap->dead) continue;
-      heap->forget_local_state();
+      if (heap == &survivor) continue;
+      if (!heap->dead) heap->forget_local_state();
       bury(*heap);
     }
-    lock_.unlock();
+    lock_.forget_holder();
   }
 
 private:
@@ -188,7 +181,8 @@ private:
 
   static constexpr std::size_t most_areas = 4096;
 
-  storage_lock lock_;
+  // The one lock: held to obtain storage or a heap, never to serve or take back a block that fits a bucket.
+  concurrent::futex_lock<concurrent::std_sync> lock_;
   atomic<bool> started_{false};
   atomic<std::size_t> mapping_threshold_{0};
   limits limits_;  // fixed once started

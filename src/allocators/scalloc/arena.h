@@ -20,8 +20,8 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/os_pages.h"
+#include "concurrent/futex_lock.h"
 #include "concurrent/relaxed_compare.h"
-#include "concurrent/spin_lock.h"
 #include "concurrent/tagged_index.h"
 
 namespace heaplab::scalloc {
@@ -144,7 +144,9 @@ public:
   std::size_t bytes() const { return bytes_; }
   // What fine spans have ever taken.
   std::size_t fine_bytes() const { return fine_.carved_bytes(); }
-  auto& lock() { return lock_; }
+
+  // What another thread was carving is carved again: a span is there when it is published.
+  void after_fork_in_child() { lock_.forget_holder(); }
 
 private:
   // Fine spans get huge pages when the zone is this large: 2 MiB is then less than a sixteenth.
@@ -238,7 +240,7 @@ private:
   char* reservation_ = nullptr;
   std::size_t reservation_bytes_ = 0;
   huge_page_policy huge_pages_ = huge_page_policy::never;
-  concurrent::spin_lock<typename Traits::sync> lock_;
+  concurrent::futex_lock<typename Traits::sync> lock_;
   zone fine_, coarse_;
 };
 

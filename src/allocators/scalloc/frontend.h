@@ -76,6 +76,13 @@ public:
   // Whatever `local` owns becomes the orphanage's; empty spans go to the pool.
   void abandon(lab_type& local);
 
+  // --- in the child of a fork, before all else; what lists of another owner hold is as it was ---
+
+  // Lists that another thread was changing become empty. False: nobody was.
+  static bool forget_torn_lists(lab_type& local);
+  // Spans go into the lists that were forgotten, where their words say. The locks still show which those are.
+  void refill_torn_lists();
+
   // Asks every span again whether an event is due; gives free memory back. True if there was any.
   bool trim();
 
@@ -127,6 +134,7 @@ private:
   void return_empty_reusables(lab_type& local, unsigned class_index);
 
   // Moving spans through their life.
+  static auto* list_of(lab_type& owner, const span_type& it);
   void retire(lab_type& local, span_type& hot);
   void settle(span_type& it, std::uint32_t column);
   void relist(span_type& it);

@@ -265,6 +265,16 @@ void frontend<Traits>::settle(span_type& it, std::uint32_t column) {
   }
 }
 
+// The list of `owner` in which the span belongs by its word, or null.
+template <class Traits>
+auto* frontend<Traits>::list_of(lab_type& owner, const span_type& it) {
+  const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+  const span_state state = it.load_word(std::memory_order_acquire).state();
+  return state == span_state::floating   ? &owner.floating[class_index]
+         : state == span_state::reusable ? &owner.reusable[class_index]
+                                         : nullptr;
+}
+
 // Puts the span into the list of its owner where its word says. Right for any span at any time, by any
 // thread.
 template <class Traits>
@@ -272,11 +282,7 @@ void frontend<Traits>::relist(span_type& it) {
   while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
     const concurrent::lock_holder hold(owner->lists_lock);
     if (it.owner(std::memory_order_relaxed) != owner) continue;
-    const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
-    const span_state state = it.load_word(std::memory_order_acquire).state();
-    auto* const list = state == span_state::floating   ? &owner->floating[class_index]
-                       : state == span_state::reusable ? &owner->reusable[class_index]
-                                                       : nullptr;
+    auto* const list = list_of(*owner, it);
     if (it.hook.in != nullptr && it.hook.in != list) it.hook.in->remove(it);
     if (list != nullptr) list->put_newest(it);
     return;
@@ -356,6 +362,28 @@ void frontend<Traits>::abandon(lab_type& local) {
     hand_over(local.floating[index], orphanage_.floating[index]);
     hand_over(local.reusable[index], orphanage_.reusable[index]);
   }
+}
+
+// --- after a fork ---
+
+template <class Traits>
+bool frontend<Traits>::forget_torn_lists(lab_type& local) {
+  if (!local.lists_lock.was_held()) return false;
+  for (auto& list : local.floating) list.forget_all();
+  for (auto& list : local.reusable) list.forget_all();
+  return true;
+}
+
+// Who takes a span away from its owner removes it from the owner's list first, under the same lock: a span is
+// in no list but its present owner's, also at the instruction where a thread was stopped.
+template <class Traits>
+void frontend<Traits>::refill_torn_lists() {
+  spans_.for_each_span([](span_type& it) {
+    lab_type* const owner = it.owner(std::memory_order_relaxed);
+    if (owner == nullptr || !owner->lists_lock.was_held()) return;
+    it.hook = {};
+    if (auto* const list = list_of(*owner, it)) list->put_newest(it);
+  });
 }
 
 template <class Traits>

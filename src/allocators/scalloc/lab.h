@@ -5,7 +5,7 @@
 #include "allocators/scalloc/span.h"
 #include "base/cache_line.h"
 #include "concurrent/checked_deque.h"
-#include "concurrent/spin_lock.h"
+#include "concurrent/futex_lock.h"
 
 namespace heaplab::scalloc {
 
@@ -26,8 +26,8 @@ struct lab {
 
   // Guards the lists below, the hooks of the spans in them, and `owner` of every span of this buffer.
   // Order: use_lock before lists_lock; a thread's own lists_lock before that of the orphanage.
-  alignas(cache_line_bytes) concurrent::spin_lock<sync> lists_lock;
-  concurrent::spin_lock<sync> use_lock;
+  alignas(cache_line_bytes) concurrent::futex_lock<sync> lists_lock;
+  concurrent::futex_lock<sync> use_lock;
   // Even, and no other buffer's: the thread pointer of the thread it belongs to, or its own address.
   std::uintptr_t identity = 0;
   // Whether it adopts orphans: it belongs to a living thread.

@@ -1,6 +1,7 @@
 // Which thread has which local allocation buffer.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -8,7 +9,7 @@
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/lab.h"
 #include "base/os_pages.h"
-#include "concurrent/spin_lock.h"
+#include "concurrent/futex_lock.h"
 
 namespace heaplab::scalloc {
 
@@ -42,35 +43,30 @@ public:
     if (shared) it.use_lock.unlock();
   }
 
-  // --- fork ---
-
-  void lock_all() {
-    lock_.lock();
+  // Of all threads only the one that has `survivor` (or none) is left. Whatever another was changing can be
+  // told from what it had changed last: a list that is torn, from the words of the spans; which buffers are
+  // idle, from which there are. In front of a buffer's free lists it stopped where a block may be lost, never
+  // given twice.
+  void after_fork_in_child(frontend<Traits>& front, const lab_type* survivor) {
+    lock_.forget_holder();
+    bool torn = front.forget_torn_lists(front.orphanage());
+    for (lab_type* it = known_; it != nullptr; it = it->next_known) torn |= front.forget_torn_lists(*it);
+    if (torn) front.refill_torn_lists();
+    forget_holders(front.orphanage());
+    for (lab_type* it = known_; it != nullptr; it = it->next_known) forget_holders(*it);
+    idle_ = nullptr;
     for (lab_type* it = known_; it != nullptr; it = it->next_known) {
-      if (shared) it->use_lock.lock();
-      it->lists_lock.lock();
-    }
-  }
-
-  void unlock_all() {
-    for (lab_type* it = known_; it != nullptr; it = it->next_known) {
-      it->lists_lock.unlock();
-      if (shared) it->use_lock.unlock();
-    }
-    lock_.unlock();
-  }
-
-  // Of all threads only the one that has `survivor` (or none) is left.
-  void abandon_others(frontend<Traits>& front, const lab_type* survivor) {
-    const concurrent::lock_holder hold(lock_);
-    for (lab_type* it = known_; it != nullptr; it = it->next_known) {
-      const bool used = it->threads > 0;
       it->threads = it == survivor ? 1 : 0;
-      if (used && it != survivor) abandon(front, *it);
+      if (it != survivor) abandon(front, *it);
     }
   }
 
 private:
+  static void forget_holders(lab_type& it) {
+    it.lists_lock.forget_holder();
+    it.use_lock.forget_holder();
+  }
+
   void abandon(frontend<Traits>& front, lab_type& it) {
     it.adopts = false;
     front.abandon(it);
@@ -101,11 +97,13 @@ private:
     if (place == nullptr) return nullptr;
     lab_type* const it = new (place) lab_type;
     it->next_known = known_;
+    // A child of fork finds every buffer that is known whole.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     known_ = it;
     return it;
   }
 
-  concurrent::spin_lock<typename Traits::sync> lock_;
+  concurrent::futex_lock<typename Traits::sync> lock_;
   std::uint32_t threads_started_ = 0;
   lab_type* idle_ = nullptr;
   lab_type* known_ = nullptr;

@@ -23,7 +23,7 @@
 #include "base/coarse_clock.h"
 #include "base/fatal.h"
 #include "base/os_pages.h"
-#include "concurrent/spin_lock.h"
+#include "concurrent/futex_lock.h"
 #include "concurrent/sync.h"
 
 namespace heaplab::scalloc {
@@ -114,10 +114,18 @@ public:
   std::size_t live_bytes() const { return live_bytes_; }
   std::size_t retained_bytes() const { return retained_bytes_; }
   std::size_t count() const { return registry_.count(); }
-  auto& lock() { return lock_; }
+
+  // What another thread was about to keep or to add is lost.
+  void after_fork_in_child() {
+    if (!lock_.was_held()) return;
+    registry_.repair();
+    retained_count_ = 0;
+    retained_bytes_ = 0;
+    lock_.forget_holder();
+  }
 
 private:
-  using holder = concurrent::lock_holder<concurrent::spin_lock<concurrent::std_sync>>;
+  using holder = concurrent::lock_holder<concurrent::futex_lock<concurrent::std_sync>>;
   static constexpr std::size_t page = os_pages::page_bytes;
   static constexpr unsigned retained_slots = 64;
   static constexpr std::int64_t retained_for = 1'000;  // ms
@@ -244,7 +252,7 @@ private:
     for (; index < retained_count_; ++index) retained_[index] = retained_[index + 1];
   }
 
-  concurrent::spin_lock<concurrent::std_sync> lock_;
+  concurrent::futex_lock<concurrent::std_sync> lock_;
   large_registry registry_;
   std::size_t live_bytes_ = 0;
   std::size_t peak_ = 0, peak_before_ = 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,11 +13,11 @@ namespace heaplab::scalloc {
 // most half full. For the holder of a lock.
 class large_registry {
 public:
-  // False: no memory for a larger table, nothing has changed. `block` is not in the table; bytes > 0.
+  // False: no memory for a larger table, nothing has changed. `bytes > 0.
   bool add(char* block, std::size_t bytes) {
-    if (2 * (count_ + 1) > capacity_ && !grow()) return false;
-    place(table_, capacity_, {block, bytes});
-    ++count_;
+    if (2 * (count_ + 1) > now().capacity && !rehash(std::max(first_capacity, 2 * now().capacity)))
+      return false;
+    if (place(now(), {block, bytes})) ++count_;
     return true;
   }
 
@@ -33,19 +35,35 @@ public:
     entry* const it = find(block);
     if (it == nullptr) return 0;
     const std::size_t bytes = it->bytes;
-    close_gap(static_cast<std::size_t>(it - table_));
+    close_gap(static_cast<std::size_t>(it - now().entries));
     --count_;
     return bytes;
   }
 
   std::size_t count() const { return count_; }
 
+  // In the child of a fork, where another thread may have been changing the table: an entry may be there
+  // twice then, and the count be wrong.
+  void repair() {
+    const table& torn = now();
+    if (torn.capacity == 0 || rehash(torn.capacity)) return;
+    count_ = 0;
+    for (std::size_t slot = 0; slot < torn.capacity; ++slot)
+      if (torn.entries[slot].block != nullptr) ++count_;
+  }
+
 private:
   struct entry {
     char* block;  // null: no entry
     std::size_t bytes;
   };
+  struct table {
+    entry* entries = nullptr;
+    std::size_t capacity = 0;  // a power of two
+  };
   static constexpr std::size_t first_capacity = os_pages::page_bytes / sizeof(entry);
+
+  const table& now() const { return tables_[current_]; }
 
   // Addresses are multiples of a page. Fibonacci hashing.
   static std::size_t slot_of(const void* block, std::size_t capacity) {
@@ -54,46 +72,69 @@ private:
   }
 
   entry* find(const void* block) const {
-    if (capacity_ == 0) return nullptr;
-    for (std::size_t slot = slot_of(block, capacity_); table_[slot].block != nullptr; slot = next(slot))
-      if (table_[slot].block == block) return &table_[slot];
-    return nullptr;
+    if (now().capacity == 0) return nullptr;
+    entry& there = slot_for(now(), block);
+    return there.block == nullptr ? nullptr : &there;
   }
 
-  std::size_t next(std::size_t slot) const { return (slot + 1) & (capacity_ - 1); }
+  // The entry of the block, or the one where it would be.
+  static entry& slot_for(const table& in, const void* block) {
+    std::size_t slot = slot_of(block, in.capacity);
+    while (in.entries[slot].block != nullptr && in.entries[slot].block != block) slot = next(in, slot);
+    return in.entries[slot];
+  }
 
-  static void place(entry* table, std::size_t capacity, entry what) {
-    std::size_t slot = slot_of(what.block, capacity);
-    while (table[slot].block != nullptr) slot = (slot + 1) & (capacity - 1);
-    table[slot] = what;
+  static std::size_t next(const table& in, std::size_t slot) { return (slot + 1) & (in.capacity - 1); }
+
+  // False: the block was there, with another size perhaps.
+  static bool place(const table& in, entry what) {
+    entry& there = slot_for(in, what.block);
+    const bool is_new = there.block == nullptr;
+    set(there, what);
+    return is_new;
+  }
+
+  // A child of fork finds no block with the size of another, unless that one was being removed.
+  static void set(entry& there, entry what) {
+    there.bytes = what.bytes;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    there.block = what.block;
   }
 
   // Moves later entries of the probe sequence into the gap, so that none becomes unreachable.
   void close_gap(std::size_t gap) {
-    for (std::size_t slot = next(gap); table_[slot].block != nullptr; slot = next(slot)) {
-      const std::size_t home = slot_of(table_[slot].block, capacity_);
-      const bool reaches_gap = ((slot - home) & (capacity_ - 1)) >= ((slot - gap) & (capacity_ - 1));
+    const table& in = now();
+    for (std::size_t slot = next(in, gap); in.entries[slot].block != nullptr; slot = next(in, slot)) {
+      const std::size_t home = slot_of(in.entries[slot].block, in.capacity);
+      const bool reaches_gap = ((slot - home) & (in.capacity - 1)) >= ((slot - gap) & (in.capacity - 1));
       if (!reaches_gap) continue;
-      table_[gap] = table_[slot];
+      set(in.entries[gap], in.entries[slot]);
       gap = slot;
     }
-    table_[gap] = {};
+    in.entries[gap].block = nullptr;
   }
 
-  bool grow() {
-    const std::size_t capacity = capacity_ == 0 ? first_capacity : 2 * capacity_;
-    auto* const table = static_cast<entry*>(os_pages::allocate(capacity * sizeof(entry)));
-    if (table == nullptr) return false;
-    for (std::size_t slot = 0; slot < capacity_; ++slot)
-      if (table_[slot].block != nullptr) place(table, capacity, table_[slot]);
-    os_pages::unmap(table_, capacity_ * sizeof(entry));
-    table_ = table;
-    capacity_ = capacity;
+  // The other table becomes this one; false: no memory, and nothing has changed.
+  bool rehash(std::size_t capacity) {
+    const table old = now();
+    auto* const entries = static_cast<entry*>(os_pages::allocate(capacity * sizeof(entry)));
+    if (entries == nullptr) return false;
+    table& other = tables_[1 - current_];
+    other = {entries, capacity};
+    std::size_t count = 0;
+    for (std::size_t slot = 0; slot < old.capacity; ++slot)
+      if (old.entries[slot].block != nullptr && place(other, old.entries[slot])) ++count;
+    // A child of fork finds the one or the other whole.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    current_ = 1 - current_;
+    count_ = count;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    os_pages::unmap(old.entries, old.capacity * sizeof(entry));
     return true;
   }
 
-  entry* table_ = nullptr;
-  std::size_t capacity_ = 0;  // a power of two
+  table tables_[2];
+  unsigned current_ = 0;
   std::size_t count_ = 0;
 };
 

@@ -43,7 +43,7 @@
 #include "base/compiler.h"
 #include "base/cpu.h"
 #include "base/text_line.h"
-#include "concurrent/spin_lock.h"
+#include "concurrent/futex_lock.h"
 #include "concurrent/sync.h"
 #include "shim/heap_concept.h"
 
@@ -141,25 +141,11 @@ public:
     return result;
   }
 
-  static void before_fork() noexcept {
-    front_.orphanage().use_lock.lock();
-    labs_.lock_all();
-    front_.orphanage().lists_lock.lock();
-    front_.spans().lock().lock();
-    large_.lock().lock();
-  }
-
-  static void after_fork_in_parent() noexcept {
-    large_.lock().unlock();
-    front_.spans().lock().unlock();
-    front_.orphanage().lists_lock.unlock();
-    labs_.unlock_all();
-    front_.orphanage().use_lock.unlock();
-  }
-
   static void after_fork_in_child() noexcept {
-    after_fork_in_parent();
-    labs_.abandon_others(front_, local_);
+    open_lock_.forget_holder();
+    front_.spans().after_fork_in_child();
+    labs_.after_fork_in_child(front_, local_);
+    large_.after_fork_in_child();
   }
 
   static void print_statistics(int file) noexcept {
@@ -268,7 +254,7 @@ private:
   static constinit inline lab_registry<traits> labs_;
   static constinit inline tuning tuning_{Config};
   static constinit inline heaplab::atomic<bool> is_open_ = false;
-  static constinit inline concurrent::spin_lock<concurrent::std_sync> open_lock_;
+  static constinit inline concurrent::futex_lock<concurrent::std_sync> open_lock_;
   static constinit inline pthread_key_t thread_end_ = 0;
 
   // Stand for the buffer of a thread that has none yet, or none any more. They own nothing and have no block;

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/compiler.h"
+#include "concurrent/sync.h"
+
+namespace heaplab::concurrent {
+
+// A lock of four bytes, all zero when free: usable before any constructor has run and from code that is
+// itself the malloc. For sections of tens of instructions that rarely meet: who finds it held tries again for
+// about as long as such a section takes, and then sleeps, so that a thread of a real-time policy does not
+// keep the holder from the processor. (Drepper, "Futexes Are Tricky", mutex 3.)
+template <class Sync>
+class futex_lock {
+public:
+  bool try_lock() {
+    std::uint32_t seen = held_.load(std::memory_order_relaxed);
+    // acquire pairs with unlock.
+    return seen == free &&
+           held_.compare_exchange_strong(seen, held, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+
+  void lock() {
+    if (!try_lock()) lock_slow();
+  }
+
+  void unlock() {
+    // release pairs with try_lock and lock_slow: who gets the lock next sees what was done under it.
+    if (held_.exchange(free, std::memory_order_release) == waited_for) Sync::wake_one(held_);
+  }
+
+  // --- in the child of a fork ---
+
+  // Nobody is there who could hold the lock or wait for it.
+  bool was_held() const { return held_.load(std::memory_order_relaxed) != free; }
+  void forget_holder() { held_.store(free, std::memory_order_relaxed); }
+
+private:
+  static constexpr std::uint32_t free = 0, held = 1, waited_for = 2;
+
+  HEAPLAB_SLOW_PATH void lock_slow() {
+    for (unsigned attempt = 0; attempt < Sync::attempts_before_sleep; ++attempt) {
+      Sync::pause();
+      if (try_lock()) return;
+    }
+    // Others may be asleep as well: whoever has slept leaves the word so that they are woken.
+    // acquire pairs with unlock.
+    while (held_.exchange(waited_for, std::memory_order_acquire) != free) Sync::sleep(held_, waited_for);
+  }
+
+  typename Sync::template atomic<std::uint32_t> held_{free};
+};
+
+template <class Lock>
+class lock_holder {
+public:
+  explicit lock_holder(Lock& lock) : lock_(lock) { lock_.lock(); }
+  ~lock_holder() { lock_.unlock(); }
+  lock_holder(const lock_holder&) = delete;
+  lock_holder& operator=(const lock_holder&) = delete;
+
+private:
+  Lock& lock_;
+};
+
+}  // namespace heaplab::concurrent

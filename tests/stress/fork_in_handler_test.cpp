@@ -1,0 +1,73 @@
+// fork in a handler of a signal that interrupts fork, at each of its instructions, as POSIX allowed until
+// 2024. In a process of one thread: where there are several, the C library's own locks are in the way.
+#if defined(__x86_64__)
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "forked_heap.h"
+
+namespace stress {
+namespace {
+
+constexpr greg_t trap_flag = 0x100;
+volatile bool stepping = false;
+volatile bool failed = false;
+volatile unsigned stops = 0;
+unsigned every = 1;
+one_of_each held;
+
+// In the child without a new thread, whose stack would be the C library's to make.
+int use_heap() {
+  alarm(10);
+  const one_of_each mine = make_blocks(10);
+  return check_and_free(mine, 10) && check_and_free(held, 1000) ? 0 : 1;
+}
+
+bool fork_one() {
+  const pid_t child = fork();
+  if (child == 0) _exit(use_heap());
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+void trap(int, siginfo_t*, void* context) {
+  greg_t& flags = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL];
+  flags = stepping ? flags | trap_flag : flags & ~trap_flag;
+  if (!stepping) return;
+  stops = stops + 1;
+  if (stops % every != 0) return;
+  if (!fork_one()) failed = true;
+}
+
+TEST(Fork, InAHandlerThatInterruptsForkAtEveryInstruction) {
+  alarm(60);
+  held = make_blocks(1000);
+  every = 10 / rounds(10);
+  struct sigaction action = {}, before;
+  action.sa_sigaction = trap;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGTRAP, &action, &before);
+  stepping = true;
+  raise(SIGTRAP);
+  const pid_t child = fork();
+  stepping = false;
+  raise(SIGTRAP);
+  sigaction(SIGTRAP, &before, nullptr);
+  if (child == 0) _exit(failed ? 1 : use_heap());
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(failed);
+  EXPECT_GT(stops, 100U);
+  EXPECT_TRUE(check_and_free(held, 1000));
+  alarm(0);
+}
+
+}  // namespace
+}  // namespace stress
+#endif

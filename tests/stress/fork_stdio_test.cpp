@@ -1,0 +1,149 @@
+// fork and stdio. The C library's fork takes the lock of the list of streams after every handler has run, and
+// who has that lock may wait for a stream whose user waits for memory: so fork must not hold what malloc
+// needs.
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "forked_heap.h"
+
+namespace stress {
+namespace {
+
+constexpr unsigned limit_s = 100;
+
+// --- one after the other ---
+
+sem_t list_is_locked, fork_begins;
+std::atomic<pid_t> forking_thread = 0;
+
+// Whether a thread of this process sleeps. Without stdio, which is what it may sleep for.
+bool sleeps(pid_t thread) {
+  char path[64], text[256] = {};
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+  const int file = open(path, O_RDONLY);
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  const char* const name_end = length > 0 ? std::strrchr(text, ')') : nullptr;
+  return name_end != nullptr && name_end[2] == 'S';
+}
+
+// As many blocks of each size that every lock of a heap is needed for them.
+void need_every_lock() {
+  constexpr unsigned times = 200;
+  static std::array<one_of_each, times> blocks;
+  for (unsigned i = 0; i < times; ++i) blocks[i] = make_blocks(10 * i);
+  for (unsigned i = 0; i < times; ++i)
+    if (!check_and_free(blocks[i], 10 * i)) std::abort();
+}
+
+// Under the lock of the list of streams, by fflush(nullptr).
+ssize_t write_to_cookie(void*, const char*, std::size_t size) {
+  sem_post(&list_is_locked);
+  sem_wait(&fork_begins);
+  while (!sleeps(forking_thread)) sched_yield();
+  need_every_lock();
+  return static_cast<ssize_t>(size);
+}
+
+// Runs before the malloc library's own handler, if there is one, which was registered first.
+void before_fork() {
+  if (forking_thread == 0) return;
+  sem_post(&fork_begins);
+}
+
+TEST(ForkAndStdio, AStreamMayNeedMemoryWhileForkWaitsForTheListOfStreams) {
+  alarm(limit_s);
+  sem_init(&list_is_locked, 0, 0);
+  sem_init(&fork_begins, 0, 0);
+  pthread_atfork(before_fork, nullptr, nullptr);
+  FILE* const stream = fopencookie(nullptr, "w", {nullptr, write_to_cookie, nullptr, nullptr});
+  ASSERT_NE(stream, nullptr);
+  std::fputs("text", stream);
+  const one_of_each held = make_blocks(1000);
+
+  std::thread flushing([] { std::fflush(nullptr); });
+  sem_wait(&list_is_locked);
+  forking_thread = static_cast<pid_t>(syscall(SYS_gettid));
+  const pid_t child = fork();
+  if (child == 0) _exit(live_as_child(held));
+  forking_thread = 0;
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  flushing.join();
+  std::fclose(stream);
+  EXPECT_TRUE(check_and_free(held, 1000));
+  alarm(0);
+}
+
+// --- all at once ---
+
+class stdio_threads {
+public:
+  stdio_threads() {
+    threads_.emplace_back([this] { read_lines(); });
+    threads_.emplace_back([this] { read_lines(); });
+    threads_.emplace_back([this] {
+      while (!stop_) std::fflush(nullptr);
+    });
+  }
+  ~stdio_threads() {
+    stop_ = true;
+    for (std::thread& one : threads_) one.join();
+  }
+
+private:
+  // Lines that grow, so that getline allocates, under the lock of its stream.
+  void read_lines() {
+    std::string text;
+    for (unsigned i = 1; i < 40; ++i) text += std::string(i * i * 100, 'x') + '\n';
+    while (!stop_) {
+      FILE* const stream = fmemopen(text.data(), text.size(), "r");
+      if (stream == nullptr) std::abort();
+      char* line = nullptr;
+      std::size_t room = 0;
+      while (getline(&line, &room, stream) >= 0) {
+        if (line[0] != 'x') std::abort();
+        if (room > 20'000) std::free(std::exchange(line, nullptr)), room = 0;
+      }
+      std::free(line);
+      std::fclose(stream);
+    }
+  }
+
+  std::atomic<bool> stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+TEST(ForkAndStdio, WithGetlineAndFflushInOtherThreads) {
+  alarm(limit_s);
+  {
+    const stdio_threads others;
+    for (unsigned i = 0; i < rounds(50); ++i) {
+      const one_of_each held = make_blocks(1000);
+      const pid_t child = fork();
+      if (child == 0) _exit(live_as_child(held));
+      int status = -1;
+      waitpid(child, &status, 0);
+      ASSERT_EQ(status, 0) << i;
+      ASSERT_TRUE(check_and_free(held, 1000));
+    }
+  }
+  alarm(0);
+}
+
+}  // namespace
+}  // namespace stress

@@ -1,0 +1,112 @@
+// One thread runs the malloc library an instruction at a time. On x86-64.
+#pragma once
+
+#include <link.h>
+#include <semaphore.h>
+#include <ucontext.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+
+namespace stress {
+
+// The code of the library that provides malloc.
+struct code_range {
+  std::uintptr_t begin = 0, end = 0;
+
+  bool contains(greg_t address) const {
+    const auto at = static_cast<std::uintptr_t>(address);
+    return begin <= at && at < end;
+  }
+
+  static code_range of_malloc() {
+    code_range result;
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, std::size_t, void* found) {
+          const auto is_code = [](const ElfW(Phdr) & part) {
+            return part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0;
+          };
+          for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+            const ElfW(Phdr)& part = object->dlpi_phdr[i];
+            const std::uintptr_t begin = object->dlpi_addr + part.p_vaddr;
+            const code_range code{begin, begin + part.p_memsz};
+            if (!is_code(part) || !code.contains(reinterpret_cast<greg_t>(&std::malloc))) continue;
+            *static_cast<code_range*>(found) = code;
+            return 1;
+          }
+          return 0;
+        },
+        &result);
+    return result;
+  }
+};
+
+// Lets one thread run one instruction of the malloc library at a time, and another do something after each.
+class single_stepper {
+public:
+  single_stepper() {
+    struct sigaction action = {};
+    action.sa_sigaction = [](int, siginfo_t*, void* context) { trap(*static_cast<ucontext_t*>(context)); };
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGTRAP, &action, &before_);
+    malloc_code_ = code_range::of_malloc();
+    stop_ = gone_on_from_ = 0;
+    done_ = false;
+    sem_init(&stopped_, 0, 0);
+    sem_init(&may_go_on_, 0, 0);
+  }
+  ~single_stepper() { sigaction(SIGTRAP, &before_, nullptr); }
+
+  // By the thread that steps.
+  template <class Work>
+  static void run(Work work) {
+    stepping_ = true;
+    raise(SIGTRAP);
+    work();
+    stepping_ = false;
+    raise(SIGTRAP);
+    done_ = true;
+    sem_post(&stopped_);
+  }
+
+  // By the other thread: waits for the next stop. False: there is none any more.
+  static bool wait() {
+    while (stop_ == gone_on_from_) {
+      if (done_) return false;
+      sem_wait(&stopped_);
+    }
+    return true;
+  }
+  static void go_on() {
+    ++gone_on_from_;
+    sem_post(&may_go_on_);
+  }
+
+private:
+  static constexpr greg_t trap_flag = 0x100;
+
+  static void trap(ucontext_t& context) {
+    greg_t& flags = context.uc_mcontext.gregs[REG_EFL];
+    flags = stepping_ ? flags | trap_flag : flags & ~trap_flag;
+    if (stepping_ && malloc_code_.contains(context.uc_mcontext.gregs[REG_RIP])) stop();
+  }
+
+  static void stop() {
+    ++stop_;
+    sem_post(&stopped_);
+    while (stop_ != gone_on_from_) sem_wait(&may_go_on_);
+  }
+
+  static inline code_range malloc_code_;
+  static inline std::atomic<bool> stepping_ = false;
+  static inline std::atomic<bool> done_ = false;
+  static inline std::atomic<unsigned> stop_ = 0;          // by the thread that steps
+  static inline std::atomic<unsigned> gone_on_from_ = 0;  // by the other: the same, or one less
+  // Wake the other thread, and this one; what is so is said by the numbers.
+  static inline sem_t stopped_, may_go_on_;
+  struct sigaction before_ = {};
+};
+
+}  // namespace stress
