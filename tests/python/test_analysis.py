@@ -84,6 +84,19 @@ def test_an_allocator_without_a_figure_in_one_cell_is_incomplete(tmp_path):
     assert (standing.cells, standing.cells_of, standing.complete) == (1, 2, False)
 
 
+@pytest.mark.parametrize(("who", "counts"), [({"glibc", "glibc#again", "jemalloc"}, 1), ({"jemalloc"}, 2)])
+def test_a_cell_skipped_for_everybody_counts_for_nobody(tmp_path, who, counts):
+    records = synthetic.campaign(["glibc", "jemalloc"], ONE, faults=False)
+    skipped = [
+        record.model_copy(update={"status": Status.SKIPPED, "sample": None, "process": None})
+        if isinstance(record, Run) and record.allocator in who and record.cell == {"threads": 2}
+        else record
+        for record in records
+    ]
+    (standing,) = analysis_of(skipped, tmp_path).standings("synthetic")
+    assert (standing.cells, standing.cells_of) == (1, counts)
+
+
 def test_a_rate_is_turned_into_time_before_it_is_averaged(tmp_path):
     records = synthetic.campaign(
         ["glibc", "jemalloc"],

@@ -162,14 +162,24 @@ def plant(lab: Laboratory, program: str, more: str = "") -> None:
     experiment.write_text(text)
 
 
-def test_a_program_that_is_not_here_is_skipped_with_its_package(lab: Laboratory) -> None:
+def test_a_program_that_is_not_here_is_left_out_before_measuring(lab: Laboratory) -> None:
+    lab.catalog = shutil.copytree(lab.catalog, lab.out.with_name("catalog"))
+    card = PROGRAM_CARD.format(program="no-such-program", more="")
+    (lab.catalog / "workloads" / "absent.toml").write_text(card)
+    experiments = lab.catalog / "experiments" / "fake"
+    text = (experiments / "one.toml").read_text().replace('workload = "fake"', 'workload = "absent"')
+    (experiments / "absent.toml").write_text(text.replace('["time"]', '["wall"]'))
+    status, printed = lab.heaplab("run", "fake", *lab.own, *WARM, "-o", lab.out)
+    why = "fake/absent (no no-such-program, see Debian's package some-package)"
+    assert f"heaplab: left out, for want of a program: {why}\n" in printed
+    assert (status, {run.experiment for run in lab.results().runs}) == (0, {"fake/one"})
+
+
+def test_programs_that_are_all_not_here_are_named(lab: Laboratory) -> None:
     plant(lab, "no-such-program")
-    status, _ = lab.run("--allocators", "glibc,same")
-    reasons = {(run.status, run.reason) for run in lab.results().runs}
-    assert reasons == {
-        (Status.SKIPPED, "no-such-program: no such program; Debian's package some-package has it")
-    }
-    assert status == 1
+    status, printed = lab.run("--allocators", "glibc,same")
+    assert (status, lab.out.exists()) == (2, False)
+    assert printed.startswith("heaplab: not on this machine: fake/one (no no-such-program")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
