@@ -1,8 +1,5 @@
 """heaplab: a laboratory for dynamic memory on Linux."""
 
-from importlib import metadata
+from heaplab.lazy import door
 
-try:
-    __version__ = metadata.version("heaplab")
-except metadata.PackageNotFoundError:
-    __version__ = "source tree"
+__getattr__ = door(__name__, {"heaplab.version": ["__version__"]})

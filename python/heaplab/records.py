@@ -20,7 +20,7 @@ Parameter = bool | int | float | str
 class Record(BaseModel):
     """Base of all records: immutable, and a field nobody knows is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Metric(Record):
@@ -170,6 +170,6 @@ class End(Record):
 
 
 AnyRecord = Annotated[Campaign | Host | Library | Run | End, Field(discriminator="kind")]
-ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord)
+ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord, config=ConfigDict(defer_build=True))
 
 CONTROL_SUFFIX = "#again"

@@ -107,7 +107,11 @@ def test_a_use_along_an_arrow_is_let_pass(project: Path, path: str, line: str) -
 
 @pytest.mark.parametrize(
     ("row", "named"),
-    [("| `src/base` | |", "src/shim"), ("| `stats` | `errors` |", "report"), ("| `errors` | |", "errors")],
+    [
+        ("| `src/base` | |", "src/shim"),
+        ("| `stats` | `errors`, `lazy` |", "report"),
+        ("| `errors` | |", "errors"),
+    ],
 )
 def test_a_row_that_names_no_part_above_is_found(project: Path, row: str, named: str) -> None:
     layers = project / "LAYERS.md"

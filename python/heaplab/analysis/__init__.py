@@ -4,28 +4,22 @@ Only runs that ended well give values. Everything here is a pure function of the
 display and figures are made elsewhere.
 """
 
-from heaplab.analysis.metrics import FAULTS, LATENCY_METRICS, MEMORY, OPERATIONS, PEAK, PERCENTILES
-from heaplab.analysis.standing import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Standing
-from heaplab.analysis.study import MeasuredCell, Study, studies_of
-from heaplab.analysis.worst import Worst, worst_cells
-from heaplab.stats import Judged
+from heaplab.lazy import door
 
-__all__ = [
-    "BOTH",
-    "FAULTS",
-    "LATENCY_METRICS",
-    "MEMORY",
-    "MEMORY_ONLY",
-    "OPERATIONS",
-    "PEAK",
-    "PERCENTILES",
-    "TIME_ONLY",
-    "Analysis",
-    "Judged",
-    "MeasuredCell",
-    "Standing",
-    "Study",
-    "Worst",
-    "studies_of",
-    "worst_cells",
-]
+__getattr__ = door(
+    __name__,
+    {
+        "heaplab.analysis.metrics": [
+            "FAULTS",
+            "LATENCY_METRICS",
+            "MEMORY",
+            "OPERATIONS",
+            "PEAK",
+            "PERCENTILES",
+        ],
+        "heaplab.analysis.standing": ["BOTH", "MEMORY_ONLY", "TIME_ONLY", "Analysis", "Standing"],
+        "heaplab.analysis.study": ["MeasuredCell", "Study", "studies_of"],
+        "heaplab.analysis.worst": ["Worst", "worst_cells"],
+        "heaplab.stats": ["Judged"],
+    },
+)

@@ -5,9 +5,11 @@ a file there replaces the file of the same id.
 """
 
 import fnmatch
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import platformdirs
 
@@ -17,14 +19,34 @@ from heaplab.errors import UsageError
 Kind = TypeVar("Kind", bound=spec.Spec)
 
 
+class Shelf(Mapping[str, Kind], Generic[Kind]):
+    """The files of one kind by id, in alphabetical order; each is read when it is first asked for."""
+
+    def __init__(self, kind: type[Kind], files: Mapping[str, Path]) -> None:
+        self._kind = kind
+        self._files = dict(sorted(files.items()))
+        self._read: dict[str, Kind] = {}
+
+    def __getitem__(self, identifier: str) -> Kind:
+        if identifier not in self._read:
+            self._read[identifier] = spec.load(self._kind, self._files[identifier], identifier)
+        return self._read[identifier]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
 @dataclass(frozen=True)
 class Catalog:
     """Everything by id, in alphabetical order."""
 
-    allocators: dict[str, spec.Allocator] = field(default_factory=dict)
-    workloads: dict[str, spec.Workload] = field(default_factory=dict)
-    experiments: dict[str, spec.Experiment] = field(default_factory=dict)
-    suites: dict[str, spec.Suite] = field(default_factory=dict)
+    allocators: Mapping[str, spec.Allocator] = field(default_factory=dict)
+    workloads: Mapping[str, spec.Workload] = field(default_factory=dict)
+    experiments: Mapping[str, spec.Experiment] = field(default_factory=dict)
+    suites: Mapping[str, spec.Suite] = field(default_factory=dict)
 
     def allocator(self, name: str) -> tuple[spec.Allocator, spec.Variant | None]:
         """Return what NAME or NAME-VARIANT stands for."""
@@ -59,6 +81,9 @@ class Catalog:
             if not ids:
                 raise UsageError(f"no experiment {pattern!r}; `heaplab list experiments` names them")
             found |= {identifier: self.experiments[identifier] for identifier in ids}
+        for item in found.values():
+            if item.workload not in self.workloads:
+                raise UsageError(f"experiment {item.id}: no workload {item.workload!r}")
         return list(found.values())
 
     def with_library(self, name: str, library: Path) -> "Catalog":
@@ -71,10 +96,10 @@ class Catalog:
             quick=True,
             sources=[spec.Source(kind="system", library=str(library.absolute()))],
         )
-        return replace(self, allocators=self.allocators | {name: allocator})
+        return replace(self, allocators=ChainMap({name: allocator}, self.allocators))
 
     @staticmethod
-    def _get(kind: str, table: dict[str, Kind], name: str) -> Kind:
+    def _get(kind: str, table: Mapping[str, Kind], name: str) -> Kind:
         if name not in table:
             raise UsageError(f"no {kind} {name!r}; known: {', '.join(table) or 'none'}")
         return table[name]
@@ -90,21 +115,17 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such catalog folder")
     folders = [native.catalog(), user_folder(), *extra]
-    catalog = Catalog(
-        allocators=_load_all(spec.Allocator, folders, "allocators"),
-        workloads=_load_all(spec.Workload, folders, "workloads"),
-        experiments=_load_all(spec.Experiment, folders, "experiments"),
-        suites=_load_all(spec.Suite, folders, "suites"),
+    return Catalog(
+        allocators=_shelf(spec.Allocator, folders, "allocators"),
+        workloads=_shelf(spec.Workload, folders, "workloads"),
+        experiments=_shelf(spec.Experiment, folders, "experiments"),
+        suites=_shelf(spec.Suite, folders, "suites"),
     )
-    for experiment in catalog.experiments.values():
-        if experiment.workload not in catalog.workloads:
-            raise UsageError(f"experiment {experiment.id}: no workload {experiment.workload!r}")
-    return catalog
 
 
-def _load_all(kind: type[Kind], folders: list[Path], name: str) -> dict[str, Kind]:
+def _shelf(kind: type[Kind], folders: list[Path], name: str) -> Shelf[Kind]:
     files: dict[str, Path] = {}
     for folder in folders:
         top = folder / name
         files |= {path.relative_to(top).with_suffix("").as_posix(): path for path in top.rglob("*.toml")}
-    return {identifier: spec.load(kind, files[identifier], identifier) for identifier in sorted(files)}
+    return Shelf(kind, files)

@@ -19,7 +19,7 @@ Settings = dict[str, dict[str, dict[str, Parameter]]]
 
 
 class Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 Kind = TypeVar("Kind", bound=Spec)

@@ -28,7 +28,12 @@ An experiment that compares the values of a parameter is asked about these: the 
 place of `allocator`, and every allocator it ran under gives a result of its own.
 """
 
-from heaplab.claims.kinds import TESTS, ClaimResult, Finding
-from heaplab.claims.outcomes import ClaimOutcome, check, evaluate, evaluate_study
+from heaplab.lazy import door
 
-__all__ = ["TESTS", "ClaimOutcome", "ClaimResult", "Finding", "check", "evaluate", "evaluate_study"]
+__getattr__ = door(
+    __name__,
+    {
+        "heaplab.claims.kinds": ["TESTS", "ClaimResult", "Finding"],
+        "heaplab.claims.outcomes": ["ClaimOutcome", "check", "evaluate", "evaluate_study"],
+    },
+)

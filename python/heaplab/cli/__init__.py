@@ -2,25 +2,60 @@
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import click
 
-from heaplab import __version__
-from heaplab.cli.card import show_
-from heaplab.cli.get import get
-from heaplab.cli.measure import compare, run
-from heaplab.cli.results import claims, report
-from heaplab.cli.show import doctor, list_, path
-from heaplab.cli.with_ import with_
+import heaplab
 from heaplab.errors import HeaplabError
 from heaplab.machine import interrupts
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
+COMMANDS = {  # where each lies, in the order of the help
+    "compare": "measure:compare",
+    "run": "measure:run",
+    "list": "show:list_",
+    "show": "card:show_",
+    "get": "get:get",
+    "with": "with_:with_",
+    "report": "results:report",
+    "claims": "results:claims",
+    "doctor": "show:doctor",
+    "path": "path:path",
+}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, message="%(prog)s %(version)s")
+
+class Commands(click.Group):
+    """Imports a command only when it is called or explained."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, function = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"heaplab.cli.{module}"), function)
+        return command
+
+
+def show_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"heaplab {heaplab.__version__}")
+        context.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the version and exit.",
+)
 @click.option(
     "--catalog",
     "extra",
@@ -39,10 +74,6 @@ def commands(context: click.Context, extra: tuple[Path, ...]) -> None:
     heaplab COMMAND --help               what a command takes, with an example
     """
     context.obj = extra
-
-
-for command in (compare, run, list_, show_, get, with_, report, claims, doctor, path):
-    commands.add_command(command)
 
 
 def main() -> None:

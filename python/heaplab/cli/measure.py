@@ -7,8 +7,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from heaplab import stats
-from heaplab.analysis import studies_of
+from heaplab import analysis, stats
 from heaplab.campaign import begin as campaigns
 from heaplab.campaign import memory_needs, plan, store
 from heaplab.campaign.begin import Opened, Request
@@ -267,7 +266,7 @@ def precise_enough(campaign: Campaign) -> Precise:
     """The stop rule: every ratio of the main metric to the reference is known well enough."""
 
     def rule(comparison: plan.Comparison, runs: Sequence[Run]) -> bool:
-        studies = studies_of(comparison.experiment, campaign, list(runs))
+        studies = analysis.studies_of(comparison.experiment, campaign, list(runs))
         pairs = [
             study.pair(cell, study.baseline, name, study.main_metric)
             for study in studies

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from heaplab import analysis
+from heaplab import claims as published
 from heaplab import report as reports
-from heaplab.analysis import Analysis
 from heaplab.campaign import plan, store
-from heaplab.claims import ClaimResult, evaluate
 from heaplab.cli.choose import note
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Run, Status
@@ -33,13 +33,13 @@ def tell(path: Path, *, quiet: bool, as_json: bool) -> int:
     reasons = {run.reason for run in results.runs}
     if len(reasons) == 1 and not any(run.status is Status.OK for run in results.runs):
         raise HeaplabError(f"{results.path}: no run gave a figure: {reasons.pop()}")
-    analysis = Analysis(results)
+    measured = analysis.Analysis(results)
     page = results.path.parent / REPORT_NAME
-    reports.write_html([analysis], page)
+    reports.write_html([measured], page)
     if as_json:
-        click.echo(json.dumps(reports.as_plain(analysis)))
+        click.echo(json.dumps(reports.as_plain(measured)))
     else:
-        reports.print_summary(analysis, console())
+        reports.print_summary(measured, console())
         click.echo(f"\n{page}" if quiet else f"\nreport: {page}\nresults: {results.path}")
     return 1 if without_figure(results.runs) else 0
 
@@ -73,7 +73,7 @@ def report(results: tuple[Path, ...], output: Path | None) -> None:
     page = output or read[0].path.parent / REPORT_NAME
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
-        reports.write_html([Analysis(item) for item in read], page)
+        reports.write_html([analysis.Analysis(item) for item in read], page)
     except OSError as error:
         raise UsageError(f"{page}: cannot be written: {error.strerror}") from error
     click.echo(page)
@@ -93,7 +93,7 @@ def claims(results: tuple[Path, ...], as_json: bool) -> None:
     paths = results or tuple(sorted(Path("out").glob(f"*/{store.FILE_NAME}")))
     if not paths:
         raise UsageError("claims: no results below out/; `heaplab run EXPERIMENT` makes some")
-    outcomes = [outcome for path in paths for outcome in evaluate(Analysis(load(path)))]
+    outcomes = [outcome for path in paths for outcome in published.evaluate(analysis.Analysis(load(path)))]
     if as_json:
         rows = [
             {"experiment": item.experiment, "says": item.says, "result": item.result, "figures": item.figures}
@@ -102,5 +102,5 @@ def claims(results: tuple[Path, ...], as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
         return
     reports.print_claims(outcomes, console())
-    held = sum(outcome.result is ClaimResult.HOLDS for outcome in outcomes)
+    held = sum(outcome.result is published.ClaimResult.HOLDS for outcome in outcomes)
     click.echo(f"{held} of {len(outcomes)} hold here")

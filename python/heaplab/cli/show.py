@@ -1,4 +1,4 @@
-"""`heaplab list`, `heaplab path`, `heaplab doctor`: what there is."""
+"""`heaplab list`, `heaplab doctor`: what there is."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from heaplab.catalog import contents as catalogs
 from heaplab.catalog import locate, native
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.results import console
-from heaplab.errors import HeaplabError, UsageError
+from heaplab.errors import HeaplabError
 from heaplab.machine import host
 
 KINDS = ["allocators", "workloads", "experiments", "suites", "claims"]
@@ -110,28 +110,6 @@ def claim_rows(catalog: Catalog) -> list[dict[str, Any]]:
         for item in catalog.experiments.values()
         for expectation in item.expectations
     ]
-
-
-@click.command()
-@click.argument("name")
-@click.pass_obj
-def path(extra: tuple[Path, ...], name: str) -> None:
-    """Print where a program, library or allocator lies.
-
-    \b
-    Example:
-      LD_PRELOAD=$(heaplab path jemalloc) ls
-    """
-    if found := native.program(name) or native.library(name):
-        click.echo(found)
-        return
-    catalog = catalogs.load(extra)
-    if name not in catalog.allocator_names():
-        raise UsageError(f"path: no program, library or allocator {name!r}")
-    library = locate.locate(catalog, name)
-    if not library.preload:
-        raise UsageError(f"path: {name} is the C library's own malloc, there is nothing to preload")
-    click.echo(":".join(library.preload))
 
 
 @click.command()

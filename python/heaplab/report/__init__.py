@@ -5,7 +5,17 @@ print_summary(analysis, console)  verdict lines and a table
 as_plain(analysis)                for --json
 """
 
-from heaplab.report.page import render, write_html
-from heaplab.report.terminal import as_plain, print_claims, print_summary
+import logging
 
-__all__ = ["as_plain", "print_claims", "print_summary", "render", "write_html"]
+from heaplab.lazy import door
+
+# matplotlib warns where it can keep no cache, as under a home that cannot be written; the page is the same.
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
+
+__getattr__ = door(
+    __name__,
+    {
+        "heaplab.report.page": ["render", "write_html"],
+        "heaplab.report.terminal": ["as_plain", "print_claims", "print_summary"],
+    },
+)

@@ -5,50 +5,33 @@ fresh process, the unit of resampling is the block. Every result is a function o
 the resampling is seeded by them.
 """
 
-from heaplab.stats.bootstrap import (
-    CONFIDENCE,
-    FEWEST_PAIRS,
-    Interval,
-    Pair,
-    compare,
-    geometric_mean,
-    median_interval,
-    seed_of,
-)
-from heaplab.stats.outliers import outliers
-from heaplab.stats.points import nines, thin
-from heaplab.stats.stop import PRECISION, precise_enough
-from heaplab.stats.verdict import (
-    THRESHOLD,
-    Judged,
-    Verdict,
-    Why,
-    judge,
-    judge_family,
-    noise_floor,
-    threshold_over,
-)
+from heaplab.lazy import door
 
-__all__ = [
-    "CONFIDENCE",
-    "FEWEST_PAIRS",
-    "PRECISION",
-    "THRESHOLD",
-    "Interval",
-    "Judged",
-    "Pair",
-    "Verdict",
-    "Why",
-    "compare",
-    "geometric_mean",
-    "judge",
-    "judge_family",
-    "median_interval",
-    "nines",
-    "noise_floor",
-    "outliers",
-    "precise_enough",
-    "seed_of",
-    "thin",
-    "threshold_over",
-]
+__getattr__ = door(
+    __name__,
+    {
+        "heaplab.stats.bootstrap": [
+            "CONFIDENCE",
+            "FEWEST_PAIRS",
+            "Interval",
+            "Pair",
+            "compare",
+            "geometric_mean",
+            "median_interval",
+            "seed_of",
+        ],
+        "heaplab.stats.outlying": ["outliers"],
+        "heaplab.stats.points": ["nines", "thin"],
+        "heaplab.stats.stop": ["PRECISION", "precise_enough"],
+        "heaplab.stats.verdict": [
+            "THRESHOLD",
+            "Judged",
+            "Verdict",
+            "Why",
+            "judge",
+            "judge_family",
+            "noise_floor",
+            "threshold_over",
+        ],
+    },
+)

@@ -1,0 +1,31 @@
+"""`heaplab path`: where a file lies."""
+
+from pathlib import Path
+
+import click
+
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog import locate, native
+from heaplab.errors import UsageError
+
+
+@click.command()
+@click.argument("name")
+@click.pass_obj
+def path(extra: tuple[Path, ...], name: str) -> None:
+    """Print where a program, library or allocator lies.
+
+    \b
+    Example:
+      LD_PRELOAD=$(heaplab path jemalloc) ls
+    """
+    if found := native.program(name) or native.library(name):
+        click.echo(found)
+        return
+    catalog = catalogs.load(extra)
+    if name not in catalog.allocator_names():
+        raise UsageError(f"path: no program, library or allocator {name!r}")
+    library = locate.locate(catalog, name)
+    if not library.preload:
+        raise UsageError(f"path: {name} is the C library's own malloc, there is nothing to preload")
+    click.echo(":".join(library.preload))
