@@ -42,9 +42,11 @@ def numbers(study: Study, metric: str) -> Table:
 
 
 def missing(study: Study, cell: MeasuredCell, candidate: str) -> Entry:
-    """In place of a figure: that it failed, with the reason, or that nothing was run."""
-    reason = study.failure(cell, candidate)
-    return Entry("failed", tone="failed", title=reason) if reason else Entry(units.NOTHING, title="not run")
+    """In place of a figure: that it failed, with the reason, or was too short, or that nothing was run."""
+    if reason := study.failure(cell, candidate):
+        return Entry("failed", tone="failed", title=reason)
+    ran = (cell, candidate) in study.good
+    return Entry(units.NOTHING, title="too short to be seen" if ran else "not run")
 
 
 def _number(median, step: units.Scale, judged: Judged | None, metric: spec.MetricSpec) -> Entry:
