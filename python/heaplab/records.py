@@ -101,6 +101,7 @@ class Pilot(Record):
 
     wall: float  # s that one execution took
     executions: int  # that make a run: more than one of a short program
+    memory: bool = True  # whether its memory can be seen; decided once, so that all runs are alike
 
 
 class Campaign(Record):

@@ -63,8 +63,9 @@ def process(wall: float = 1.0, peak: int | None = None, faults: int = 0) -> Proc
 class Planned:
     """A measurer whose runs take the times planned, the last one again and again; inf never ends."""
 
-    def __init__(self, walls: list[float], status: Status = Status.OK) -> None:
+    def __init__(self, walls: list[float], status: Status = Status.OK, unseen_below: float = 0) -> None:
         self.walls = walls
+        self.unseen_below = unseen_below
         self.status = status
         self.limits: list[float | None] = []
 
@@ -94,7 +95,7 @@ class Planned:
             status=Status.TIMEOUT if limit and wall > limit else self.status,
             environment_bytes=0,
             foreign_cpu=0,
-            process=process(wall),
+            process=process(wall, None if wall < self.unseen_below else 5),
         )
 
 
@@ -167,8 +168,18 @@ def test_a_short_program_is_executed_several_times_in_a_run(monkeypatch: pytest.
     assert found.pilot is not None
     assert (found.pilot.wall, found.pilot.executions) == (0.015, 10)
     assert "one execution takes 15 ms" in said
+    assert found.pilot.memory
     assert "memory" not in said
-    assert "memory cannot be seen" in tried(monkeypatch, campaign(), 0.002)[1]
+
+
+def test_memory_that_one_trial_did_not_see_is_left_out_of_the_whole_campaign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for walls, seen in (([0.02, 0.02, 0.01, 0.02], False), ([0.02], True), ([0.06, 0.06], True)):
+        monkeypatch.setattr(pilot, "RunMeasurer", Planned(walls, unseen_below=0.015))
+        said: list[str] = []
+        assert Trial({}, said.append)(campaign()).pilot.memory is seen
+        assert ("memory cannot be seen" in said[0]) is not seen
 
 
 def test_how_often_a_program_is_executed() -> None:
@@ -194,8 +205,8 @@ def test_executions_in_a_row_stop_at_the_first_that_fails() -> None:
 
 
 def test_the_memory_of_a_very_short_program_is_absent() -> None:
-    for wall, seen in ((0.001, False), (0.02, True)):
-        given = campaign(pilot=Pilot(wall=wall, executions=3))
+    for seen in (False, True):
+        given = campaign(pilot=Pilot(wall=0.03, executions=3, memory=seen))
         sleep = OwnProgram(given, ["/bin/sleep", "0.05"], Limits(time=20), lambda: None)
         found = sleep.run({}, errors=subprocess.DEVNULL, watch=()).process
         assert found.executions == 3

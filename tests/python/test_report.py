@@ -347,9 +347,21 @@ def test_undecided_says_why_at_the_place(ratio, threshold, said):
     assert terminal.plain_judged(judged, words.TIME)["why"] == said
 
 
+@pytest.mark.parametrize("blocks", [1, 4, 5])
+def test_fewer_than_five_blocks_give_no_verdict_and_say_so(blocks, tmp_path):
+    one = synthetic.experiments()[3:4]
+    records = synthetic.campaign(["glibc", "mimalloc"], one, blocks=blocks, faults=False)
+    analysis = analysis_of(records, tmp_path)
+    text = summary_of(analysis)
+    said = f"{blocks} block{'s' if blocks > 1 else ''}: 5 are needed for a verdict."
+    assert (said in text) == (said in report.render([analysis], tmp_path / "x.html")) == (blocks < 5)
+    assert ("undecided" in text) is (blocks < 5)
+
+
 def test_a_missing_figure_is_no_verdict():
     judged = Judged(Interval(nan, count=5), Verdict.UNDECIDED, 0.03)
     assert words.verdict_with_reason(judged, words.TIME) == "no figure"
+    assert words.ratio(judged) == units.NOTHING
     plain = terminal.plain_judged(judged, words.TIME)
     assert [plain[name] for name in ("ratio", "low", "high", "verdict")] == [None] * 4
 

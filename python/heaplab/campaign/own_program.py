@@ -15,18 +15,12 @@ from heaplab.records import Campaign
 SHORT_S = 0.050  # a program that takes less is executed several times in a run
 RUN_S = 0.2  # that a run of a short program takes, about
 START_S = 0.005  # that heaplab takes to start a process
-SEEN_S = 0.010  # a program that takes less ends before its memory was looked at often enough
 SHORT_INTERVAL_S = 0.001  # between two looks at the memory of a short program
 
 
 def executions_of(wall: float, most: float) -> int:
     """How many executions of `wall` s make a run, which may take `most` s if it is none alone."""
     return max(1, ceil(min(RUN_S, most) / (wall + START_S))) if wall < SHORT_S else 1
-
-
-def too_short_for_memory(campaign: Campaign) -> bool:
-    """Whether the program ends before its memory can be seen; decided once, so that all runs are alike."""
-    return campaign.pilot is not None and campaign.pilot.wall < SEEN_S
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,7 @@ class OwnProgram:
                 )
 
         execution = in_a_row(count, once)
-        return without_memory(execution) if too_short_for_memory(self.campaign) else execution
+        return without_memory(execution) if pilot and not pilot.memory else execution
 
 
 def without_memory(execution: Execution) -> Execution:

@@ -6,7 +6,7 @@ from math import ceil
 
 from heaplab.campaign import plan
 from heaplab.campaign.measure_run import RunMeasurer
-from heaplab.campaign.own_program import SHORT_S, executions_of, too_short_for_memory
+from heaplab.campaign.own_program import SHORT_S, executions_of
 from heaplab.campaign.plan import Candidate, Cell
 from heaplab.campaign.runner import Progress
 from heaplab.errors import HeaplabError
@@ -43,11 +43,14 @@ class Trial:
             raise HeaplabError(endless(campaign, cell, patience))
         if runs[-1].status is not Status.OK:
             return campaign  # the runs to come tell the reason, under each library
-        wall = min(run.process.wall for run in runs if run.process)
+        processes = [run.process for run in runs if run.process]
+        wall = min(process.wall for process in processes)
         if reason := too_long(campaign, cell, wall):
             raise HeaplabError(reason)
         most = (campaign.budget or limit) / runs_of(cell, plan.ROUNDS_AT_LEAST)
-        tried = campaign.model_copy(update={"pilot": Pilot(wall=wall, executions=executions_of(wall, most))})
+        seen = wall >= SHORT_S or all(process.peak_memory for process in processes)
+        found = Pilot(wall=wall, executions=executions_of(wall, most), memory=seen)
+        tried = campaign.model_copy(update={"pilot": found})
         self.say(told(tried, cell, limit))
         return tried
 
@@ -98,7 +101,7 @@ def told(campaign: Campaign, cell: Cell, limit: float) -> str:
     pilot = campaign.pilot
     assert pilot
     if pilot.executions > 1:
-        unseen = "; its memory cannot be seen" if too_short_for_memory(campaign) else ""
+        unseen = "" if pilot.memory else "; its memory cannot be seen"
         return (
             f"one execution takes {in_words(pilot.wall)}, less than {in_words(SHORT_S)}: a run is "
             f"{pilot.executions} of them in a row, and times are their means{unseen}"

@@ -124,7 +124,7 @@ def compare(
     if program:
         experiments, workloads = own_program.experiment_of(program)
         own_program.check(program[0], libraries)
-        given = own_program.input_of(source, options["quiet"] or options["as_json"])
+        given = own_program.input_of(source, options["quiet"])
         scale: Literal["quick", "full"] = "quick"
         folder, budget = Path("out") / Path(program[0]).name, own_program.BUDGET_S
     else:
@@ -210,7 +210,7 @@ def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
         libraries = {library.allocator: library for library in request.libraries}
         trial = Trial(libraries, found.append, bar.listen, bar.tick)
         opened = campaigns.begin(options["output"] or folder, request, trial)
-    for line in found if not bar.quiet else []:
+    for line in [] if options["quiet"] else found:
         choose.note(line)
     if opened.moved:
         choose.note(f"earlier results are kept as {opened.moved}")

@@ -29,7 +29,6 @@ class Bar:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         console = console or Console(stderr=True)
-        self.quiet = quiet
         self._budget = budget
         self._clock = clock
         self._now: Progress | None = None

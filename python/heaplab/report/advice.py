@@ -44,6 +44,7 @@ def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
         notes.append(f"Not ranked, because some of {whose} cells have no figure: {words.listed(left_out)}.")
     if not ranked:
         return Answer(kind, "Nothing here was measured completely enough to give advice.", [], notes)
+    notes += [few] if (few := words.few_blocks(s.time for s in ranked)) else []
     if not analysis.shows_memory(kind):
         fastest = leader(analysis, kind, ranked, "Fastest", TIME_ONLY)
         said = _on_time_alone(analysis.baseline, fastest)

@@ -80,7 +80,8 @@ def _table(analysis: Analysis, kind: str, standings: list[Standing]) -> Table:
     for column in ("allocator", "time", "", "peak memory", "", "page faults", "cells", "at worst"):
         table.add_column(column, justify="left" if column in ("allocator", "") else "right")
     worst = worst_cells(analysis, kind)
-    table.add_row(analysis.baseline, "1", "", "1", "", "1", "", _worst(worst.get(analysis.baseline)))
+    memory = "1" if analysis.shows_memory(kind) else units.NOTHING
+    table.add_row(analysis.baseline, "1", "", memory, "", "1", "", _worst(worst.get(analysis.baseline)))
     for standing in sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate)):
         table.add_row(
             standing.allocator,
@@ -100,8 +101,7 @@ def _worst(found: Worst | None) -> str:
 
 def _judged(judged: Judged, metric: Any) -> tuple[str, str]:
     color = TONES[words.tone(judged, metric)]
-    number = f"{units.ratio(judged.ratio.estimate)} ({units.bounds(judged.ratio)})"
-    return number, f"[{color}]{words.verdict_with_reason(judged, metric)}[/]"
+    return words.ratio(judged), f"[{color}]{words.verdict_with_reason(judged, metric)}[/]"
 
 
 def print_claims(outcomes: Sequence[ClaimOutcome], console: Console) -> None:

@@ -1,5 +1,6 @@
 """Verdicts in words. Nothing is said here that the intervals do not carry."""
 
+from collections.abc import Iterable
 from math import isnan
 
 from heaplab.analysis import MEMORY as PEAK_WITH_TABLES
@@ -56,10 +57,25 @@ def verdict_with_reason(judged: Judged, metric: spec.MetricSpec) -> str:
     return ": ".join(filter(None, (verdict(judged, metric), why(judged))))
 
 
+def ratio(judged: Judged) -> str:
+    """ "0.63× (0.58–0.92)", "0.63× (no interval)", "–"."""
+    if judged.why is Why.NO_FIGURE:
+        return units.NOTHING
+    return f"{units.ratio(judged.ratio.estimate)} ({units.bounds(judged.ratio)})"
+
+
 def ratio_with_reason(judged: Judged) -> str:
     """ "0.63× (0.58–0.92), many compared": what stands below a figure in a table."""
-    said = f"{units.ratio(judged.ratio.estimate)} ({units.bounds(judged.ratio)})"
-    return ", ".join(filter(None, (said, why(judged))))
+    return ", ".join(filter(None, (ratio(judged), why(judged))))
+
+
+def few_blocks(judged: Iterable[Judged]) -> str:
+    """That there are too few blocks for any verdict; "" if there are enough."""
+    counts = [one.ratio.count for one in judged if one.why is Why.FEW_BLOCKS]
+    if not counts:
+        return ""
+    blocks = f"{max(counts)} {'block' if max(counts) == 1 else 'blocks'}"
+    return f"{blocks}: {FEWEST_PAIRS} are needed for a verdict."
 
 
 def threshold(share: float) -> str:
