@@ -14,7 +14,7 @@ void expect_refused(const std::string& arguments, const std::string& line) {
   EXPECT_EQ(refused.output, "acdc: " + line + "\n");
 }
 
-TEST(Configuration, HasTheDefaultsOfTable1) {
+TEST(configuration, has_the_defaults_of_table1) {
   const std::string sample = sample_of("");
   EXPECT_NE(
       sample.find(
@@ -28,14 +28,14 @@ TEST(Configuration, HasTheDefaultsOfTable1) {
       << sample;
 }
 
-TEST(Configuration, HasTheDefaultsOfTable6InModeFalseSharing) {
+TEST(configuration, has_the_defaults_of_table6_in_mode_false_sharing) {
   const std::string sample = sample_of("--mode false-sharing --time-quantum 1000");
   for (const char* part : {R"("min-size":10,"max-size":10,"min-liveness":1,"max-liveness":1,)",
                            R"("time-quantum":1000,"duration":30,)"})
     EXPECT_NE(sample.find(part), std::string::npos) << part << sample;
 }
 
-TEST(Configuration, RefusesImpossibleRanges) {
+TEST(configuration, refuses_impossible_ranges) {
   expect_refused("--min-size 1KiB --max-size 64",
                  "--min-size: 1KiB is more than --max-size; allowed is 8 to 64");
   expect_refused("--min-size 7", "--min-size: 7 is outside 8 to 1TiB");
@@ -45,13 +45,13 @@ TEST(Configuration, RefusesImpossibleRanges) {
   expect_refused("--max-time-drift 51", "--max-time-drift: 51 is more than --duration; allowed is 1 to 50");
 }
 
-TEST(Configuration, RefusesADurationWithinTheWarmUp) {
+TEST(configuration, refuses_a_duration_within_the_warm_up) {
   expect_refused("--duration 20",
                  "--duration: 20 is no longer than the warm-up of 2 x --max-liveness; allowed is 21 or more");
   EXPECT_GT(metric(sample_of("--duration 21"), "average_memory"), 0);
 }
 
-TEST(Configuration, RefusesWhatTheNullAllocatorCannotDo) {
+TEST(configuration, refuses_what_the_null_allocator_cannot_do) {
   expect_refused("--pseudo-allocator null --access-live-objects",
                  "--pseudo-allocator null has no objects to access; it allows --no-access-live-objects only");
   expect_refused(
@@ -61,7 +61,7 @@ TEST(Configuration, RefusesWhatTheNullAllocatorCannotDo) {
   EXPECT_EQ(metric(sample_of("--pseudo-allocator null"), "accessed_objects"), 0);
 }
 
-TEST(Configuration, RefusesWhatDoesNotApply) {
+TEST(configuration, refuses_what_does_not_apply) {
   expect_refused("--mode false-sharing --list-ratio 5",
                  "--list-ratio does not apply to --mode false-sharing");
   expect_refused("--historic --mode false-sharing", "--historic does not apply to --mode false-sharing");
@@ -73,12 +73,12 @@ TEST(Configuration, RefusesWhatDoesNotApply) {
     expect_refused("--historic --seed " + std::string(seed), "--seed: --historic allows 1 to 2147482000");
 }
 
-TEST(Configuration, RefusesAnUnwritableAccountsFile) {
+TEST(configuration, refuses_an_unwritable_accounts_file) {
   expect_refused("--accounts /no/such/folder/x",
                  "--accounts: cannot write to '/no/such/folder/x': No such file or directory");
 }
 
-TEST(Configuration, RefusesWhatTheMachineCannotHold) {
+TEST(configuration, refuses_what_the_machine_cannot_hold) {
   const auto refused = run_acdc("--max-size 1TiB --min-size 1GiB 2>&1");
   EXPECT_EQ(refused.status, 2);
   EXPECT_TRUE(refused.output.starts_with("acdc: the objects need about ")) << refused.output;

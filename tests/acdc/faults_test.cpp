@@ -24,25 +24,25 @@ void expect_caught(const std::string& library, const std::string& arguments, con
 
 const std::string one_size = "--min-size 208 --max-size 208 ";
 
-TEST(Faults, FindsABlockGivenOutTwice) {
+TEST(faults, finds_a_block_given_out_twice) {
   expect_caught(FAULTY_TWICE, one_size + "--no-access-live-objects", "a block was given out twice");
   expect_caught(FAULTY_TWICE, one_size + "--access-live-objects", "a block was given out twice");
   expect_caught(FAULTY_TWICE, one_size + "--list-ratio 0", "a block was given out twice");
 }
 
-TEST(Faults, FindsBlocksThatOverlap) {
+TEST(faults, finds_blocks_that_overlap) {
   for (const char* shape : {"--list-ratio 100", "--list-ratio 0", "--threads 2 --shared-objects"})
     expect_caught(FAULTY_OVERLAP, one_size + "--write-access-ratio 100 " + shape,
                   "an object was written by somebody else");
 }
 
-TEST(Faults, FindsABlockOutOfAlignment) {
+TEST(faults, finds_a_block_out_of_alignment) {
   for (const char* shape : {"--list-ratio 100", "--list-ratio 0", "--threads 3", "--pseudo-allocator compact",
                             "--pseudo-allocator align"})
     expect_caught(MISALIGNED, shape, "a block is not aligned");
 }
 
-TEST(Faults, FindsASharedByteInModeFalseSharing) {
+TEST(faults, finds_a_shared_byte_in_mode_false_sharing) {
   expect_caught(FAULTY_TWICE,
                 "--mode false-sharing --min-size 208 --threads 3 --duration 200 --time-quantum 2000",
                 "an object was written by somebody else");

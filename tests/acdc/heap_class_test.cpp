@@ -34,7 +34,7 @@ life follow(std::uint64_t liveness, std::uint64_t delay, std::uint64_t born) {
   return seen;
 }
 
-TEST(HeapClass, KeepsObjectsLiveForTheirLivenessAndFreesThemAfterTheDelay) {
+TEST(heap_class, keeps_objects_live_for_their_liveness_and_frees_them_after_the_delay) {
   for (std::uint64_t delay : {0U, 1U, 3U, 9U})
     for (std::uint64_t born : {0U, 1U, 5U, 12U})
       for (std::uint64_t liveness = 1; liveness <= longest; ++liveness) {
@@ -46,13 +46,13 @@ TEST(HeapClass, KeepsObjectsLiveForTheirLivenessAndFreesThemAfterTheDelay) {
       }
 }
 
-TEST(HeapClass, NeverFreesThePermanent) {
+TEST(heap_class, never_frees_the_permanent) {
   const life seen = follow(permanent, 2, 0);
   EXPECT_EQ(seen.live.size(), 40U);
   EXPECT_EQ(seen.expired, 0U);
 }
 
-TEST(HeapClass, GivesBackTheRestWhateverItIs) {
+TEST(heap_class, gives_back_the_rest_whatever_it_is) {
   probes::own_pages pages(4096);
   heap_class heap(pages, longest, 1);
   std::vector<holding> all(longest + 1);
@@ -67,7 +67,7 @@ TEST(HeapClass, GivesBackTheRestWhateverItIs) {
   EXPECT_EQ(heap.take_rest().first, nullptr);
 }
 
-TEST(LifetimeClass, KeepsTheOrderOfWhatIsAppended) {
+TEST(lifetime_class, keeps_the_order_of_what_is_appended) {
   holding a, b, c;
   lifetime_class first;
   lifetime_class second;

@@ -11,7 +11,7 @@
 namespace heaplab::acdc {
 namespace {
 
-TEST(Metrics, TellsTimesAndMemoryApart) {
+TEST(metrics, tells_times_and_memory_apart) {
   const std::string sample = sample_of("");
   for (const char* name : {"allocation_time", "deallocation_time", "access_time", "average_memory"})
     EXPECT_GT(metric(sample, name), 0) << name;
@@ -23,7 +23,7 @@ TEST(Metrics, TellsTimesAndMemoryApart) {
 }
 
 // No thread's times can be more than the time that passed; their sum is.
-TEST(Metrics, DividesByTheThreads) {
+TEST(metrics, divides_by_the_threads) {
   const std::string sample = sample_of("--threads 4 --duration 25");
   EXPECT_DOUBLE_EQ(metric(sample, "average_memory_per_thread"), metric(sample, "average_memory") / 4);
   EXPECT_LT(
@@ -43,7 +43,7 @@ std::vector<double> series_values(const std::string& sample, const std::string& 
   }
 }
 
-TEST(Metrics, AveragesFromTheEndOfTheWarmUp) {
+TEST(metrics, averages_from_the_end_of_the_warm_up) {
   const std::string sample = sample_of("--max-liveness 4 --duration 20 --no-access-live-objects");
   for (const char* what : {"memory", "live_bytes"}) {
     const std::vector<double> values = series_values(sample, what);
@@ -54,7 +54,7 @@ TEST(Metrics, AveragesFromTheEndOfTheWarmUp) {
   }
 }
 
-TEST(Metrics, CountsTheLiveBytesOfAllThreads) {
+TEST(metrics, counts_the_live_bytes_of_all_threads) {
   const std::string options =
       "--objects 100 --min-size 64 --max-size 64 --min-liveness 4 --max-liveness 4 --duration 50"
       " --max-time-drift 1 --threads ";
@@ -63,7 +63,7 @@ TEST(Metrics, CountsTheLiveBytesOfAllThreads) {
 }
 
 // A thousand times the records, and not more memory.
-TEST(Metrics, LeavesBookkeepingOutOfMemory) {
+TEST(metrics, leaves_bookkeeping_out_of_memory) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   const std::string options =
       "--min-size 16 --max-size 16 --max-liveness 1 --time-quantum 1MiB --duration 20 ";
@@ -74,7 +74,7 @@ TEST(Metrics, LeavesBookkeepingOutOfMemory) {
 #endif
 }
 
-TEST(Metrics, KeepsDeadObjectsForTheDelay) {
+TEST(metrics, keeps_dead_objects_for_the_delay) {
   const std::string options = "--duration 100 --max-liveness 1 --no-access-live-objects ";
   const double alone = metric(sample_of(options), "average_live_bytes");
   const double delayed = metric(sample_of(options + "--deallocation-delay 4"), "average_live_bytes");
@@ -83,7 +83,7 @@ TEST(Metrics, KeepsDeadObjectsForTheDelay) {
 
 // Objects of liveness l are accessed in l ticks; 1 tick is all they get here, and no access is lost but those
 // that follow the last tick.
-TEST(Metrics, AccessesLiveObjectsOnceATick) {
+TEST(metrics, accesses_live_objects_once_a_tick) {
   const std::string once = sample_of("--min-liveness 1 --max-liveness 1 --duration 40");
   EXPECT_EQ(metric(once, "accessed_objects"), metric(once, "allocated_objects"));
   const std::string thrice = sample_of("--min-liveness 3 --max-liveness 3 --duration 200");
@@ -95,21 +95,21 @@ TEST(Metrics, AccessesLiveObjectsOnceATick) {
   EXPECT_EQ(metric(delayed, "accessed_objects"), metric(thrice, "accessed_objects"));
 }
 
-TEST(Metrics, WritesTheShareAskedFor) {
+TEST(metrics, writes_the_share_asked_for) {
   for (const char* lists : {"0", "50", "100"}) {
     const std::string sample = sample_of("--write-access-ratio 20 --list-ratio " + std::string(lists));
     EXPECT_NEAR(metric(sample, "written_objects"), 0.2 * metric(sample, "accessed_objects"), 1) << lists;
   }
 }
 
-TEST(Metrics, KeepsPermanentObjects) {
+TEST(metrics, keeps_permanent_objects) {
   const std::string sample =
       sample_of("--permanent-objects-ratio 100 --duration 30 --no-access-live-objects");
   EXPECT_EQ(metric(sample, "freed_objects"), 0);
   EXPECT_GT(metric(sample, "allocated_objects"), 0);
 }
 
-TEST(Metrics, AllocatesTheNumberAskedFor) {
+TEST(metrics, allocates_the_number_asked_for) {
   const std::string sample = sample_of(
       "--objects 100 --min-size 512 --max-size 512 --max-liveness 1 --time-quantum 1 --duration 1000");
   EXPECT_EQ(metric(sample, "allocated_objects"), 100'000);
@@ -117,25 +117,25 @@ TEST(Metrics, AllocatesTheNumberAskedFor) {
 }
 
 // The quantum was less than one class: the original refused this.
-TEST(Metrics, TakesAnyQuantum) {
+TEST(metrics, takes_any_quantum) {
   EXPECT_GT(metric(sample_of("--time-quantum 1000"), "allocated_objects"), 0);
 }
 
-TEST(Metrics, RepeatsWithTheSeed) {
+TEST(metrics, repeats_with_the_seed) {
   EXPECT_EQ(metric(sample_of("--seed 5"), "allocated_bytes"),
             metric(sample_of("--seed 5"), "allocated_bytes"));
   EXPECT_NE(metric(sample_of("--seed 5"), "allocated_bytes"),
             metric(sample_of("--seed 6"), "allocated_bytes"));
 }
 
-TEST(Metrics, OffersLatencies) {
+TEST(metrics, offers_latencies) {
   const std::string sample = sample_of("--latency");
   for (const char* name : {"allocation_latency_p50", "free_latency_p99", "allocation_latency_samples"})
     EXPECT_GT(metric(sample, name), 0) << name;
 }
 
 // Every thread has an object of its own, in every round, whatever their number.
-TEST(FalseSharing, GivesEveryThreadAnObject) {
+TEST(false_sharing, gives_every_thread_an_object) {
   for (const char* stand_in : {"none", "compact", "align"}) {
     const std::string sample =
         sample_of("--mode false-sharing --threads 20 --duration 10 --time-quantum 100 --pseudo-allocator " +

@@ -51,7 +51,7 @@ std::vector<std::size_t> visited(noting_heap& heap, const object_set& set) {
 
 const placement separate(pseudo_allocator::none);
 
-TEST(ObjectSet, VisitsAndFreesAListInTheOrderOfAllocation) {
+TEST(object_set, visits_and_frees_a_list_in_the_order_of_allocation) {
   noting_heap heap;
   object_set set = set_of(structure::list, 5, 40);
   allocate_objects(heap, set, separate);
@@ -63,7 +63,7 @@ TEST(ObjectSet, VisitsAndFreesAListInTheOrderOfAllocation) {
 }
 
 // Built 0 (1 (2) (3)) (4 (5) (6)).
-TEST(ObjectSet, VisitsAndFreesATreeInTheMirroredOrder) {
+TEST(object_set, visits_and_frees_a_tree_in_the_mirrored_order) {
   noting_heap heap;
   object_set set = set_of(structure::tree, 7, 24);
   allocate_objects(heap, set, separate);
@@ -73,7 +73,7 @@ TEST(ObjectSet, VisitsAndFreesATreeInTheMirroredOrder) {
   EXPECT_EQ(heap.freed, order);
 }
 
-TEST(ObjectSet, MeetsEveryObjectWhateverTheirNumber) {
+TEST(object_set, meets_every_object_whatever_their_number) {
   for (const structure shape : {structure::list, structure::tree})
     for (const pseudo_allocator stand_in :
          {pseudo_allocator::none, pseudo_allocator::compact, pseudo_allocator::align})
@@ -98,7 +98,7 @@ std::vector<std::ptrdiff_t> offsets(const object_set& set) {
   return all;
 }
 
-TEST(ObjectSet, LaysOutTheCompactBaselineWithoutGaps) {
+TEST(object_set, lays_out_the_compact_baseline_without_gaps) {
   noting_heap heap;
   object_set list = set_of(structure::list, 4, 17);
   allocate_objects(heap, list, placement(pseudo_allocator::compact));
@@ -109,7 +109,7 @@ TEST(ObjectSet, LaysOutTheCompactBaselineWithoutGaps) {
   EXPECT_EQ(heap.sizes, (std::vector<std::size_t>{68, 96}));
 }
 
-TEST(ObjectSet, GivesEveryObjectOfTheAlignBaselineItsCacheLine) {
+TEST(object_set, gives_every_object_of_the_align_baseline_its_cache_line) {
   noting_heap heap;
   object_set set = set_of(structure::list, 3, 65);
   allocate_objects(heap, set, placement(pseudo_allocator::align));
@@ -117,7 +117,7 @@ TEST(ObjectSet, GivesEveryObjectOfTheAlignBaselineItsCacheLine) {
   EXPECT_EQ(offsets(set), (std::vector<std::ptrdiff_t>{0, 128, 256}));
 }
 
-TEST(WritePacer, ChoosesTheExactShare) {
+TEST(write_pacer, chooses_the_exact_share) {
   for (const double percent : {0.0, 10.0, 33.0, 50.0, 75.0, 100.0}) {
     write_pacer pacer(percent);
     for (int i = 0; i < 1000; ++i) pacer.next();
@@ -127,7 +127,7 @@ TEST(WritePacer, ChoosesTheExactShare) {
 }
 
 // In the original any ratio wrote to all objects of a tree.
-TEST(ObjectSet, WritesToTheChosenObjectsOfListsAndTreesAlike) {
+TEST(object_set, writes_to_the_chosen_objects_of_lists_and_trees_alike) {
   for (const structure shape : {structure::list, structure::tree}) {
     noting_heap heap;
     object_set set = set_of(shape, 100, 32);

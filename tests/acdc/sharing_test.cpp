@@ -18,14 +18,14 @@ void expect_balanced(const std::string& arguments) {
 }
 
 // In the original they lived for a random time: more than twice as many bytes were live.
-TEST(Sharing, GivesSharedObjectsTheirLifetime) {
+TEST(sharing, gives_shared_objects_their_lifetime) {
   const std::string options = "--duration 200 --no-access-live-objects ";
   const double unshared = metric(sample_of(options), "average_live_bytes");
   const double shared = metric(sample_of(options + "--shared-objects"), "average_live_bytes");
   EXPECT_NEAR(shared, unshared, 0.1 * unshared);
 }
 
-TEST(Sharing, ChoosesEveryOtherThreadEquallyOftenAndNeverTwice) {
+TEST(sharing, chooses_every_other_thread_equally_often_and_never_twice) {
   configuration settings;
   settings.threads = 10;
   thread_state state(settings, estimate(settings), 1, 3);
@@ -40,13 +40,13 @@ TEST(Sharing, ChoosesEveryOtherThreadEquallyOftenAndNeverTwice) {
     EXPECT_NEAR(times[other], other == 3 ? 0 : rounds * 4 / 9, other == 3 ? 0 : 250) << other;
 }
 
-TEST(Sharing, BearsADelay) {
+TEST(sharing, bears_a_delay) {
   for (const char* delay : {"1", "5", "30"})
     expect_balanced("--threads 2 --shared-objects --deallocation-delay " + std::string(delay));
 }
 
 // The original divided by zero, or shared with nobody and never freed.
-TEST(Sharing, BearsAnyShareOfReceivers) {
+TEST(sharing, bears_any_share_of_receivers) {
   for (const char* ratio : {"0", "1", "50", "100"})
     for (const char* threads : {"1", "2", "5"})
       expect_balanced("--shared-objects --receiving-threads-ratio " + std::string(ratio) + " --threads " +
@@ -54,7 +54,7 @@ TEST(Sharing, BearsAnyShareOfReceivers) {
 }
 
 // As many accesses as holders: each receiver walks what it has been given.
-TEST(Sharing, LetsReceiversAccessWhatTheyReceive) {
+TEST(sharing, lets_receivers_access_what_they_receive) {
   const std::string options =
       "--threads 4 --duration 100 --max-liveness 3 --time-quantum 64KiB --max-time-drift 1 ";
   const double alone = metric(sample_of(options), "accessed_objects");
@@ -67,11 +67,11 @@ TEST(Sharing, LetsReceiversAccessWhatTheyReceive) {
   EXPECT_NEAR(with("--shared-objects-ratio 50"), 2.5 * alone, 0.3 * alone);
 }
 
-TEST(Sharing, WorksWithMoreThan64Threads) {
+TEST(sharing, works_with_more_than64_threads) {
   expect_balanced("--threads 100 --shared-objects --max-time-drift 1 --no-access-live-objects");
 }
 
-TEST(Sharing, MixesWithEverythingElse) {
+TEST(sharing, mixes_with_everything_else) {
   for (const char* stand_in : {"none", "compact", "align", "null"})
     expect_balanced(
         "--threads 3 --shared-objects --shared-objects-ratio 60 --receiving-threads-ratio 50 "

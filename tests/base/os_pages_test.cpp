@@ -1,10 +1,12 @@
 #include "base/os_pages.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace heaplab::os_pages {
 namespace {
@@ -33,6 +35,23 @@ TEST(os_pages, allocates_zeros_at_the_alignment_asked_for) {
     std::memset(place, 1, 3 * page_bytes);
     unmap(place, 3 * page_bytes);
   }
+}
+
+// Pages of address space that the process holds; read without allocating any.
+unsigned long held_pages() {
+  char text[64] = {};
+  const int file = ::open("/proc/self/statm", O_RDONLY);
+  EXPECT_GT(::read(file, text, sizeof text - 1), 0);
+  ::close(file);
+  return std::strtoul(text, nullptr, 10);
+}
+
+TEST(os_pages, holds_no_more_addresses_than_asked_for) {
+  const unsigned long before = held_pages();
+  void* const place = allocate(page_bytes, 32 * huge_page_bytes);
+  EXPECT_EQ(held_pages(), before + 1);
+  unmap(place, page_bytes);
+  EXPECT_EQ(held_pages(), before);
 }
 
 TEST(os_pages, refuses_what_cannot_be_had_and_keeps_errno) {
@@ -91,18 +110,40 @@ TEST(os_pages, keeps_the_contents_of_what_it_resizes) {
   unmap(large, 64 * page_bytes);
 }
 
+// More ranges than the kernel takes in one call.
+TEST(os_pages, discards_a_thousand_ranges_and_more) {
+  constexpr std::size_t count = 1100;
+  auto* const place = static_cast<char*>(allocate(2 * count * page_bytes));
+  std::memset(place, 1, 2 * count * page_bytes);
+  std::vector<iovec> ranges;
+  for (std::size_t i = 0; i < count; ++i) ranges.push_back({place + 2 * i * page_bytes, page_bytes});
+  discard_all(ranges);
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(place[2 * i * page_bytes], 0) << i;
+    EXPECT_EQ(place[(2 * i + 1) * page_bytes], 1) << i;
+  }
+  unmap(place, 2 * count * page_bytes);
+}
+
+TEST(os_pages, leaves_where_it_is_what_can_grow_there) {
+  auto* const place = static_cast<char*>(allocate(4 * page_bytes, huge_page_bytes));
+  unmap(place + page_bytes, 3 * page_bytes);
+  EXPECT_EQ(remap_aligned(place, page_bytes, 4 * page_bytes, huge_page_bytes), place);
+  unmap(place, 4 * page_bytes);
+}
+
 // A mapping behind it keeps it from growing where it is.
 TEST(os_pages, moves_what_cannot_grow_to_an_aligned_address) {
   auto* const place = static_cast<char*>(allocate(2 * page_bytes, huge_page_bytes)) + page_bytes;
   auto* const block = place - page_bytes;
   ASSERT_TRUE(make_accessible(place, page_bytes));
   std::memset(block, 1, page_bytes);
-  void* const moved = remap_aligned(block, page_bytes, 4 * mib, huge_page_bytes);
+  void* const moved = remap_aligned(block, page_bytes, 5 * page_bytes, huge_page_bytes);
   ASSERT_NE(moved, nullptr);
   EXPECT_NE(moved, static_cast<void*>(block));
   EXPECT_TRUE(is_aligned(moved, huge_page_bytes));
   EXPECT_TRUE(is_all(moved, page_bytes, 1));
-  unmap(moved, 4 * mib);
+  unmap(moved, 5 * page_bytes);
   unmap(place, page_bytes);
 }
 

@@ -16,7 +16,7 @@ std::size_t page_bytes() {
   return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-TEST(PosixMemalign, AlignsBlocksThatHoldTheirContents) {
+TEST(posix_memalign, aligns_blocks_that_hold_their_contents) {
   std::vector<block> blocks;
   std::vector<std::size_t> lengths;
   for (std::size_t alignment = sizeof(void*); alignment <= std::size_t{64} << 20; alignment *= 2) {
@@ -35,7 +35,7 @@ TEST(PosixMemalign, AlignsBlocksThatHoldTheirContents) {
     EXPECT_TRUE(holds(blocks[i].get(), lengths[i], static_cast<unsigned>(i))) << i;
 }
 
-TEST(PosixMemalign, OfAnAlignmentThatIsNoPowerOfTwoIsEinvalAndLeavesTheResult) {
+TEST(posix_memalign, of_an_alignment_that_is_no_power_of_two_is_einval_and_leaves_the_result) {
   for (const std::size_t alignment : no_powers_of_two) {
     int mark = 0;
     void* one = &mark;
@@ -44,14 +44,14 @@ TEST(PosixMemalign, OfAnAlignmentThatIsNoPowerOfTwoIsEinvalAndLeavesTheResult) {
   }
 }
 
-TEST(PosixMemalign, OfAnAlignmentBelowAPointerIsEinval) {
+TEST(posix_memalign, of_an_alignment_below_a_pointer_is_einval) {
   for (const std::size_t alignment : {0U, 1U, 2U, 4U}) {
     void* one = nullptr;
     EXPECT_EQ(posix_memalign(&one, opaque(alignment), 100), EINVAL) << alignment;
   }
 }
 
-TEST(PosixMemalign, OfMoreThanThereIsIsEnomemAndLeavesTheResult) {
+TEST(posix_memalign, of_more_than_there_is_is_enomem_and_leaves_the_result) {
   int mark = 0;
   for (const std::size_t alignment :
        {std::size_t{16}, std::size_t{4096}, std::size_t{1} << 30, std::size_t{1} << 62}) {
@@ -66,7 +66,7 @@ TEST(PosixMemalign, OfMoreThanThereIsIsEnomemAndLeavesTheResult) {
   EXPECT_EQ(one, &mark);
 }
 
-TEST(PosixMemalign, ReportsByItsResultAlone) {
+TEST(posix_memalign, reports_by_its_result_alone) {
   void* one = nullptr;
   errno = 4711;
   EXPECT_EQ(posix_memalign(&one, opaque(std::size_t{3}), 100), EINVAL);
@@ -75,7 +75,7 @@ TEST(PosixMemalign, ReportsByItsResultAlone) {
   EXPECT_EQ(errno, 4711);
 }
 
-TEST(AlignedAlloc, AlignsEverySize) {
+TEST(aligned_alloc, aligns_every_size) {
   for (std::size_t alignment = 1; alignment <= std::size_t{4} << 20; alignment *= 2) {
     for (const std::size_t size : {0U, 1U, 100U, 512U, 5001U, 300001U}) {
       const block one(aligned_alloc(alignment, opaque(std::size_t{size})));
@@ -85,7 +85,7 @@ TEST(AlignedAlloc, AlignsEverySize) {
   }
 }
 
-TEST(AlignedAlloc, OfAnAlignmentThatIsNoPowerOfTwoIsEinval) {
+TEST(aligned_alloc, of_an_alignment_that_is_no_power_of_two_is_einval) {
   for (const std::size_t alignment : no_powers_of_two) {
     errno = 0;
     EXPECT_EQ(block(aligned_alloc(opaque(alignment), 100)), nullptr) << alignment;
@@ -96,7 +96,7 @@ TEST(AlignedAlloc, OfAnAlignmentThatIsNoPowerOfTwoIsEinval) {
   EXPECT_EQ(errno, EINVAL);
 }
 
-TEST(AlignedAlloc, OfMoreThanThereIsIsEnomem) {
+TEST(aligned_alloc, of_more_than_there_is_is_enomem) {
   for (const std::size_t size : too_large) {
     errno = 0;
     EXPECT_EQ(block(aligned_alloc(opaque(std::size_t{64}), opaque(size))), nullptr) << size;
@@ -104,7 +104,7 @@ TEST(AlignedAlloc, OfMoreThanThereIsIsEnomem) {
   }
 }
 
-TEST(Memalign, RoundsItsAlignmentUp) {
+TEST(memalign, rounds_its_alignment_up) {
   for (const std::size_t alignment : {0U, 1U, 3U, 24U, 48U, 1000U, 5000U}) {
     std::size_t rounded = 1;
     while (rounded < alignment) rounded *= 2;
@@ -114,13 +114,13 @@ TEST(Memalign, RoundsItsAlignmentUp) {
   }
 }
 
-TEST(Memalign, OfAnAlignmentThatCannotBeRoundedUpIsEinval) {
+TEST(memalign, of_an_alignment_that_cannot_be_rounded_up_is_einval) {
   errno = 0;
   EXPECT_EQ(block(memalign(opaque(SIZE_MAX), 100)), nullptr);
   EXPECT_EQ(errno, EINVAL);
 }
 
-TEST(Valloc, AlignsToPages) {
+TEST(valloc, aligns_to_pages) {
   for (const std::size_t size : sizes) {
     const block one(valloc(opaque(size)));
     ASSERT_NE(one, nullptr) << size;
@@ -128,7 +128,7 @@ TEST(Valloc, AlignsToPages) {
   }
 }
 
-TEST(Pvalloc, GivesWholePages) {
+TEST(pvalloc, gives_whole_pages) {
   for (const std::size_t size : sizes) {
     const block one(pvalloc(opaque(size)));
     ASSERT_NE(one, nullptr) << size;
@@ -137,7 +137,7 @@ TEST(Pvalloc, GivesWholePages) {
   }
 }
 
-TEST(Pvalloc, OfMoreThanThereIsIsEnomem) {
+TEST(pvalloc, of_more_than_there_is_is_enomem) {
   for (const std::size_t size : too_large) {
     errno = 0;
     EXPECT_EQ(block(pvalloc(opaque(size))), nullptr) << size;
@@ -149,7 +149,7 @@ TEST(Pvalloc, OfMoreThanThereIsIsEnomem) {
 }
 
 // Aligned blocks are the weak spot of many allocators: an address inside a block must find its block again.
-TEST(Aligned, BlocksAndPlainBlocksMayBeFreedInAnyOrder) {
+TEST(aligned, blocks_and_plain_blocks_may_be_freed_in_any_order) {
   std::vector<block> blocks;
   std::vector<std::size_t> lengths;
   for (unsigned i = 0; i < 6000; ++i) {
@@ -174,7 +174,7 @@ TEST(Aligned, BlocksAndPlainBlocksMayBeFreedInAnyOrder) {
 }
 
 // What realloc copies, and a program may use, of an aligned block ends where the block ends.
-TEST(Aligned, UsableSizeReachesIntoNoOtherBlock) {
+TEST(aligned, usable_size_reaches_into_no_other_block) {
   struct extent {
     char* begin;
     std::size_t bytes;
@@ -192,7 +192,7 @@ TEST(Aligned, UsableSizeReachesIntoNoOtherBlock) {
     ASSERT_LE(extents[i - 1].begin + extents[i - 1].bytes, extents[i].begin) << i;
 }
 
-TEST(Aligned, LargeBlocksAreFreed) {
+TEST(aligned, large_blocks_are_freed) {
   // 200 blocks of 8 MiB aligned to 1 MiB: not freed, they would be 1600 MiB of touched memory.
   for (int i = 0; i < 200; ++i) {
     const block one(aligned_alloc(std::size_t{1} << 20, 8 << 20));

@@ -38,37 +38,37 @@ void expect_served(std::initializer_list<const char*> names) {
   for (const char* const name : names) EXPECT_EQ(library_of(name), intended_library()) << name;
 }
 
-TEST(Served, Malloc) {
+TEST(served, malloc) {
   expect_served(
       {"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "malloc_usable_size"});
 }
-TEST(Served, Reallocarray) {
+TEST(served, reallocarray) {
   expect_served({"reallocarray"});
 }
-TEST(Served, Memalign) {
+TEST(served, memalign) {
   expect_served({"memalign", "valloc", "pvalloc"});
 }
-TEST(Served, SizedFree) {
+TEST(served, sized_free) {
   expect_served({"free_sized", "free_aligned_sized"});
 }
-TEST(Served, New) {
+TEST(served, new) {
   expect_served({"_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"});
 }
-TEST(Served, AlignedNew) {
+TEST(served, aligned_new) {
   expect_served(
       {"_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZdlPvSt11align_val_t", "_ZdlPvmSt11align_val_t"});
 }
-TEST(Served, NothrowNew) {
+TEST(served, nothrow_new) {
   expect_served({"_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_tRKSt9nothrow_t"});
 }
-TEST(Served, Introspection) {
+TEST(served, introspection) {
   expect_served({"mallinfo", "mallinfo2", "malloc_stats", "malloc_info", "malloc_trim", "mallopt"});
 }
-TEST(Served, GlibcSecondNames) {
+TEST(served, glibc_second_names) {
   expect_served({"__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_free", "__libc_memalign"});
 }
 
-TEST(SizedFree, TakesBlocksBack) {
+TEST(sized_free, takes_blocks_back) {
   using free_sized_function = void(void*, std::size_t);
   using free_aligned_sized_function = void(void*, std::size_t, std::size_t);
   auto* const free_sized = reinterpret_cast<free_sized_function*>(dlsym(RTLD_DEFAULT, "free_sized"));
@@ -87,11 +87,11 @@ TEST(SizedFree, TakesBlocksBack) {
   }
 }
 
-TEST(UsableSize, OfNullIsZero) {
+TEST(usable_size, of_null_is_zero) {
   EXPECT_EQ(malloc_usable_size(opaque<void*>(nullptr)), 0U);
 }
 
-TEST(UsableSize, MayAllBeUsed) {
+TEST(usable_size, may_all_be_used) {
   std::vector<block> blocks;
   for (int round = 0; round < 3; ++round) {
     for (const std::size_t size : sizes) {
@@ -110,7 +110,7 @@ TEST(UsableSize, MayAllBeUsed) {
   }
 }
 
-TEST(Introspection, MallinfoCountsWhatIsLive) {
+TEST(introspection, mallinfo_counts_what_is_live) {
   const auto live = [] {
     const struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
@@ -123,14 +123,14 @@ TEST(Introspection, MallinfoCountsWhatIsLive) {
   EXPECT_GE(mallinfo().uordblks + mallinfo().hblkhd, 4000 * 1000 + (20 << 20));
 }
 
-TEST(Introspection, MallinfoForgetsWhatIsFreed) {
+TEST(introspection, mallinfo_forgets_what_is_freed) {
   block(std::malloc(30 << 20)).reset();
   const std::size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
   block(std::malloc(30 << 20)).reset();
   EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd, before + (20 << 20));
 }
 
-TEST(Introspection, TrimSaysWhetherItGaveBack) {
+TEST(introspection, trim_says_whether_it_gave_back) {
   std::vector<block> blocks;
   for (int i = 0; i < 20000; ++i) blocks.emplace_back(std::calloc(1, 1000));
   blocks.clear();
@@ -138,12 +138,12 @@ TEST(Introspection, TrimSaysWhetherItGaveBack) {
   EXPECT_TRUE(result == 0 || result == 1) << result;
 }
 
-TEST(Introspection, MalloptAcceptsGlibcsParameters) {
+TEST(introspection, mallopt_accepts_glibcs_parameters) {
   EXPECT_EQ(mallopt(M_ARENA_MAX, 2), 1);
   EXPECT_EQ(mallopt(M_MMAP_THRESHOLD, 1 << 20), 1);
 }
 
-TEST(Introspection, MallocInfoWritesXml) {
+TEST(introspection, malloc_info_writes_xml) {
   std::FILE* const file = std::tmpfile();
   ASSERT_NE(file, nullptr);
   EXPECT_EQ(malloc_info(0, file), 0);
@@ -156,11 +156,11 @@ TEST(Introspection, MallocInfoWritesXml) {
   EXPECT_TRUE(xml.ends_with("</malloc>\n")) << xml;
 }
 
-TEST(Introspection, MallocInfoRefusesUnknownOptions) {
+TEST(introspection, malloc_info_refuses_unknown_options) {
   EXPECT_EQ(malloc_info(1, stderr), EINVAL);
 }
 
-TEST(Introspection, MallocStatsWritesToStandardError) {
+TEST(introspection, malloc_stats_writes_to_standard_error) {
   testing::internal::CaptureStderr();
   malloc_stats();
   EXPECT_FALSE(testing::internal::GetCapturedStderr().empty());

@@ -6,7 +6,7 @@
 namespace conformance {
 namespace {
 
-TEST(Malloc, IsAlignedForEveryTypeThatFits) {
+TEST(malloc, is_aligned_for_every_type_that_fits) {
   for (const std::size_t size : sizes) {
     const block one(std::malloc(opaque(size)));
     ASSERT_NE(one, nullptr) << size;
@@ -15,7 +15,7 @@ TEST(Malloc, IsAlignedForEveryTypeThatFits) {
 }
 
 // What glibc and programs written for it expect, beyond the standard.
-TEST(Malloc, IsAlignedForEveryTypeAtEverySize) {
+TEST(malloc, is_aligned_for_every_type_at_every_size) {
   for (const std::size_t size : sizes) {
     block several[4];
     for (block& one : several) {
@@ -26,7 +26,7 @@ TEST(Malloc, IsAlignedForEveryTypeAtEverySize) {
   }
 }
 
-TEST(Malloc, GivesMemoryThatHoldsItsContents) {
+TEST(malloc, gives_memory_that_holds_its_contents) {
   std::vector<block> blocks;
   unsigned seed = 0;
   for (const std::size_t size : sizes) {
@@ -41,7 +41,7 @@ TEST(Malloc, GivesMemoryThatHoldsItsContents) {
   }
 }
 
-TEST(Malloc, OfZeroGivesABlockOfItsOwn) {
+TEST(malloc, of_zero_gives_a_block_of_its_own) {
   const block one(std::malloc(opaque(std::size_t{0})));
   const block other(std::malloc(opaque(std::size_t{0})));
   EXPECT_NE(one, nullptr);
@@ -49,7 +49,7 @@ TEST(Malloc, OfZeroGivesABlockOfItsOwn) {
   EXPECT_NE(one.get(), other.get());
 }
 
-TEST(Malloc, OfMoreThanPtrdiffMaxIsEnomem) {
+TEST(malloc, of_more_than_ptrdiff_max_is_enomem) {
   for (const std::size_t size : too_large) {
     errno = 0;
     const block none(std::malloc(opaque(size)));
@@ -58,14 +58,14 @@ TEST(Malloc, OfMoreThanPtrdiffMaxIsEnomem) {
   }
 }
 
-TEST(Malloc, OfMoreThanThereIsIsEnomem) {
+TEST(malloc, of_more_than_there_is_is_enomem) {
   errno = 0;
   const block none(std::malloc(opaque(std::size_t{PTRDIFF_MAX})));
   EXPECT_EQ(none, nullptr);
   EXPECT_EQ(errno, ENOMEM);
 }
 
-TEST(Malloc, GoesOnAfterARefusal) {
+TEST(malloc, goes_on_after_a_refusal) {
   EXPECT_EQ(block(std::malloc(opaque(SIZE_MAX))), nullptr);
   const block some(std::malloc(100));
   ASSERT_NE(some, nullptr);
@@ -73,11 +73,11 @@ TEST(Malloc, GoesOnAfterARefusal) {
   EXPECT_TRUE(holds(some.get(), 100, 1));
 }
 
-TEST(Free, OfNullDoesNothing) {
+TEST(free, of_null_does_nothing) {
   std::free(opaque<void*>(nullptr));
 }
 
-TEST(Free, KeepsErrno) {
+TEST(free, keeps_errno) {
   for (const std::size_t size : sizes) {
     void* const one = std::malloc(opaque(size));
     errno = 4711;
@@ -91,7 +91,7 @@ TEST(Free, KeepsErrno) {
   EXPECT_EQ(errno, 4711);
 }
 
-TEST(Calloc, GivesZerosInMemoryThatWasDirty) {
+TEST(calloc, gives_zeros_in_memory_that_was_dirty) {
   for (int round = 0; round < 3; ++round) {
     for (const std::size_t size : sizes) {
       const block one(std::calloc(opaque(std::size_t{1}), size));
@@ -103,14 +103,14 @@ TEST(Calloc, GivesZerosInMemoryThatWasDirty) {
   }
 }
 
-TEST(Calloc, MultipliesItsArguments) {
+TEST(calloc, multiplies_its_arguments) {
   const block one(std::calloc(opaque(std::size_t{1000}), 24));
   ASSERT_NE(one, nullptr);
   EXPECT_GE(malloc_usable_size(one.get()), 24000U);
   EXPECT_TRUE(is_zero(one.get(), 24000));
 }
 
-TEST(Calloc, OfNothingGivesABlockOfItsOwn) {
+TEST(calloc, of_nothing_gives_a_block_of_its_own) {
   const block one(std::calloc(opaque(std::size_t{0}), 8));
   const block other(std::calloc(opaque(std::size_t{8}), 0));
   EXPECT_NE(one, nullptr);
@@ -118,7 +118,7 @@ TEST(Calloc, OfNothingGivesABlockOfItsOwn) {
   EXPECT_NE(one.get(), other.get());
 }
 
-TEST(Calloc, OfAProductThatOverflowsIsEnomem) {
+TEST(calloc, of_a_product_that_overflows_is_enomem) {
   const std::size_t factors[][2] = {{SIZE_MAX, 2},         {2, SIZE_MAX},
                                     {SIZE_MAX / 2 + 2, 2}, {std::size_t{1} << 32, std::size_t{1} << 32},
                                     {SIZE_MAX / 3, 3},     {std::size_t{1} << 62, 2},

@@ -18,7 +18,7 @@ std::string naming(const void* pointer) {
 #define EXPECT_REFUSED(statement, pointer) \
   EXPECT_EXIT(statement, testing::KilledBySignal(SIGABRT), naming(pointer))
 
-class Misuse : public testing::Test {
+class misuse_test : public testing::Test {
 protected:
   void TearDown() override { std::free(held_); }
   void* held_ = nullptr;
@@ -29,48 +29,48 @@ void free_twice(void* block) {
   std::free(opaque(block));
 }
 
-TEST_F(Misuse, DoubleFreeOfASmallBlock) {
+TEST_F(misuse_test, double_free_of_a_small_block) {
   held_ = std::malloc(100);
   EXPECT_REFUSED(free_twice(held_), held_);
 }
 
-TEST_F(Misuse, DoubleFreeOfALargeBlock) {
+TEST_F(misuse_test, double_free_of_a_large_block) {
   held_ = std::malloc(8 << 20);
   EXPECT_REFUSED(free_twice(held_), held_);
 }
 
-TEST_F(Misuse, DoubleFreeOfABlockWithAMappingOfItsOwn) {
+TEST_F(misuse_test, double_free_of_a_block_with_a_mapping_of_its_own) {
   held_ = std::malloc(80 << 20);
   EXPECT_REFUSED(free_twice(held_), held_);
 }
 
-TEST_F(Misuse, DoubleFreeOfAnAlignedBlock) {
+TEST_F(misuse_test, double_free_of_an_aligned_block) {
   held_ = aligned_alloc(4096, 100);
   EXPECT_REFUSED(free_twice(held_), held_);
 }
 
-TEST_F(Misuse, FreeOfAPointerIntoTheStack) {
+TEST_F(misuse_test, free_of_a_pointer_into_the_stack) {
   char local[64];
   EXPECT_REFUSED(std::free(opaque<void*>(local + 16)), local + 16);
 }
 
-TEST_F(Misuse, FreeOfAPointerIntoStaticMemory) {
+TEST_F(misuse_test, free_of_a_pointer_into_static_memory) {
   static char fixed[4096];
   EXPECT_REFUSED(std::free(opaque<void*>(fixed + 64)), fixed + 64);
 }
 
-TEST_F(Misuse, FreeOfAPointerThatPointsNowhere) {
+TEST_F(misuse_test, free_of_a_pointer_that_points_nowhere) {
   void* const wild = reinterpret_cast<void*>(std::uintptr_t{0x10});
   EXPECT_REFUSED(std::free(opaque(wild)), wild);
 }
 
-TEST_F(Misuse, FreeOfAMisalignedPointer) {
+TEST_F(misuse_test, free_of_a_misaligned_pointer) {
   held_ = std::malloc(100);
   void* const inside = static_cast<char*>(held_) + 1;
   EXPECT_REFUSED(std::free(opaque(inside)), inside);
 }
 
-TEST_F(Misuse, ReallocOfAPointerNeverAllocated) {
+TEST_F(misuse_test, realloc_of_a_pointer_never_allocated) {
   static char fixed[4096];
   EXPECT_REFUSED(static_cast<void>(opaque(std::realloc(opaque<void*>(fixed + 64), 5000))), fixed + 64);
 }

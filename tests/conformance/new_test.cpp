@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t impossible = PTRDIFF_MAX;
 constexpr auto wide = std::align_val_t{256};
 
-class New : public testing::Test {
+class new_test : public testing::Test {
 protected:
   ~New() override { std::set_new_handler(nullptr); }
 };
@@ -36,7 +36,7 @@ bool throws_bad_alloc(Operation operation) {
   return false;
 }
 
-TEST_F(New, AlignsAndHoldsContentsAtEverySize) {
+TEST_F(new_test, aligns_and_holds_contents_at_every_size) {
   for (const std::size_t size : sizes) {
     void* const one = ::operator new(opaque(size));
     void* const array = ::operator new[](opaque(size));
@@ -55,7 +55,7 @@ TEST_F(New, AlignsAndHoldsContentsAtEverySize) {
   }
 }
 
-TEST_F(New, EveryFormHasItsDelete) {
+TEST_F(new_test, every_form_has_its_delete) {
   for (const std::size_t size : {1U, 100U, 5000U, 100000U, 2U << 20}) {
     ::operator delete(::operator new(size));
     ::operator delete(::operator new(size), size);
@@ -74,7 +74,7 @@ TEST_F(New, EveryFormHasItsDelete) {
   ::operator delete[](opaque<void*>(nullptr), wide);
 }
 
-TEST_F(New, OfZeroGivesABlockOfItsOwn) {
+TEST_F(new_test, of_zero_gives_a_block_of_its_own) {
   void* const one = ::operator new(opaque(std::size_t{0}));
   void* const other = ::operator new(opaque(std::size_t{0}));
   EXPECT_NE(one, nullptr);
@@ -83,7 +83,7 @@ TEST_F(New, OfZeroGivesABlockOfItsOwn) {
   ::operator delete(other);
 }
 
-TEST_F(New, OfTooMuchThrowsBadAlloc) {
+TEST_F(new_test, of_too_much_throws_bad_alloc) {
   for (const std::size_t size : too_large) {
     EXPECT_TRUE(throws_bad_alloc([&] { ::operator delete(::operator new(opaque(size))); })) << size;
     EXPECT_TRUE(throws_bad_alloc([&] { ::operator delete[](::operator new[](opaque(size))); })) << size;
@@ -94,7 +94,7 @@ TEST_F(New, OfTooMuchThrowsBadAlloc) {
   }
 }
 
-TEST_F(New, NothrowOfTooMuchGivesNull) {
+TEST_F(new_test, nothrow_of_too_much_gives_null) {
   for (const std::size_t size : too_large) {
     EXPECT_EQ(::operator new(opaque(size), std::nothrow), nullptr) << size;
     EXPECT_EQ(::operator new[](opaque(size), std::nothrow), nullptr) << size;
@@ -103,7 +103,7 @@ TEST_F(New, NothrowOfTooMuchGivesNull) {
   }
 }
 
-TEST_F(New, AsksTheNewHandlerUntilThereIsNone) {
+TEST_F(new_test, asks_the_new_handler_until_there_is_none) {
   const auto expect_three_calls = [](auto operation) {
     handler_calls = 0;
     std::set_new_handler(give_up_after_three_calls);
@@ -115,7 +115,7 @@ TEST_F(New, AsksTheNewHandlerUntilThereIsNone) {
   expect_three_calls([] { ::operator delete(::operator new(opaque(impossible), wide), wide); });
 }
 
-TEST_F(New, NothrowAsksTheNewHandlerUntilThereIsNone) {
+TEST_F(new_test, nothrow_asks_the_new_handler_until_there_is_none) {
   handler_calls = 0;
   std::set_new_handler(give_up_after_three_calls);
   EXPECT_EQ(::operator new(opaque(impossible), std::nothrow), nullptr);
@@ -126,13 +126,13 @@ TEST_F(New, NothrowAsksTheNewHandlerUntilThereIsNone) {
   EXPECT_EQ(handler_calls, 3);
 }
 
-TEST_F(New, LetsTheNewHandlerThrow) {
+TEST_F(new_test, lets_the_new_handler_throw) {
   std::set_new_handler(throwing_handler);
   EXPECT_THROW(::operator delete(::operator new(opaque(impossible))), handler_failure);
   EXPECT_THROW(::operator delete(::operator new(opaque(impossible), wide), wide), handler_failure);
 }
 
-TEST_F(New, NothrowTurnsAThrowingNewHandlerIntoNull) {
+TEST_F(new_test, nothrow_turns_a_throwing_new_handler_into_null) {
   std::set_new_handler(throwing_handler);
   EXPECT_EQ(::operator new(opaque(impossible), std::nothrow), nullptr);
   EXPECT_EQ(::operator new[](opaque(impossible), std::nothrow), nullptr);

@@ -6,7 +6,7 @@
 namespace conformance {
 namespace {
 
-TEST(Realloc, OfNullIsMalloc) {
+TEST(realloc, of_null_is_malloc) {
   for (const std::size_t size : sizes) {
     const block one(std::realloc(opaque<void*>(nullptr), size));
     ASSERT_NE(one, nullptr) << size;
@@ -15,7 +15,7 @@ TEST(Realloc, OfNullIsMalloc) {
   }
 }
 
-TEST(Realloc, KeepsContentsFromEverySizeToEverySize) {
+TEST(realloc, keeps_contents_from_every_size_to_every_size) {
   // Pairs of large blocks say nothing new and take seconds to fill.
   for (const std::size_t before : sizes) {
     for (const std::size_t after : sizes) {
@@ -33,7 +33,7 @@ TEST(Realloc, KeepsContentsFromEverySizeToEverySize) {
   }
 }
 
-TEST(Realloc, KeepsContentsOfLargeBlocks) {
+TEST(realloc, keeps_contents_of_large_blocks) {
   void* one = std::malloc(3 << 20);
   ASSERT_NE(one, nullptr);
   fill(one, 3 << 20, 9);
@@ -47,12 +47,12 @@ TEST(Realloc, KeepsContentsOfLargeBlocks) {
   std::free(one);
 }
 
-TEST(Realloc, ToZeroFreesAndGivesNull) {
+TEST(realloc, to_zero_frees_and_gives_null) {
   for (const std::size_t size : sizes)
     EXPECT_EQ(std::realloc(std::malloc(size), opaque(std::size_t{0})), nullptr);
 }
 
-TEST(Realloc, ToMoreThanThereIsIsEnomemAndKeepsTheBlock) {
+TEST(realloc, to_more_than_there_is_is_enomem_and_keeps_the_block) {
   for (const std::size_t before : {std::size_t{100}, std::size_t{5000}, std::size_t{3} << 20}) {
     const block one(std::malloc(before));
     fill(one.get(), before, 2);
@@ -68,7 +68,7 @@ TEST(Realloc, ToMoreThanThereIsIsEnomemAndKeepsTheBlock) {
   }
 }
 
-TEST(Realloc, OfAnAlignedBlockKeepsItsContents) {
+TEST(realloc, of_an_aligned_block_keeps_its_contents) {
   for (const std::size_t alignment : {32U, 256U, 4096U, 65536U, 4U << 20}) {
     for (const std::size_t before : {1U, 100U, 5000U, 300000U, 3U << 20}) {
       for (const std::size_t after : {1U, 50U, 200U, 8000U, 700000U, 5U << 20}) {
@@ -86,13 +86,13 @@ TEST(Realloc, OfAnAlignedBlockKeepsItsContents) {
   }
 }
 
-TEST(Reallocarray, MultipliesItsArguments) {
+TEST(reallocarray, multiplies_its_arguments) {
   const block one(reallocarray(nullptr, opaque(std::size_t{100}), 30));
   ASSERT_NE(one, nullptr);
   EXPECT_GE(malloc_usable_size(one.get()), 3000U);
 }
 
-TEST(Reallocarray, OfAProductThatOverflowsIsEnomemAndKeepsTheBlock) {
+TEST(reallocarray, of_a_product_that_overflows_is_enomem_and_keeps_the_block) {
   const block one(std::malloc(100));
   fill(one.get(), 100, 8);
   const std::size_t factors[][2] = {

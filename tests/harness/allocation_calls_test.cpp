@@ -38,14 +38,14 @@ void make_pairs(Heap& heap) {
 }
 
 // A workload may call malloc and free itself.
-TEST(CompilerOptions, LeaveBarePairsInPlace) {
+TEST(compiler_options, leave_bare_pairs_in_place) {
   mallocs = frees = 0;
   for (unsigned i = 0; i < pairs; ++i) std::free(std::malloc(8));
   EXPECT_EQ(mallocs, pairs);
   EXPECT_EQ(frees, pairs);
 }
 
-TEST(PlainHeap, CallsMallocAndFreeEveryTime) {
+TEST(plain_heap, calls_malloc_and_free_every_time) {
   mallocs = frees = 0;
   plain_heap heap;
   make_pairs(heap);
@@ -53,7 +53,7 @@ TEST(PlainHeap, CallsMallocAndFreeEveryTime) {
   EXPECT_EQ(frees, pairs);
 }
 
-TEST(SampledHeap, CallsMallocAndFreeEveryTimeAndSamplesSome) {
+TEST(sampled_heap, calls_malloc_and_free_every_time_and_samples_some) {
   static latency_samples samples;
   sampled_heap heap(samples, 0, 1);
   mallocs = frees = 0;
@@ -64,7 +64,7 @@ TEST(SampledHeap, CallsMallocAndFreeEveryTimeAndSamplesSome) {
   EXPECT_NEAR(static_cast<double>(samples.release.count()), pairs / 64.0, 40);
 }
 
-TEST(SampledHeap, SubtractsTheEmptyInterval) {
+TEST(sampled_heap, subtracts_the_empty_interval) {
   static latency_samples samples;
   sampled_heap heap(samples, ~std::uint64_t{0}, 1);
   make_pairs(heap);
@@ -72,7 +72,7 @@ TEST(SampledHeap, SubtractsTheEmptyInterval) {
   EXPECT_EQ(samples.allocation.largest(), 0U);
 }
 
-TEST(SampledHeap, ServesEveryKindOfCall) {
+TEST(sampled_heap, serves_every_kind_of_call) {
   static latency_samples samples;
   sampled_heap heap(samples, 0, 1);
   for (int i = 0; i < 1000; ++i) {

@@ -24,7 +24,7 @@ void send_one(queue& to, std::uint64_t value) {
   });
 }
 
-TEST(BatchQueue, GivesBackWhatWasSentInOrder) {
+TEST(batch_queue, gives_back_what_was_sent_in_order) {
   queue between(3, 2);
   for (std::uint64_t i = 1; i <= 3; ++i) send_one(between, i);
   between.close();
@@ -48,7 +48,7 @@ void wait_until_asleep(pid_t thread) {
 }
 
 // Who found the queue empty goes on when half of it is filled, not before.
-TEST(BatchQueue, WakesAWaitingReceiverAtHalf) {
+TEST(batch_queue, wakes_a_waiting_receiver_at_half) {
   queue between(8, 1);
   std::atomic<unsigned> received{0};
   std::atomic<pid_t> receiving{0};
@@ -68,7 +68,7 @@ TEST(BatchQueue, WakesAWaitingReceiverAtHalf) {
   receiver.join();
 }
 
-TEST(BatchQueue, WakesAWaitingReceiverWhenItIsClosed) {
+TEST(batch_queue, wakes_a_waiting_receiver_when_it_is_closed) {
   queue between(8, 1);
   unsigned received = 0;
   std::thread receiver([&] {
@@ -82,9 +82,9 @@ TEST(BatchQueue, WakesAWaitingReceiverWhenItIsClosed) {
   EXPECT_EQ(received, 1U);
 }
 
-class BatchQueueOf : public testing::TestWithParam<std::size_t> {};
+class batch_queue_of_test : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(BatchQueueOf, HandsEverythingOverBetweenManyThreads) {
+TEST_P(batch_queue_of_test, hands_everything_over_between_many_threads) {
   constexpr unsigned senders = 3, receivers = 3;
   constexpr std::uint64_t each = 2'000;
   queue between(GetParam(), 1);
@@ -105,7 +105,7 @@ TEST_P(BatchQueueOf, HandsEverythingOverBetweenManyThreads) {
   EXPECT_EQ(sum, senders * each * (each + 1) / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Batches, BatchQueueOf, testing::Values(1, 2, 3, 16));
+INSTANTIATE_TEST_SUITE_P(batches, batch_queue_of_test, testing::Values(1, 2, 3, 16));
 
 }  // namespace
 }  // namespace heaplab::harness

@@ -18,7 +18,7 @@ std::string complaint(const option& one, const std::string& text) {
   return "";
 }
 
-TEST(OptionTable, KeepsToTheRangeBothEndsIncluded) {
+TEST(option_table, keeps_to_the_range_both_ends_included) {
   option_table table;
   std::uint64_t size = 64;
   table.size("size", size, {16, 8192}, "");
@@ -33,7 +33,7 @@ TEST(OptionTable, KeepsToTheRangeBothEndsIncluded) {
   EXPECT_EQ(size, 8192U);
 }
 
-TEST(OptionTable, DescribesItself) {
+TEST(option_table, describes_itself) {
   option_table table;
   std::uint64_t count = 7;
   double ratio = 12.5, pause = 0.5;
@@ -52,7 +52,7 @@ TEST(OptionTable, DescribesItself) {
   EXPECT_EQ(options[3].standard, "tree");
 }
 
-TEST(OptionTable, ReadsChoices) {
+TEST(option_table, reads_choices) {
   option_table table;
   shape kind = shape::tree;
   table.choice("shape", kind, {{"list", shape::list}, {"tree", shape::tree}}, "");
@@ -61,7 +61,7 @@ TEST(OptionTable, ReadsChoices) {
   EXPECT_EQ(complaint(table.options().front(), "lis"), "'lis' is not list or tree");
 }
 
-TEST(OptionTable, ReadsIntegersWithASign) {
+TEST(option_table, reads_integers_with_a_sign) {
   option_table table;
   std::int64_t number = 3;
   table.integer("number", number, {-10, 10}, "");
@@ -75,7 +75,7 @@ TEST(OptionTable, ReadsIntegersWithASign) {
   EXPECT_EQ(json.text(), "-5");
 }
 
-TEST(OptionTable, ReadsPlacesAmongWords) {
+TEST(option_table, reads_places_among_words) {
   option_table table;
   std::size_t place = 1;
   table.choice("shape", place, {"list", "tree", "heap"}, "");
@@ -86,7 +86,7 @@ TEST(OptionTable, ReadsPlacesAmongWords) {
   EXPECT_EQ(complaint(one, "pool"), "'pool' is not list, tree or heap");
 }
 
-TEST(OptionTable, WritesWhatWasResolved) {
+TEST(option_table, writes_what_was_resolved) {
   option_table table;
   std::uint64_t size = 0;
   bool flag = false;

@@ -27,7 +27,7 @@ void expect_refused(const std::string& arguments, const std::string& line) {
   EXPECT_EQ(refused.output, "example_workload: " + line + "\n");
 }
 
-TEST(Program, RefusesWithOneLineThatNamesTheOptionAndItsRange) {
+TEST(program, refuses_with_one_line_that_names_the_option_and_its_range) {
   expect_refused("--threads 0", "--threads: 0 is outside 1 to 256");
   expect_refused("--threads=257", "--threads: 257 is outside 1 to 256");
   expect_refused("--threads -1", "--threads: '-1' is not a count (1000, 10k); allowed is 1 to 256");
@@ -39,25 +39,25 @@ TEST(Program, RefusesWithOneLineThatNamesTheOptionAndItsRange) {
   expect_refused("--seed x", "--seed: 'x' is not a count (1000, 10k); allowed is 0 or more");
 }
 
-TEST(Program, RefusesImpossibleCombinations) {
+TEST(program, refuses_impossible_combinations) {
   expect_refused("--slack 65", "--slack must not exceed --size");
 }
 
-TEST(Program, RefusesWhatItDoesNotKnow) {
+TEST(program, refuses_what_it_does_not_know) {
   expect_refused("--thread 2", "unknown option --thread; did you mean --threads?");
   expect_refused("--frobnicate", "unknown option --frobnicate; see --help");
   expect_refused("17", "unexpected argument 17; see --help");
   expect_refused("-x", "unknown option -x; see --help");
 }
 
-TEST(Program, RefusesAMissingValue) {
+TEST(program, refuses_a_missing_value) {
   const outcome refused = run("--threads 2>&1");
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(std::count(refused.output.begin(), refused.output.end(), '\n'), 1) << refused.output;
   EXPECT_TRUE(refused.output.find("--threads") != std::string::npos) << refused.output;
 }
 
-TEST(Program, RefusesADestinationItCannotWrite) {
+TEST(program, refuses_a_destination_it_cannot_write) {
   expect_refused("--json /no/such/folder/x.json",
                  "--json: cannot write to '/no/such/folder/x.json': No such file or directory");
   expect_refused("--json /tmp", "--json: cannot write to '/tmp': Is a directory");
@@ -65,7 +65,7 @@ TEST(Program, RefusesADestinationItCannotWrite) {
   expect_refused("--json fd:x", "--json: cannot write to 'fd:x': Bad file descriptor");
 }
 
-TEST(Program, ShowsHelpWithAnExampleThatWorks) {
+TEST(program, shows_help_with_an_example_that_works) {
   const outcome help = run("--help");
   EXPECT_EQ(help.status, 0);
   for (const char* part : {"pairs of malloc and free, in each of some threads", "--threads COUNT",
@@ -77,13 +77,13 @@ TEST(Program, ShowsHelpWithAnExampleThatWorks) {
   EXPECT_EQ(run(arguments).status, 0);
 }
 
-TEST(Program, TakesTheLastOfRepeatedOptions) {
+TEST(program, takes_the_last_of_repeated_options) {
   const outcome done = run("--size 1 --size 2 --honest --no-honest --honest --json -");
   EXPECT_EQ(done.status, 0);
   EXPECT_TRUE(done.output.find(R"("size":2,)") != std::string::npos) << done.output;
 }
 
-TEST(Program, WritesOneLineWithEverythingTheContractAsks) {
+TEST(program, writes_one_line_with_everything_the_contract_asks) {
   const outcome done = run("--threads 2 --size 1KiB --note 'a\"b' --seed 5 --json -");
   ASSERT_EQ(done.status, 0);
   const std::string& line = done.output;
@@ -103,7 +103,7 @@ TEST(Program, WritesOneLineWithEverythingTheContractAsks) {
 }
 
 // Also of what the machine does not have; nothing runs.
-TEST(Program, EstimatesTheMemoryOfARun) {
+TEST(program, estimates_the_memory_of_a_run) {
   const outcome estimated = run("--estimate --threads 2 --size 1KiB --slack 8 --no-honest");
   EXPECT_EQ(estimated.status, 0);
   EXPECT_EQ(estimated.output, "{\"memory\":2056}\n");
@@ -112,7 +112,7 @@ TEST(Program, EstimatesTheMemoryOfARun) {
   expect_refused("--estimate --slack 65", "--slack must not exceed --size");
 }
 
-TEST(Program, RefusesWhatTheMachineHasNoMemoryFor) {
+TEST(program, refuses_what_the_machine_has_no_memory_for) {
   const outcome refused = run("--threads 256 --size 1GiB --pairs 1 --touch nothing 2>&1");
   EXPECT_EQ(refused.status, 2);
   EXPECT_TRUE(
@@ -120,7 +120,7 @@ TEST(Program, RefusesWhatTheMachineHasNoMemoryFor) {
       << refused.output;
 }
 
-TEST(Program, WritesToFilesAndDescriptors) {
+TEST(program, writes_to_files_and_descriptors) {
   const std::string path = ::testing::TempDir() + "heaplab-program-test-" + std::to_string(::getpid());
   const outcome to_file = run("--json " + path);
   EXPECT_EQ(to_file.status, 0);
@@ -135,7 +135,7 @@ TEST(Program, WritesToFilesAndDescriptors) {
   std::filesystem::remove(path);
 }
 
-TEST(Program, OffersLatencies) {
+TEST(program, offers_latencies) {
   const outcome done = run("--latency --pairs 10k --threads 2 --json -");
   ASSERT_EQ(done.status, 0);
   for (const char* part : {R"("allocation_latency_p50":{"value":)", "allocation_latency_p999",
@@ -143,7 +143,7 @@ TEST(Program, OffersLatencies) {
     EXPECT_TRUE(done.output.find(part) != std::string::npos) << part;
 }
 
-TEST(Program, MeasuresTheMemoryLeft) {
+TEST(program, measures_the_memory_left) {
   const outcome done = run("--memory-left --json -");
   EXPECT_EQ(done.status, 0);
   EXPECT_TRUE(done.output.find(R"("memory_left_100ms":{)") != std::string::npos);
@@ -151,13 +151,13 @@ TEST(Program, MeasuresTheMemoryLeft) {
 }
 
 // A run whose self-check fails leaves no number behind.
-TEST(Program, FailsWithItsSelfCheck) {
+TEST(program, fails_with_its_self_check) {
   const outcome failed = run("--no-honest --json - 2>&1");
   EXPECT_EQ(failed.status, 1);
   EXPECT_EQ(failed.output, "example_workload: self-check failed: honesty\n");
 }
 
-TEST(Program, KeepsAnEarlierResultUntilThereIsANewOne) {
+TEST(program, keeps_an_earlier_result_until_there_is_a_new_one) {
   const std::string path = ::testing::TempDir() + "heaplab-earlier-" + std::to_string(::getpid());
   const std::string earlier(10'000, 'x');
   std::ofstream(path) << earlier;
@@ -172,7 +172,7 @@ TEST(Program, KeepsAnEarlierResultUntilThereIsANewOne) {
 }
 
 // A file may not grow beyond one block here: the write fails in the middle, as on a full disk.
-TEST(Program, KeepsAnEarlierResultOnAFullDisk) {
+TEST(program, keeps_an_earlier_result_on_a_full_disk) {
   const std::filesystem::path folder =
       ::testing::TempDir() + "heaplab-full-disk-" + std::to_string(::getpid());
   std::filesystem::create_directory(folder);
@@ -195,7 +195,7 @@ TEST(Program, KeepsAnEarlierResultOnAFullDisk) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Program, ReplacesWhatALinkPointsToAndKeepsItsMode) {
+TEST(program, replaces_what_a_link_points_to_and_keeps_its_mode) {
   const std::filesystem::path folder = ::testing::TempDir() + "heaplab-link-" + std::to_string(::getpid());
   std::filesystem::create_directory(folder);
   std::ofstream(folder / "result.json") << "earlier";
@@ -216,7 +216,7 @@ TEST(Program, ReplacesWhatALinkPointsToAndKeepsItsMode) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Program, ReportsAFullDisk) {
+TEST(program, reports_a_full_disk) {
   const outcome failed = run("--json /dev/full 2>&1");
   EXPECT_EQ(failed.status, 1);
   EXPECT_EQ(failed.output,
@@ -224,13 +224,13 @@ TEST(Program, ReportsAFullDisk) {
   EXPECT_EQ(run("2>/dev/null >/dev/full").status, 1);
 }
 
-TEST(Program, ReportsAClosedPipe) {
+TEST(program, reports_a_closed_pipe) {
   const outcome failed = run_command(std::string("( { ") + EXAMPLE_WORKLOAD +
                                      " --memory-left --json - 2>&3; echo $? >&3; } | true ) 3>&1");
   EXPECT_EQ(failed.output, "example_workload: --json: writing to '-' failed: Broken pipe\n1\n");
 }
 
-TEST(Program, LeavesNoHalfLineWhenInterrupted) {
+TEST(program, leaves_no_half_line_when_interrupted) {
   const std::string path = ::testing::TempDir() + "heaplab-interrupted-" + std::to_string(::getpid());
   const outcome stopped =
       run_command(std::string("timeout -s INT 0.2 ") + EXAMPLE_WORKLOAD + " --pairs 1G --json " + path);
@@ -238,7 +238,7 @@ TEST(Program, LeavesNoHalfLineWhenInterrupted) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(Program, RefusesMoreThreadsThanTheSystemGives) {
+TEST(program, refuses_more_threads_than_the_system_gives) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory exceeds any limit
   const outcome refused =
       run_command(std::string("ulimit -v 500000; ") + EXAMPLE_WORKLOAD + " --threads 256 2>&1");

@@ -7,7 +7,7 @@
 namespace heaplab::harness {
 namespace {
 
-TEST(Series, KeepsAllPointsThatFit) {
+TEST(series, keeps_all_points_that_fit) {
   std::array<point, 4> room;
   series some("memory", "B", room);
   for (int i = 0; i < 4; ++i) some.add(i, i * 10);
@@ -16,7 +16,7 @@ TEST(Series, KeepsAllPointsThatFit) {
   EXPECT_EQ(some.points()[3].value, 30);
 }
 
-TEST(Series, ThinsOutEvenly) {
+TEST(series, thins_out_evenly) {
   std::array<point, 8> room;
   series some("memory", "B", room);
   for (int i = 0; i < 100; ++i) some.add(i, i);

@@ -30,21 +30,21 @@ std::map<std::uint32_t, double> shares(const stepped_sizes& sizes) {
   return found;
 }
 
-TEST(SteppedSizes, AreTheMultiplesOfTheStepUpToTheMost) {
+TEST(stepped_sizes, are_the_multiples_of_the_step_up_to_the_most) {
   const auto found =
       shares(sizes_with({{"min", "10"}, {"max", "35"}, {"step", "10"}, {"distribution", "uniform"}}));
   ASSERT_EQ(found.size(), 3U);
   for (const std::uint32_t size : {10U, 20U, 30U}) EXPECT_NEAR(found.at(size), 1.0 / 3, 0.01);
 }
 
-TEST(SteppedSizes, OfOneSize) {
+TEST(stepped_sizes, of_one_size) {
   const stepped_sizes one = sizes_with({{"min", "64"}, {"max", "64"}});
   EXPECT_EQ(shares(one).size(), 1U);
   EXPECT_EQ(one.mean(), 64);
   EXPECT_EQ(one.bounds().most, 64U);
 }
 
-TEST(SteppedSizes, FollowTheirDistribution) {
+TEST(stepped_sizes, follow_their_distribution) {
   const auto geometric = shares(sizes_with({{"distribution", "geometric"}}));
   EXPECT_NEAR(geometric.at(50) / geometric.at(100), 2, 0.1);
   EXPECT_NEAR(geometric.at(100) / geometric.at(150), 2, 0.1);
@@ -56,7 +56,7 @@ TEST(SteppedSizes, FollowTheirDistribution) {
   EXPECT_NEAR(fisher.at(50) / fisher.at(200), 2.0 * 5 / 2, 0.25);
 }
 
-TEST(SteppedSizes, HaveTheMeanOfWhatIsDrawn) {
+TEST(stepped_sizes, have_the_mean_of_what_is_drawn) {
   for (const char* name : {"uniform", "geometric", "log-series", "fisher-f"}) {
     const stepped_sizes sizes = sizes_with({{"distribution", name}});
     double mean = 0;
@@ -65,7 +65,7 @@ TEST(SteppedSizes, HaveTheMeanOfWhatIsDrawn) {
   }
 }
 
-TEST(SteppedSizes, AreTheSameForTheSameSeed) {
+TEST(stepped_sizes, are_the_same_for_the_same_seed) {
   const stepped_sizes sizes;
   std::vector<std::uint32_t> first(100);
   std::vector<std::uint32_t> second(100);
@@ -74,7 +74,7 @@ TEST(SteppedSizes, AreTheSameForTheSameSeed) {
   EXPECT_EQ(first, second);
 }
 
-TEST(SteppedSizes, RefuseMoreSizesThanATableHolds) {
+TEST(stepped_sizes, refuse_more_sizes_than_a_table_holds) {
   EXPECT_NO_THROW(sizes_with({{"min", "1"}, {"max", "1000000"}, {"step", "1"}}).check());
   EXPECT_THROW(sizes_with({{"min", "1"}, {"max", "1000001"}, {"step", "1"}}).check(), usage_error);
   EXPECT_THROW(sizes_with({{"min", "9"}, {"max", "8"}}).check(), usage_error);

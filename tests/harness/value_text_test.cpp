@@ -5,7 +5,7 @@
 namespace heaplab::harness {
 namespace {
 
-TEST(ValueText, ReadsSizes) {
+TEST(value_text, reads_sizes) {
   EXPECT_EQ(read_size("64"), 64U);
   EXPECT_EQ(read_size("64B"), 64U);
   EXPECT_EQ(read_size("8KiB"), 8192U);
@@ -15,20 +15,20 @@ TEST(ValueText, ReadsSizes) {
   EXPECT_EQ(read_size("18446744073709551615"), 18446744073709551615U);
 }
 
-TEST(ValueText, RefusesWhatIsNoSize) {
+TEST(value_text, refuses_what_is_no_size) {
   for (const char* text : {"", "KiB", "-1", "+1", " 1", "1 KiB", "1KB", "1kib", "1.5KiB", "0x10",
                            "18446744073709551616", "99999999TiB", "1KiBx"})
     EXPECT_EQ(read_size(text), std::nullopt) << text;
 }
 
-TEST(ValueText, ReadsCounts) {
+TEST(value_text, reads_counts) {
   EXPECT_EQ(read_count("10k"), 10'000U);
   EXPECT_EQ(read_count("2M"), 2'000'000U);
   EXPECT_EQ(read_count("10KiB"), std::nullopt);
   EXPECT_EQ(read_count("1e3"), std::nullopt);
 }
 
-TEST(ValueText, ReadsRealNumbers) {
+TEST(value_text, reads_real_numbers) {
   EXPECT_EQ(read_percent("12.5%"), 12.5);
   EXPECT_EQ(read_percent("nan"), std::nullopt);
   EXPECT_EQ(read_percent("inf"), std::nullopt);
@@ -38,7 +38,7 @@ TEST(ValueText, ReadsRealNumbers) {
   EXPECT_EQ(read_duration("3 s"), std::nullopt);
 }
 
-TEST(ValueText, ShowsSizesExactly) {
+TEST(value_text, shows_sizes_exactly) {
   EXPECT_EQ(show_size(0), "0");
   EXPECT_EQ(show_size(1000), "1000");
   EXPECT_EQ(show_size(8192), "8KiB");
@@ -46,7 +46,7 @@ TEST(ValueText, ShowsSizesExactly) {
   EXPECT_EQ(show_size(std::uint64_t{3} << 30), "3GiB");
 }
 
-TEST(ValueText, RoundsForPeople) {
+TEST(value_text, rounds_for_people) {
   EXPECT_EQ(show_rounded(0.01234567, "s"), "12.35 ms");
   EXPECT_EQ(show_rounded(2e-9, "s"), "2 ns");
   EXPECT_EQ(show_rounded(0, "s"), "0 ns");

@@ -16,7 +16,7 @@ std::map<std::string, double> dimensions(const usage& of) {
   return all;
 }
 
-TEST(Dimensions, OfOneBlockReplacedAgainAndAgain) {
+TEST(dimensions, of_one_block_replaced_again_and_again) {
   usage of{.accesses = 100, .footprint = 50, .threads = 4};
   of.asked.allocated(50);
   of.asked.replaced(50, 99);
@@ -29,14 +29,14 @@ TEST(Dimensions, OfOneBlockReplacedAgainAndAgain) {
   EXPECT_DOUBLE_EQ(found.at("contention_dimension"), found.at("density"));
 }
 
-TEST(Dimensions, ContentionNeedsTwo) {
+TEST(dimensions, contention_needs_two) {
   usage of{.accesses = 1, .footprint = 8};
   of.asked.allocated(8);
   EXPECT_EQ(dimensions(of).at("contention_dimension"), 0);
 }
 
 // Ten powers of two alike are the most there is; close sizes count as one.
-TEST(Dimensions, VariationGoesFromOneSizeToAll) {
+TEST(dimensions, variation_goes_from_one_size_to_all) {
   const auto variation = [](std::initializer_list<std::size_t> sizes) {
     usage of{.accesses = 1, .footprint = 8};
     for (const std::size_t size : sizes) of.asked.allocated(size);
@@ -47,7 +47,7 @@ TEST(Dimensions, VariationGoesFromOneSizeToAll) {
   EXPECT_NEAR(variation({8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096}), 1, 1e-12);
 }
 
-TEST(Dimensions, LocalityFallsWithEveryTransition) {
+TEST(dimensions, locality_falls_with_every_transition) {
   const auto locality = [](double transitions) {
     usage of{.accesses = 10, .transitions = transitions, .footprint = 10};
     of.asked.allocated(10);

@@ -30,10 +30,10 @@ std::unique_ptr<grower> make(std::uint64_t structure, const growth_job& job) {
   return structure <= 8 ? make_vector_of(structure, job) : make_set_of(structure, job);
 }
 
-class EveryStrategy : public ::testing::TestWithParam<const char*> {};
+class every_strategy_test : public ::testing::TestWithParam<const char*> {};
 
 // check() ends this program where it does not hold.
-TEST_P(EveryStrategy, MakesEveryStructure) {
+TEST_P(every_strategy_test, makes_every_structure) {
   const chosen_strategy chosen = choose(GetParam());
   const texts leaves(1);
   for (const std::size_t room : {0U, 1U << 10, 1U << 20}) {
@@ -47,7 +47,7 @@ TEST_P(EveryStrategy, MakesEveryStructure) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(words), [](const auto& of) {
+INSTANTIATE_TEST_SUITE_P(all, every_strategy_test, ::testing::ValuesIn(words), [](const auto& of) {
   std::string name = of.param;
   std::erase(name, '-');
   return name;
@@ -85,21 +85,21 @@ std::pair<std::size_t, std::size_t> deallocated() {
   return {watched::deallocations, watched::allocations};
 }
 
-TEST(WinkingOut, RunsNoDestructor) {
+TEST(winking_out, runs_no_destructor) {
   const std::size_t wink_blocks = 1 + 1 + 5 * (1 + 1 + 128 * 2);
   const std::pair<std::size_t, std::size_t> all_left{0, wink_blocks};
   EXPECT_EQ((deallocated<type_parameter, winked_out>()), all_left);
   EXPECT_EQ((deallocated<abstract_base, winked_out>()), all_left);
 }
 
-TEST(WinkingOut, GivesTheMemoryBack) {
+TEST(winking_out, gives_the_memory_back) {
   deallocated<type_parameter, winked_out>();
   EXPECT_EQ(watched::upstream.counts().live_bytes, 0U);
   EXPECT_GT(watched::upstream.counts().total_bytes, 0U);
 }
 
 // The container itself lies elsewhere.
-TEST(Destruction, DeallocatesEveryBlock) {
+TEST(destruction, deallocates_every_block) {
   const std::size_t blocks = 1 + 5 * (1 + 1 + 128 * 2);
   const std::pair<std::size_t, std::size_t> all{blocks, blocks};
   EXPECT_EQ((deallocated<type_parameter, destroyed>()), all);
@@ -107,7 +107,7 @@ TEST(Destruction, DeallocatesEveryBlock) {
 }
 
 // A broken structure is found by its contents.
-TEST(Contents, DifferAsSoonAsOneLeafDoes) {
+TEST(contents, differ_as_soon_as_one_leaf_does) {
   const texts leaves(1);
   using texts_in_vectors = std::vector<std::vector<std::string>>;
   texts_in_vectors made;
@@ -138,14 +138,14 @@ struct circle {
   iterator end() const { return {true}; }
 };
 
-TEST(Contents, OfACircleAreReadOnce) {
+TEST(contents, of_a_circle_are_read_once) {
   contents found;
   read(circle(), 1, found);
   EXPECT_EQ(found.leaves, 3U);
   EXPECT_FALSE(found.counted);
 }
 
-TEST(Texts, AreDifferentAndOfEveryLength) {
+TEST(texts, are_different_and_of_every_length) {
   const texts leaves(1);
   std::set<std::string_view> all;
   std::size_t shortest = 1000;

@@ -12,7 +12,7 @@ namespace {
 using ::testing::ExitedWithCode;
 using ::testing::KilledBySignal;
 
-TEST(WatchdogDeathTest, TurnsACrashIntoAFailedCheck) {
+TEST(watchdog, turns_a_crash_into_a_failed_check) {
   for (const int crash : {SIGSEGV, SIGABRT, SIGFPE})
     EXPECT_EXIT(
         {
@@ -23,7 +23,7 @@ TEST(WatchdogDeathTest, TurnsACrashIntoAFailedCheck) {
 }
 
 #if !defined(__SANITIZE_THREAD__)  // it delivers signals at calls alone, and there is none
-TEST(WatchdogDeathTest, EndsAWalkThatGoesRoundInCircles) {
+TEST(watchdog, ends_a_walk_that_goes_round_in_circles) {
   EXPECT_EXIT(
       {
         const watchdog watching(1);
@@ -34,7 +34,7 @@ TEST(WatchdogDeathTest, EndsAWalkThatGoesRoundInCircles) {
 }
 #endif
 
-TEST(WatchdogDeathTest, LeavesNothingBehind) {
+TEST(watchdog, leaves_nothing_behind) {
   EXPECT_EXIT(
       {
         {
@@ -56,7 +56,7 @@ TEST(WatchdogDeathTest, LeavesNothingBehind) {
 }
 
 // A sound heap may use memory again as soon as it was given back.
-TEST(WatchingResource, AcceptsMemoryThatIsUsedAgain) {
+TEST(watching_resource, accepts_memory_that_is_used_again) {
   watching_resource memory;
   for (int round = 0; round < 100; ++round) {
     void* const first = memory.allocate(100, 8);

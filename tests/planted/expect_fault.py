@@ -12,10 +12,10 @@ import sys
 
 # By fault: the test of conformance that fails, what properties says.
 FINDINGS = {
-    "overlapping": ("UsableSize.MayAllBeUsed", "overlaps block"),
-    "misaligned": ("Malloc.IsAlignedForEveryTypeAtEverySize", "is not aligned to 16"),
-    "forgetful": ("Realloc.KeepsContentsFromEverySizeToEverySize", "has lost its contents"),
-    "unclean": ("Calloc.GivesZerosInMemoryThatWasDirty", "from calloc is not zero"),
+    "overlapping": ("usable_size.may_all_be_used", "overlaps block"),
+    "misaligned": ("malloc.is_aligned_for_every_type_at_every_size", "is not aligned to 16"),
+    "forgetful": ("realloc.keeps_contents_from_every_size_to_every_size", "has lost its contents"),
+    "unclean": ("calloc.gives_zeros_in_memory_that_was_dirty", "from calloc is not zero"),
 }
 
 

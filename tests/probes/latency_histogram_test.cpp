@@ -7,13 +7,13 @@
 namespace heaplab::probes {
 namespace {
 
-TEST(LatencyHistogram, IsEmptyAtFirst) {
+TEST(latency_histogram, is_empty_at_first) {
   const latency_histogram histogram;
   EXPECT_EQ(histogram.count(), 0U);
   EXPECT_EQ(histogram.quantile(0.5), 0U);
 }
 
-TEST(LatencyHistogram, KeepsSmallValuesExactly) {
+TEST(latency_histogram, keeps_small_values_exactly) {
   for (std::uint64_t value = 0; value < 64; ++value) {
     latency_histogram histogram;
     histogram.record(value);
@@ -21,7 +21,7 @@ TEST(LatencyHistogram, KeepsSmallValuesExactly) {
   }
 }
 
-TEST(LatencyHistogram, ErrsByLessThanOneIn32) {
+TEST(latency_histogram, errs_by_less_than_one_in32) {
   for (std::uint64_t value = 1; value < std::numeric_limits<std::uint64_t>::max() / 3;
        value = value * 3 + 1) {
     latency_histogram histogram;
@@ -31,14 +31,14 @@ TEST(LatencyHistogram, ErrsByLessThanOneIn32) {
   }
 }
 
-TEST(LatencyHistogram, HoldsTheLargestNumber) {
+TEST(latency_histogram, holds_the_largest_number) {
   latency_histogram histogram;
   histogram.record(std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(histogram.largest(), std::numeric_limits<std::uint64_t>::max());
   EXPECT_GE(histogram.quantile(1), std::uint64_t{1} << 63);
 }
 
-TEST(LatencyHistogram, FindsQuantiles) {
+TEST(latency_histogram, finds_quantiles) {
   latency_histogram histogram;
   for (std::uint64_t value = 1; value <= 30; ++value) histogram.record(value);
   EXPECT_EQ(histogram.quantile(0), 1U);
@@ -47,7 +47,7 @@ TEST(LatencyHistogram, FindsQuantiles) {
   EXPECT_EQ(histogram.quantile(1), 30U);
 }
 
-TEST(LatencyHistogram, Merges) {
+TEST(latency_histogram, merges) {
   latency_histogram one, other;
   one.record(10);
   other.record(20);

@@ -12,7 +12,7 @@ mapped_memory sum_of(std::initializer_list<std::string_view> lines) {
   return reader.sum();
 }
 
-TEST(MemoryMaps, TellsFilesFromTheProgram) {
+TEST(memory_maps, tells_files_from_the_program) {
   const mapped_memory sum = sum_of({"1000-3000 r-xp 00000000 08:01 77        /bin/program name",
                                     "8000-9000 r--p 00000000 08:01 78        /lib/libc.so.6",
                                     "9000-a000 rw-p 00001000 08:01 78        /lib/libc.so.6"});
@@ -21,14 +21,14 @@ TEST(MemoryMaps, TellsFilesFromTheProgram) {
 }
 
 // What brk has moved may be shown in two areas, when their rights differ.
-TEST(MemoryMaps, CountsWhatAdjoinsTheHeapAsHeap) {
+TEST(memory_maps, counts_what_adjoins_the_heap_as_heap) {
   const mapped_memory sum = sum_of({"1000-3000 rw-p 00000000 00:00 0         [heap]",
                                     "3000-4000 ---p 00000000 00:00 0 ", "5000-9000 rw-p 00000000 00:00 0 "});
   EXPECT_EQ(sum.heap, 0x3000U);
   EXPECT_EQ(sum.mmap, 0x4000U);
 }
 
-TEST(MemoryMaps, LeavesOutStackAndKernel) {
+TEST(memory_maps, leaves_out_stack_and_kernel) {
   const mapped_memory sum =
       sum_of({"7f0000000000-7f0000001000 rw-p 00000000 00:00 0 [anon:arena]",
               "7f0000001000-7f0000003000 rw-p 00000000 00:00 0          [stack]",
@@ -39,7 +39,7 @@ TEST(MemoryMaps, LeavesOutStackAndKernel) {
 }
 
 // Many areas: longer than the buffer of the reader.
-TEST(MemoryMaps, SeesEveryAreaOfThisProcess) {
+TEST(memory_maps, sees_every_area_of_this_process) {
   constexpr std::size_t page = 4096;
   constexpr std::size_t areas = 1000;
   const mapped_memory before = read_memory_maps();

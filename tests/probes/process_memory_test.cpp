@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t mib = std::size_t{1} << 20;
 
 // Every page of a sparse mapping costs itself and, 2 MiB apart, a page of page tables.
-TEST(ProcessMemory, SeesPagesAndPageTables) {
+TEST(process_memory, sees_pages_and_page_tables) {
   constexpr std::size_t pages = 64;
   constexpr std::size_t distance = 2 * mib;
   const process_memory memory;
@@ -31,7 +31,7 @@ TEST(ProcessMemory, SeesPagesAndPageTables) {
   EXPECT_GE(after.virtual_size - before.virtual_size, pages * distance);
 }
 
-TEST(ProcessMemory, RemembersThePeak) {
+TEST(process_memory, remembers_the_peak) {
   const process_memory memory;
   {
     own_pages pages(32 * mib);
@@ -40,7 +40,7 @@ TEST(ProcessMemory, RemembersThePeak) {
   EXPECT_GE(after.peak_anonymous(), after.anonymous + 24 * mib);
 }
 
-TEST(ProcessMemory, KnowsTheProportionalSize) {
+TEST(process_memory, knows_the_proportional_size) {
   if (const auto bytes = proportional_set_size()) {
     const memory_reading reading = process_memory().read();
     EXPECT_GT(*bytes, 0U);
@@ -48,7 +48,7 @@ TEST(ProcessMemory, KnowsTheProportionalSize) {
   }
 }
 
-TEST(SmallFile, FindsNumbers) {
+TEST(small_file, finds_numbers) {
   constexpr std::string_view text = "VmPeak:\t 12 kB\nVmPTE:\t      44 kB\n";
   EXPECT_EQ(number_after(text, "\nVmPTE:"), 44U);
   EXPECT_EQ(number_after(text, "VmPeak:"), 12U);
@@ -57,7 +57,7 @@ TEST(SmallFile, FindsNumbers) {
   EXPECT_EQ(number_after("VmPTE:", "VmPTE:"), std::nullopt);
 }
 
-TEST(SmallFile, IsEmptyWhereThereIsNone) {
+TEST(small_file, is_empty_where_there_is_none) {
   char buffer[16];
   EXPECT_EQ(read_small_file("/proc/self/nothing", buffer, sizeof buffer), "");
   EXPECT_EQ(read_small_file("/proc/self/status", buffer, 5), "Name:");

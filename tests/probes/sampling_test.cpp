@@ -7,7 +7,7 @@
 namespace heaplab::probes {
 namespace {
 
-TEST(Sampling, ChoosesOneInSixtyFour) {
+TEST(sampling, chooses_one_in_sixty_four) {
   sampling chosen(7);
   constexpr int events = 1'000'000;
   int samples = 0;
@@ -16,7 +16,7 @@ TEST(Sampling, ChoosesOneInSixtyFour) {
 }
 
 // With a fixed gap, a program that refills something every 64 calls would be seen in one phase only.
-TEST(Sampling, MeetsEveryPhaseOfAPeriod) {
+TEST(sampling, meets_every_phase_of_a_period) {
   sampling chosen(1);
   std::array<int, 64> by_phase{};
   for (unsigned i = 0; i < 1'000'000; ++i)

@@ -17,20 +17,20 @@ std::string build_id_of_file(const std::string& path) {
   return outcome.output.substr(0, outcome.output.find('\n'));
 }
 
-TEST(ServedBy, NamesTheLibraryAndItsBuildId) {
+TEST(served_by, names_the_library_and_its_build_id) {
   const loaded_library library = library_of_symbol("getpid");
   EXPECT_TRUE(std::string(library.path).find("libc.so") != std::string::npos) << library.path;
   EXPECT_EQ(library.build_id, build_id_of_file(library.path));
   EXPECT_GE(std::strlen(library.build_id), 32U);
 }
 
-TEST(ServedBy, KnowsTheCppLibraryToo) {
+TEST(served_by, knows_the_cpp_library_too) {
   const loaded_library library = library_of_symbol(operator_new_symbol);
   EXPECT_TRUE(std::filesystem::exists(library.path)) << library.path;
   EXPECT_EQ(library.build_id, build_id_of_file(library.path));
 }
 
-TEST(ServedBy, IsEmptyForAnUnknownSymbol) {
+TEST(served_by, is_empty_for_an_unknown_symbol) {
   const loaded_library library = library_of_symbol("no_such_symbol_anywhere");
   EXPECT_STREQ(library.path, "");
   EXPECT_STREQ(library.build_id, "");
@@ -47,7 +47,7 @@ extern "C" [[gnu::visibility("default"), gnu::used]] int heaplab_served_by_test_
 namespace heaplab::probes {
 namespace {
 
-TEST(ServedBy, KnowsTheProgramItself) {
+TEST(served_by, knows_the_program_itself) {
   const loaded_library library = library_of_symbol("heaplab_served_by_test_symbol");
   EXPECT_EQ(library.path, std::filesystem::read_symlink("/proc/self/exe").string());
   EXPECT_EQ(library.build_id, build_id_of_file(library.path));

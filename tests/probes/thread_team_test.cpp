@@ -32,7 +32,7 @@ private:
   unsigned count_;
 };
 
-TEST(ThreadTeam, RunsEveryThreadBetweenStartAndFinish) {
+TEST(thread_team, runs_every_thread_between_start_and_finish) {
   for (const unsigned count : {1U, 2U, 7U}) {
     recording_task task(count);
     run_team(count, task);
@@ -42,7 +42,7 @@ TEST(ThreadTeam, RunsEveryThreadBetweenStartAndFinish) {
   }
 }
 
-TEST(ThreadTeam, HasTheCallerAsThreadZero) {
+TEST(thread_team, has_the_caller_as_thread_zero) {
   recording_task task(3);
   run_team(3, task);
   EXPECT_TRUE(pthread_equal(task.caller, pthread_self()));
@@ -50,7 +50,7 @@ TEST(ThreadTeam, HasTheCallerAsThreadZero) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory exceeds any limit
 // A refused thread must not leave the others waiting.
-TEST(ThreadTeam, GivesUpWhenAThreadIsRefused) {
+TEST(thread_team, gives_up_when_a_thread_is_refused) {
   rlimit before;
   getrlimit(RLIMIT_AS, &before);
   const rlimit small{.rlim_cur = std::size_t{1} << 29, .rlim_max = before.rlim_max};

@@ -24,27 +24,27 @@ void expect_agreement(const tick_clock& clock) {
   EXPECT_LE(measured, at_most * 1.001);
 }
 
-TEST(TickClock, AgreesWithTheSystemClock) {
+TEST(tick_clock, agrees_with_the_system_clock) {
   const tick_clock clock = tick_clock::calibrate();
   expect_agreement(clock);
   EXPECT_GT(clock.empty_interval(), 0U);
 }
 
-TEST(TickClock, FallsBackToNanoseconds) {
+TEST(tick_clock, falls_back_to_nanoseconds) {
   const tick_clock clock = tick_clock::calibrate(clock_source::monotonic);
   EXPECT_EQ(clock.source(), clock_source::monotonic);
   EXPECT_EQ(clock.ticks_per_second(), 1e9);
   expect_agreement(clock);
 }
 
-TEST(TickClock, UsesTheSourceOfTheLastCalibration) {
+TEST(tick_clock, uses_the_source_of_the_last_calibration) {
   tick_clock::calibrate(clock_source::monotonic);
   EXPECT_EQ(ticks_come_from, clock_source::monotonic);
   const tick_clock clock = tick_clock::calibrate();
   EXPECT_EQ(ticks_come_from, clock.source());
 }
 
-TEST(TickClock, KnowsTheCostOfAStamp) {
+TEST(tick_clock, knows_the_cost_of_a_stamp) {
   const tick_clock clock = tick_clock::calibrate();
   EXPECT_LT(clock.seconds(clock.empty_interval()), 10e-6);
 }

@@ -32,14 +32,14 @@ public:
   const int file;
 };
 
-TEST(WriteWhole, Appends) {
+TEST(write_whole, appends) {
   temporary_file target;
   EXPECT_EQ(write_whole(target.file, "one\n"), 0);
   EXPECT_EQ(write_whole(target.file, "two\n"), 0);
   EXPECT_EQ(target.contents(), "one\ntwo\n");
 }
 
-TEST(WriteWhole, ReportsAClosedPipe) {
+TEST(write_whole, reports_a_closed_pipe) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   ::close(ends[0]);
@@ -50,7 +50,7 @@ TEST(WriteWhole, ReportsAClosedPipe) {
 }
 
 // A limit on the file's size stands in for a full disk: the first write is cut short, the second fails.
-TEST(WriteWhole, CutsTheFileBackWhenTheDiskIsFull) {
+TEST(write_whole, cuts_the_file_back_when_the_disk_is_full) {
   temporary_file target;
   ASSERT_EQ(write_whole(target.file, "kept\n"), 0);
   rlimit before;

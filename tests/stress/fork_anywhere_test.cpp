@@ -26,7 +26,7 @@ void allocate_and_free(const one_of_each& foreign) {
   std::free(growing);
 }
 
-TEST(Fork, AtEveryInstructionOfAnotherThread) {
+TEST(fork, at_every_instruction_of_another_thread) {
   const single_stepper stepper;
   const one_of_each foreign = make_blocks(0);
   one_of_each held;

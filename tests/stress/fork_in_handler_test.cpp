@@ -44,7 +44,7 @@ void trap(int, siginfo_t*, void* context) {
   if (!fork_one()) failed = true;
 }
 
-TEST(Fork, InAHandlerThatInterruptsForkAtEveryInstruction) {
+TEST(fork, in_a_handler_that_interrupts_fork_at_every_instruction) {
   alarm(60);
   held = make_blocks(1000);
   every = 10 / rounds(10);

@@ -64,7 +64,7 @@ void before_fork() {
   sem_post(&fork_begins);
 }
 
-TEST(ForkAndStdio, AStreamMayNeedMemoryWhileForkWaitsForTheListOfStreams) {
+TEST(fork_and_stdio, a_stream_may_need_memory_while_fork_waits_for_the_list_of_streams) {
   alarm(limit_s);
   sem_init(&list_is_locked, 0, 0);
   sem_init(&fork_begins, 0, 0);
@@ -128,7 +128,7 @@ private:
   std::vector<std::thread> threads_;
 };
 
-TEST(ForkAndStdio, WithGetlineAndFflushInOtherThreads) {
+TEST(fork_and_stdio, with_getline_and_fflush_in_other_threads) {
   alarm(limit_s);
   {
     const stdio_threads others;

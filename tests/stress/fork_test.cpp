@@ -66,12 +66,12 @@ private:
   std::vector<std::thread> threads_;
 };
 
-TEST(Fork, OfABusyProcessLeavesBothHeapsUsable) {
+TEST(fork, of_a_busy_process_leaves_both_heaps_usable) {
   const busy_threads others;
   for (unsigned i = 0; i < rounds(100); ++i) ASSERT_EQ(fork_one(i), 0) << i;
 }
 
-TEST(Fork, BySeveralThreadsAtOnce) {
+TEST(fork, by_several_threads_at_once) {
   const busy_threads others;
   std::vector<std::thread> threads;
   std::atomic<int> failed = 0;
@@ -84,7 +84,7 @@ TEST(Fork, BySeveralThreadsAtOnce) {
   EXPECT_EQ(failed, 0);
 }
 
-TEST(Fork, OfAChildOfAChild) {
+TEST(fork, of_a_child_of_a_child) {
   const busy_threads others;
   const pid_t child = fork();
   if (child == 0) {

@@ -54,7 +54,7 @@ void allocate_and_check(unsigned seed, unsigned wanted_signals) {
   for (message* const one : held) std::free(one);
 }
 
-TEST(Signals, HandlersThatDoNotAllocateMayInterrupt) {
+TEST(signals, handlers_that_do_not_allocate_may_interrupt) {
   signals = 0;
   const frequent_signals running;
   const unsigned wanted = rounds(2000);

@@ -18,7 +18,7 @@ void run_threads(unsigned count, Work work) {
 
 // Every block goes through a slot that all threads share: most are freed by a thread that did not allocate
 // them, while others allocate.
-TEST(Threads, BlocksThatChangeHandsKeepTheirContents) {
+TEST(threads, blocks_that_change_hands_keep_their_contents) {
   static std::atomic<message*> slots[512];
   std::atomic<unsigned> damaged = 0;
   run_threads(4, [&](unsigned thread) {
@@ -35,7 +35,7 @@ TEST(Threads, BlocksThatChangeHandsKeepTheirContents) {
   EXPECT_EQ(damaged, 0U);
 }
 
-TEST(Threads, BlocksOutliveTheirThread) {
+TEST(threads, blocks_outlive_their_thread) {
   for (unsigned round = 0; round < rounds(30); ++round) {
     std::vector<message*> blocks(2000);
     std::thread([&] {
@@ -54,7 +54,7 @@ TEST(Threads, BlocksOutliveTheirThread) {
 }
 
 // One thread only allocates, the other only frees.
-TEST(Threads, AProducerAndAConsumerDoNotUseUpMemory) {
+TEST(threads, a_producer_and_a_consumer_do_not_use_up_memory) {
   const heaplab::probes::process_memory memory;
   std::atomic<message*> ring[64] = {};
   const auto exchange_many = [&](unsigned count) {
@@ -91,7 +91,7 @@ void live_briefly(unsigned seed) {
   for (void* const one : blocks) std::free(one);
 }
 
-TEST(Threads, ThousandsOverTimeLeaveNoMemoryBehind) {
+TEST(threads, thousands_over_time_leave_no_memory_behind) {
   const heaplab::probes::process_memory memory;
   const auto churn = [](unsigned threads) {
     for (unsigned i = 0; i < threads; i += 4)
@@ -105,7 +105,7 @@ TEST(Threads, ThousandsOverTimeLeaveNoMemoryBehind) {
   EXPECT_LT(after.virtual_size, before.virtual_size + (std::uint64_t{1} << 30));
 }
 
-TEST(Threads, FiveHundredAtOnceAreServed) {
+TEST(threads, five_hundred_at_once_are_served) {
   std::atomic<unsigned> arrived = 0;
   constexpr unsigned count = 500;
   run_threads(count, [&](unsigned thread) {

@@ -26,7 +26,7 @@ TAKEN: list[tuple[str, str, str, Callable[[str], bool]]] = [
     ("MADVISE_ABOVE", "16KiB", "discard", lambda kept: int(kept) >= 100 * MIB),
     ("ARENA", "8MiB", "reserved", lambda bytes_: int(bytes_) == 8 * MIB),
     ("ARENA", "1073741824", "reserved", lambda bytes_: int(bytes_) == 1024 * MIB),
-    ("ARENA", "64TiB", "reserved", lambda bytes_: int(bytes_) >= 1024 * MIB),
+    ("ARENA", "1TiB", "reserved", lambda bytes_: int(bytes_) >= 1024 * MIB),
     ("ARENA", "8MiB", "discard", lambda kept: int(kept) <= 8 * MIB),  # the rest are mappings
     ("HUGE_PAGES", "never", "flags", lambda flags: " nh" in flags and " hg" not in flags),
     ("HUGE_PAGES", "grown", "flags", lambda flags: " nh" in flags and " hg" not in flags),
@@ -37,7 +37,7 @@ TAKEN: list[tuple[str, str, str, Callable[[str], bool]]] = [
 UNUSABLE = [
     *(("REUSE_PERCENT", value) for value in ("", "101", "-1", "50%", "1e1", " 5", "4" * 400)),
     *(("MADVISE_ABOVE", value) for value in ("", "much", "64kb", "-1", "16 KiB", "99999999TiB")),
-    *(("ARENA", value) for value in ("", "0", "7MiB", "65TiB", "always", "18446744073709551616")),
+    *(("ARENA", value) for value in ("", "0", "7MiB", "1025GiB", "2TiB", "always", "18446744073709551616")),
     *(("HUGE_PAGES", value) for value in ("", "sometimes", "Always", "1", "x" * 5000)),
     *(("STATISTICS", value) for value in ("", "2", "yes", "\x1b[31m")),
 ]

@@ -18,7 +18,7 @@ std::string complaint(const std::string& text) {
   }
 }
 
-TEST(Chain, KeepsTheOrderOfItsSteps) {
+TEST(chain, keeps_the_order_of_its_steps) {
   const chain read("malloc-realloc-free-calloc");
   const std::array expected{step::malloc, step::realloc, step::free, step::calloc};
   ASSERT_EQ(read.steps().size(), expected.size());
@@ -26,7 +26,7 @@ TEST(Chain, KeepsTheOrderOfItsSteps) {
 }
 
 // The twelve of the chapter.
-TEST(Chain, KnowsWhatItNeedsAndLeaves) {
+TEST(chain, knows_what_it_needs_and_leaves) {
   const auto expect = [](const char* text, bool needs, bool leaves) {
     const chain read(text);
     EXPECT_EQ(read.needs_object(), needs) << text;
@@ -46,7 +46,7 @@ TEST(Chain, KnowsWhatItNeedsAndLeaves) {
   expect("malloc-realloc-free-calloc", false, true);
 }
 
-TEST(Chain, RefusesWhatCannotBeDone) {
+TEST(chain, refuses_what_cannot_be_done) {
   const std::string rest = " is not malloc, calloc, realloc or free; steps are joined by '-'";
   for (const auto& [text, step] : {std::pair{"", ""},
                                    {"mallo", "mallo"},
@@ -61,7 +61,7 @@ TEST(Chain, RefusesWhatCannotBeDone) {
   EXPECT_EQ(complaint("malloc-free-realloc-free"), "");
 }
 
-TEST(Chain, HasALimit) {
+TEST(chain, has_a_limit) {
   std::string longest = "malloc";
   for (std::size_t i = 1; i < chain::most_steps; ++i) longest += "-realloc";
   EXPECT_EQ(complaint(longest), "");

@@ -33,7 +33,7 @@ double largest(const std::vector<double>& values) {
   return values.empty() ? -1 : *std::max_element(values.begin(), values.end());
 }
 
-TEST(Work, IsMultipliedByThreads) {
+TEST(work, is_multiplied_by_threads) {
   for (const double threads : {1.0, 3.0}) {
     const std::string with = "--json - --threads " + std::to_string(static_cast<int>(threads));
     EXPECT_EQ(metric(run_program("churn", with + " --objects 500"), "pairs"), threads * 500);
@@ -45,7 +45,7 @@ TEST(Work, IsMultipliedByThreads) {
   }
 }
 
-TEST(Options, ThatThePublicationLeavesOpen) {
+TEST(options, that_the_publication_leaves_open) {
   for (const char* arguments : {"--spot in-turn", "--filled", "--filled --spot in-turn --spots 3",
                                 "--no-touch", "--distribution uniform", "--distribution geometric --step 7",
                                 "--distribution fisher-f", "--min 64 --max 64"}) {
@@ -62,7 +62,7 @@ TEST(Options, ThatThePublicationLeavesOpen) {
 }
 
 // With one round the producer has allocated everything before the consumer frees the first object.
-TEST(Memory, RisesToAllObjectsAndFallsToNone) {
+TEST(memory, rises_to_all_objects_and_falls_to_none) {
   const outcome done = run_program(
       "memory", "--objects 20000 --round 20000 --distribution uniform --min 1000 --max 1000 --json -");
   const std::vector<double> requested = series(done, "requested");
@@ -78,7 +78,7 @@ TEST(Memory, RisesToAllObjectsAndFallsToNone) {
 #endif
 }
 
-TEST(Memory, IsTheSumOfItsParts) {
+TEST(memory, is_the_sum_of_its_parts) {
   const outcome done =
       run_program("memory", "--producers 2 --consumers 3 --objects 1000 --round 300 --samples 50 --json -");
   const std::vector<double> total = series(done, "total");
@@ -92,7 +92,7 @@ TEST(Memory, IsTheSumOfItsParts) {
 }
 
 // Neither the threads' stacks nor the program's own pages are the allocator's.
-TEST(Memory, LeavesOutWhatIsNotTheAllocators) {
+TEST(memory, leaves_out_what_is_not_the_allocators) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // stacks of theirs are larger
   const outcome few = run_program("memory", "--objects 10 --round 10 --json -");
   const outcome large = run_program("memory", "--objects 10 --round 10M --json -");

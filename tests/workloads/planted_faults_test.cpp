@@ -8,7 +8,7 @@
 namespace heaplab {
 namespace {
 
-class PlantedFaults : public ::testing::TestWithParam<program> {
+class planted_faults_test : public ::testing::TestWithParam<program> {
 protected:
   static testing::outcome run_with(const char* library, const char* arguments) {
     return run_program(GetParam().name, arguments, std::string("LD_PRELOAD=") + library);
@@ -23,22 +23,22 @@ protected:
 };
 
 // What the others find is the fault: the heap they are planted in passes.
-TEST_P(PlantedFaults, NoneInASoundHeap) {
+TEST_P(planted_faults_test, none_in_a_sound_heap) {
   for (const char* arguments : {GetParam().large, GetParam().unaligned}) {
     const testing::outcome sound = run_with(SOUND, arguments);
     EXPECT_EQ(sound.status, 0) << sound.output;
   }
 }
 
-TEST_P(PlantedFaults, BlocksThatOverlap) {
+TEST_P(planted_faults_test, blocks_that_overlap) {
   expect_found(OVERLAPPING, GetParam().large, GetParam().overlap);
 }
 
-TEST_P(PlantedFaults, BlocksOffTheirAlignment) {
+TEST_P(planted_faults_test, blocks_off_their_alignment) {
   expect_found(MISALIGNED, GetParam().unaligned, "aligned");
 }
 
-TEST(PlantedFault, ContentsLostByRealloc) {
+TEST(planted_fault, contents_lost_by_realloc) {
   const testing::outcome broken =
       run_program("growing_buffers", "--steps 2000 --buffers 20", std::string("LD_PRELOAD=") + FORGETFUL);
   EXPECT_EQ(broken.status, 1) << broken.output;
@@ -53,7 +53,7 @@ void expect_found_by_speed(const char* library, const char* chain, const std::st
   EXPECT_TRUE(broken.output.find(says) != std::string::npos) << broken.output;
 }
 
-TEST(PlantedFault, OfChains) {
+TEST(planted_fault, of_chains) {
   expect_found_by_speed(FORGETFUL, "malloc-realloc-free", "lost its contents when it was reallocated");
   expect_found_by_speed(FORGETFUL, "realloc", "lost its contents when it was reallocated");
   expect_found_by_speed(UNCLEAN, "calloc-free", "does not hold what was written into it");
@@ -62,7 +62,7 @@ TEST(PlantedFault, OfChains) {
   expect_found_by_speed(MISALIGNED, "malloc-free --no-touch", "is not aligned");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PlantedFaults, ::testing::ValuesIn(programs),
+INSTANTIATE_TEST_SUITE_P(all, planted_faults_test, ::testing::ValuesIn(programs),
                          [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace {
 
 using testing::outcome;
 
-class Programs : public ::testing::TestWithParam<program> {};
+class programs_test : public ::testing::TestWithParam<program> {};
 
-TEST_P(Programs, RunsAndReports) {
+TEST_P(programs_test, runs_and_reports) {
   const bool timed = GetParam().times_calls;
   const outcome done = run_program(
       GetParam().name, std::string(GetParam().brief) + (timed ? " --latency --json -" : " --json -"));
@@ -26,20 +26,20 @@ TEST_P(Programs, RunsAndReports) {
   EXPECT_EQ(done.output.find(R"("allocation_latency_p50":{)") != std::string::npos, timed) << done.output;
 }
 
-TEST_P(Programs, RunsOnAnAgedHeap) {
+TEST_P(programs_test, runs_on_an_aged_heap) {
   const outcome done = run_program(GetParam().name, std::string(GetParam().brief) + " --aged 3:30% --json -");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_TRUE(done.output.find(R"("aged":"3:30%")") != std::string::npos) << done.output;
   EXPECT_TRUE(done.output.find(R"("aged_memory":{"value":)") != std::string::npos) << done.output;
 }
 
-TEST_P(Programs, RefusesWhatItDoesNotKnow) {
+TEST_P(programs_test, refuses_what_it_does_not_know) {
   const outcome refused = run_program(GetParam().name, "--frobnicate");
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output, std::string(GetParam().name) + ": unknown option --frobnicate; see --help\n");
 }
 
-TEST_P(Programs, ShowsAnExampleThatIsAccepted) {
+TEST_P(programs_test, shows_an_example_that_is_accepted) {
   const outcome help = run_program(GetParam().name, "--help");
   const std::string begin = std::string("Example: ") + GetParam().name;
   const std::size_t at = help.output.find(begin);
@@ -49,10 +49,10 @@ TEST_P(Programs, ShowsAnExampleThatIsAccepted) {
   EXPECT_EQ(run_program(GetParam().name, example + " " + GetParam().brief).status, 0) << example;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Programs, ::testing::ValuesIn(programs),
+INSTANTIATE_TEST_SUITE_P(all, programs_test, ::testing::ValuesIn(programs),
                          [](const auto& of) { return std::string(of.param.name); });
 
-TEST(Help, TellsWhereTheUpperBoundIsExcluded) {
+TEST(help, tells_where_the_upper_bound_is_excluded) {
   for (const program& one : programs) {
     const std::string help = run_program(one.name, "--help").output;
     const bool told = help.find("All objects are smaller than this") != std::string::npos;
@@ -67,7 +67,7 @@ void expect_refused(const char* name, const char* arguments, const std::string& 
   EXPECT_EQ(refused.output, std::string(name) + ": " + line + "\n");
 }
 
-TEST(Refusals, NameTheOptionsThatDoNotGoTogether) {
+TEST(refusals, name_the_options_that_do_not_go_together) {
   expect_refused("threadtest", "--threads 4 --objects 3", "--objects must not be fewer than --threads");
   expect_refused("shbench", "--threads 4 --calls 3", "--calls must not be fewer than --threads");
   expect_refused("shbench", "--least 8 --most 8",
@@ -86,21 +86,21 @@ TEST(Refusals, NameTheOptionsThatDoNotGoTogether) {
   expect_refused("blowup", "--pattern shift --stays 5", "--stays needs --pattern survivor");
 }
 
-TEST(Refusals, OfAnAgedHeap) {
+TEST(refusals, of_an_aged_heap) {
   const std::string rest = " is not SEED:OCCUPANCY (1:50%); the occupancy is 0% to 100%";
   for (const char* wrong : {"5", "x:50%", "1:101%", "1:", ":50"})
     expect_refused("threadtest", ("--aged " + std::string(wrong)).c_str(),
                    "--aged: '" + std::string(wrong) + "'" + rest);
 }
 
-TEST(Refusals, OfChains) {
+TEST(refusals, of_chains) {
   expect_refused("speed", "--chain malloc-bogus-free",
                  "--chain: the step 'bogus' is not malloc, calloc, realloc or free; steps are joined by '-'");
   expect_refused("speed", "--chain malloc-calloc",
                  "--chain: step 2 would lose the object of the step before; free it first");
 }
 
-TEST(Refusals, OfMoreThreadsThanTheSystemGives) {
+TEST(refusals, of_more_threads_than_the_system_gives) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory exceeds any limit
   const outcome refused = testing::run_command(std::string("ulimit -v 500000; ") + PROGRAMS +
                                                "/memory --producers 16 --consumers 16 --objects 10 2>&1");
@@ -112,7 +112,7 @@ TEST(Refusals, OfMoreThreadsThanTheSystemGives) {
 }
 
 // The work is the same however many threads do it, where they divide it.
-TEST(Work, IsDividedAmongThreads) {
+TEST(work, is_divided_among_threads) {
   for (const char* threads : {"1", "4"}) {
     const std::string with = std::string("--json - --threads ") + threads;
     EXPECT_EQ(metric(run_program("threadtest", with + " --rounds 2 --objects 400"), "pairs"), 800);
@@ -123,7 +123,7 @@ TEST(Work, IsDividedAmongThreads) {
   }
 }
 
-TEST(Work, OfLarsonGoesThroughManyThreads) {
+TEST(work, of_larson_goes_through_many_threads) {
   const outcome done = run_program("larson", "--duration 100ms --objects 50 --rounds 2 --threads 2 --json -");
   EXPECT_GT(metric(done, "threads_started"), 20) << done.output;
   EXPECT_GT(metric(done, "throughput"), 0);
@@ -131,7 +131,7 @@ TEST(Work, OfLarsonGoesThroughManyThreads) {
 }
 
 // A heap can hold neither less than is live nor, for these small amounts, many times as much.
-TEST(Work, OfBlowupIsScored) {
+TEST(work, of_blowup_is_scored) {
   for (const char* pattern : {"remote", "shift", "survivor"}) {
     const outcome done = run_program(
         "blowup", std::string("--live 16MiB --rounds 20 --threads 2 --json - --pattern ") + pattern);

@@ -5,7 +5,7 @@
 namespace heaplab::harness {
 namespace {
 
-TEST(AgedHeap, KeepsTheShareThatWasAskedFor) {
+TEST(aged_heap, keeps_the_share_that_was_asked_for) {
   const auto live = [](double occupancy, unsigned threads) {
     aged_heap heap({1, occupancy}, {1000, 1000}, threads);
     for (unsigned thread = 0; thread < threads; ++thread) heap.age(thread);
@@ -21,7 +21,7 @@ TEST(AgedHeap, KeepsTheShareThatWasAskedFor) {
   EXPECT_EQ(live(0, 2), 0);
 }
 
-TEST(AgedHeap, IsReadAsSeedAndOccupancy) {
+TEST(aged_heap, is_read_as_seed_and_occupancy) {
   EXPECT_EQ(aging::read("7:25%").seed, 7U);
   EXPECT_EQ(aging::read("7:25%").occupancy, 25);
   EXPECT_EQ(aging::read("1:0.5").occupancy, 0.5);

@@ -9,7 +9,7 @@
 namespace heaplab::harness {
 namespace {
 
-TEST(Stamp, NoticesAChangeAtEitherEndOfAnySize) {
+TEST(stamp, notices_a_change_at_either_end_of_any_size) {
   for (std::size_t bytes = 1; bytes <= 40; ++bytes) {
     std::array<std::byte, 48> room{};
     const block whole{room.data(), bytes};
@@ -25,7 +25,7 @@ TEST(Stamp, NoticesAChangeAtEitherEndOfAnySize) {
   }
 }
 
-TEST(Stamp, OwesTheAlignmentOfTheLargestTypeThatFits) {
+TEST(stamp, owes_the_alignment_of_the_largest_type_that_fits) {
   EXPECT_EQ(owed_alignment(1), 1U);
   EXPECT_EQ(owed_alignment(7), 4U);
   EXPECT_EQ(owed_alignment(8), 8U);
@@ -39,7 +39,7 @@ struct moving_heap {
   void* to;
 };
 
-TEST(StampDeathTest, EndsTheProgramWhereABlockIsBroken) {
+TEST(stamp, ends_the_program_where_a_block_is_broken) {
   alignas(16) std::array<std::byte, 64> room{};
   alignas(16) std::array<std::byte, 64> other{};
   EXPECT_EXIT(accept_block({room.data() + 8, 16}, 1), ::testing::ExitedWithCode(1),
@@ -58,7 +58,7 @@ TEST(StampDeathTest, EndsTheProgramWhereABlockIsBroken) {
   EXPECT_EQ(reallocate_stamped(forgetful, {room.data(), 32}, 48, 1).bytes, 48U);
 }
 
-TEST(SizeMix, StaysWithinItsBoundsAndReachesThem) {
+TEST(size_mix, stays_within_its_bounds_and_reaches_them) {
   for (const size_mix mix : {size_mix{1, 1}, size_mix{16, 17}, size_mix{16, 1024}, size_mix{3, 100}}) {
     random_stream random(1);
     std::uint64_t least = mix.most;
