@@ -9,6 +9,9 @@ target_link_options(heaplab_options INTERFACE -Wl,--build-id=sha1)
 target_include_directories(heaplab_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 target_link_libraries(heaplab_options INTERFACE Threads::Threads)
+if(NOT HEAPLAB_ASSERTIONS STREQUAL "")
+  target_compile_definitions(heaplab_options INTERFACE HEAPLAB_ASSERTIONS=${HEAPLAB_ASSERTIONS})
+endif()
 
 # Sanitizers watch programs and tests. A library that is itself the malloc stays
 # uninstrumented: the sanitizer runtime would replace the malloc under test.

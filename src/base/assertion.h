@@ -1,4 +1,4 @@
-// Assertions in three price classes, chosen by HEAPLAB_ASSERTIONS (0, 1, 2; default 1 in debug builds, else
+// Assertions in two price classes, chosen by HEAPLAB_ASSERTIONS (0, 1, 2; default 1 in debug builds, else
 // 0).
 #pragma once
 
@@ -20,8 +20,6 @@
     }                                                                        \
   } while (false)
 
-// Always on: a compare and a branch that is never taken, off the fast paths.
-#define HEAPLAB_VERIFY(condition) HEAPLAB_CHECK_AT_(0, condition)
 // Debug builds: constant time.
 #define HEAPLAB_ASSERT(condition) HEAPLAB_CHECK_AT_(1, condition)
 // Only on demand: may walk lists.

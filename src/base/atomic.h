@@ -16,9 +16,9 @@ public:
   using value_type = T;
   static constexpr bool is_always_lock_free = std::atomic<T>::is_always_lock_free;
 
-  constexpr atomic() = default;
+  constexpr atomic() noexcept = default;
   // Not an operation: until the constructor has ended no other thread knows the object.
-  constexpr atomic(T value) : value_(value) {}
+  constexpr atomic(T value) noexcept : value_(value) {}
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
 

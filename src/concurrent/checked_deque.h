@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "base/assertion.h"
 #include "concurrent/sync.h"
 
 namespace heaplab::concurrent {
@@ -39,12 +40,14 @@ public:
       oldest_.store(&node, std::memory_order_relaxed);
     }
     newest_ = &node;
+    HEAPLAB_ASSERT(is_linked(node));
     return true;
   }
 
   // False, and no change, if the node is not in this deque.
   bool remove(Node& node) {
     if (!contains(node)) return false;
+    HEAPLAB_ASSERT(is_linked(node));
     Node* const newer = node.hook.newer;
     Node* const older = node.hook.older;
     if (newer != nullptr) {
@@ -81,7 +84,24 @@ public:
     return node;
   }
 
+  // Whether every node in the deque knows it, and its neighbours know each other. Walks the deque.
+  bool is_valid() const {
+    const Node* last = nullptr;
+    for (const Node* node = oldest(); node != nullptr; node = node->hook.newer) {
+      if (node->hook.older != last || !contains(*node)) return false;
+      last = node;
+    }
+    return newest_ == last;
+  }
+
 private:
+  // Whether the neighbours of a node in the deque, or its ends, lead to the node.
+  bool is_linked(const Node& node) const {
+    const Node* const before = node.hook.newer == nullptr ? newest_ : node.hook.newer->hook.older;
+    const Node* const behind = node.hook.older == nullptr ? oldest() : node.hook.older->hook.newer;
+    return before == &node && behind == &node;
+  }
+
   Node* newest_ = nullptr;
   typename Sync::template atomic<Node*> oldest_{nullptr};
 };

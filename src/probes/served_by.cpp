@@ -48,7 +48,7 @@ void read_notes(const char* note, std::size_t bytes, loaded_library& library) {
     if (description > end || header.n_descsz > static_cast<std::size_t>(end - description)) return;
     const bool is_build_id =
         header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0;
-    if (is_build_id && header.n_descsz * 2 < sizeof library.build_id)
+    if (is_build_id && header.n_descsz <= (sizeof library.build_id - 1) / 2)
       return put_hexadecimal(reinterpret_cast<const unsigned char*>(description), header.n_descsz,
                              library.build_id);
     note = description + align_up(header.n_descsz, 4);

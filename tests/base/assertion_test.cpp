@@ -1,4 +1,5 @@
 // Every price class on, whatever the build type.
+#undef HEAPLAB_ASSERTIONS
 #define HEAPLAB_ASSERTIONS 2
 #include "base/assertion.h"
 

@@ -59,6 +59,22 @@ TEST(checked_deque, removes_only_what_it_holds) {
   EXPECT_TRUE(other.put_newest(a));
 }
 
+TEST(checked_deque, is_valid_while_every_node_knows_its_neighbours) {
+  list it, other;
+  element a, b, c;
+  EXPECT_TRUE(it.is_valid());
+  for (element* const node : {&a, &b, &c}) it.put_newest(*node);
+  EXPECT_TRUE(it.is_valid());
+  b.hook.in = &other;
+  EXPECT_FALSE(it.is_valid());
+  b.hook.in = &it;
+  c.hook.older = &a;
+  EXPECT_FALSE(it.is_valid());
+  c.hook.older = &b;
+  b.hook.newer = nullptr;
+  EXPECT_FALSE(it.is_valid());
+}
+
 // Against std::deque, for every position in every length up to 5.
 TEST(checked_deque, removes_from_every_position) {
   for (int length = 1; length <= 5; ++length)

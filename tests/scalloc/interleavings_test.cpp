@@ -210,7 +210,7 @@ struct inattentive_sync : explored_sync {
 TEST(interleavings, find_the_span_stranded_without_attention) {
   const explore::outcome result = local_against_remote_last_free<inattentive_sync>();
   EXPECT_TRUE(result.failed);
-  EXPECT_EQ(result.what, "an empty span has been stranded");
+  EXPECT_EQ(result.what, "an event is due that nobody has performed");
 }
 
 // A compare-and-swap that looks, and then acts whatever has happened meanwhile.

@@ -99,23 +99,19 @@ public:
       lab_type* const owner = it.owner(std::memory_order_seq_cst);
       if (word.state() == span_state::free) {
         ++free_spans;
-        require(owner == nullptr && it.hook.in == nullptr, "a free span has an owner");
+        require(it.is_free(), "a free span has an owner");
         return;
       }
       const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
       require(owner != nullptr, "a span that is not free has no owner");
       require(out >= 0, "more blocks are free than there are");
       counted += static_cast<std::size_t>(out);
-      const bool floating = word.state() == span_state::floating,
-                 reusable = word.state() == span_state::reusable;
-      if (Config.eager_return) require(out > 0 || !(floating || reusable), "an empty span has been stranded");
-      require(!floating || due_event(span_state::floating, out, front.limits_of(class_index)) == std::nullopt,
-              "an event is due that nobody has performed");
-      auto* const list = floating   ? &owner->floating[class_index]
-                         : reusable ? &owner->reusable[class_index]
-                                    : nullptr;
-      require(it.hook.in == list, "a span is not in the list where its word says");
+      require(front.is_settled(it), "an event is due that nobody has performed");
+      require(front.is_listed(it), "a span is not in the list where its word says");
+      if (word.state() == span_state::hot) require(it.counts_every_block(), "a hot span has lost a block");
     });
+    for (const auto& local : labs) require(local->is_valid(), "a list holds what is not its own");
+    require(front.orphanage().is_valid(), "a list holds what is not its own");
     require(counted == live.size(), "the number of live blocks is wrong");
     std::set<span_type*> pooled;
     for (unsigned column = 0; column < 2; ++column)

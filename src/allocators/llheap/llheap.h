@@ -24,9 +24,8 @@
 //
 //   1. A header names heap and bucket in one word (heaps are aligned), so that a free knows its own block
 //      by one exclusive-or, without a look at the heap the block came from.
-//   2. A link in a free list is marked, so that a double free is fatal in every build, at no cost. The
-//   headers
-//      of the last 16 blocks with mappings of their own stay for the same purpose.
+//   2. A link in a free list is marked, so that a double free is fatal in every build, at no cost. For the
+//      same purpose the headers of the last 16 blocks with mappings of their own stay when they are freed.
 //   3. Buckets follow one formula and are sizes without the header: powers of two waste nothing; every
 //      lookup takes constant time.
 //   4. Areas are reserved at once and carved in order: thread buffers of one thread lie together. An area is

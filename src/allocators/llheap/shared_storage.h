@@ -9,6 +9,7 @@
 
 #include "allocators/llheap/config.h"
 #include "allocators/llheap/thread_heap.h"
+#include "base/assertion.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
@@ -90,6 +91,7 @@ public:
       thread_heap* const heap = dead_;
       dead_ = heap->next_dead;
       heap->dead = false;
+      HEAPLAB_ASSERT_EXPENSIVE(heap->is_valid());
       ++counts_.heaps_reused;
       return heap;
     }
@@ -147,6 +149,7 @@ public:
 
 private:
   void bury(thread_heap& heap) {
+    HEAPLAB_ASSERT_EXPENSIVE(heap.is_valid());
     heap.dead = true;
     heap.next_dead = dead_;
     dead_ = &heap;

@@ -90,14 +90,8 @@ public:
 
   std::size_t uncarved_bytes() const { return static_cast<std::size_t>(buffer_end_ - buffer_); }
 
-  // Bytes in the free lists, remote ones taken in. By the owner, or for a heap without a thread.
-  std::size_t count_free_bytes() {
-    std::size_t bytes = 0;
-    for (std::size_t bucket = 0; bucket < bucket_count; ++bucket)
-      bytes += count_free(bucket) * (sizeof(header) + bucket_bytes(bucket));
-    return bytes;
-  }
-
+  // Blocks in the free list of a bucket, its remote list taken in. By the owner, or for a heap without a
+  // thread.
   std::size_t count_free(std::size_t bucket) {
     std::size_t blocks = 0;
     link* last = &free_[bucket];
@@ -112,6 +106,15 @@ public:
   void forget_local_state() {
     free_.fill(no_link);
     buffer_ = buffer_end_ = nullptr;
+  }
+
+  // Whether every link is one of a free block and the buffer has not run over its end. Walks the free lists.
+  // By the owner, or for a heap without a thread.
+  bool is_valid() const {
+    for (link first : free_)
+      for (link it = first; it != no_link; it = block_at(it)->word)
+        if ((it & flag_bits) != freed) return false;
+    return buffer_ <= buffer_end_;
   }
 
 private:

@@ -74,6 +74,8 @@ class arena {
   static constexpr unsigned coarse_shift = log2_floor(settings.coarse_span_bytes);
   static_assert(is_power_of_two(settings.fine_span_bytes) && is_power_of_two(settings.coarse_span_bytes));
   static_assert(settings.coarse_span_bytes % settings.fine_span_bytes == 0);
+  // The spans of both zones have numbers that fit into a tagged_index.
+  static_assert(settings.arena_bytes >> fine_shift <= concurrent::tagged_index::index_limit / 2);
 
 public:
   static constexpr bool has_coarse_zone = settings.fine_block_limit < settings.span_block_limit;
@@ -82,7 +84,7 @@ public:
   // stacks and everybody else; less where the system refuses: halves down to 4 coarse spans. False: not even
   // that. Once, before all else.
   bool open(std::size_t wanted, huge_page_policy huge_pages) {
-    wanted = std::min({wanted, os_pages::address_space_limit() / 2, index_bound()});
+    wanted = std::min(wanted, os_pages::address_space_limit() / 2);
     wanted = align_down(wanted, settings.coarse_span_bytes);
     for (; wanted >= 4 * settings.coarse_span_bytes;
          wanted = align_down(wanted / 2, settings.coarse_span_bytes))
@@ -204,10 +206,6 @@ private:
     if (step < border_.load(std::memory_order_relaxed)) border_.store(step, std::memory_order_relaxed);
     coarse_.publish(settings.coarse_span_bytes);
     return it;
-  }
-
-  static constexpr std::size_t index_bound() {
-    return (std::size_t{concurrent::tagged_index::index_limit} / 2) << std::min(fine_shift, coarse_shift);
   }
 
   bool reserve(std::size_t bytes) {

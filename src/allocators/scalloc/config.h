@@ -24,8 +24,8 @@ struct config {
   // --- where blocks lie ---
 
   // Address space reserved once, at the first allocation. It bounds what spans may hold and costs nothing
-  // else.
-  std::size_t arena_bytes = 4 * tib;
+  // else. At most 2^26 fine spans, as far as span numbers reach.
+  std::size_t arena_bytes = 1 * tib;
   // Address space of a span of the fine zone, which grows from the bottom of the arena. A span holds blocks
   // of one class at a time: larger spans mean fewer visits to the span-pool and more memory tied to a class.
   std::size_t fine_span_bytes = 64 * kib;

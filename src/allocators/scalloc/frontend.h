@@ -25,6 +25,7 @@
 #include "allocators/scalloc/span.h"
 #include "allocators/scalloc/span_pool.h"
 #include "allocators/scalloc/tuning.h"
+#include "base/assertion.h"
 #include "base/compiler.h"
 #include "concurrent/relaxed_compare.h"
 
@@ -36,6 +37,7 @@ public:
   using span_type = span<Traits>;
   using lab_type = lab<Traits>;
   using classes = typename Traits::classes;
+  static_assert(classes::is_valid());
 
   // False: no address space. Once, before all else; until then allocate returns null.
   bool open(const tuning& chosen, unsigned columns);
@@ -91,6 +93,17 @@ public:
   lab_type& orphanage() { return orphanage_; }
   unsigned columns() const { return pool_.columns(); }
 
+  // In the child of a fork, before the buffers of the threads that are not there are abandoned: such a thread
+  // may have stood between a list of blocks and their count.
+  void expect_lost_counts() { counts_are_exact_ = false; }
+
+  // --- invariants of a span at rest: while no thread works on it ---
+
+  // Whether the span is in the list where its word says.
+  bool is_listed(const span_type& it) const;
+  // Whether every event that was due has been performed.
+  bool is_settled(const span_type& it) const;
+
   const span_limits& limits_of(unsigned class_index) const { return limits_[class_index]; }
 
   // The size class of a live block; fatal() for an address that is no block's.
@@ -125,13 +138,16 @@ private:
   span_word push_remote(span_type& it, void* block);
 
   // Making blocks available.
-  static bool refill(span_type& hot, std::int32_t worth);
-  static bool extend(span_type& hot);
+  bool refill(span_type& hot, std::int32_t worth);
+  bool extend(span_type& hot);
   span_type* get_span(lab_type& local, unsigned class_index);
   span_type* reuse(lab_type& from, lab_type& local, unsigned class_index);
   span_type* take_free_span(lab_type& local, unsigned class_index);
   void ask_oldest_floating(lab_type& local, unsigned class_index);
   void return_empty_reusables(lab_type& local, unsigned class_index);
+
+  // Of a hot span: what must hold after its local list was changed.
+  bool is_counted(const span_type& hot) const { return !counts_are_exact_ || hot.counts_every_block(); }
 
   // Moving spans through their life.
   static auto* list_of(lab_type& owner, const span_type& it);
@@ -150,6 +166,7 @@ private:
   arena<Traits> spans_;
   span_pool<Traits> pool_;
   span_limits limits_[classes::count] = {};
+  bool counts_are_exact_ = true;
   // Owns what belonged to threads that have ended.
   lab_type orphanage_;
 };

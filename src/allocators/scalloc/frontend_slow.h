@@ -41,6 +41,8 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
     span_type* const next = get_span(local, class_index);
     if (next == nullptr) return nullptr;
     local.hot[class_index] = next;
+    HEAPLAB_ASSERT(next->is_hot_in(local, class_index));
+    HEAPLAB_ASSERT_EXPENSIVE(is_counted(*next));
     if (next->local_list != nullptr || refill(*next, 1)) return pop(*next);
   }
 }
@@ -120,6 +122,7 @@ bool frontend<Traits>::refill(span_type& hot, std::int32_t worth) {
     if (hot.try_move(seen, seen.refill(), std::memory_order_acquire)) {
       hot.local_list = hot.base + seen.remote_newest();
       hot.countdown.set(hot.countdown.read_own() - count);
+      HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
       return true;
     }
   }
@@ -141,6 +144,7 @@ bool frontend<Traits>::extend(span_type& hot) {
   hot.fresh += count;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   hot.local_list = first;
+  HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
   return true;
 }
 
@@ -180,6 +184,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   span_type* it = pool_.get(spans_, class_index, local.column);
   if (it == nullptr) it = spans_.carve(kind.fine);
   if (it == nullptr) return nullptr;
+  HEAPLAB_ASSERT(it->is_free() || it->load_word(std::memory_order_relaxed).state() == span_state::expected);
   it->class_index.store(class_index, std::memory_order_relaxed);
   it->local_list = nullptr;
   it->fresh = 0;
@@ -230,6 +235,7 @@ void frontend<Traits>::return_empty_reusables(lab_type& local, unsigned class_in
 template <class Traits>
 void frontend<Traits>::retire(lab_type& local, span_type& hot) {
   const unsigned class_index = hot.class_index.load(std::memory_order_relaxed);
+  HEAPLAB_ASSERT(hot.is_hot_in(local, class_index));
   // A span that has run dry has all its blocks out. It is counted anew: a child of fork may have lost a block
   // that was taken and not yet counted, and would find the span reusable, and dry, for ever.
   const auto blocks = static_cast<std::int32_t>(classes::table[class_index].blocks);
@@ -362,6 +368,31 @@ void frontend<Traits>::abandon(lab_type& local) {
     hand_over(local.floating[index], orphanage_.floating[index]);
     hand_over(local.reusable[index], orphanage_.reusable[index]);
   }
+  HEAPLAB_ASSERT_EXPENSIVE(local.is_valid() && orphanage_.is_valid());
+}
+
+// --- invariants ---
+
+template <class Traits>
+bool frontend<Traits>::is_listed(const span_type& it) const {
+  lab_type* const owner = it.owner(std::memory_order_seq_cst);
+  const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+  switch (it.load_word(std::memory_order_seq_cst).state()) {
+    case span_state::floating:
+      return owner->floating[class_index].contains(it);
+    case span_state::reusable:
+      return owner->reusable[class_index].contains(it);
+    default:
+      return it.hook.in == nullptr;
+  }
+}
+
+template <class Traits>
+bool frontend<Traits>::is_settled(const span_type& it) const {
+  const span_word word = it.load_word(std::memory_order_seq_cst);
+  const std::int32_t live = it.used() - static_cast<std::int32_t>(word.remote_count());
+  const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+  return due_event(word.state(), live, limits_[class_index]) == std::nullopt;
 }
 
 // --- after a fork ---

@@ -42,6 +42,21 @@ struct lab {
   concurrent::checked_deque<sync, span_type> floating[class_count];
   concurrent::checked_deque<sync, span_type> reusable[class_count];
 
+  // Whether the lists are whole and hold this buffer's spans alone. By the holder of lists_lock; walks them.
+  bool is_valid() const {
+    const auto holds_own = [this](const auto& list, unsigned index) {
+      for (const span_type* it = list.oldest(); it != nullptr; it = it->hook.newer)
+        if (it->owner(std::memory_order_relaxed) != this ||
+            it->class_index.load(std::memory_order_relaxed) != index)
+          return false;
+      return true;
+    };
+    for (unsigned index = 0; index < class_count; ++index)
+      for (const auto* const list : {&floating[index], &reusable[index]})
+        if (!list->is_valid() || !holds_own(*list, index)) return false;
+    return true;
+  }
+
   constexpr lab() {
     for (span_type*& it : hot) it = &no_span<Traits>;
   }

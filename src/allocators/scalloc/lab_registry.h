@@ -49,6 +49,7 @@ public:
   // given twice.
   void after_fork_in_child(frontend<Traits>& front, const lab_type* survivor) {
     lock_.forget_holder();
+    front.expect_lost_counts();
     bool torn = front.forget_torn_lists(front.orphanage());
     for (lab_type* it = known_; it != nullptr; it = it->next_known) torn |= front.forget_torn_lists(*it);
     if (torn) front.refill_torn_lists();

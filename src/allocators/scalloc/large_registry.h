@@ -27,9 +27,6 @@ public:
     return it == nullptr ? 0 : it->bytes;
   }
 
-  // The block stays where it is with another size.
-  void resize(const void* block, std::size_t bytes) { find(block)->bytes = bytes; }
-
   // Its size; 0 where no block begins.
   std::size_t remove(const void* block) {
     entry* const it = find(block);

@@ -4,7 +4,7 @@
 //   HEAPLAB_SCALLOC_REUSE_PERCENT   0 to 100: a span is reusable when more than this part of it is free
 //   HEAPLAB_SCALLOC_MADVISE_ABOVE   bytes, or "never": free spans larger than this return their memory
 //   HEAPLAB_SCALLOC_RETAIN          bytes of free spans kept for reuse, and as many of large blocks; 0: none
-//   HEAPLAB_SCALLOC_ARENA           bytes of address space, 8MiB to 64TiB; at most half of RLIMIT_AS
+//   HEAPLAB_SCALLOC_ARENA           bytes of address space, 8MiB to 1TiB; at most half of RLIMIT_AS
 //   HEAPLAB_SCALLOC_HUGE_PAGES      never, grown, always
 //   HEAPLAB_SCALLOC_STATISTICS      0, 1: statistics on standard error when the process ends
 //
@@ -70,7 +70,7 @@ constexpr bool set_retain(tuning& to, std::string_view text) {
 
 constexpr bool set_arena(tuning& to, std::string_view text) {
   const auto value = parse_size(text);
-  if (!value || *value < 8 * mib || *value > 64 * tib) return false;
+  if (!value || *value < 8 * mib || *value > 1 * tib) return false;
   to.arena_bytes = *value;
   return true;
 }
@@ -100,7 +100,7 @@ inline constexpr setting settings[] = {
     {"HEAPLAB_SCALLOC_REUSE_PERCENT", "a number from 0 to 100", set_reuse_percent},
     {"HEAPLAB_SCALLOC_MADVISE_ABOVE", "a size such as 32KiB, or never", set_madvise_above},
     {"HEAPLAB_SCALLOC_RETAIN", "a size such as 16MiB, or 0 for none", set_retain},
-    {"HEAPLAB_SCALLOC_ARENA", "a size from 8MiB to 64TiB", set_arena},
+    {"HEAPLAB_SCALLOC_ARENA", "a size from 8MiB to 1TiB", set_arena},
     {"HEAPLAB_SCALLOC_HUGE_PAGES", "never, grown or always", set_huge_pages},
     {"HEAPLAB_SCALLOC_STATISTICS", "0 or 1", set_statistics},
 };

@@ -139,6 +139,9 @@ private:
 
   static constexpr auto lookup = make_lookup();
 
+public:
+  // Whether every class fits its span, every size finds the smallest class that holds it, and the reciprocals
+  // divide exactly. Asserted where the classes are used (frontend.h): here the table is not complete yet.
   static constexpr bool is_valid() {
     for (unsigned index = 0; index < count; ++index) {
       const size_class& it = table[index];
@@ -152,6 +155,7 @@ private:
     return table[count - 1].block_bytes == Config.span_block_limit && count < 256;
   }
 
+private:
   static_assert(is_power_of_two(Config.classes_per_doubling) && Config.classes_per_doubling <= 16);
 };
 

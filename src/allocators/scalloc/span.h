@@ -15,6 +15,11 @@ namespace heaplab::scalloc {
 template <class Traits>
 struct lab;
 
+// A free block's link to the next one of its list.
+inline void*& next_block(void* block) {
+  return *static_cast<void**>(block);
+}
+
 // The record of one span. Records lie in one dense array apart from the spans, indexed by span number: free()
 // finds its way without touching the span, and neighbouring records do not meet in one cache set as headers
 // at multiples of 2 MiB would.
@@ -121,6 +126,34 @@ struct alignas(4 * cache_line_bytes) span {
     return false;
   }
 
+  // --- invariants ---
+
+  // Nobody's: what the span-pool holds. (`owner_tag` may ask for attention: the wish of a thread that freed a
+  // block and came late.) By the thread that alone has the span.
+  bool is_free() const {
+    return load_word(std::memory_order_relaxed).state() == span_state::free &&
+           owner(std::memory_order_relaxed) == nullptr && hook.in == nullptr;
+  }
+
+  // The hot span of `local` for a class. By the owner, without whom the span stays hot.
+  bool is_hot_in(const lab<Traits>& local, unsigned index) const {
+    return load_word(std::memory_order_relaxed).state() == span_state::hot &&
+           owner(std::memory_order_relaxed) == &local && hook.in == nullptr &&
+           class_index.load(std::memory_order_relaxed) == index;
+  }
+
+  // Every block ever handed out is used or in the local list. By the owner of a hot span. Walks the list.
+  bool counts_every_block() const {
+    const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
+    if (fresh > kind.blocks) return false;
+    std::uint32_t listed = 0;
+    for (void* block = local_list; block != nullptr; block = next_block(block), ++listed)
+      if (listed == fresh || offset_of(block) % kind.block_bytes != 0 ||
+          offset_of(block) >= fresh * kind.block_bytes)
+        return false;
+    return used() + static_cast<std::int32_t>(listed) == static_cast<std::int32_t>(fresh);
+  }
+
   std::uint32_t offset_of(const void* block) const {
     return static_cast<std::uint32_t>(static_cast<const char*>(block) - base);
   }
@@ -128,9 +161,5 @@ struct alignas(4 * cache_line_bytes) span {
 
 // Floor of a hot span: nothing is ever due, and only one free too many is noticed.
 inline constexpr std::int32_t hot_floor = -1;
-
-inline void*& next_block(void* block) {
-  return *static_cast<void**>(block);
-}
 
 }  // namespace heaplab::scalloc

@@ -18,6 +18,7 @@
 #include "allocators/scalloc/purge_batch.h"
 #include "allocators/scalloc/span.h"
 #include "allocators/scalloc/tuning.h"
+#include "base/assertion.h"
 #include "concurrent/index_stack.h"
 
 namespace heaplab::scalloc {
@@ -40,6 +41,7 @@ public:
 
   // Precondition: the span is in state free, has no owner, is in no list, and no other thread can reach it.
   void put(arena<Traits>& spans, span_type& it, std::uint32_t column) {
+    HEAPLAB_ASSERT(it.is_free());
     const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
     stack& home = stack_at(kind.pool_slot, column);
     const bool counts = it.resident_bytes > purge_above_;

@@ -49,12 +49,12 @@ namespace links {
 // Objects of the compact baseline lie at odd addresses, hence the copies.
 HEAPLAB_FAST_PATH void write(std::byte* object, unsigned index, const std::byte* target, std::uint64_t key) {
   const std::uint64_t word = reinterpret_cast<std::uintptr_t>(target) ^ key;
-  std::memcpy(object + 8 * index, &word, sizeof word);
+  std::memcpy(object + std::size_t{8} * index, &word, sizeof word);
 }
 
 HEAPLAB_FAST_PATH std::byte* read(const std::byte* object, unsigned index, std::uint64_t key) {
   std::uint64_t word;
-  std::memcpy(&word, object + 8 * index, sizeof word);
+  std::memcpy(&word, object + std::size_t{8} * index, sizeof word);
   word ^= key;
   if (word >> 48 != 0) [[unlikely]]
     give_up("self-check failed: an object was written by somebody else");

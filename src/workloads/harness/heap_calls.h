@@ -80,7 +80,7 @@ private:
     return block;
   }
 
-  void record(probes::latency_histogram& histogram, std::uint64_t begin) {
+  void record(probes::latency_histogram& histogram, std::uint64_t begin) const {
     const std::uint64_t ticks = probes::read_ticks() - begin;
     histogram.record(ticks > empty_interval_ ? ticks - empty_interval_ : 0);
   }

@@ -1,0 +1,117 @@
+// The predicates that the preset `paranoid` asserts: each holds of a sound heap and finds a planted fault.
+#include <gtest/gtest.h>
+
+#include "concurrent/sync.h"
+#include "scalloc/small_heap.h"
+
+namespace heaplab::scalloc::testing {
+namespace {
+
+constexpr config eight_blocks = small_config<8>();
+using heap = small_heap<concurrent::std_sync, eight_blocks>;
+constexpr unsigned index = heap::class_index;
+
+// A hot span with three blocks out and five that may be handed out; one of three was freed again.
+struct hot_span {
+  hot_span() { all.free(0, blocks[2]); }
+  heap all{1};
+  void* blocks[3] = {all.allocate(0), all.allocate(0), all.allocate(0)};
+  heap::span_type& span = all.span_of(blocks[0]);
+};
+
+TEST(invariants, counts_every_block_of_a_sound_span) {
+  hot_span it;
+  EXPECT_TRUE(it.span.counts_every_block());
+}
+
+TEST(invariants, miss_a_block_that_is_neither_used_nor_listed) {
+  hot_span it;
+  it.span.local_list = next_block(it.span.local_list);
+  EXPECT_FALSE(it.span.counts_every_block());
+}
+
+TEST(invariants, miss_a_block_that_is_used_and_listed) {
+  hot_span it;
+  it.span.countdown.increment();
+  EXPECT_FALSE(it.span.counts_every_block());
+}
+
+TEST(invariants, see_a_local_list_that_runs_in_a_circle) {
+  hot_span it;
+  next_block(it.span.local_list) = it.span.local_list;
+  EXPECT_FALSE(it.span.counts_every_block());
+}
+
+TEST(invariants, see_a_local_list_that_leaves_its_blocks) {
+  hot_span it;
+  it.span.local_list = it.span.base + 16;
+  next_block(it.span.local_list) = nullptr;
+  EXPECT_FALSE(it.span.counts_every_block());
+  it.span.local_list = it.span.base + it.span.fresh * eight_blocks.span_block_limit;
+  next_block(it.span.local_list) = nullptr;
+  EXPECT_FALSE(it.span.counts_every_block());
+}
+
+TEST(invariants, know_the_hot_span_of_a_buffer) {
+  hot_span it;
+  heap::lab_type other;
+  EXPECT_TRUE(it.span.is_hot_in(*it.all.labs[0], index));
+  EXPECT_FALSE(it.span.is_hot_in(other, index));
+  EXPECT_FALSE(it.span.is_hot_in(*it.all.labs[0], index - 1));
+  it.all.labs[0]->floating[index].put_newest(it.span);
+  EXPECT_FALSE(it.span.is_hot_in(*it.all.labs[0], index));
+}
+
+TEST(invariants, know_a_free_span) {
+  heap it{1};
+  void* const block = it.allocate(0);
+  heap::span_type& span = it.span_of(block);
+  EXPECT_FALSE(span.is_free()) << "hot";
+  it.free(0, block);
+  it.end_thread(0);
+  EXPECT_TRUE(span.is_free());
+  span.set_owner(it.labs[0].get());
+  EXPECT_FALSE(span.is_free()) << "owned";
+  span.set_owner(nullptr);
+  it.labs[0]->floating[index].put_newest(span);
+  EXPECT_FALSE(span.is_free()) << "in a list";
+}
+
+// A span whose blocks are all out, in the list of floating spans.
+struct floating_span {
+  floating_span() {
+    for (unsigned step = 0; step < 8; ++step) all.allocate(0);
+  }
+  heap all{1};
+  heap::span_type& span = all.span_of(all.allocate(0));
+  heap::lab_type& owner = *all.labs[0];
+};
+
+TEST(invariants, see_a_list_with_a_span_of_another_buffer_or_class) {
+  floating_span it;
+  EXPECT_TRUE(it.owner.is_valid());
+  it.span.set_owner(&it.all.front.orphanage());
+  EXPECT_FALSE(it.owner.is_valid());
+  it.span.set_owner(&it.owner);
+  it.span.class_index.store(0, std::memory_order_relaxed);
+  EXPECT_FALSE(it.owner.is_valid());
+}
+
+TEST(invariants, see_a_span_that_is_not_where_its_word_says) {
+  floating_span it;
+  EXPECT_TRUE(it.all.front.is_listed(it.span));
+  it.owner.floating[index].remove(it.span);
+  EXPECT_FALSE(it.all.front.is_listed(it.span));
+  it.owner.reusable[index].put_newest(it.span);
+  EXPECT_FALSE(it.all.front.is_listed(it.span));
+}
+
+TEST(invariants, see_an_event_that_is_due) {
+  floating_span it;
+  EXPECT_TRUE(it.all.front.is_settled(it.span));
+  it.span.countdown.set(it.span.countdown.read_own() - 5);
+  EXPECT_FALSE(it.all.front.is_settled(it.span));
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc::testing
