@@ -12,11 +12,11 @@ namespace {
 
 class accounts_file_test : public ::testing::Test {
 protected:
-  AccountsFile() {
+  accounts_file_test() {
     std::filesystem::create_directory(folder_);
     std::ofstream(path_) << "earlier\n";
   }
-  ~AccountsFile() override { std::filesystem::remove_all(folder_); }
+  ~accounts_file_test() override { std::filesystem::remove_all(folder_); }
 
   std::string contents() const {
     std::ostringstream text;

@@ -11,7 +11,7 @@ constexpr auto wide = std::align_val_t{256};
 
 class new_test : public testing::Test {
 protected:
-  ~New() override { std::set_new_handler(nullptr); }
+  ~new_test() override { std::set_new_handler(nullptr); }
 };
 
 int handler_calls = 0;
