@@ -36,7 +36,7 @@ def test_the_card_of_a_workload_is_there_as_a_whole() -> None:
 
 
 def test_notes_of_experiments_and_allocators_are_shown() -> None:
-    for name, thing in (CATALOG.experiments | CATALOG.allocators).items():
+    for name, thing in {**CATALOG.experiments, **CATALOG.allocators}.items():
         assert words(thing.notes) in words(shown(name))
 
 

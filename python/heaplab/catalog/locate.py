@@ -12,8 +12,9 @@ from pydantic import BaseModel
 
 from heaplab.catalog import native, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.errors import HeaplabError, UsageError
+from heaplab.errors import HeaplabError
 from heaplab.machine import elf
+from heaplab.machine.preload import loadable
 from heaplab.records import Library
 
 LOADER_FOLDERS = ("/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64")
@@ -116,8 +117,7 @@ def describe(name: str, allocator: spec.Allocator, variant: spec.Variant | None,
         preload = [found.path.resolve()]  # as /proc/PID/maps and dladdr will name it
         if allocator.library_path:
             environment = environment | {"LD_LIBRARY_PATH": str(found.path.parent)}
-    if any(":" in str(path) or " " in str(path) for path in preload):
-        raise UsageError(f"{preload[0]}: the loader cannot preload a path with a colon or a space in it")
+        loadable(str(preload[0]))  # refuses what cannot be preloaded
     return Library(
         allocator=name,
         title=variant.title if variant else allocator.title,

@@ -7,6 +7,7 @@ import click
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog import locate, native
 from heaplab.errors import UsageError
+from heaplab.machine.preload import loadable
 
 
 @click.command()
@@ -20,7 +21,7 @@ def path(extra: tuple[Path, ...], name: str) -> None:
       LD_PRELOAD=$(heaplab path jemalloc) ls
     """
     if found := native.program(name) or native.library(name):
-        click.echo(found)
+        click.echo(loadable(str(found)) if found.suffix == ".so" else found)
         return
     catalog = catalogs.load(extra)
     if name not in catalog.allocator_names():
@@ -28,4 +29,4 @@ def path(extra: tuple[Path, ...], name: str) -> None:
     library = locate.locate(catalog, name)
     if not library.preload:
         raise UsageError(f"path: {name} is the C library's own malloc, there is nothing to preload")
-    click.echo(":".join(library.preload))
+    click.echo(":".join(map(loadable, library.preload)))

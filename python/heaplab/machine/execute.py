@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from heaplab.errors import HeaplabError
 from heaplab.machine import interrupts
+from heaplab.machine.preload import loadable, loadable_folder
 from heaplab.machine.watch import FEWEST_LOOKS, INTERVAL_S, Limits, Watcher, kill_group, thin_curve
 from heaplab.records import Library, Process
 
@@ -44,9 +45,10 @@ def environment_for(library: Library) -> dict[str, str]:
     environment = plain_environment()
     own = dict(library.environment)
     if path := own.get("LD_LIBRARY_PATH"):
-        own["LD_LIBRARY_PATH"] = ":".join(filter(None, (path, environment.get("LD_LIBRARY_PATH"))))
+        folders = (loadable_folder(path), environment.get("LD_LIBRARY_PATH"))
+        own["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
     if library.preload:
-        own["LD_PRELOAD"] = ":".join(library.preload)
+        own["LD_PRELOAD"] = ":".join(map(loadable, library.preload))
     return environment | own
 
 

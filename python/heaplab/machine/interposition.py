@@ -21,7 +21,7 @@ from heaplab.records import Library, Sample, ServedBy
 
 C_LIBRARY = re.compile(r"(libc[.-].*|ld-musl-.*)")
 CXX_LIBRARY = re.compile(r"(libstdc\+\+|libc\+\+)")
-BINDING = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: normal symbol `malloc'")
+BINDING = re.compile(r"binding file (.+) \[\d+\] to (.+) \[\d+\]: normal symbol `malloc'")
 SCRIPT_DEPTH = 4  # interpreters that are scripts themselves, as the kernel allows
 
 

@@ -1,0 +1,58 @@
+"""Library paths as the loader takes them: colons and spaces divide the entries of LD_PRELOAD.
+
+A library whose folder has one in its path is reached by a link to the folder. The links lie in a folder that
+nobody else can write to, or another user could have libraries of theirs preloaded.
+"""
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from heaplab.errors import UsageError
+
+DIVIDING = frozenset(" :;")  # the semicolon divides LD_LIBRARY_PATH
+
+
+def divided(path: str | Path) -> bool:
+    """Whether the loader would take the path for several."""
+    return bool(DIVIDING & set(str(path)))
+
+
+def loadable(library: str) -> str:
+    """A path of the library that the loader takes whole. Raises UsageError if there is none."""
+    if not divided(library):
+        return library
+    path = Path(library)
+    if divided(path.name):
+        raise UsageError(
+            f"{library}: the loader cannot preload a file with a colon, semicolon or space in its name"
+        )
+    return f"{loadable_folder(str(path.parent))}/{path.name}"
+
+
+def loadable_folder(folder: str) -> str:
+    """A path of the folder that the loader takes whole: its own, or that of a link to it."""
+    if not divided(folder):
+        return folder
+    links = private_folder()
+    if divided(links):
+        raise UsageError(
+            f"{folder}: the loader takes no path with a colon, semicolon or space, and TMPDIR has one too"
+        )
+    link = links / hashlib.sha256(folder.encode()).hexdigest()[:16]
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(folder)
+    return str(link)
+
+
+def private_folder() -> Path:
+    """The user's own folder for links. Raises UsageError if another made it, or may write to it."""
+    folder = Path(tempfile.gettempdir()) / f"heaplab-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise UsageError(f"{folder}: is in the way, not a folder that only this user can write to")
+    return folder
