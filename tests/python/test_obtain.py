@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from laboratory import Laboratory
 
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog import locate, native, spec
@@ -147,6 +148,29 @@ def test_the_first_source_that_gives_the_library_counts(tools: Path) -> None:
     catalog = catalogs.Catalog({"some": allocator}, {}, {}, {})
     assert getting.get(catalog, "some").version == "1.2.3"
     assert locate.locate(catalog, "some").version == "1.2.3"
+
+
+def test_the_command_says_what_takes_minutes_every_step_and_what_is_here(
+    tools: Path, lab: Laboratory
+) -> None:
+    script(tools / "cargo", VENDOR)
+    lab.catalog = shutil.copytree(lab.catalog, lab.out.with_name("catalog"))
+    (lab.catalog / "allocators").mkdir()
+    (lab.catalog / "allocators" / "some.toml").write_text(
+        'title = "some"\nsummary = "s"\nlicence = "MIT"\n[[sources]]\nkind = "crate"\npackage = "some-sys"\n'
+        """version = "1.2.3"\nbuild = ["true", 'cp library "$out"']\n"""
+    )
+    status, printed = lab.heaplab("get", "glibc", "some")
+    lines = printed.splitlines()
+    assert status == 0
+    assert lines[0] == "heaplab: built from source, up to six minutes each on two cores: some"
+    assert lines[1].startswith("glibc ")
+    assert lines[1].endswith(": already here, the C library")
+    steps = ["download", "build 1 of 2: true", 'build 2 of 2: cp library "$out"', "verify"]
+    assert [line.rpartition(" (")[0] for line in lines[2:6]] == [f"some: {step}" for step in steps]
+    assert lines[6].startswith("some 1.2.3: /")
+    again = lab.heaplab("get", "some")[1]
+    assert again == lines[6].replace(": ", ": already here, ") + "\n"
 
 
 @pytest.mark.slow

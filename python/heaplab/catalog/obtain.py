@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from heaplab.catalog import locate, spec
@@ -24,30 +24,44 @@ from heaplab.records import Library
 
 STEP_LIMIT_S = 1800
 PROBE = "ls"  # a small program that every machine has
+FETCHED = ("debian", "wheel", "crate")  # kinds of sources that can be obtained
+
+Tell = Callable[[str], None]  # is told each step before it is done
 
 
 class CannotObtainError(HeaplabError):
     """One source did not give the library; the message says why in one line."""
 
 
-def get(catalog: Catalog, identifier: str) -> Library:
-    """Return the allocator, obtained if it was not here. Raises HeaplabError if no source gives it."""
+def here(catalog: Catalog, identifier: str) -> Library | None:
+    """The allocator, if it need not be obtained."""
     try:
         return locate.locate(catalog, identifier)
     except locate.NotHereError:
-        pass
+        return None
+
+
+def is_built(allocator: spec.Allocator) -> bool:
+    """Whether it comes as sources, which takes longer than a download."""
+    return next((source.kind for source in allocator.sources if source.kind in FETCHED), "") == "crate"
+
+
+def get(catalog: Catalog, identifier: str, tell: Tell = lambda _step: None) -> Library:
+    """Return the allocator, obtained if it was not here. Raises HeaplabError if no source gives it."""
+    if library := here(catalog, identifier):
+        return library
     allocator, _ = catalog.allocator(identifier)
     reasons = []
     for source in allocator.sources:
-        if source.kind in ("debian", "wheel", "crate"):
+        if source.kind in FETCHED:
             try:
-                return obtain(allocator, source)
+                return obtain(allocator, source, tell)
             except CannotObtainError as error:
                 reasons.append(f"{source.kind} {source.package}: {error}")
     raise CannotObtainError("; ".join(reasons) or locate.how_to_obtain(allocator))
 
 
-def obtain(allocator: spec.Allocator, source: spec.Source) -> Library:
+def obtain(allocator: spec.Allocator, source: spec.Source, tell: Tell) -> Library:
     """Fetch, build where needed, verify, and put in place."""
     final = locate.cache_folder(allocator.id, source)
     try:
@@ -56,11 +70,12 @@ def obtain(allocator: spec.Allocator, source: spec.Source) -> Library:
             new = Path(name) / "package"
             new.mkdir()
             fetch = {"debian": fetch_debian, "wheel": fetch_wheel, "crate": fetch_crate}[source.kind]
-            version, library, sha256 = fetch(source, new)
+            version, library, sha256 = fetch(source, new, tell)
             obtained = Obtained(
                 source=source, version=version, library=library.relative_to(new).as_posix(), sha256=sha256
             )
             (new / "obtained.json").write_text(obtained.model_dump_json(indent=2) + "\n")
+            tell("verify")
             verify(locate.describe(allocator.id, allocator, None, locate.Found(library, version)))
             if final.exists():
                 shutil.rmtree(final)
@@ -82,11 +97,12 @@ def verify(library: Library) -> None:
     run([str(program), "/"], environment=environment)
 
 
-def fetch_debian(source: spec.Source, folder: Path) -> tuple[str, Path, dict[str, str]]:
+def fetch_debian(source: spec.Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
     """Download one package and unpack it; where apt has no package lists, with lists of heaplab's own."""
     need("apt-get", "dpkg-deb")
     with tempfile.TemporaryDirectory(prefix="apt-") as name:
         work = Path(name)
+        tell("download")
         command = ["apt-get", "-qq", "-o", "APT::Sandbox::User=", "download", source.package]
         try:
             run(command, work)
@@ -97,22 +113,25 @@ def fetch_debian(source: spec.Source, folder: Path) -> tuple[str, Path, dict[str
             run([*command[:4], *own, "update"], work)
             run([*command[:4], *own, *command[4:]], work)
         package = only(work.glob("*.deb"), f"no package {source.package}")
+        tell("unpack")
         version = run(["dpkg-deb", "-f", str(package), "Version"]).strip()
         run(["dpkg-deb", "-x", str(package), str(folder)])
         return version, library_in(folder, source), {package.name: sha256(package)}
 
 
-def fetch_wheel(source: spec.Source, folder: Path) -> tuple[str, Path, dict[str, str]]:
+def fetch_wheel(source: spec.Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
     """Download one wheel with pip and unpack it."""
     with tempfile.TemporaryDirectory(prefix="wheel-") as name:
+        tell("download")
         pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check"]
         run([*pip, "--no-deps", "--only-binary=:all:", "-d", name, f"{source.package}=={source.version}"])
         wheel = only(Path(name).glob("*.whl"), f"no wheel {source.package}")
+        tell("unpack")
         shutil.unpack_archive(wheel, folder, "zip")
         return source.version, library_in(folder, source), {wheel.name: sha256(wheel)}
 
 
-def fetch_crate(source: spec.Source, folder: Path) -> tuple[str, Path, dict[str, str]]:
+def fetch_crate(source: spec.Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
     """Have cargo fetch the sources bundled in a crate and check their sums, then build the library."""
     need("cargo", *source.needs)
     library = folder / f"lib{source.package.removesuffix('-sys').removeprefix('lib')}.so"
@@ -124,11 +143,14 @@ def fetch_crate(source: spec.Source, folder: Path) -> tuple[str, Path, dict[str,
             '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n'
             f'[dependencies]\n{source.package} = "={source.version}"\n'
         )
+        tell("download")
         run(["cargo", "vendor", "--quiet", "vendor"], work)
         sources = work / "vendor" / source.package
         sums = json.loads((sources / ".cargo-checksum.json").read_text())
         environment = os.environ | {"out": str(library), "jobs": str(os.cpu_count() or 1)}
-        for command in source.build:
+        for number, command in enumerate(source.build, 1):
+            words = " ".join(command.split())
+            tell(f"build {number} of {len(source.build)}: {words[:50]}{'...' if len(words) > 50 else ''}")
             run(["sh", "-euc", command], sources, environment)
         if not library.is_file():
             raise CannotObtainError("the build made no library")

@@ -1,11 +1,15 @@
 """`heaplab get`: allocators into the user's cache."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog import obtain as getter
+from heaplab.catalog.contents import Catalog
+from heaplab.cli.choose import note
+from heaplab.cli.steps import Steps
 from heaplab.errors import HeaplabError, UsageError
 
 
@@ -29,13 +33,38 @@ def get(extra: tuple[Path, ...], names: tuple[str, ...], everything: bool) -> in
     catalog = catalogs.load(extra)
     for name in names:
         catalog.allocator(name)
+    wanted = names or tuple(catalog.allocators)
+    say_what_takes_minutes(catalog, wanted)
     failed = 0
-    for name in names or catalog.allocators:
+    for name in wanted:
         try:
-            library = getter.get(catalog, name)
-            where = library.preload[0] if library.preload else "the C library"
-            click.echo(f"{name} {library.version}".rstrip() + f": {where}")
+            click.echo(obtained(catalog, name))
         except HeaplabError as error:
             failed += 1
             click.echo(f"{name}: skipped, {error}")
     return 1 if failed and not everything else 0
+
+
+def say_what_takes_minutes(catalog: Catalog, names: Sequence[str]) -> None:
+    slow = [
+        name for name in names if getter.is_built(catalog.allocator(name)[0]) and is_absent(catalog, name)
+    ]
+    if slow:
+        note(f"built from source, up to six minutes each on two cores: {', '.join(slow)}")
+
+
+def is_absent(catalog: Catalog, name: str) -> bool:
+    try:
+        return getter.here(catalog, name) is None
+    except HeaplabError:
+        return False  # said when its turn comes
+
+
+def obtained(catalog: Catalog, name: str) -> str:
+    """What there is now, in one line. Raises HeaplabError if the allocator cannot be had."""
+    already, library = "already here, ", getter.here(catalog, name)
+    if library is None:
+        with Steps(name) as steps:
+            already, library = "", getter.get(catalog, name, steps.tell)
+    where = library.preload[0] if library.preload else "the C library"
+    return f"{name} {library.version}".rstrip() + f": {already}{where}"

@@ -1,0 +1,42 @@
+"""The steps of something that takes seconds to minutes, with the time it has taken, on standard error."""
+
+import time
+from types import TracebackType
+from typing import Self
+
+import click
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+
+class Steps:
+    """On a terminal one line that changes, elsewhere a line for each step. Use as a context manager."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._began = time.monotonic()
+        console = Console(stderr=True)
+        self._line = Progress(
+            SpinnerColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._task = self._line.add_task(name, total=None)
+
+    def tell(self, step: str) -> None:
+        """Say what is done from now on."""
+        self._line.update(self._task, description=f"{self._name}: {step}")
+        if self._line.disable:
+            click.echo(f"{self._name}: {step} ({time.monotonic() - self._began:.0f} s)", err=True)
+
+    def __enter__(self) -> Self:
+        self._line.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._line.stop()
