@@ -150,7 +150,7 @@ def fetch_crate(source: spec.Source, folder: Path, tell: Tell) -> tuple[str, Pat
         environment = os.environ | {"out": str(library), "jobs": str(os.cpu_count() or 1)}
         for number, command in enumerate(source.build, 1):
             words = " ".join(command.split())
-            tell(f"build {number} of {len(source.build)}: {words[:50]}{'...' if len(words) > 50 else ''}")
+            tell(f"build {number} of {len(source.build)}: {words[:40]}{'...' if len(words) > 40 else ''}")
             run(["sh", "-euc", command], sources, environment)
         if not library.is_file():
             raise CannotObtainError("the build made no library")
