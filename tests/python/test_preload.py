@@ -7,10 +7,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from laboratory import WARM, Laboratory
+from laboratory import Laboratory
 
+from heaplab.catalog import locate
+from heaplab.catalog.contents import Catalog
 from heaplab.errors import UsageError
-from heaplab.machine import preload
+from heaplab.machine import interposition, preload
+from heaplab.machine.execute import environment_for
 
 NAMES = ["with space", "with:colon", "with;semicolon"]
 
@@ -23,12 +26,11 @@ def divided(request: pytest.FixtureRequest, tmp_path: Path, libraries: dict[str,
     return Path(shutil.copy(libraries["slow"], folder))
 
 
-def test_an_allocator_in_such_a_folder_is_measured(lab: Laboratory, divided: Path) -> None:
-    own = ["--allocator", f"mine={divided}", "--allocators", "glibc,mine"]
-    status, printed = lab.heaplab("run", "fake/one", *own, *WARM, "-o", lab.out)
-    assert status == 0, printed
-    assert lab.good("mine")
-    assert lab.results().libraries["mine"].preload == [str(divided)]
+def test_an_allocator_in_such_a_folder_serves_a_program(divided: Path) -> None:
+    library = locate.locate(Catalog().with_library("mine", divided), "mine")
+    assert library.preload == [str(divided)]
+    environment = environment_for(library)
+    assert interposition.fault_of_program(Path("/bin/ls"), environment, library) == ""
 
 
 def test_the_loader_takes_the_link_and_finds_the_library(divided: Path) -> None:
@@ -53,16 +55,20 @@ def test_a_file_name_that_cannot_be_preloaded_is_refused(lab: Laboratory, divide
     assert "with a colon, semicolon or space in its name" in printed
 
 
-@pytest.mark.parametrize("planted", ["link", "open"])
+@pytest.mark.parametrize("planted", ["link", "file", "open"])
 def test_a_folder_that_another_user_could_fill_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: str
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     folder = tmp_path / f"heaplab-{os.getuid()}"
-    if planted == "link":
-        folder.symlink_to(tmp_path)
-    else:
-        folder.mkdir()
-        folder.chmod(0o777)
-    with pytest.raises(UsageError, match="in the way"):
+    match planted:
+        case "link":
+            (tmp_path / "elsewhere").mkdir(mode=0o700)
+            folder.symlink_to(tmp_path / "elsewhere")
+        case "file":
+            folder.touch()
+        case "open":
+            folder.mkdir()
+            folder.chmod(0o777)
+    with pytest.raises(UsageError, match="it is to hold links for the loader"):
         preload.loadable("/with space/lib.so")

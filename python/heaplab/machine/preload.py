@@ -7,7 +7,6 @@ nobody else can write to, or another user could have libraries of theirs preload
 import contextlib
 import hashlib
 import os
-import stat
 import tempfile
 from pathlib import Path
 
@@ -51,8 +50,11 @@ def loadable_folder(folder: str) -> str:
 def private_folder() -> Path:
     """The user's own folder for links. Raises UsageError if another made it, or may write to it."""
     folder = Path(tempfile.gettempdir()) / f"heaplab-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise UsageError(f"{folder}: is in the way, not a folder that only this user can write to")
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()  # of a link: may be written to by everybody
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}; it is to hold links for the loader") from error
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise UsageError(f"{folder}: others may write to it; it is to hold links for the loader")
     return folder
