@@ -8,24 +8,41 @@ Units are those of the metric: `s` seconds, `B` bytes, `1/s` operations a second
 """
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 SCHEMA = 1
 
 Parameter = bool | int | float | str
+Amount = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 class Record(BaseModel):
-    """Base of all records: immutable, and a field nobody knows is an error."""
+    """Base of all records: immutable; a field nobody knows and a number that is none are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class Metric(Record):
     value: float
     unit: str
+
+    @model_validator(mode="after")
+    def _no_time_runs_backwards(self) -> Self:
+        if self.unit in ("s", "1/s") and self.value < 0:
+            raise ValueError("a time is not below zero")
+        return self
 
 
 class Series(Record):
@@ -67,18 +84,18 @@ class Process(Record):
 
     executions: int = 1
 
-    wall: float  # s
-    user: float  # s
-    system: float  # s
-    minor_faults: int
-    major_faults: int
-    voluntary_switches: int
-    involuntary_switches: int
+    wall: Positive  # s
+    user: Amount  # s
+    system: Amount  # s
+    minor_faults: Count
+    major_faults: Count
+    voluntary_switches: Count
+    involuntary_switches: Count
     # B: largest sampled RssAnon + RssShmem + page tables of the process and its children; None: no sample
-    peak_memory: Annotated[int | None, BeforeValidator(absent_if_zero)]
-    mean_memory: Annotated[float | None, BeforeValidator(absent_if_zero)]  # B: mean of the same over the run
+    peak_memory: Annotated[Count | None, BeforeValidator(absent_if_zero)]
+    mean_memory: Annotated[Amount | None, BeforeValidator(absent_if_zero)]  # B: mean of the same over the run
     # (s since start, anonymous and shared resident B, page tables B); thinned, peaks survive
-    memory: list[tuple[float, int, int]] = []
+    memory: list[tuple[Amount, Count, Count]] = []
 
 
 class Status(StrEnum):
@@ -112,18 +129,21 @@ class Campaign(Record):
     heaplab: str  # version
     command: list[str]  # what the user typed, to reproduce it
     scale: Literal["quick", "full"]
-    seed: int
-    budget: float | None = None  # s of measuring, or as long as it takes
-    precision: float = 0.02  # half-width of the interval of a ratio at which a cell is done
+    seed: Count
+    budget: Positive | None = None  # s of measuring, or as long as it takes
+    # half-width of the interval of a ratio at which a cell is done
+    precision: Annotated[float, Field(gt=0, lt=1)] = 0.02
     pinned: bool = False
-    warm: int | None = None  # B touched and released before each run; None: by what the cell was seen to need
-    memory_limit: int | None = None  # B a run may use before it is killed
-    time_limit: float | None = None  # s a run may take; None: as plan.time_limit has it
+    # B touched and released before each run; None: by what the cell was seen to need
+    warm: Count | None = None
+    memory_limit: Count | None = None  # B a run may use before it is killed
+    time_limit: Positive | None = None  # s a run may take; None: as plan.time_limit has it
     input: Input | None = None  # of a program of the user's; None: its standard input is empty
     pilot: Pilot | None = None  # of a program of the user's; differs each time, so the id leaves it out
     experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()
     workloads: dict[str, dict[str, Any]]  # spec.Workload.model_dump() by id
-    allocators: list[str]  # names in the order of the user's request; the first is the baseline
+    # names in the order of the user's request; the first is the baseline
+    allocators: Annotated[list[str], Field(min_length=1)]
 
 
 class Host(Record):
@@ -151,14 +171,14 @@ class Run(Record):
     experiment: str
     cell: dict[str, Parameter]  # the swept parameters of this cell; {} for a program of the user's
     allocator: str  # "glibc#again" is the A/A control: the baseline under a second name
-    block: int  # runs of the same experiment, cell and block are paired
-    order: int  # position in the campaign
-    seed: int
-    attempt: int  # 0; 1 when repeated because of foreign load, or when the budget left no room for that
+    block: Count  # runs of the same experiment, cell and block are paired
+    order: Count  # position in the campaign
+    seed: Count
+    attempt: Count  # 0; 1 when repeated because of foreign load, or when the budget left no room for that
     status: Status
     reason: str = ""  # one line unless the status is ok; with ok only on a disturbed repetition
-    environment_bytes: int  # random padding added to the environment
-    foreign_cpu: float  # CPU seconds others used while this ran
+    environment_bytes: Count  # random padding added to the environment
+    foreign_cpu: Amount  # CPU seconds others used while this ran
     sample: Sample | None = None
     process: Process | None = None
 
@@ -174,3 +194,10 @@ AnyRecord = Annotated[Campaign | Host | Library | Run | End, Field(discriminator
 ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord, config=ConfigDict(defer_build=True))
 
 CONTROL_SUFFIX = "#again"
+
+
+def fault_of(error: ValidationError, whole: str) -> str:
+    """The first thing wrong with what was read, in one line: its place (`whole` if it has none), and why."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"]) or whole
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"

@@ -21,7 +21,7 @@ from heaplab.machine import host, interposition
 from heaplab.machine.execute import Execution, environment_for, execute
 from heaplab.machine.watch import Limits
 from heaplab.programs import Job
-from heaplab.records import Campaign, Library, Run, Sample, Status
+from heaplab.records import Campaign, Library, Run, Sample, Status, fault_of
 
 # B warmed before a run, see host.warm_memory: twice what the workload estimates or the largest peak seen in
 # the cell so far, because one allocator may need twice what another does; this much before the first run.
@@ -237,9 +237,7 @@ def judge_sample(stream: IO[bytes], library: Library) -> RunOutcome:
     try:
         sample = Sample.model_validate_json(stream.read().strip())
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the line"
-        return RunOutcome(Status.FAILED, f"its output is no sample: {where}: {first['msg']}")
+        return RunOutcome(Status.FAILED, f"its output is no sample: {fault_of(error, 'the line')}")
     if fault := interposition.fault_of_sample(sample, library):
         return RunOutcome(Status.VOID, fault)
     return RunOutcome(Status.OK, sample=sample)

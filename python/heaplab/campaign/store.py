@@ -4,6 +4,7 @@ Each record is one write(2), so an interruption can cut off at most the last lin
 line, and appending removes it first. A line that no longer fits on the disk is taken back whole.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ from typing import Self
 
 from pydantic import ValidationError
 
+from heaplab.catalog import spec
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import ANY_RECORD, AnyRecord, Campaign, End, Host, Library, Run
+from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Campaign, End, Host, Library, Run, fault_of
 
 FILE_NAME = "results.jsonl"
 
@@ -39,7 +41,7 @@ def results_file(path: Path) -> Path:
 
 
 def load(path: Path) -> Results:
-    """Read a results file or the folder it lies in. Raises UsageError if it does not begin as one."""
+    """Read a results file or the folder it lies in. Raises UsageError if it does not hold one campaign."""
     path = results_file(path)
     if path.exists() and not path.is_file():  # a device may have no end
         raise UsageError(f"{path}: not a results file of heaplab")
@@ -50,7 +52,11 @@ def load(path: Path) -> Results:
     records = list(parse(content))
     known = [record for record in records if record is not None]
     if not known or not isinstance(known[0], Campaign):
-        raise UsageError(f"{path}: not a results file of heaplab")
+        raise UsageError(f"{path}: {why_no_results(content)}")
+    if fault := fault_of_campaign(known[0]):
+        raise UsageError(f"{path}: its campaign cannot be read: {fault}")
+    if len({record.id for record in known if isinstance(record, Campaign)}) > 1:
+        raise UsageError(f"{path}: holds two campaigns, which cannot be read as one; give each its own file")
     ends = [place for place, record in enumerate(known) if isinstance(record, End)]
     settled = sum(isinstance(record, Run) for record in known[: ends[-1]]) if ends else 0
     runs = [record for record in known if isinstance(record, Run)]
@@ -64,6 +70,38 @@ def load(path: Path) -> Results:
         settled=settled,
         dropped=len(records) - len(known),
     )
+
+
+def why_no_results(content: bytes) -> str:
+    """What is wrong with the beginning of a file, in one line."""
+    first = next((line for line in content.splitlines() if line.strip()), b"")
+    try:
+        begin = json.loads(first)
+        schema = begin["schema"] if begin["kind"] == "campaign" else None
+        if isinstance(schema, int) and schema > SCHEMA:
+            return f"written by a newer heaplab (schema {schema}, this one reads {SCHEMA})"
+        if schema == SCHEMA:
+            Campaign.model_validate(begin)
+    except ValidationError as error:
+        return f"its campaign cannot be read: {fault_of(error, 'the line')}"
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    return "not a results file of heaplab"
+
+
+def fault_of_campaign(campaign: Campaign) -> str:
+    """What is wrong with the experiments and workloads of a campaign, in one line; "" if nothing is."""
+    try:
+        for number, content in enumerate(campaign.experiments):
+            place = f"experiments.{number}"
+            if (name := spec.Experiment.model_validate(content).workload) not in campaign.workloads:
+                return f"no workload {name!r}"
+        for name, content in campaign.workloads.items():
+            place = f"workloads.{name}"
+            spec.Workload.model_validate(content)
+    except ValidationError as error:
+        return f"{place}.{fault_of(error, 'all of it')}"
+    return ""
 
 
 def parse(content: bytes) -> Iterator[AnyRecord | None]:

@@ -12,6 +12,7 @@ from typing import Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from heaplab.errors import UsageError
+from heaplab.records import fault_of
 
 Parameter = bool | int | float | str
 # By swept name and value: the parameters that the value stands for.
@@ -267,6 +268,4 @@ def load(kind: type[Kind], path: Path, identifier: str) -> Kind:
     try:
         return kind.model_validate({"id": identifier} | content)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "(file)"
-        raise UsageError(f"{path}: {key}: {first['msg']}") from error
+        raise UsageError(f"{path}: {fault_of(error, '(file)')}") from error

@@ -1,6 +1,5 @@
 """The command line. Errors are one line, `heaplab: ...`; exit status 0 done, 1 a run failed, 2 usage."""
 
-import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -8,10 +7,9 @@ from pathlib import Path
 import click
 
 import heaplab
-from heaplab.errors import HeaplabError
+from heaplab.cli import ending
+from heaplab.cli.types import FOLDER
 from heaplab.machine import interrupts
-
-DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 COMMANDS = {  # where each lies, in the order of the help
     "compare": "measure:compare",
@@ -47,7 +45,11 @@ def show_version(context: click.Context, _option: click.Parameter, asked: bool) 
         context.exit()
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -60,7 +62,7 @@ def show_version(context: click.Context, _option: click.Parameter, asked: bool) 
     "--catalog",
     "extra",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="A folder of your own TOML files, laid out like heaplab's catalog.",
 )
@@ -74,25 +76,11 @@ def commands(context: click.Context, extra: tuple[Path, ...]) -> None:
     heaplab COMMAND --help               what a command takes, with an example
     """
     context.obj = extra
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main() -> None:
     """Run the command line and exit."""
     interrupts.listen()
-    try:
-        status = commands.main(prog_name="heaplab", standalone_mode=False)
-    except click.ClickException as error:
-        status = complain(error.format_message(), WRONG_USAGE)
-    except HeaplabError as error:
-        status = complain(str(error), error.exit_status)
-    except (click.Abort, KeyboardInterrupt):
-        status = complain("interrupted", FAILED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = FAILED
-    sys.exit(status or DONE)
-
-
-def complain(message: str, status: int) -> int:
-    print(f"heaplab: {message}", file=sys.stderr)
-    return status
+    sys.exit(ending.status_of(lambda: commands.main(prog_name="heaplab", standalone_mode=False)))

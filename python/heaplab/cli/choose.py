@@ -1,5 +1,6 @@
 """Which allocators and experiments a command is about."""
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,14 +16,26 @@ from heaplab.records import CONTROL_SUFFIX, Library
 BASELINE = "glibc"
 
 
+class ProgramCommand(click.Command):
+    """A command about a program, which comes last: `[--] PROGRAM [ARGS]...`, in the parameter `program`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the dashes off. With nothing behind them a variable was not set: never the whole suite."""
+        dashes = args[-1:] == ["--"]
+        rest = super().parse_args(ctx, args)
+        program = ctx.params["program"] or ()
+        ctx.params["program"] = program = program[1:] if program[:1] == ("--",) else program
+        if dashes and not program:
+            raise UsageError(f"{self.name}: there is no program behind --")
+        if program[:1] == ("",):
+            raise UsageError(f"{self.name}: the name of the program is empty")
+        return rest
+
+
 def note(message: str) -> None:
-    """Tell something that is no error, in one line."""
-    click.echo(f"heaplab: {message}", err=True)
-
-
-def command(words: tuple[str, ...]) -> tuple[str, ...]:
-    """A program and its arguments, without the dashes that set them off."""
-    return words[1:] if words[:1] == ("--",) else words
+    """Tell something that is no error, in one line. Nothing depends on it, so it may be lost."""
+    with contextlib.suppress(OSError):
+        click.echo(f"heaplab: {message}", err=True)
 
 
 def libraries(catalog: Catalog, asked: str | None, own: tuple[tuple[str, Path], ...]) -> list[Library]:

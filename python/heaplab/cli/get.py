@@ -28,7 +28,9 @@ def get(extra: tuple[Path, ...], names: tuple[str, ...], everything: bool) -> in
       heaplab get mimalloc3 rpmalloc
       heaplab get --all
     """
-    if bool(names) == everything:
+    if names and everything:
+        raise UsageError(f"get: --all contradicts {names[0]}; give one of the two")
+    if not names and not everything:
         raise UsageError("get: name allocators, or give --all")
     catalog = catalogs.load(extra)
     for name in names:

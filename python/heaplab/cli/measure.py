@@ -19,7 +19,7 @@ from heaplab.catalog import locate, spec
 from heaplab.cli import choose, own_program, resumed
 from heaplab.cli.progress import Bar
 from heaplab.cli.results import tell
-from heaplab.cli.types import DURATION, NAMED_LIBRARY, SHARE, SIZE
+from heaplab.cli.types import DURATION, FOLDER, NAMED_LIBRARY, PLACE, SEED, SHARE, SIZE
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Campaign, Run
 
@@ -34,10 +34,8 @@ MEASURING_OPTIONS = [
     click.option(
         "--allocator", "own", multiple=True, type=NAMED_LIBRARY, help="A library of your own: NAME=LIBRARY."
     ),
-    click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for results and report."),
-    click.option(
-        "--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with what lies in DIR."
-    ),
+    click.option("-o", "--output", type=FOLDER, help="Folder for results and report."),
+    click.option("--resume", type=PLACE, metavar="DIR", help="Go on with what lies in DIR."),
     click.option(
         "--budget",
         type=DURATION,
@@ -53,7 +51,7 @@ MEASURING_OPTIONS = [
     ),
     click.option(
         "--seed",
-        type=click.IntRange(0),
+        type=SEED,
         default=1,
         help="Of order, environment and workloads.",
         show_default=True,
@@ -79,13 +77,13 @@ def measuring(command: Command) -> Command:
     return command
 
 
-@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@click.command(cls=choose.ProgramCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
 @click.option("--suite", help="Experiments to compare with.  [default: quick]")
 @click.option(
     "--input",
     "source",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     metavar="FILE",
     help="What each run of PROGRAM reads as its standard input.  [default: < FILE, else nothing]",
 )
@@ -110,13 +108,12 @@ def compare(
       heaplab compare --input words.txt -- sort --numeric-sort
       heaplab compare --allocator mine=./libmine.so --budget 2m
     """
-    program = choose.command(program)
-    if program and suite:
+    if program and suite is not None:
         raise UsageError("--suite and a program exclude each other")
     if source and not (program or options["resume"]):
         raise UsageError("--input goes with a program: heaplab compare --input FILE -- PROGRAM")
     if options["resume"]:
-        resumed.refuse_more_work(program or suite or source)
+        resumed.refuse_more_work(program or suite is not None or source)
         return finish(extra, options)
     catalog = choose.with_own(catalogs.load(extra), options["own"])
     libraries = choose.libraries(catalog, options["allocators"], options["own"])
@@ -128,7 +125,7 @@ def compare(
         scale: Literal["quick", "full"] = "quick"
         folder, budget = Path("out") / Path(program[0]).name, own_program.BUDGET_S
     else:
-        chosen = catalog.suite(suite or "quick")
+        chosen = catalog.suite("quick" if suite is None else suite)
         experiments, workloads = choose.experiments(catalog, chosen.experiments)
         scale, folder, budget = chosen.scale, Path("out") / "compare", chosen.budget_s
     request = Request(experiments, workloads, libraries, scale, input=given, **how(options, budget))

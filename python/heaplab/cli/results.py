@@ -12,11 +12,11 @@ from heaplab import claims as published
 from heaplab import report as reports
 from heaplab.campaign import plan, store
 from heaplab.cli.choose import note
+from heaplab.cli.types import FILE, PLACE
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Run, Status
 
 REPORT_NAME = "report.html"
-RESULTS = click.Path(path_type=Path)
 
 
 def console() -> Console:
@@ -58,8 +58,8 @@ def without_figure(runs: Sequence[Run]) -> list[Run]:
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=RESULTS, metavar="RESULTS...")
-@click.option("-o", "--output", type=RESULTS, help="File to write.  [default: report.html beside the first]")
+@click.argument("results", nargs=-1, required=True, type=PLACE, metavar="RESULTS...")
+@click.option("-o", "--output", type=FILE, help="File to write.  [default: report.html beside the first]")
 def report(results: tuple[Path, ...], output: Path | None) -> None:
     """Write one HTML page about results files, or folders they lie in.
 
@@ -80,7 +80,7 @@ def report(results: tuple[Path, ...], output: Path | None) -> None:
 
 
 @click.command()
-@click.argument("results", nargs=-1, type=RESULTS, metavar="[RESULTS]...")
+@click.argument("results", nargs=-1, type=PLACE, metavar="[RESULTS]...")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def claims(results: tuple[Path, ...], as_json: bool) -> None:
     """Test what publications claim against results; without RESULTS, all that lie below out/.

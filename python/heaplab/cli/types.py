@@ -1,5 +1,6 @@
 """Kinds of option values, each refused with one line that says what is allowed."""
 
+import os
 import re
 from pathlib import Path
 
@@ -7,21 +8,26 @@ import click
 
 SIZE_UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 TIME_UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+MACHINE_MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")  # B
+LONGEST_H = 8760  # a year
 
 
 class Quantity(click.ParamType):
-    """A number above zero with a unit."""
+    """A number with a unit, between two bounds in the base unit, which `allowed` spells out."""
 
-    def __init__(self, name: str, units: dict[str, int], example: str) -> None:
+    def __init__(self, name: str, units: dict[str, int], bounds: tuple[float, float], allowed: str) -> None:
         self.name = name
         self._units = units
-        self._example = example
+        self._least, self._most = bounds
+        self._allowed = allowed
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([A-Za-z]*)", str(value))
-        if not found or found[2] not in self._units or float(found[1]) <= 0:
-            self.fail(f"{value!r} is no {self.name} above zero, such as {self._example}", param, ctx)
-        return float(found[1]) * self._units[found[2]]
+        known = found is not None and found[2] in self._units
+        amount = float(found[1]) * self._units[found[2]] if found and known else 0.0
+        if not self._least <= amount <= self._most:
+            self.fail(f"{value!r} is no {self.name} from {self._allowed}", param, ctx)
+        return amount
 
 
 class Share(click.ParamType):
@@ -38,6 +44,18 @@ class Share(click.ParamType):
         return float(found[1]) / 100
 
 
+class Seed(click.ParamType):
+    """A whole number to which that of a block can be added within 64 bits."""
+
+    name = "seed"
+    most = (1 << 63) - 1
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if not re.fullmatch(r"[0-9]{1,19}", str(value)) or int(value) > self.most:
+            self.fail(f"{value!r} is no whole number from 0 to {self.most}", param, ctx)
+        return int(value)
+
+
 class NamedLibrary(click.ParamType):
     """NAME=LIBRARY: an allocator of the user's."""
 
@@ -52,7 +70,28 @@ class NamedLibrary(click.ParamType):
         return name, Path(library)
 
 
-SIZE = Quantity("size", SIZE_UNITS, "512MiB")
-DURATION = Quantity("duration", TIME_UNITS, "90s or 5m")
+class Place(click.Path):
+    """A file or folder. The empty name would be the current folder, and is what an unset variable gives."""
+
+    def __init__(self, **kinds: bool) -> None:
+        super().__init__(path_type=Path, **kinds)
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if not value:
+            self.fail("the name is empty; `.` is the current folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+SIZE = Quantity(
+    "size",
+    SIZE_UNITS,
+    (1, MACHINE_MEMORY),
+    f"1B to this machine's memory of {MACHINE_MEMORY >> 20}MiB, such as 512MiB",
+)
+DURATION = Quantity("duration", TIME_UNITS, (0.001, LONGEST_H * 3600), f"0.001s to {LONGEST_H}h, such as 90s")
 SHARE = Share()
+SEED = Seed()
 NAMED_LIBRARY = NamedLibrary()
+PLACE = Place()
+FOLDER = Place(file_okay=False)
+FILE = Place(dir_okay=False)

@@ -7,14 +7,14 @@ import click
 
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog import locate
-from heaplab.cli.choose import command, note, with_own
+from heaplab.cli.choose import ProgramCommand, note, with_own
 from heaplab.cli.types import NAMED_LIBRARY
-from heaplab.errors import HeaplabError
+from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
 from heaplab.machine.execute import environment_for
 
 
-@click.command("with", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command("with", cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("name", metavar="ALLOCATOR")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
 @click.option(
@@ -30,7 +30,11 @@ def with_(
     Example:
       heaplab with jemalloc -- ls -l
     """
-    program = command(program)
+    if program[0].startswith("-"):
+        raise UsageError(
+            f"with: {program[0]} stands behind ALLOCATOR; the order is: "
+            "heaplab with --allocator NAME=LIBRARY NAME -- PROGRAM"
+        )
     library = locate.locate(with_own(catalogs.load(extra), own), name)
     environment = environment_for(library)
     path = interposition.resolve_program(program[0], environment)

@@ -1,0 +1,112 @@
+"""How heaplab ends: with an exit status and, unless all is done, one line on standard error."""
+
+import contextlib
+import io
+import os
+import resource
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from heaplab.errors import HeaplabError
+
+DONE, FAILED, WRONG_USAGE = 0, 1, 2
+STANDARD_OUTPUT = "standard output"
+
+
+def status_of(command: Callable[[], int | None]) -> int:
+    """Carry out a command, tell what stopped it, and return the exit status."""
+    try:
+        prepare_streams()
+        status = command() or DONE
+        sys.stdout.flush()
+        return status
+    except OSError as error:
+        return lost(error)
+    except (
+        click.ClickException,
+        HeaplabError,
+        click.Abort,
+        KeyboardInterrupt,
+        MemoryError,
+        ImportError,
+    ) as error:
+        return complain(*told(error))
+
+
+def told(error: BaseException) -> tuple[str, int]:
+    """What to say about an error, and the exit status."""
+    match error:
+        case click.ClickException():
+            return error.format_message(), WRONG_USAGE
+        case HeaplabError():
+            return str(error), error.exit_status
+        case MemoryError():
+            return f"out of memory{limited()}", FAILED
+        case ImportError():
+            return f"cannot be loaded{limited()}: {error}", FAILED
+    return "interrupted", FAILED
+
+
+def prepare_streams() -> None:
+    """Have a closed stream refused or replaced, and a failed write to standard output name it.
+
+    A closed one would be given to the next file opened: to the results, for example.
+    """
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)
+    if sys.stdout is None:
+        raise HeaplabError(f"{STANDARD_OUTPUT} is closed")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open as long as heaplab is
+    if sys.stdout is sys.__stdout__:
+        sys.stdout = named_standard_output()
+
+
+def named_standard_output() -> io.TextIOWrapper:
+    """Standard output that is named in the error of a write, and takes every name a file can have."""
+    encoding = sys.stdout.encoding
+    return io.TextIOWrapper(
+        io.BufferedWriter(NamedOutput(sys.stdout.fileno(), "w", closefd=False)),
+        encoding=encoding,
+        errors="surrogateescape" if encoding.lower() == "utf-8" else "replace",
+        line_buffering=sys.stdout.isatty(),
+    )
+
+
+class NamedOutput(io.FileIO):
+    """Standard output without a buffer."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = STANDARD_OUTPUT
+            raise
+
+
+def lost(error: OSError) -> int:
+    """Tell what the system refused. A reader that has enough, as `head`, is told nothing."""
+    if error.filename == STANDARD_OUTPUT:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes what is left once more when it ends
+        if isinstance(error, BrokenPipeError):
+            return FAILED
+    what = f"{error.filename}: " if error.filename else ""
+    return complain(f"{what}{error.strerror or error}", FAILED)
+
+
+def limited() -> str:
+    """The limit of address space, which lets memory run out before the machine's does; "" without one."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return ""
+    return f", the address space is limited to {most >> 10} KiB (ulimit -v)"
+
+
+def complain(message: str, status: int) -> int:
+    """Print one line; if nobody can be told, the status still tells."""
+    with contextlib.suppress(OSError):
+        print("heaplab:", message.replace("\n", " "), file=sys.stderr)
+    return status

@@ -1,0 +1,136 @@
+"""Results files that are none, are of another heaplab, or hold what cannot have been measured."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import synthetic
+from laboratory import Laboratory
+
+from heaplab.campaign import store
+
+RUN = '"kind":"run"'
+
+
+@pytest.fixture
+def results(lab: Laboratory, finished: Laboratory) -> Path:
+    """The results of a finished campaign, to be spoilt."""
+    lab.out.mkdir()
+    path = lab.out / store.FILE_NAME
+    path.write_bytes((finished.out / store.FILE_NAME).read_bytes())
+    return path
+
+
+def spoil(path: Path, change: Callable[[str], str], kind: str) -> None:
+    """Change the first line of a kind."""
+    lines = path.read_text().splitlines(keepends=True)
+    place = next(number for number, line in enumerate(lines) if kind in line)
+    changed = change(lines[place])
+    assert changed != lines[place]
+    lines[place] = changed
+    path.write_text("".join(lines))
+
+
+def field(name: str, value: str) -> Callable[[str], str]:
+    return lambda line: re.sub(rf'"{name}":(null|[^,"\[\]{{}}]+)', f'"{name}":{value}', line, count=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("wall", "NaN"),
+        ("wall", "-1.0"),
+        ("wall", "0"),
+        ("user", "Infinity"),
+        ("system", "-0.5"),
+        ("peak_memory", "-4096"),
+        ("minor_faults", "1e400"),
+        ("mean_memory", "NaN"),
+        ("foreign_cpu", "-1"),
+        ("block", "-1"),
+        ("value", "NaN"),  # of a metric
+        ("value", "-0.1"),
+        ("attempt", '0,"colour":"red"'),
+    ],
+)
+def test_a_run_that_cannot_have_been_measured_is_left_out_and_counted(
+    lab: Laboratory, results: Path, name: str, value: str
+) -> None:
+    whole = len(store.load(results).runs)
+    spoil(results, field(name, value), RUN)
+    status, printed = lab.heaplab("report", results)
+    assert (status, printed.splitlines()[0]) == (0, f"heaplab: {results}: 1 unreadable line(s) left out")
+    assert len(store.load(results).runs) == whole - 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (field("schema", "99"), "written by a newer heaplab (schema 99, this one reads 1)"),
+        (field("schema", '"x"'), "not a results file of heaplab"),
+        (
+            field("seed", "-1"),
+            "its campaign cannot be read: seed: Input should be greater than or equal to 0",
+        ),
+        (
+            field("precision", "NaN"),
+            "its campaign cannot be read: precision: Input should be a finite number",
+        ),
+        (field("pinned", 'false,"colour":"red"'), "its campaign cannot be read: colour: Extra inputs are"),
+        (lambda line: line.replace('"title":', '"name":', 1), "its campaign cannot be read: experiments.0."),
+        (
+            lambda line: line.replace('{"fake":', '{"other":', 1),
+            "its campaign cannot be read: no workload 'fake'",
+        ),
+        (lambda line: "\x00\xff" * 40 + "\n", "not a results file of heaplab"),
+        (lambda line: "[" * 100_000 + "\n", "not a results file of heaplab"),
+        (lambda line: "\n", "not a results file of heaplab"),
+    ],
+)
+@pytest.mark.parametrize("command", [["report"], ["claims"], ["compare", "--resume"], ["run", "--resume"]])
+def test_a_campaign_that_cannot_be_read_is_refused_with_the_reason(
+    lab: Laboratory, results: Path, command: list[str], change: Callable[[str], str], message: str
+) -> None:
+    spoil(results, change, '"kind":"campaign"')
+    before = results.read_bytes()
+    status, printed = lab.heaplab(*command, results)
+    assert status == 2
+    assert printed.startswith(f"heaplab: {results}: {message}")
+    assert len(printed.splitlines()) == 1
+    assert results.read_bytes() == before
+
+
+def test_two_campaigns_in_one_file_are_refused(lab: Laboratory, results: Path, tmp_path: Path) -> None:
+    other = synthetic.write(synthetic.campaign(blocks=1), tmp_path / "other.jsonl")
+    results.write_bytes(results.read_bytes() + other.read_bytes())
+    status, printed = lab.heaplab("report", results)
+    assert (status, printed) == (
+        2,
+        f"heaplab: {results}: holds two campaigns, which cannot be read as one; give each its own file\n",
+    )
+
+
+@pytest.mark.parametrize("keep", [0.02, 0.3, 0.7, 0.99])
+def test_a_truncated_file_is_read_as_far_as_it_goes_or_refused_in_one_line(
+    lab: Laboratory, results: Path, keep: float
+) -> None:
+    content = results.read_bytes()
+    results.write_bytes(content[: int(len(content) * keep)])
+    status, printed = lab.heaplab("report", results)
+    assert "Traceback" not in printed
+    assert len(printed.splitlines()) <= 2
+    assert status == (2 if "not a results file" in printed else 0)
+
+
+@pytest.mark.parametrize("kind", ["loop", "folder", "missing"])
+def test_a_place_that_holds_no_file(lab: Laboratory, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "place"
+    if kind == "loop":
+        path.symlink_to(path)
+    elif kind == "folder":
+        (path / store.FILE_NAME).mkdir(parents=True)
+    status, printed = lab.heaplab("report", path)
+    assert status == 2
+    assert printed.startswith(f"heaplab: {path}")
+    assert len(printed.splitlines()) == 1
