@@ -5,12 +5,6 @@ from pathlib import Path
 import pytest
 from laboratory import Laboratory
 
-ALLOCATOR = """
-title = "x"
-summary = "x"
-licence = "x"
-"""
-
 
 @pytest.mark.parametrize(
     ("words", "message"),
@@ -117,38 +111,6 @@ def test_a_library_without_malloc_is_refused(lab: Laboratory) -> None:
     status, printed = lab.heaplab("run", "fake/one", "--allocator", f"x={libm}")
     assert status == 2
     assert "defines no malloc, so preloading it changes nothing" in printed
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (ALLOCATOR, "sources: Field required"),
-        (ALLOCATOR + "sources = []", "sources: List should have at least 1 item"),
-        (
-            ALLOCATOR + 'colour = "red"\n[[sources]]\nkind = "system"',
-            "colour: Extra",
-        ),
-        (
-            ALLOCATOR + 'quick = "maybe"\n[[sources]]\nkind = "system"',
-            "quick: Input should",
-        ),
-        (ALLOCATOR + '[[sources]]\nkind = "rpm"', "sources.0.kind: Input should be"),
-        ("title = ", "not TOML"),
-    ],
-)
-def test_a_faulty_file_of_the_catalog_is_named_with_its_key(
-    tmp_path: Path,
-    content: str,
-    message: str,
-) -> None:
-    lab = Laboratory(tmp_path, {}, tmp_path / "out")
-    path = lab.catalog / "allocators" / "x.toml"
-    path.parent.mkdir()
-    path.write_text(content)
-    status, printed = lab.heaplab("list", "allocators")
-    assert status == 2
-    assert printed.startswith(f"heaplab: {path}: {message}")
-    assert len(printed.strip().splitlines()) == 1
 
 
 def test_a_file_that_is_no_results_file(lab: Laboratory) -> None:

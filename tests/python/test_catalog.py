@@ -12,7 +12,6 @@ from heaplab.campaign.command_line import options_of
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog import locate, native, spec
 from heaplab.cli import choose
-from heaplab.errors import UsageError
 
 CATALOG = catalogs.load()
 EXPERIMENTS = list(CATALOG.experiments.values())
@@ -87,14 +86,6 @@ def test_a_derived_parameter_follows_the_swept_one() -> None:
     experiment = CATALOG.experiments["acdc-ismm13/fig10"]
     for cell in experiment.cells("full"):
         assert experiment.resolved("full", cell)["max-size"] == 2 * int(cell["min-size"])
-
-
-def test_a_derived_parameter_needs_a_number() -> None:
-    experiment = CATALOG.experiments["acdc-ismm13/fig10"].model_copy(
-        update={"derived": {"max-size": spec.Derived(of="nothing", times=2)}}
-    )
-    with pytest.raises(UsageError, match=r"derived\.max-size\.of.*'nothing'"):
-        experiment.resolved("quick", {"min-size": 8})
 
 
 def test_a_comparison_takes_neither_variants_nor_references_unless_they_are_named(

@@ -15,12 +15,14 @@ from heaplab.errors import UsageError
 from heaplab.records import fault_of
 
 Parameter = bool | int | float | str
+Scaling = Literal["quick", "full"]
+SCALES: tuple[Scaling, ...] = ("quick", "full")
 # By swept name and value: the parameters that the value stands for.
 Settings = dict[str, dict[str, dict[str, Parameter]]]
 
 
 class Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 Kind = TypeVar("Kind", bound=Spec)
@@ -111,8 +113,8 @@ class Workload(Spec):
     card: Card
     metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
     main_metric: str = "wall"  # what a suite compares
-    memory_mib: int = 128  # warmed before each run, or twice the peak seen if that is more
-    timeout_s: float = 120
+    memory_mib: int = Field(128, ge=0)  # warmed before each run, or twice the peak seen if that is more
+    timeout_s: float = Field(120, gt=0)
 
 
 # ---------------------------------------------------------------- experiments
@@ -132,6 +134,8 @@ class Derived(Spec):
         return self
 
     def value(self, followed: float) -> int:
+        if followed == 0 and self.share_of is not None:
+            raise ValueError(f"derived: {self.share_of:g} cannot be divided by {self.of}, which is 0")
         return int(followed * self.times) if self.times is not None else int((self.share_of or 0) / followed)
 
 
@@ -142,8 +146,8 @@ class Scale(Spec):
     sweep: dict[str, list[Parameter]] = {}
     derived: dict[str, Derived] = {}  # beside those of the experiment
     settings: Settings = {}  # beside those of the experiment
-    blocks: int = 5  # at least this many paired repetitions
-    blocks_most: int = 15  # and at most this many, until the intervals are tight
+    blocks: int = Field(5, ge=1, le=1000)  # at least this many paired repetitions
+    blocks_most: int = Field(15, ge=1, le=1000)  # and at most this many, until the intervals are tight
 
 
 class Compare(Spec):
@@ -214,23 +218,33 @@ class Experiment(Spec):
                     raise ValueError(f"settings.{name}: there is no {unknown[0]!r}, which is swept")
         return self
 
+    @model_validator(mode="after")
+    def _every_cell_has_its_parameters(self) -> Self:
+        for scale in SCALES:
+            for name, values in getattr(self, scale).sweep.items():
+                if not values or len(set(values)) < len(values):
+                    raise ValueError(f"{scale}.sweep.{name}: takes one value or more, each once")
+            for cell in self.cells(scale):
+                self.resolved(scale, cell)
+        return self
+
     def measured(self, allocators: list[str]) -> list[str]:
         """Those of a campaign's allocators that this runs; the baseline too where allocators are compared."""
         always = [] if self.compare else allocators[:1]
         asked = self.allocators or allocators
         return [name for name in allocators if name in asked or name in always]
 
-    def cells(self, scale: Literal["quick", "full"]) -> list[dict[str, Parameter]]:
+    def cells(self, scale: Scaling) -> list[dict[str, Parameter]]:
         """Return the swept parameters of every cell, the first axis slowest; [{}] without a sweep."""
         cells: list[dict[str, Parameter]] = [{}]
         for name, values in getattr(self, scale).sweep.items():
             cells = [{**cell, name: value} for cell in cells for value in values]
         return cells
 
-    def resolved(self, scale: Literal["quick", "full"], cell: dict[str, Parameter]) -> dict[str, Parameter]:
+    def resolved(self, scale: Scaling, cell: dict[str, Parameter]) -> dict[str, Parameter]:
         """All parameters of a cell: the fixed, the scale's, the swept with their settings, the derived.
 
-        Raises UsageError if a derived one follows something that is no number.
+        Raises ValueError if a derived one follows something that is no number, or what follows it.
         """
         own: Scale = getattr(self, scale)
         found, settings = self.parameters | own.parameters | cell, self.settings | own.settings
@@ -239,7 +253,7 @@ class Experiment(Spec):
         for name, rule in (self.derived | own.derived).items():
             followed = found.get(rule.of)
             if isinstance(followed, bool) or not isinstance(followed, int | float):
-                raise UsageError(f"{self.id}: derived.{name}.of: no number is swept as {rule.of!r}")
+                raise ValueError(f"derived.{name}.of: {rule.of!r} is no number that is known before {name!r}")
             found[name] = rule.value(followed)
         return found
 
@@ -254,7 +268,7 @@ class Suite(Spec):
     title: str
     experiments: list[str] = Field(min_length=1)  # ids, or globs of ids
     scale: Literal["quick", "full"] = "quick"
-    budget_s: float | None = None  # stop after this time even where intervals are still wide
+    budget_s: float | None = Field(None, gt=0)  # stop after this time even where intervals are still wide
 
 
 def load(kind: type[Kind], path: Path, identifier: str) -> Kind:
