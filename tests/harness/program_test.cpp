@@ -39,6 +39,24 @@ TEST(program, refuses_with_one_line_that_names_the_option_and_its_range) {
   expect_refused("--seed x", "--seed: 'x' is not a count (1000, 10k); allowed is 0 or more");
 }
 
+TEST(program, refuses_text_that_is_empty_or_that_json_cannot_hold) {
+  expect_refused("--json ''", "--json: the name of the file is empty");
+  expect_refused("--note ''", "--note: the text is empty");
+  expect_refused("--note \"$(printf 'a\\377')\"", "--note: the text is not UTF-8, which the JSON line needs");
+}
+
+TEST(program, refuses_numbers_that_are_none) {
+  for (const char* text : {"nan", "inf", "-1", "1e999", ""})
+    expect_refused(
+        "--pause '" + std::string(text) + "'",
+        std::string("--pause: ") +
+            (std::string_view(text) == "-1"
+                 ? "-1 is outside 0s to 10s"
+                 : "'" + std::string(text) + "' is not a duration (2s, 100ms); allowed is 0s to 10s"));
+  expect_refused("--seed 1e30", "--seed: '1e30' is not a count (1000, 10k); allowed is 0 or more");
+  expect_refused("--threads ''", "--threads: '' is not a count (1000, 10k); allowed is 1 to 256");
+}
+
 TEST(program, refuses_impossible_combinations) {
   expect_refused("--slack 65", "--slack must not exceed --size");
 }
@@ -133,6 +151,17 @@ TEST(program, writes_to_files_and_descriptors) {
   second << std::ifstream(path).rdbuf();
   EXPECT_TRUE(second.str().starts_with(R"({"schema":1,)"));
   std::filesystem::remove(path);
+}
+
+TEST(program, writes_to_a_new_file_in_the_current_folder) {
+  const std::filesystem::path folder = ::testing::TempDir() + "heaplab-here-" + std::to_string(::getpid());
+  std::filesystem::create_directory(folder);
+  const outcome done =
+      run_command("cd " + folder.string() + " && " + EXAMPLE_WORKLOAD + " --json no --json x.json 2>&1");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_TRUE(std::filesystem::exists(folder / "x.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "no")) << "the last of repeated options counts";
+  std::filesystem::remove_all(folder);
 }
 
 TEST(program, offers_latencies) {

@@ -38,6 +38,14 @@ TEST(value_text, reads_real_numbers) {
   EXPECT_EQ(read_duration("3 s"), std::nullopt);
 }
 
+TEST(value_text, knows_utf8) {
+  for (const char* text : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\x9f\xbf"})
+    EXPECT_TRUE(is_utf8(text)) << text;
+  for (const char* text : {"a\xff", "\xc3", "\xc3(", "\x80", "\xc1\x81", "\xe0\x80\x80", "\xed\xa0\x80",
+                           "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80"})
+    EXPECT_FALSE(is_utf8(text)) << text;
+}
+
 TEST(value_text, shows_sizes_exactly) {
   EXPECT_EQ(show_size(0), "0");
   EXPECT_EQ(show_size(1000), "1000");

@@ -111,7 +111,9 @@ void read_command_line(const description& about, option_table& options, request&
   app.formatter(std::make_shared<help_formatter>());
   for (option& one : options.options()) add_to(app, one);
   app.add_option("--json", wanted.json, "Write the result as one JSON line to FILE, - or fd:N")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check([](const std::string& file) { return file.empty() ? "the name of the file is empty" : ""; })
+      ->take_last();
   app.add_flag("--estimate", wanted.estimate,
                "Print the memory that a run with these options needs as one JSON line, and do not run");
   app.set_version_flag("--version", std::string(about.name) + " (heaplab " HEAPLAB_VERSION ")");

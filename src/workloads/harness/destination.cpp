@@ -66,7 +66,8 @@ destination::destination(const char* option, const std::string& where) : option_
     file_ = numbered(std::string_view(where).substr(3));
   } else if (const auto kind = std::filesystem::status(where, unknown).type();
              kind == std::filesystem::file_type::regular || kind == std::filesystem::file_type::not_found) {
-    const std::filesystem::path target = std::filesystem::weakly_canonical(where, unknown);
+    const std::filesystem::path target =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(where), unknown);
     const bool there = kind == std::filesystem::file_type::regular;
     if (::access(target.parent_path().c_str(), W_OK | X_OK) == 0 &&
         (!there || ::access(target.c_str(), W_OK) == 0))

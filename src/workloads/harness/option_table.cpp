@@ -102,7 +102,11 @@ void option_table::text(std::string name, std::string& variable, std::string hel
   made.help = std::move(help);
   made.kind = "TEXT";
   made.standard = variable;
-  made.read = [&variable](const std::string& text) { variable = text; };
+  made.read = [&variable](const std::string& text) {
+    if (text.empty()) throw usage_error("the text is empty");
+    if (!is_utf8(text)) throw usage_error("the text is not UTF-8, which the JSON line needs");
+    variable = text;
+  };
   made.write = [&variable](probes::json_line& json) { json.value(std::string_view(variable)); };
   options_.push_back(std::move(made));
 }

@@ -57,6 +57,29 @@ std::optional<double> read_real(std::string_view text, std::span<const suffix> s
   return parts->first * parts->second;
 }
 
+// Bytes of the character that `text` begins with, 0 if it begins with none in UTF-8.
+std::size_t length_of_character(std::string_view text) {
+  struct form {
+    std::uint32_t mask, lead, least;  // of the first byte; the least code that needs this form
+  };
+  constexpr std::array forms{form{0x80, 0, 0}, form{0xe0, 0xc0, 0x80}, form{0xf0, 0xe0, 0x800},
+                             form{0xf8, 0xf0, 0x10000}};
+  const auto byte = [&](std::size_t at) { return std::uint32_t{static_cast<unsigned char>(text[at])}; };
+  for (std::size_t more = 0; more < forms.size(); ++more) {
+    const auto [mask, lead, least] = forms[more];
+    if ((byte(0) & mask) != lead) continue;
+    if (text.size() <= more) return 0;
+    std::uint32_t code = byte(0) & ~mask & 0xff;
+    for (std::size_t at = 1; at <= more; ++at) {
+      if ((byte(at) & 0xc0) != 0x80) return 0;
+      code = code << 6 | (byte(at) & 0x3f);
+    }
+    const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code >= least && code <= 0x10ffff && !surrogate ? more + 1 : 0;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> read_count(std::string_view text) {
@@ -78,6 +101,15 @@ std::optional<double> read_percent(std::string_view text) {
 
 std::optional<double> read_duration(std::string_view text) {
   return read_real(text, duration_suffixes);
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = length_of_character(text.substr(at));
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
 }
 
 std::string show_count(std::uint64_t count) {

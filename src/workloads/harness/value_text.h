@@ -21,6 +21,9 @@ std::optional<double> read_percent(std::string_view text);
 // "2s", "0.5", "100ms", "10us", "500ns", "3min". Seconds.
 std::optional<double> read_duration(std::string_view text);
 
+// Whether JSON can hold the text: Unicode's table 3-7, without overlong forms and surrogates.
+bool is_utf8(std::string_view text);
+
 std::string show_count(std::uint64_t count);
 std::string show_integer(std::int64_t number);
 // With a suffix where that is exact: "8KiB", "1000".
