@@ -85,9 +85,7 @@ def own(tmp_path: Path) -> Laboratory:
         ),
     ],
 )
-@pytest.mark.parametrize(
-    "words", [["list", "experiments"], ["run", "x"], ["compare"], ["list", "suites"]], ids=" ".join
-)
+@pytest.mark.parametrize("words", [["list", "experiments"], ["run", "x"]], ids=" ".join)
 def test_an_experiment_that_cannot_be_run_is_not_offered(
     own: Laboratory, words: list[str], written: str, instead: str, message: str
 ) -> None:

@@ -1,6 +1,7 @@
 """What a campaign came to: on the terminal, as JSON, as a page. `heaplab report`, `heaplab claims`."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,13 +35,18 @@ def tell(path: Path, *, quiet: bool, as_json: bool) -> int:
     if len(reasons) == 1 and not any(run.status is Status.OK for run in results.runs):
         raise HeaplabError(f"{results.path}: no run gave a figure: {reasons.pop()}")
     measured = analysis.Analysis(results)
-    page = results.path.parent / REPORT_NAME
-    reports.write_html([measured], page)
+    page, fault = results.path.parent / REPORT_NAME, None
+    try:
+        reports.write_html([measured], page)
+    except HeaplabError as error:
+        fault = error  # what was measured is told all the same
     if as_json:
         click.echo(json.dumps(reports.as_plain(measured)))
     else:
         reports.print_summary(measured, console())
         click.echo(f"\n{page}" if quiet else f"\nreport: {page}\nresults: {results.path}")
+    if fault:
+        raise fault
     return 1 if without_figure(results.runs) else 0
 
 
@@ -71,12 +77,19 @@ def report(results: tuple[Path, ...], output: Path | None) -> None:
     """
     read = [load(path) for path in results]
     page = output or read[0].path.parent / REPORT_NAME
+    refuse_unwritable(page)
+    reports.write_html([analysis.Analysis(item) for item in read], page)
+    click.echo(page)
+
+
+def refuse_unwritable(page: Path) -> None:
+    """Raise UsageError before figures are drawn that nothing could be done with."""
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
-        reports.write_html([analysis.Analysis(item) for item in read], page)
     except OSError as error:
         raise UsageError(f"{page}: cannot be written: {error.strerror}") from error
-    click.echo(page)
+    if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
+        raise UsageError(f"{page}: cannot be written")
 
 
 @click.command()
