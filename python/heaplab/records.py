@@ -7,6 +7,8 @@ heaplab shows is computed from these lines by pure functions.
 Units are those of the metric: `s` seconds, `B` bytes, `1/s` operations a second, `1` a plain count.
 """
 
+import os
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
@@ -19,6 +21,8 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+
+from heaplab.errors import UsageError
 
 SCHEMA = 1
 
@@ -82,7 +86,7 @@ class Process(Record):
     Of several executions back to back the figures are means, and the peak is the largest.
     """
 
-    executions: int = 1
+    executions: Annotated[int, Field(ge=1)] = 1
 
     wall: Positive  # s
     user: Amount  # s
@@ -116,8 +120,8 @@ class Input(Record):
 class Pilot(Record):
     """What a trial of the user's program under the baseline told before the campaign."""
 
-    wall: float  # s that one execution took
-    executions: int  # that make a run: more than one of a short program
+    wall: Positive  # s that one execution took
+    executions: Annotated[int, Field(ge=1)]  # that make a run: more than one of a short program
     memory: bool = True  # whether its memory can be seen; decided once, so that all runs are alike
 
 
@@ -201,3 +205,15 @@ def fault_of(error: ValidationError, whole: str) -> str:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"]) or whole
     return f"{place}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def refuse_no_text(words: Iterable[str]) -> None:
+    """Raise UsageError for a word that is not UTF-8: no record could hold it."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageError(
+                f"{ascii(os.fsencode(word))[1:]} is not UTF-8, which results cannot hold; give a link "
+                "to the file, or a script with the command"
+            ) from None

@@ -126,6 +126,21 @@ def test_every_encoding_of_standard_output_does(finished: Laboratory, tmp_path: 
     assert heaplab(*words, PYTHONIOENCODING=encoding) == (0, "")
 
 
+@pytest.mark.parametrize("command", ["report", "claims", "compare"])
+def test_too_little_address_space_is_one_line_that_names_the_limit(
+    finished: Laboratory, tmp_path: Path, command: str
+) -> None:
+    out = tmp_path / "out"
+    words = ["compare", "-q", "-o", out, "--", "true"] if command == "compare" else [command, finished.out]
+    assert heaplab("--version", setup="ulimit -v 300000;") == (0, "")
+    assert heaplab(*words, setup="ulimit -v 300000;") == (
+        1,
+        "heaplab: analysing results needs 1048576 KiB of address space, "
+        "the address space is limited to 300000 KiB (ulimit -v)\n",
+    )
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("error", "status", "line"),
     [

@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +15,7 @@ from heaplab.campaign.store import Store
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.machine import host
-from heaplab.records import Campaign, Host, Input, Library, Run
+from heaplab.records import Campaign, Host, Input, Library, Run, refuse_no_text
 
 # Facts that must agree for results to belong to the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
@@ -55,21 +54,9 @@ class Opened:
     spent: float = 0.0  # s of the budget, before the first run
 
 
-def refuse_what_is_no_text(words: Iterable[str]) -> None:
-    """Raise UsageError for a word that is not UTF-8: a results file is JSON, which could not hold it."""
-    for word in words:
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            raise UsageError(
-                f"{ascii(os.fsencode(word))[1:]} is not UTF-8, which results cannot hold; give a link "
-                "to the file, or a script with the command"
-            ) from None
-
-
 def campaign_of(request: Request) -> Campaign:
     """The record of what was asked for. Raises UsageError if a record cannot hold it."""
-    refuse_what_is_no_text([*request.command, *(path for item in request.libraries for path in item.preload)])
+    refuse_no_text([*request.command, *(path for item in request.libraries for path in item.preload)])
     content = {
         "experiments": [experiment.model_dump(mode="json") for experiment in request.experiments],
         "workloads": {name: work.model_dump(mode="json") for name, work in request.workloads.items()},

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import Input
+from heaplab.records import Input, refuse_no_text
 
 # To open this is to open the file of heaplab's own standard input anew, from its beginning.
 OWN = Path("/proc/self/fd/0")
@@ -23,6 +23,7 @@ def input_of(path: Path) -> Input:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
+    refuse_no_text([str(path.absolute())])
     return Input(path=str(path.absolute()), sha256=digest)
 
 

@@ -14,6 +14,7 @@ from heaplab.errors import HeaplabError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 STANDARD_OUTPUT = "standard output"
+ANALYSIS_NEEDS = 1 << 30  # B of address space; with less, the libraries of linear algebra end or hang
 
 
 def status_of(command: Callable[[], int | None]) -> int:
@@ -95,6 +96,13 @@ def lost(error: OSError) -> int:
             return FAILED
     what = f"{error.filename}: " if error.filename else ""
     return complain(f"{what}{error.strerror or error}", FAILED)
+
+
+def refuse_small_address_space() -> None:
+    """Raise HeaplabError before anything is measured or read that could not be analysed."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most != resource.RLIM_INFINITY and most < ANALYSIS_NEEDS:
+        raise HeaplabError(f"analysing results needs {ANALYSIS_NEEDS >> 10} KiB of address space{limited()}")
 
 
 def limited() -> str:

@@ -16,7 +16,7 @@ from heaplab.campaign.pilot import Trial
 from heaplab.campaign.runner import Precise, Runner
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog import locate, spec
-from heaplab.cli import choose, own_program, resumed
+from heaplab.cli import choose, ending, own_program, resumed
 from heaplab.cli.progress import Bar
 from heaplab.cli.results import tell
 from heaplab.cli.types import DURATION, FOLDER, NAMED_LIBRARY, PLACE, SEED, SHARE, SIZE
@@ -220,6 +220,7 @@ def bar_of(options: dict[str, Any], budget: float | None) -> Bar:
 
 def needed_by(campaign: Campaign) -> dict[str, int]:
     """Estimates of memory by cell. Raises UsageError if one is too large and no limit was asked for."""
+    ending.refuse_small_address_space()
     comparisons = plan.comparisons(campaign)
     needed = memory_needs.estimates(comparisons)
     if not campaign.memory_limit:

@@ -12,6 +12,7 @@ from heaplab import analysis
 from heaplab import claims as published
 from heaplab import report as reports
 from heaplab.campaign import plan, store
+from heaplab.cli import ending
 from heaplab.cli.choose import note
 from heaplab.cli.types import FILE, PLACE
 from heaplab.errors import HeaplabError, UsageError
@@ -51,6 +52,7 @@ def tell(path: Path, *, quiet: bool, as_json: bool) -> int:
 
 
 def load(path: Path) -> store.Results:
+    ending.refuse_small_address_space()
     results = store.load(path)
     if results.dropped:
         note(f"{results.path}: {results.dropped} unreadable line(s) left out")
@@ -106,7 +108,8 @@ def claims(results: tuple[Path, ...], as_json: bool) -> None:
     paths = results or tuple(sorted(Path("out").glob(f"*/{store.FILE_NAME}")))
     if not paths:
         raise UsageError("claims: no results below out/; `heaplab run EXPERIMENT` makes some")
-    outcomes = [outcome for path in paths for outcome in published.evaluate(analysis.Analysis(load(path)))]
+    read = [load(path) for path in paths]
+    outcomes = [outcome for item in read for outcome in published.evaluate(analysis.Analysis(item))]
     if as_json:
         rows = [
             {"experiment": item.experiment, "says": item.says, "result": item.result, "figures": item.figures}
