@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heaplab.machine.execute import CannotStartError, Execution, environment_for, execute
-from heaplab.machine.watch import CURVE_POINTS, Limits, thin_curve
+from heaplab.machine.watch import CURVE_POINTS, FEWEST_LOOKS, Limits, thin_curve
 from heaplab.records import Library
 
 MIB = 1 << 20
@@ -167,3 +167,33 @@ def test_a_request_to_end_is_not_lost_when_it_comes_at_a_fork(forks: str, number
 def test_a_program_may_be_told_to_end() -> None:
     blocked = "import signal, sys; sys.exit(len(signal.pthread_sigmask(signal.SIG_BLOCK, [])))"
     assert python(blocked).exit_status == 0
+
+
+def test_somebody_is_called_again_and_again_while_it_runs() -> None:
+    calls = []
+    execute(["/bin/sleep", "0.2"], {}, LIMITS, tick=lambda: calls.append(time.monotonic()))
+    assert len(calls) >= 5
+
+
+# heaplab whose child touches 4096 pages before it becomes the program.
+TOUCHED_BEFORE = """
+import os
+from heaplab.machine.execute import execute
+from heaplab.machine.watch import Limits
+pages = bytearray(b"x" * (16 << 20))
+os.register_at_fork(after_in_child=lambda: pages.reverse())
+print(execute(["/bin/true"], {}, Limits(time=20)).process.minor_faults)
+"""
+
+
+def test_what_a_process_used_before_it_became_the_program_is_not_the_programs() -> None:
+    done = subprocess.run([sys.executable, "-c", TOUCHED_BEFORE], capture_output=True, text=True, check=True)
+    assert 10 < int(done.stdout) < 1000
+
+
+def test_a_peak_seen_in_few_looks_is_absent() -> None:
+    looks = [execute(["/bin/true"], {}, LIMITS).process for _ in range(5)]
+    for process in [*looks, execute(["/bin/sleep", "0.3"], {}, LIMITS).process]:
+        seen = len(process.memory) >= FEWEST_LOOKS
+        assert [process.peak_memory is not None, process.mean_memory is not None] == [seen, seen]
+    assert seen

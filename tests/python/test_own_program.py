@@ -244,6 +244,7 @@ def test_without_memory_the_answer_is_about_time_alone(tmp_path: Path, time: flo
     assert [plain[name] for name in ("ratio", "low", "high", "verdict")] == [None] * 4
     html = report.render([analysis], tmp_path / "report.html")
     assert words.UNSEEN_MEMORY in html
+    assert "To repeat it:</p><pre>heaplab compare -o out/compare</pre>" in html
     assert "nan" not in html.replace("nanosecond", "")
 
 

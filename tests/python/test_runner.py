@@ -236,7 +236,7 @@ def test_the_line_of_progress_moves_while_a_run_goes_on() -> None:
     shown = list(dict.fromkeys(line.strip() for line in lines))
     assert [line.split()[0] for line in shown] == ["1:00", "0:57", "0:53"]
     assert shown[0].endswith("a · block 1")
-    assert shown[-1].endswith("7 s of at most 20 s")
+    assert shown[-1].endswith("7 of at most 20 s")
 
 
 def test_a_quiet_bar_shows_nothing() -> None:

@@ -34,7 +34,7 @@ class Trial:
         Raises HeaplabError if the program does not end, or not soon enough for two blocks in the budget.
         """
         cell = plan.comparisons(campaign)[0].cells[0]
-        if not plan.is_own(cell.workload):
+        if not cell.workload.is_own:
             return campaign
         limit = plan.time_limit(campaign, cell)
         patience = campaign.time_limit or min(PATIENCE * limit, max(limit, campaign.budget or limit))

@@ -147,11 +147,6 @@ def looks(least: int, most: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def is_own(workload: spec.Workload) -> bool:
-    """Whether it is a program of the user's."""
-    return workload.kind == "program" and workload.setting is None
-
-
 def time_limit(campaign: Campaign, cell: Cell) -> float:
     """s that a run of the cell may take: what the user says, else what the workload says.
 
@@ -159,7 +154,7 @@ def time_limit(campaign: Campaign, cell: Cell) -> float:
     """
     if campaign.time_limit:
         return campaign.time_limit
-    if campaign.budget and is_own(cell.workload):
+    if campaign.budget and cell.workload.is_own:
         return max(SHORTEST_LIMIT_S, campaign.budget / (ROUNDS_AT_LEAST * len(cell.allocators)))
     return cell.workload.timeout_s
 

@@ -116,6 +116,11 @@ class Workload(Spec):
     memory_mib: int = Field(128, ge=0)  # warmed before each run, or twice the peak seen if that is more
     timeout_s: float = Field(120, gt=0)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a program of the user's, of which nothing is known."""
+        return self.kind == "program" and self.setting is None
+
 
 # ---------------------------------------------------------------- experiments
 

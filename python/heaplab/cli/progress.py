@@ -12,6 +12,7 @@ from heaplab.campaign.runner import Progress
 
 REFRESH_S = 0.5  # while a run is going on
 LONG_S = 2.0  # of a run that goes on for longer stands how long
+BESIDE = 37  # columns before the description: the bar, and the time left
 
 
 class Bar:
@@ -60,7 +61,7 @@ class Bar:
         by_budget = self._budget is not None
         self._progress.update(
             self._task,
-            description=description(now, running)[: max(20, self._progress.console.width - 40)],
+            description=description(now, running)[: max(20, self._progress.console.width - BESIDE)],
             completed=now.elapsed + running if by_budget else now.finished,
             total=self._budget if by_budget else now.most,
             left=time_left(now.left(running)),
@@ -82,7 +83,7 @@ def description(progress: Progress, running: float) -> str:
     cell, allocator = progress.candidate
     swept = "".join(f" {name}={value}" for name, value in cell.swept)
     block = "trial" if progress.block < 0 else f"block {progress.block + 1}"
-    so_far = f" · {running:.0f} s of at most {progress.limit:.0f} s" if running >= LONG_S else ""
+    so_far = f" · {running:.0f} of at most {progress.limit:.0f} s" if running >= LONG_S else ""
     return f"{cell.experiment.id}{swept} · {allocator} · {block}{so_far}"
 
 

@@ -113,9 +113,8 @@ def execute(
         killed_for = watcher.until_end()
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
-    process = process_of(
-        watcher, begin, [after - own for after, own in zip(used(usage), before, strict=True)]
-    )
+    since = [after - early for after, early in zip(used(usage), before, strict=True)]
+    process = process_of(watcher, begin, since)
     return Execution(child.returncode, killed_for, process, watcher.seen, watcher.mapped)
 
 

@@ -178,7 +178,8 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
     drawn = [draw(study, plot, looks) for plot in plots_of(study)] if study.candidates else []
     drawn += latencies(study, looks)
     wanted = numbered(study, [m for d in drawn if d for m in d.metrics])
-    command = ["heaplab", "run", experiment.id, "--scale", analysis.campaign.scale]
+    allocators = ",".join(analysis.allocators)
+    again = ["heaplab", "run", experiment.id, "--scale", analysis.campaign.scale, "--allocators", allocators]
     several = study.under and len(analysis.allocators) > 1
     return Section(
         study=study,
@@ -194,7 +195,7 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
         numbers=[tables.numbers(study, metric) for metric in wanted] if study.candidates else [],
         outcomes=evaluate_study(study),
         floors=[(study.metric(m).title, units.percent(noise_floor(study.controls(m)))) for m in wanted],
-        command=shlex.join([*command, "--allocators", ",".join(analysis.allocators)]),
+        command=shlex.join(analysis.campaign.command if study.workload.is_own else again),
         crowded=crowded(study),
     )
 

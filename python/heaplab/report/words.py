@@ -128,7 +128,7 @@ def small_memory(analysis: Analysis, kind: str) -> str:
     peaks = [
         study.median(cell, study.baseline, PEAK_WITH_TABLES).estimate
         for study in analysis.summarised(kind)
-        if study.workload.kind == "program" and study.workload.setting is None
+        if study.workload.is_own
         for cell in study.cells
     ]
     if not peaks or not max(peaks) < SMALL_MEMORY:
