@@ -5,12 +5,15 @@ import io
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from heaplab import cli
 from heaplab.campaign import store
 from heaplab.records import Run, Status
 
+CONTEXT = click.Context(cli.commands)
+COMMANDS = {name: cli.commands.get_command(CONTEXT, name) for name in cli.commands.list_commands(CONTEXT)}
 WARM = ["--warm", "64KiB", "-q"]
 
 

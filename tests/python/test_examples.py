@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from conftest import EXPERIMENT, WORKLOAD_CARD
+from laboratory import COMMANDS
 
 from heaplab.catalog import native
-from heaplab.cli import commands
 
 PROGRAMS = sorted(path.name for path in (native.root() / "bin").glob("*"))
 
@@ -45,7 +45,7 @@ def test_the_example_of_a_program_runs(name: str) -> None:
 def lines() -> list[str]:
     """The examples of all commands in the order of the commands; what `get` obtains is not here."""
     found = []
-    for name, command in commands.commands.items():
+    for name, command in COMMANDS.items():
         told = (command.help or "").partition("Example")[2].partition("\n")[2]
         found += [line.strip() for line in told.splitlines() if line.strip()] if name != "get" else []
     return found

@@ -5,9 +5,9 @@ import shlex
 
 import click
 import pytest
+from laboratory import COMMANDS
 
 from heaplab.catalog import contents as catalogs
-from heaplab.cli import commands
 
 CATALOG = catalogs.load()
 ALLOCATORS = set(CATALOG.allocator_names())
@@ -20,17 +20,17 @@ def examples(command: click.Command) -> list[list[str]]:
     return [shlex.split(inner or line) for inner, line in found]
 
 
-ALL = [(name, words) for name, command in commands.commands.items() for words in examples(command)]
+ALL = [(name, words) for name, command in COMMANDS.items() for words in examples(command)]
 
 
-@pytest.mark.parametrize("name", list(commands.commands))
+@pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_gives_an_example_of_itself(name: str) -> None:
     assert any(words[0] == name for owner, words in ALL if owner == name)
 
 
 @pytest.mark.parametrize(("_owner", "words"), ALL)
 def test_an_example_can_be_typed(_owner: str, words: list[str]) -> None:
-    command = commands.commands[words[0]]
+    command = COMMANDS[words[0]]
     with command.make_context(words[0], words[1:]) as context:
         given = context.params
     if words[0] == "run":
@@ -43,6 +43,6 @@ def test_an_example_can_be_typed(_owner: str, words: list[str]) -> None:
 
 
 def test_options_of_every_command_are_explained() -> None:
-    for command in commands.commands.values():
+    for command in COMMANDS.values():
         for option in command.params:
             assert not isinstance(option, click.Option) or option.help
