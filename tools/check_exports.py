@@ -3,8 +3,9 @@
 
 Usage: tools/check_exports.py LIBRARY [EXTRA-NAME...]
 
-It exports exactly the names of src/shim/exports.txt and the extra ones, needs nothing but the C library, and
-calls nothing that would find its thread-local memory by asking the dynamic loader (which calls malloc).
+It exports exactly the names of src/shim/exports.txt and the extra ones, needs nothing but the C library,
+leaves the environment of a set-user-id program alone, and calls nothing that would find its thread-local
+memory by asking the dynamic loader (which calls malloc).
 Exit status 0: so it is, 1: not, 2: wrong usage.
 """
 
@@ -39,6 +40,8 @@ def faults(library: str, expected: set[str]) -> list[str]:
             needed = line[line.index("[") + 1 : line.index("]")]
             if not needed.startswith(NEEDED_ALLOWED):
                 found.append(f"needs {needed}")
+    if "getenv" in symbols(library, "--undefined-only"):
+        found.append("reads the environment of set-user-id programs: getenv, which must be secure_getenv")
     if "__tls_get_addr" in symbols(library, "--undefined-only"):
         found.append(
             "reaches thread-local memory through the dynamic loader; is -ftls-model=initial-exec lost?"

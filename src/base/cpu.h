@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sched.h>
-
 namespace heaplab {
 
 // Tells the processor that this is a spin loop.
@@ -11,14 +9,6 @@ inline void spin_pause() {
 #elif defined(__aarch64__)
   asm volatile("yield" ::: "memory");
 #endif
-}
-
-// CPUs this process may run on, at least 1. Does not allocate, unlike std::thread::hardware_concurrency.
-inline unsigned usable_cpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  const int count = CPU_COUNT(&set);
-  return count > 0 ? static_cast<unsigned>(count) : 1;
 }
 
 }  // namespace heaplab

@@ -45,7 +45,7 @@ struct pool_of {
       span_type* const it = spans.carve(kind.fine);
       if (it == nullptr) throw std::bad_alloc();
       it->class_index.store(class_index, std::memory_order_relaxed);
-      it->resident_bytes = kind.real_span_bytes;
+      it->set_resident_bytes(kind.real_span_bytes);
       it->base[0] = 1;
       result.push_back(it);
     }
@@ -56,7 +56,7 @@ struct pool_of {
   }
   std::size_t resident() {
     std::size_t bytes = 0;
-    spans.for_each_span([&](const span_type& it) { bytes += it.resident_bytes; });
+    spans.for_each_span([&](const span_type& it) { bytes += it.resident_bytes(); });
     return bytes;
   }
   std::size_t bound() const { return Config.retained_span_bytes + spans.fine_bytes() / 16; }
@@ -107,7 +107,7 @@ TEST(span_pool, loses_no_span_while_threads_exceed_the_bound) {
       for (unsigned step = 0; step < each; ++step) {
         auto* const span = it.pool.get(it.spans, 0, thread);
         if (span == nullptr) continue;  // in the hands of another thread at the moment
-        span->resident_bytes = kept.fine_span_bytes;
+        span->set_resident_bytes(kept.fine_span_bytes);
         span->base[0] = 1;
         own.push_back(span);
       }
@@ -136,7 +136,7 @@ TEST(purge_batch, gives_neighbours_back_in_one_range_and_nothing_between) {
   for (unsigned index = 0; index < 6; ++index) {
     const bool kept_it = index == 2 || index == 3;
     EXPECT_EQ(all[index]->base[0], kept_it ? 1 : 0) << index;
-    EXPECT_EQ(all[index]->resident_bytes > 0, kept_it) << index;
+    EXPECT_EQ(all[index]->resident_bytes() > 0, kept_it) << index;
   }
   batch.flush([](auto&) { FAIL() << "it is empty"; });
 }
@@ -182,14 +182,25 @@ TEST(span_pool, cuts_the_tail_of_a_reused_span) {
   const unsigned of_512 = paper_classes::index_of(512), of_16 = paper_classes::index_of(16);
   const std::uint32_t wanted = paper_classes::table[of_16].real_span_bytes;
   auto* const it = paper_pool.used(of_512, 1)[0];
-  it->resident_bytes = wanted + 4 * static_cast<std::uint32_t>(kib);
+  it->set_resident_bytes(wanted + 4 * static_cast<std::uint32_t>(kib));
   it->class_index.store(of_16, std::memory_order_relaxed);
   tuning undisturbed{one_zone};
   undisturbed.purge_above = unlimited;
   paper_pool.pool.open(1, undisturbed);
   paper_pool.pool.put(paper_pool.spans, *it, 0);
   ASSERT_EQ(paper_pool.pool.get(paper_pool.spans, of_16, 0), it);
-  EXPECT_EQ(it->resident_bytes, wanted);
+  EXPECT_EQ(it->resident_bytes(), wanted);
+}
+
+TEST(span_pool, has_a_column_for_every_processor_that_was_seen) {
+  span_pool<test_traits<concurrent::std_sync, kept>> it;
+  it.see_processor(0);
+  EXPECT_EQ(it.columns(), 1U);
+  it.see_processor(5);
+  it.see_processor(2);
+  EXPECT_EQ(it.columns(), 6U);
+  it.see_processor(4000);
+  EXPECT_EQ(it.columns(), it.column_limit);
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ HEAPLAB_EXPORT void heap_stats() noexcept {
 // MALLOC_STATS in the environment: statistics at the end, with buckets if its value is 1. The debug library
 // then says what was never freed.
 [[gnu::destructor(101)]] static void report_at_end() {
-  if (const char* const wanted = std::getenv("MALLOC_STATS")) {
+  if (const char* const wanted = secure_getenv("MALLOC_STATS")) {
     heap::print_all_buckets = heap::print_all_buckets || std::strcmp(wanted, "1") == 0;
     heap::print_statistics(STDERR_FILENO);
   }

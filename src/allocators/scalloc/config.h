@@ -73,8 +73,8 @@ struct config {
 
   // --- the span-pool and memory of the system ---
 
-  // Stacks per real-span size; 0: one per CPU. With 1 a free span is found at the first look, and all threads
-  // contend for the same stack.
+  // Stacks per real-span size; 0: one for each CPU up to the highest on which a thread first allocated. With
+  // 1 a free span is found at the first look, and all threads contend for the same stack.
   unsigned pool_columns = 0;
   // A free span is purged if its real span is larger than this (MADVISE_THRESHOLD of the original).
   std::size_t purge_above = 32 * kib;

@@ -50,8 +50,7 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
 template <class Traits>
 void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* block) {
   if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, block);
-  // Attention is asked for often, and says nothing against the block.
-  if (!it.asks_for_attention_of(local.identity)) class_of(it, block);
+  class_of(it, block);
   if (it.local_list == block) refuse_double_free(block);
   if (push(local.identity, it, block)) after_free(local, it);
 }
@@ -188,7 +187,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   it->class_index.store(class_index, std::memory_order_relaxed);
   it->local_list = nullptr;
   it->fresh = 0;
-  it->resident_bytes = std::max(it->resident_bytes, kind.real_span_bytes);
+  it->set_resident_bytes(std::max(it->resident_bytes(), kind.real_span_bytes));
   it->set_used(0, hot_floor);
   it->set_owner(&local);
   // release publishes the above to who reads the word of this tenure. A store will do: nobody moves a free

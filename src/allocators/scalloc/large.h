@@ -111,9 +111,18 @@ public:
     return any;
   }
 
-  std::size_t live_bytes() const { return live_bytes_; }
-  std::size_t retained_bytes() const { return retained_bytes_; }
-  std::size_t count() const { return registry_.count(); }
+  std::size_t live_bytes() {
+    const holder hold(lock_);
+    return live_bytes_;
+  }
+  std::size_t retained_bytes() {
+    const holder hold(lock_);
+    return retained_bytes_;
+  }
+  std::size_t count() {
+    const holder hold(lock_);
+    return registry_.count();
+  }
 
   // What another thread was about to keep or to add is lost.
   void after_fork_in_child() {

@@ -35,14 +35,14 @@ public:
     std::size_t used = 0;
     for (const span_type* const it : all) {
       if (used > 0 && end_of(ranges[used - 1]) == it->base)
-        ranges[used - 1].iov_len += it->resident_bytes;
+        ranges[used - 1].iov_len += it->resident_bytes();
       else
-        ranges[used++] = {it->base, it->resident_bytes};
+        ranges[used++] = {it->base, it->resident_bytes()};
     }
     os_pages::discard_all({ranges, used});
     count_ = 0;
     for (span_type* const it : all) {
-      it->resident_bytes = 0;
+      it->set_resident_bytes(0);
       done(*it);
     }
   }

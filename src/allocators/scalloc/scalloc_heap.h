@@ -30,6 +30,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +42,6 @@
 #include "allocators/scalloc/settings.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
-#include "base/cpu.h"
 #include "base/text_line.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/sync.h"
@@ -128,12 +128,13 @@ public:
   }
 
   static heap_statistics statistics() noexcept {
+    if (!is_open_.load(std::memory_order_acquire)) return {};
     heap_statistics result{
         .reserved = front_.spans().bytes(), .mapped = large_.live_bytes(), .mappings = large_.count()};
     front_.spans().for_each_span([&result](const span_type& it) {
       const span_word word = it.load_word(std::memory_order_acquire);
       const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-      result.committed += it.resident_bytes;
+      result.committed += it.resident_bytes();
       if (!word.allows(span_event::push)) return;
       const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
       result.live += static_cast<std::size_t>(std::max(out, 0)) * kind.block_bytes;
@@ -193,7 +194,9 @@ private:
     if (block == nullptr) return;
     span_type* const it = front_.spans().find(block);
     if (it == nullptr) return large_.deallocate(block);
-    if (!Config.shared_labs) return front_.deallocate_slow(*local_, *it, block);
+    // Who has no buffer, or none any more, has nothing to be locked.
+    if (!Config.shared_labs || local_ == &none_ || local_ == &ended_)
+      return front_.deallocate_slow(*local_, *it, block);
     const concurrent::lock_holder hold(local_->use_lock);
     front_.deallocate_slow(*local_, *it, block);
   }
@@ -212,11 +215,10 @@ private:
     const concurrent::lock_holder hold(open_lock_);
     if (is_open_.load(std::memory_order_relaxed)) return true;
     read_environment(tuning_);
-    const unsigned columns = Config.pool_columns != 0 ? Config.pool_columns : usable_cpus();
-    if (!front_.open(tuning_, columns)) return false;
+    if (!front_.open(tuning_, std::max(Config.pool_columns, 1U))) return false;
     large_.set_retained_limit(tuning_.retained_large_bytes);
     if (tuning_.huge_pages == huge_page_policy::grown) large_.allow_huge_pages();
-    if (pthread_key_create(&thread_end_, end_thread) != 0) return false;
+    has_key_ = pthread_key_create(&thread_end_, end_thread) == 0;
     is_open_.store(true, std::memory_order_release);
     return true;
   }
@@ -236,11 +238,16 @@ private:
   }
 
   HEAPLAB_SLOW_PATH static lab_type* attach() {
+    if (Config.pool_columns == 0)
+      if (const int processor = sched_getcpu(); processor >= 0)
+        front_.pool().see_processor(static_cast<unsigned>(processor));
     lab_type* const it = labs_.attach(front_.columns(), this_thread());
     if (it == nullptr) return nullptr;
     local_ = it;
-    // May allocate, from the buffer just set.
-    if (pthread_setspecific(thread_end_, it) != 0) fatal("no thread-specific data for a thread's end");
+    // May allocate, from the buffer just set. Without a key the buffer stays with the process, unused, when
+    // the thread ends.
+    if (has_key_ && pthread_setspecific(thread_end_, it) != 0)
+      fatal("no thread-specific data for a thread's end");
     return it;
   }
 
@@ -256,6 +263,7 @@ private:
   static constinit inline heaplab::atomic<bool> is_open_ = false;
   static constinit inline concurrent::futex_lock<concurrent::std_sync> open_lock_;
   static constinit inline pthread_key_t thread_end_ = 0;
+  static constinit inline bool has_key_ = false;
 
   // Stand for the buffer of a thread that has none yet, or none any more. They own nothing and have no block;
   // never written.

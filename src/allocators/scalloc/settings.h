@@ -1,5 +1,5 @@
 // Settings from the environment, read once at the first allocation. An unusable one gives a line on standard
-// error and the default.
+// error and the default. Those of a set-user-id program are not read.
 //
 //   HEAPLAB_SCALLOC_REUSE_PERCENT   0 to 100: a span is reusable when more than this part of it is free
 //   HEAPLAB_SCALLOC_MADVISE_ABOVE   bytes, or "never": free spans larger than this return their memory
@@ -107,7 +107,7 @@ inline constexpr setting settings[] = {
 
 inline void read_environment(tuning& to) {
   for (const setting& it : settings) {
-    const char* const value = getenv(it.variable);
+    const char* const value = secure_getenv(it.variable);
     if (value == nullptr || it.set(to, value)) continue;
     text_line()
         .add("heaplab: ")

@@ -62,7 +62,7 @@ struct alignas(4 * cache_line_bytes) span {
   // First block never handed out in this tenure: from there on the span is fresh. Owner only.
   std::uint32_t fresh = 0;
   // Bytes from the span's start that may be backed by memory. Owner, or who alone has the free span.
-  std::uint32_t resident_bytes = 0;
+  atomic<std::uint32_t> resident{0};
 
   // --- the remote frees' line ---
 
@@ -87,10 +87,6 @@ struct alignas(4 * cache_line_bytes) span {
     owner_lab.store(owner, std::memory_order_release);
     owner_tag.store(owner == nullptr ? 0 : owner->identity | flag, order);
   }
-  // This thread owns the span, and the fast path refused to free into it for the attention asked for alone.
-  bool asks_for_attention_of(std::uintptr_t identity) const {
-    return owner_tag.load(std::memory_order_relaxed) == (identity | attention);
-  }
   // By a thread that frees the first block of a remote list.
   void ask_for_attention() { owner_tag.fetch_or(attention, std::memory_order_seq_cst); }
 
@@ -113,6 +109,12 @@ struct alignas(4 * cache_line_bytes) span {
     countdown.set(countdown.read_own() + difference);
     countdown_floor.store(floor, std::memory_order_seq_cst);
   }
+
+  // --- memory ---
+
+  // relaxed: an account, for its one writer and for statistics.
+  std::uint32_t resident_bytes() const { return resident.load(std::memory_order_relaxed); }
+  void set_resident_bytes(std::uint32_t bytes) { resident.store(bytes, std::memory_order_relaxed); }
 
   // --- word ---
 

@@ -19,6 +19,7 @@
 #include "allocators/scalloc/span.h"
 #include "allocators/scalloc/tuning.h"
 #include "base/assertion.h"
+#include "base/atomic.h"
 #include "concurrent/index_stack.h"
 
 namespace heaplab::scalloc {
@@ -34,9 +35,19 @@ public:
 
   // Called once, before every other function.
   void open(unsigned columns, const tuning& chosen) {
-    columns_ = std::clamp(columns, 1U, column_limit);
+    columns_.store(std::clamp(columns, 1U, column_limit), std::memory_order_relaxed);
     purge_above_ = chosen.purge_above;
     retained_limit_ = chosen.retained_span_bytes;
+  }
+
+  // A thread runs on the processor of this number. Columns only become more: what is in the others is found
+  // as before.
+  void see_processor(unsigned number) {
+    const unsigned wanted = std::min(number, column_limit - 1) + 1;
+    unsigned seen = columns();
+    while (seen < wanted && !columns_.compare_exchange_weak(seen, wanted, std::memory_order_relaxed,
+                                                            std::memory_order_relaxed)) {
+    }
   }
 
   // Precondition: the span is in state free, has no owner, is in no list, and no other thread can reach it.
@@ -44,9 +55,9 @@ public:
     HEAPLAB_ASSERT(it.is_free());
     const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
     stack& home = stack_at(kind.pool_slot, column);
-    const bool counts = it.resident_bytes > purge_above_;
+    const bool counts = it.resident_bytes() > purge_above_;
     if (counts && !retains()) purge_from(it, 0);
-    const std::size_t retained = counts && retains() ? retain(it.resident_bytes) : 0;
+    const std::size_t retained = counts && retains() ? retain(it.resident_bytes()) : 0;
     home.push(spans.number_of(it), links(spans));
     if (const std::size_t most = bound(spans); retained > most)
       purge_newest(spans, home, column, most - most / settings.purge_divisor);
@@ -59,11 +70,11 @@ public:
     for (unsigned step = 0; step < slot_count; ++step) {
       const unsigned slot = (kind.pool_slot + slot_count - step) % slot_count;
       if (slot_is_fine[slot] != kind.fine) continue;
-      for (unsigned turn = 0; turn < columns_; ++turn)
+      for (unsigned turn = 0; turn < columns(); ++turn)
         if (const auto number = stack_at(slot, column + turn).try_pop(links(spans)))
           return &prepare(spans.span_number(*number), kind);
     }
-    for (unsigned turn = 0; turn < columns_; ++turn)
+    for (unsigned turn = 0; turn < columns(); ++turn)
       if (const auto number = bare_at(kind.fine, column + turn).try_pop(links(spans)))
         return &spans.span_number(*number);
     return nullptr;
@@ -87,7 +98,7 @@ public:
     if (unneeded > 0) purge(spans, unneeded);
   }
 
-  unsigned columns() const { return columns_; }
+  unsigned columns() const { return columns_.load(std::memory_order_relaxed); }
 
   // Bytes of memory that free spans above the purge threshold still have.
   std::size_t retained_bytes() const { return retained_.load(std::memory_order_relaxed); }
@@ -106,22 +117,22 @@ private:
     return [&spans](std::uint32_t number) -> auto& { return spans.span_number(number).pool_next; };
   }
 
-  stack& stack_at(unsigned slot, std::uint32_t column) { return stacks_[slot][column % columns_]; }
-  stack& bare_at(bool fine, std::uint32_t column) { return bare_[fine ? 1 : 0][column % columns_]; }
+  stack& stack_at(unsigned slot, std::uint32_t column) { return stacks_[slot][column % columns()]; }
+  stack& bare_at(bool fine, std::uint32_t column) { return bare_[fine ? 1 : 0][column % columns()]; }
 
   // Purges the span's memory beyond its first `kept` bytes.
   static void purge_from(span_type& it, std::uint32_t kept) {
-    if (it.resident_bytes <= kept) return;
-    os_pages::discard(it.base + kept, it.resident_bytes - kept);
-    it.resident_bytes = kept;
+    if (it.resident_bytes() <= kept) return;
+    os_pages::discard(it.base + kept, it.resident_bytes() - kept);
+    it.set_resident_bytes(kept);
   }
 
   // Makes a span ready for a class. A span that served larger spans must not retain memory which the new
   // class never touches; a small excess is tolerated where the pool retains memory anyway.
   span_type& prepare(span_type& it, const size_class& kind) {
-    release(it.resident_bytes);
+    release(it.resident_bytes());
     const std::uint32_t slack = retains() ? kind.real_span_bytes / settings.tail_slack_divisor : 0;
-    if (it.resident_bytes > kind.real_span_bytes + slack) purge_from(it, kind.real_span_bytes);
+    if (it.resident_bytes() > kind.real_span_bytes + slack) purge_from(it, kind.real_span_bytes);
     return it;
   }
 
@@ -147,7 +158,7 @@ private:
   std::size_t purge(arena<Traits>& spans, std::size_t wanted) {
     std::size_t done = 0;
     for (auto& slot : stacks_)
-      for (unsigned column = 0; column < columns_ && done < wanted; ++column)
+      for (unsigned column = 0; column < columns() && done < wanted; ++column)
         done += purge_oldest(spans, slot[column], column, wanted - done);
     return done;
   }
@@ -161,8 +172,8 @@ private:
     purge_batch<Traits> batch;
     while (const auto number = reversed.try_pop(links(spans))) {
       span_type& it = spans.span_number(*number);
-      if (done < wanted && it.resident_bytes > 0) {
-        done += it.resident_bytes;
+      if (done < wanted && it.resident_bytes() > 0) {
+        done += it.resident_bytes();
         add_to(batch, spans, column, it);
       } else {
         from.push(*number, links(spans));
@@ -185,7 +196,7 @@ private:
   }
 
   void add_to(purge_batch<Traits>& batch, arena<Traits>& spans, std::uint32_t column, span_type& it) {
-    release(it.resident_bytes);
+    release(it.resident_bytes());
     batch.add(it);
     if (batch.is_full()) flush(spans, batch, column);
   }
@@ -197,7 +208,8 @@ private:
     });
   }
 
-  unsigned columns_ = 1;
+  // relaxed: every value there was shows all stacks that were in use then. No point for the explorer.
+  heaplab::atomic<unsigned> columns_{1};
   std::size_t purge_above_ = unlimited;
   std::size_t retained_limit_ = 0;
   alignas(cache_line_bytes) typename Traits::template atomic<std::size_t> retained_{0};

@@ -1,0 +1,49 @@
+// scalloc: threads whose first call is free, one of them at every instruction of it. Who has no part of the
+// heap yet has nothing that the other could wait for.
+#if defined(__x86_64__)
+#include <semaphore.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "single_stepper.h"
+#include "stress.h"
+
+namespace stress {
+namespace {
+
+TEST(FirstFree, DoesNotWaitForAnotherThreadsFirstFree) {
+  alarm(60);
+  constexpr std::size_t size = 48;
+  const single_stepper stepper;
+  std::vector<void*> others(1000);
+  for (void*& other : others) other = std::malloc(size);
+  void* const one = std::malloc(size);
+  sem_t may_free, freed;
+  sem_init(&may_free, 0, 0);
+  sem_init(&freed, 0, 0);
+  std::thread freeing([&] {
+    for (void* const other : others) {
+      sem_wait(&may_free);
+      std::free(other);
+      sem_post(&freed);
+    }
+  });
+  std::thread stepping([&] { single_stepper::run([&] { std::free(one); }); });
+  unsigned stops = 0;
+  for (; single_stepper::wait(); single_stepper::go_on(), ++stops) {
+    sem_post(&may_free);
+    sem_wait(&freed);
+  }
+  EXPECT_GT(stops, 3U);
+  ASSERT_LT(stops, others.size());
+  for (std::size_t left = stops; left < others.size(); ++left) sem_post(&may_free);
+  stepping.join();
+  freeing.join();
+  alarm(0);
+}
+
+}  // namespace
+}  // namespace stress
+#endif
