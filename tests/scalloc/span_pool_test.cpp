@@ -37,7 +37,7 @@ struct pool_of {
   }
   ~pool_of() { spans.close(); }
 
-  // `count` spans of a class that have been used.
+  // `count` spans of a class that have been used and are free again.
   std::vector<span_type*> used(unsigned class_index, unsigned count) {
     const size_class& kind = traits<Config>::classes::table[class_index];
     std::vector<span_type*> result;
@@ -45,6 +45,7 @@ struct pool_of {
       span_type* const it = spans.carve(kind.fine);
       if (it == nullptr) throw std::bad_alloc();
       it->class_index.store(class_index, std::memory_order_relaxed);
+      it->word.store(span_word{}.take().retire().all_free().bits(), std::memory_order_relaxed);
       it->set_resident_bytes(kind.real_span_bytes);
       it->base[0] = 1;
       result.push_back(it);

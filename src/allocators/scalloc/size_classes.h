@@ -147,7 +147,7 @@ public:
       const size_class& it = table[index];
       const std::size_t span = it.fine ? Config.fine_span_bytes : Config.coarse_span_bytes;
       if (it.blocks == 0 || it.real_span_bytes > span) return false;
-      if (it.blocks * it.block_bytes > span || it.block_bytes % class_step != 0) return false;
+      if (std::size_t{it.blocks} * it.block_bytes > span || it.block_bytes % class_step != 0) return false;
       if (index_of_computed(it.block_bytes) != index) return false;
       if (index_of_computed(it.block_bytes + 1) != index + 1 && index + 1 < count) return false;
       if ((it.reciprocal * (span - 1)) >> reciprocal_shift != (span - 1) / it.block_bytes) return false;
