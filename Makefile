@@ -1,6 +1,7 @@
 # make compare     measure the allocators found here, write out/compare/report.html
 # make test        run every check that CI runs
-# make test-long   the same, and the checks that take long: make compare in a bare Debian root
+# make test-long   the same, and the checks that take long: the public headers under every compiler of Debian,
+#                  make compare in a bare Debian root
 # make build       what all need: leaves .venv/bin/heaplab
 # make quick       the fast checks alone, for work on heaplab itself
 # OPTIONS="--budget 1m" make compare      with options of heaplab compare
@@ -21,7 +22,7 @@ $(error the checks preload libraries from here, which the loader cannot do from 
 endif
 
 .NOTPARALLEL:
-.PHONY: build compare test test-long quick clean packages-compare packages-test
+.PHONY: build compare test test-long quick clean packages-compare packages-test packages-long
 
 compare: packages-compare build
 	@$(BIN)/heaplab compare -o out/compare $(OPTIONS)
@@ -44,10 +45,13 @@ packages-compare:
 packages-test:
 	@$(PACKAGES) tools/packages-test.txt
 
+packages-long:
+	@$(PACKAGES) tools/packages-test.txt tools/packages-long.txt
+
 test: packages-test build
 	@tools/check.sh all
 
-test-long: packages-test build
+test-long: packages-long build
 	@tools/check.sh long
 
 quick: build

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every check that CI runs, in the order that fails soonest.
 # Usage: tools/check.sh quick|all|long       quick leaves out sanitizers, real programs and the browser;
-#                                            long adds what takes minutes and a network
+#                                            long adds more compilers, and what takes minutes and a network
 set -eu
 cd "$(dirname "$0")/.."
 bin=$PWD/.venv/bin
@@ -21,6 +21,16 @@ build_and_test() { # preset
   step "C++ build, $1" "cmake --preset $1 && cmake --build --preset $1"
   step "C++ tests, $1" "ctest --preset $1 -j $(nproc) --no-tests=ignore"
 }
+
+# The clang compilers among the packages of lists.
+clang_in() { sed -n 's/^clang-/clang++-/p' "$@" | tr '\n' ' '; }
+
+case $what in
+  quick) ;;
+  all) step "public headers alone: two compilers" "tests/compilers/run.py g++ $(clang_in tools/packages-test.txt)" ;;
+  long) step "public headers alone: every compiler" "
+    tests/compilers/run.py --each g++ $(clang_in tools/packages-test.txt tools/packages-long.txt)" ;;
+esac
 
 build_and_test release
 if [ "$what" != quick ]; then

@@ -32,7 +32,7 @@ using text = std::basic_string<char, std::char_traits<char>, in_pools<char>>;
 using file = std::shared_ptr<int>;
 
 template <class T, class Source>
-concept winkable = requires(Source& source) { make_winked<T>(source); };
+concept winkable = winks_out<T, Source> && requires(Source& source) { make_winked<T>(source); };
 
 // With the static type.
 static_assert(winkable<int, pools>);

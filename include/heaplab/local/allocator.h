@@ -6,6 +6,7 @@
 #include <new>
 #include <type_traits>
 
+#include "heaplab/local/fail.h"
 #include "heaplab/local/source.h"
 
 namespace heaplab::local {
@@ -31,7 +32,7 @@ public:
 
   // Throws what the source throws, std::bad_array_new_length if `count` values exceed the address space.
   [[nodiscard]] Value* allocate(std::size_t count) {
-    if (count > std::numeric_limits<std::size_t>::max() / sizeof(Value)) throw std::bad_array_new_length();
+    if (count > std::numeric_limits<std::size_t>::max() / sizeof(Value)) fail<std::bad_array_new_length>();
     return static_cast<Value*>(source_->allocate(count * sizeof(Value), alignof(Value)));
   }
 

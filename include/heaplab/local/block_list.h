@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "heaplab/local/align.h"
+#include "heaplab/local/fail.h"
 #include "heaplab/local/poison.h"
 #include "heaplab/local/source.h"
 
@@ -39,7 +40,7 @@ public:
   template <source Source>
   void* allocate(Source& source, std::size_t bytes, std::size_t alignment) {
     const std::size_t slack = std::max(alignment, maximum_alignment) - maximum_alignment;
-    if (bytes > maximum_size || slack > maximum_size) throw std::bad_alloc();
+    if (bytes > maximum_size || slack > maximum_size) fail<std::bad_alloc>();
     const std::size_t offset = align_up(bytes, alignof(link));
     const std::size_t total = slack + offset + sizeof(link);
     auto* start = static_cast<std::byte*>(source.allocate(total, maximum_alignment));

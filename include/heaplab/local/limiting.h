@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "heaplab/local/fail.h"
 #include "heaplab/local/new_delete.h"
 #include "heaplab/local/source.h"
 
@@ -27,7 +28,7 @@ public:
   limiting& operator=(const limiting&) = delete;
 
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-    if (bytes > left_.live_bytes || left_.allocations == 0) throw std::bad_alloc();
+    if (bytes > left_.live_bytes || left_.allocations == 0) fail<std::bad_alloc>();
     void* block = upstream_->allocate(bytes, alignment);
     left_.live_bytes -= bytes;
     --left_.allocations;

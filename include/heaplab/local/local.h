@@ -1,12 +1,16 @@
 // heaplab::local: local memory allocators. The one header to include; docs/local-allocators.md explains.
 //
 // Levels; each header includes only those above it:
-//   1  source.h align.h poison.h size_classes.h      words and arithmetic
-//   2  block_list.h                                  mechanism: remember what to give back
+//   1  source.h align.h fail.h poison.h size_classes.h    words and arithmetic
+//   2  block_list.h                                     mechanism: remember what to give back
 //   3  new_delete.h monotonic.h multipool.h multipool_over_monotonic.h counting.h limiting.h     owners
 //   4  resource.h (abstract base)  allocator.h (type parameter)                                  adapters
-//   5  wink.h                                        objects that are never destroyed
+//   5  winks_out.h wink.h                               objects that are never destroyed
 #pragma once
+
+#if __cplusplus < 202002L
+#error "heaplab::local needs C++20 or later: compile with -std=c++20"
+#else
 
 #include "heaplab/local/allocator.h"
 #include "heaplab/local/counting.h"
@@ -18,3 +22,6 @@
 #include "heaplab/local/resource.h"
 #include "heaplab/local/source.h"
 #include "heaplab/local/wink.h"
+#include "heaplab/local/winks_out.h"
+
+#endif

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "heaplab/local/align.h"
+#include "heaplab/local/fail.h"
 #include "heaplab/local/source.h"
 
 namespace heaplab::local {
@@ -16,7 +17,7 @@ public:
   void* allocate(std::size_t bytes, std::size_t alignment) {
     if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
       // Some aligned operator new round the size up and let it wrap to 0.
-      if (bytes > maximum_size) throw std::bad_alloc();
+      if (bytes > maximum_size) fail<std::bad_alloc>();
       return ::operator new(bytes, std::align_val_t{alignment});
     }
     return ::operator new(bytes);
@@ -24,10 +25,22 @@ public:
 
   void deallocate(void* block, std::size_t bytes, std::size_t alignment) {
     if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-      ::operator delete(block, bytes, std::align_val_t{alignment});
+      give_back(block, bytes, std::align_val_t{alignment});
     } else {
-      ::operator delete(block, bytes);
+      give_back(block, bytes);
     }
+  }
+
+private:
+  // Tells the global allocator the size, where the compiler offers the sized operator delete: clang does so
+  // from version 19 on, or with -fsized-deallocation.
+  template <class... Alignment>
+  static void give_back(void* block, [[maybe_unused]] std::size_t bytes, Alignment... alignment) {
+#ifdef __cpp_sized_deallocation
+    ::operator delete(block, bytes, alignment...);
+#else
+    ::operator delete(block, alignment...);
+#endif
   }
 };
 

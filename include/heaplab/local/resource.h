@@ -16,7 +16,8 @@
 namespace heaplab::local {
 
 // A source that is a memory resource as well: made as the source is, with all its other functions; allocate
-// and deallocate are those of the base. Two are equal if they are the same object, or have no state.
+// and deallocate are those of the base. Two are equal if they are the same object or, in code compiled with
+// RTTI, have no state.
 template <source Source>
 class resource final : public std::pmr::memory_resource, public Source {
 public:
@@ -34,7 +35,9 @@ private:
   }
 
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+#ifdef __cpp_rtti
     if constexpr (std::is_empty_v<Source>) return dynamic_cast<const resource*>(&other) != nullptr;
+#endif
     return this == &other;
   }
 };

@@ -1,0 +1,19 @@
+// How the local allocators fail.
+#pragma once
+
+#include <exception>
+
+namespace heaplab::local {
+
+// Throws an Exception. Code compiled without exceptions (-fno-exceptions) ends the program instead, as an
+// exception that nobody catches does.
+template <class Exception>
+[[noreturn]] inline void fail() {
+#ifdef __cpp_exceptions
+  throw Exception();
+#else
+  std::terminate();
+#endif
+}
+
+}  // namespace heaplab::local

@@ -1,0 +1,152 @@
+// Which types wink out: an object of such a type need not be destroyed, because its destructor would do
+// nothing but give back memory of a source that takes all its memory back anyway (P0089, section 3).
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <deque>
+#include <forward_list>
+#include <list>
+#include <map>
+#include <memory_resource>
+#include <optional>
+#include <scoped_allocator>
+#include <set>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "heaplab/local/allocator.h"
+#include "heaplab/local/source.h"
+
+namespace heaplab::local {
+
+// Which source an allocator gets its memory from: the static type, the abstract base, or unknown (void).
+template <class Allocator>
+struct source_behind {
+  using type = void;
+};
+template <class Value, class Source>
+struct source_behind<allocator<Value, Source>> {
+  using type = Source;
+};
+template <class Value>
+struct source_behind<std::pmr::polymorphic_allocator<Value>> {
+  using type = std::pmr::memory_resource;
+};
+template <class Allocator>
+struct source_behind<std::scoped_allocator_adaptor<Allocator>> : source_behind<Allocator> {};
+
+// Whether all that the allocator of an object gets comes back with a managed source. The abstract base does
+// not say so itself: the object must have been given its resource by `Source`, what it is made in.
+template <class Allocator, class Source, class Behind = typename source_behind<Allocator>::type>
+inline constexpr bool allocates_managed = managed_source<Behind>;
+template <class Allocator, class Source>
+inline constexpr bool allocates_managed<Allocator, Source, std::pmr::memory_resource> =
+    std::derived_from<Source, std::pmr::memory_resource>;
+
+// A type that has to be destroyed when made in `Source`, or (void) the absence of one.
+template <class T, class Source = void>
+struct refusal {
+  using type = T;
+  using source = Source;
+};
+
+// The innermost type because of which a T made in `Source` does not wink out, as a `refusal`: T itself,
+// unless T is a type of the standard library made of parts (below).
+template <class T, class Source>
+struct refused_part : refusal<T, Source> {};
+
+// Whether nothing is lost but memory of a managed source when a T made in `Source` is not destroyed. Known
+// for types without a destructor of their own and for those of the standard library made of such. Specialise
+// it for a type of yours to vouch for it.
+template <class T, class Source>
+inline constexpr bool winks_out =
+    std::is_trivially_destructible_v<T> || std::is_void_v<typename refused_part<T, Source>::type>;
+template <class T, class Source>
+inline constexpr bool winks_out<const T, Source> = winks_out<T, Source>;
+
+// The refusal of the first of the parts that does not wink out.
+template <class Source, class... Parts>
+struct first_refused : refusal<void> {};
+template <class Source, class First, class... Rest>
+struct first_refused<Source, First, Rest...>
+    : std::conditional_t<winks_out<First, Source>, first_refused<Source, Rest...>,
+                         refused_part<First, Source>> {};
+
+// The refusal of a container, for its own memory or for one of its parts: what it holds, the functions it
+// keeps.
+template <class Container, class Source, class Allocator, class... Parts>
+struct refused_in_container
+    : std::conditional_t<allocates_managed<Allocator, Source>,
+                         first_refused<typename source_behind<Allocator>::type, Parts...>,
+                         refusal<Container, Source>> {};
+
+template <class T, class Source>
+struct refused_part<const T, Source> : refused_part<T, Source> {};
+
+// These pass an allocator on to their parts.
+template <class T, class U, class Source>
+struct refused_part<std::pair<T, U>, Source> : first_refused<Source, T, U> {};
+template <class... T, class Source>
+struct refused_part<std::tuple<T...>, Source> : first_refused<Source, T...> {};
+
+// These do not.
+template <class T, std::size_t Size, class Source>
+struct refused_part<std::array<T, Size>, Source> : first_refused<void, T> {};
+template <class T, class Source>
+struct refused_part<std::optional<T>, Source> : first_refused<void, T> {};
+template <class... T, class Source>
+struct refused_part<std::variant<T...>, Source> : first_refused<void, T...> {};
+
+template <class T, class Traits, class Allocator, class Source>
+struct refused_part<std::basic_string<T, Traits, Allocator>, Source>
+    : refused_in_container<std::basic_string<T, Traits, Allocator>, Source, Allocator, T> {};
+template <class T, class Allocator, class Source>
+struct refused_part<std::vector<T, Allocator>, Source>
+    : refused_in_container<std::vector<T, Allocator>, Source, Allocator, T> {};
+template <class T, class Allocator, class Source>
+struct refused_part<std::deque<T, Allocator>, Source>
+    : refused_in_container<std::deque<T, Allocator>, Source, Allocator, T> {};
+template <class T, class Allocator, class Source>
+struct refused_part<std::list<T, Allocator>, Source>
+    : refused_in_container<std::list<T, Allocator>, Source, Allocator, T> {};
+template <class T, class Allocator, class Source>
+struct refused_part<std::forward_list<T, Allocator>, Source>
+    : refused_in_container<std::forward_list<T, Allocator>, Source, Allocator, T> {};
+template <class T, class Less, class Allocator, class Source>
+struct refused_part<std::set<T, Less, Allocator>, Source>
+    : refused_in_container<std::set<T, Less, Allocator>, Source, Allocator, T, Less> {};
+template <class T, class Less, class Allocator, class Source>
+struct refused_part<std::multiset<T, Less, Allocator>, Source>
+    : refused_in_container<std::multiset<T, Less, Allocator>, Source, Allocator, T, Less> {};
+template <class T, class U, class Less, class Allocator, class Source>
+struct refused_part<std::map<T, U, Less, Allocator>, Source>
+    : refused_in_container<std::map<T, U, Less, Allocator>, Source, Allocator, T, U, Less> {};
+template <class T, class U, class Less, class Allocator, class Source>
+struct refused_part<std::multimap<T, U, Less, Allocator>, Source>
+    : refused_in_container<std::multimap<T, U, Less, Allocator>, Source, Allocator, T, U, Less> {};
+template <class T, class Hash, class Equal, class Allocator, class Source>
+struct refused_part<std::unordered_set<T, Hash, Equal, Allocator>, Source>
+    : refused_in_container<std::unordered_set<T, Hash, Equal, Allocator>, Source, Allocator, T, Hash, Equal> {
+};
+template <class T, class Hash, class Equal, class Allocator, class Source>
+struct refused_part<std::unordered_multiset<T, Hash, Equal, Allocator>, Source>
+    : refused_in_container<std::unordered_multiset<T, Hash, Equal, Allocator>, Source, Allocator, T, Hash,
+                           Equal> {};
+template <class T, class U, class Hash, class Equal, class Allocator, class Source>
+struct refused_part<std::unordered_map<T, U, Hash, Equal, Allocator>, Source>
+    : refused_in_container<std::unordered_map<T, U, Hash, Equal, Allocator>, Source, Allocator, T, U, Hash,
+                           Equal> {};
+template <class T, class U, class Hash, class Equal, class Allocator, class Source>
+struct refused_part<std::unordered_multimap<T, U, Hash, Equal, Allocator>, Source>
+    : refused_in_container<std::unordered_multimap<T, U, Hash, Equal, Allocator>, Source, Allocator, T, U,
+                           Hash, Equal> {};
+
+}  // namespace heaplab::local
