@@ -2,9 +2,9 @@
 #
 # Makes lib/libheaplab_<name>.so, which replaces malloc by being preloaded or linked, and
 # lib/libheaplab_<name>.a, which replaces it by being linked, from library.cpp of the calling folder (see
-# src/shim/bind.h) and SOURCES. Installs both with a CMake target (heaplab::<name>, heaplab::<name>_static)
-# and pkg-config files. EXPORTS names what the library offers beyond the contract of src/shim. Variants of
-# an allocator are further calls with other DEFINITIONS.
+# src/shim/bind.h) and SOURCES. Their CMake targets, heaplab::<name> and heaplab::<name>_static, and the
+# pkg-config file heaplab-<name> bring the folder of <heaplab/*.h> along. EXPORTS names what the library
+# offers beyond the contract of src/shim. Variants of an allocator are further calls with other DEFINITIONS.
 #
 # The global property HEAPLAB_MALLOC_LIBRARIES lists the names: the test suites run on each.
 #
@@ -48,6 +48,10 @@ endfunction()
 function(heaplab_malloc_package name target)
   # A program that names no allocation function itself must get the library all the same.
   target_link_options(${target} INTERFACE LINKER:--undefined=malloc)
+  target_include_directories(${target} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  add_library(heaplab::${name} ALIAS ${target})
   install(TARGETS ${target} EXPORT heaplab_targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
@@ -58,14 +62,14 @@ function(heaplab_add_malloc_library name)
   set(target heaplab_${name})
 
   heaplab_add_shared_malloc(${target} SOURCES ${arg_SOURCES} DEFINITIONS ${arg_DEFINITIONS})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} HEAPLAB_EXPORTS "${arg_EXPORTS}")
+  set_target_properties(${target} PROPERTIES HEAPLAB_EXPORTS "${arg_EXPORTS}")
   heaplab_malloc_package(${name} ${target})
 
   add_library(${target}_static STATIC
     $<TARGET_OBJECTS:${target}_c> $<TARGET_OBJECTS:${target}_cxx> $<TARGET_OBJECTS:heaplab_cxx_runtime_static>)
-  set_target_properties(${target}_static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME ${target} EXPORT_NAME ${name}_static
+  set_target_properties(${target}_static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME ${target}
     ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-  heaplab_malloc_package(${name} ${target}_static)
+  heaplab_malloc_package(${name}_static ${target}_static)
 
   set(HEAPLAB_LIBRARY_NAME ${name})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/heaplab_malloc_library.pc.in

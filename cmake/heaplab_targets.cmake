@@ -3,7 +3,11 @@
 find_package(Threads REQUIRED)
 
 add_library(heaplab_options INTERFACE)
-target_compile_options(heaplab_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+# A project that takes heaplab in is not troubled by the warnings of its compiler about heaplab.
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(heaplab_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+endif()
 # The build-id is how a run proves which library served it.
 target_link_options(heaplab_options INTERFACE -Wl,--build-id=sha1)
 target_include_directories(heaplab_options INTERFACE

@@ -6,25 +6,12 @@ Usage: run.py BUILD-FOLDER SCRATCH-FOLDER LIBRARY...
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+from commands import needed, output_of
+
 PROJECT = Path(__file__).parent / "user_project"
-
-
-def output_of(*command: str | Path) -> str:
-    """Run a command and return its standard output; on failure show both streams and end."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        words = " ".join(map(str, command))
-        sys.exit(f"{words}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def needed(program: Path) -> list[str]:
-    lines = output_of("readelf", "-dW", program).splitlines()
-    return [line[line.index("[") + 1 : line.index("]")] for line in lines if "(NEEDED)" in line]
 
 
 def check(program: Path, library: str) -> None:
@@ -43,10 +30,11 @@ def check(program: Path, library: str) -> None:
 def check_pkg_config(prefix: Path, scratch: Path, library: str) -> None:
     """Fail unless the flags of pkg-config make a program that `library` serves."""
     folder = f"--with-path={prefix}/lib/pkgconfig"
-    flags = output_of("pkg-config", folder, "--libs", f"heaplab-{library}").split()
+    flags = output_of("pkg-config", folder, "--cflags", "--libs", f"heaplab-{library}").split()
+    source = PROJECT / ("llheap_program.c" if library.startswith("llheap") else "c_program.c")
     # The name by which `check` knows a dynamically linked C program.
     program = scratch / f"{library}_c_pkg_config_shared"
-    output_of("cc", PROJECT / "c_program.c", "-o", program, f"-Wl,-rpath,{prefix}/lib", *flags)
+    output_of("cc", source, "-o", program, f"-Wl,-rpath,{prefix}/lib", *flags)
     check(program, library)
 
 
@@ -66,7 +54,7 @@ def main() -> int:
     output_of(user_build / "local_allocators")
     for library in libraries:
         programs = sorted(user_build.glob(f"{library}_c*"))
-        if len(programs) != 6:
+        if len(programs) != (8 if library.startswith("llheap") else 6):
             sys.exit(f"{library}: built {len(programs)} programs")
         for program in programs:
             check(program, library)
