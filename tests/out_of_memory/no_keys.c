@@ -1,6 +1,5 @@
-// Allocates where the process has used up the keys for thread-specific data before its first malloc. In C: the
-// C++ run-time library allocates before main.
-// Exit status 0: memory was given, in two threads, 1: not.
+// Allocates where the process has used up the keys for thread-specific data before its first malloc. In C:
+// the C++ run-time library allocates before main. Exit status 0: memory was given, in two threads, 1: not.
 #include <pthread.h>
 #include <stdlib.h>
 
