@@ -64,13 +64,19 @@ def scratch(
     small = re.sub(r"blocks(_most)? = 5", r"blocks\1 = 2", EXPERIMENT).replace("[1, 2]", "[1]")
     texts |= {f"experiments/acdc-ismm13/fig{number}.toml": small for number in ("07", "10")}
     card = WORKLOAD_CARD.replace("PROGRAM", str(fake)).replace("timeout_s", "memory_mib = 1\ntimeout_s")
-    texts |= {"workloads/fake.toml": card, "suites/quick.toml": SUITE}
+    texts |= {"workloads/fake.toml": card, "workloads/larson.toml": card, "suites/quick.toml": SUITE}
     for name, text in texts.items():
         (catalog / name).parent.mkdir(parents=True, exist_ok=True)
         (catalog / name).write_text(text)
     shutil.copy(native.catalog() / "allocators/glibc.toml", catalog / "allocators")
     shutil.copy(libraries["slow"], tmp_path / "libmine.so")
-    for name, does in (("heaplab", f'{sys.executable} -m heaplab "$@"'), ("python3", "sleep 0.03")):
+    (tmp_path / "words.txt").write_text("2\n1\n")
+    stand_ins = {
+        "heaplab": f'{sys.executable} -m heaplab "$@"',
+        "python3": "sleep 0.03",
+        "sort": "sleep 0.03",
+    }
+    for name, does in stand_ins.items():
         (bin_folder / name).write_text(f"#!/bin/sh\nexec {does}\n")
         (bin_folder / name).chmod(0o755)
     monkeypatch.setenv("FAKE_ESTIMATE", "4096")  # so that little is warmed
