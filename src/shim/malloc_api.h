@@ -6,7 +6,8 @@
 //   more than PTRDIFF_MAX bytes                      ENOMEM, also where a product or sum overflows
 //   aligned_alloc                                    EINVAL unless the alignment is a power of two; any size
 //   memalign                                         an alignment that is no power of two is rounded up to
-//   one posix_memalign                                   EINVAL unless a power of two and a multiple of 8; on
+//                                                    one; EINVAL where there is none
+//   posix_memalign                                   EINVAL unless a power of two and a multiple of 8; on
 //                                                    failure neither *result nor errno changes
 //   free and its kin                                 keep errno (the heap's functions do)
 //   free_sized, free_aligned_sized                   as free: the heap knows its blocks
@@ -116,7 +117,7 @@ HEAPLAB_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t size) noex
 }
 
 HEAPLAB_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcept {
-  if (alignment > heaplab::shim::largest_request / 2 + 1) return heaplab::shim::refuse(EINVAL);
+  if (alignment > SIZE_MAX / 2 + 1) return heaplab::shim::refuse(EINVAL);
   return heaplab::shim::or_out_of_memory(heaplab::shim::try_allocate_aligned(std::bit_ceil(alignment), size));
 }
 

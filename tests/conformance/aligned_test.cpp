@@ -120,6 +120,15 @@ TEST(memalign, of_an_alignment_that_cannot_be_rounded_up_is_einval) {
   EXPECT_EQ(errno, EINVAL);
 }
 
+TEST(memalign, of_an_alignment_that_nothing_has_is_enomem) {
+  for (const std::size_t alignment :
+       {std::size_t{1} << 63, (std::size_t{1} << 62) + 1, std::size_t{1} << 62}) {
+    errno = 0;
+    EXPECT_EQ(block(memalign(opaque(alignment), 100)), nullptr) << alignment;
+    EXPECT_EQ(errno, ENOMEM) << alignment;
+  }
+}
+
 TEST(valloc, aligns_to_pages) {
   for (const std::size_t size : sizes) {
     const block one(valloc(opaque(size)));
