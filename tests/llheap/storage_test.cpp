@@ -37,6 +37,25 @@ TEST(storage, a_request_larger_than_an_area_gets_one_of_its_size) {
   EXPECT_EQ(heap::allocate(30 * mib), block);
 }
 
+TEST(storage, there_is_no_last_area) {
+  shared_storage it{limits_of(plain)};
+  it.start({2 * mib, 64 * kib, mib, 1});
+  std::vector<char*> areas;
+  for (int i = 0; i < 5000; ++i) {
+    const extent all = it.carve(2 * mib);
+    ASSERT_NE(all.start, nullptr) << i;
+    areas.push_back(all.start);
+  }
+  EXPECT_EQ(it.counts().areas, 5000U);
+  for (char* const area : areas) {
+    ASSERT_TRUE(it.is_in_area(area));
+    ASSERT_TRUE(it.is_in_area(area + 2 * mib - 1));
+  }
+  int local;
+  EXPECT_FALSE(it.is_in_area(&local));
+  for (char* const area : areas) os_pages::unmap(area, 2 * mib);
+}
+
 TEST(storage, what_is_left_of_a_buffer_serves_the_bucket_it_fits) {
   using heap = heap_of<policy<8 * mib, 64 * kib, mib>>;
   static std::atomic<int> turn = 0;

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <new>
 
+#include "allocators/llheap/area_list.h"
 #include "allocators/llheap/config.h"
 #include "allocators/llheap/thread_heap.h"
 #include "base/assertion.h"
@@ -16,12 +16,6 @@
 #include "concurrent/futex_lock.h"
 
 namespace heaplab::llheap {
-
-// [start, end); start is null where there is none.
-struct extent {
-  char* start = nullptr;
-  char* end = nullptr;
-};
 
 struct storage_counts {
   std::uint64_t areas = 0;
@@ -112,14 +106,7 @@ public:
   }
 
   // True for an address inside an area.
-  bool is_in_area(const void* address) const {
-    const auto place = reinterpret_cast<std::uintptr_t>(address);
-    const std::size_t known = area_count_.load(std::memory_order_acquire);  // pairs with add_area
-    return std::any_of(areas_.begin(), areas_.begin() + known, [&](const extent& area) {
-      return place >= reinterpret_cast<std::uintptr_t>(area.start) &&
-             place < reinterpret_cast<std::uintptr_t>(area.end);
-    });
-  }
+  bool is_in_area(const void* address) const { return areas_.has(address); }
 
   // Calls visit(thread_heap&) for every heap there is, under the lock.
   template <class Visit>
@@ -158,14 +145,15 @@ private:
   // Takes an area of the usual size, or what the system has, at least `bytes`. What is left of the present
   // one was never touched and costs address space only.
   bool add_area(std::size_t bytes) {
-    const std::size_t known = area_count_.load(std::memory_order_relaxed);
-    if (known == areas_.size()) return false;
     const std::size_t least = align_up(bytes, os_pages::page_bytes);
     for (std::size_t wanted = std::max(limits_.area_bytes, least);; wanted = std::max(wanted / 2, least)) {
       char* const start = static_cast<char*>(os_pages::reserve(wanted, os_pages::huge_page_bytes));
       if (start != nullptr) {
-        area_ = areas_[known] = {start, start + wanted};
-        area_count_.store(known + 1, std::memory_order_release);  // pairs with is_in_area
+        if (!areas_.add({start, start + wanted})) {
+          os_pages::unmap(start, wanted);
+          return false;
+        }
+        area_ = {start, start + wanted};
         ++counts_.areas;
         counts_.area_bytes += wanted;
         return true;
@@ -182,16 +170,13 @@ private:
     return true;
   }
 
-  static constexpr std::size_t most_areas = 4096;
-
   // The one lock: held to obtain storage or a heap, never to serve or take back a block that fits a bucket.
   concurrent::futex_lock<concurrent::std_sync> lock_;
   atomic<bool> started_{false};
   atomic<std::size_t> mapping_threshold_{0};
   limits limits_;  // fixed once started
   extent area_;    // what is left of the newest area
-  atomic<std::size_t> area_count_{0};
-  std::array<extent, most_areas> areas_{};
+  area_list areas_;
   extent chunk_;  // heaps not yet made
   thread_heap* all_ = nullptr;
   thread_heap* dead_ = nullptr;
