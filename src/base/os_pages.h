@@ -30,16 +30,23 @@ inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 using heaplab::errno_keeper;
 
-// Bytes of address space that the process may have (RLIMIT_AS); SIZE_MAX: no limit.
-inline std::size_t address_space_limit() {
+// Bytes that a limit of the process allows; SIZE_MAX: no limit.
+inline std::size_t limit_of(decltype(RLIMIT_AS) resource) {
   const errno_keeper keep;
   rlimit limit;
-  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
+  return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
 }
 
-inline void unmap(void* address, std::size_t bytes) {
+// Bytes of address space that the process may have.
+inline std::size_t address_space_limit() {
+  return limit_of(RLIMIT_AS);
+}
+
+// False: refused, as where the pages lie between others of their mapping, which would become two, and the
+// process has as many mappings as it may (vm.max_map_count).
+inline bool unmap(void* address, std::size_t bytes) {
   const errno_keeper keep;
-  if (bytes != 0) ::munmap(address, bytes);
+  return bytes == 0 || ::munmap(address, bytes) == 0;
 }
 
 inline void* map(std::size_t bytes, int protection, int flags) {
@@ -74,12 +81,12 @@ inline bool make_accessible(void* address, std::size_t bytes) {
 }
 
 // Address space that costs nothing until it is touched: readable and writable, not counted against the
-// overcommit limit.
+// overcommit limit. For what the program has not asked for yet.
 inline void* reserve(std::size_t bytes, std::size_t alignment) {
   return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, MAP_NORESERVE);
 }
 
-// Readable, writable, zero.
+// Readable, writable, zero; refused where the system takes it for an obvious overcommit.
 inline void* allocate(std::size_t bytes, std::size_t alignment = page_bytes) {
   return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, 0);
 }
@@ -93,11 +100,17 @@ inline void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes) 
 
 // As remap to a larger size; comes to lie at a multiple of `alignment` if it cannot grow where it is and
 // there are addresses for it.
+//
+// The system may refuse the move before or after it has emptied `place`, and does not say which. So only
+// where nothing speaks against the move: no limit, and no pages of several kinds (EFAULT) or too many locked
+// ones (EAGAIN).
 inline void* remap_aligned(void* address, std::size_t old_bytes, std::size_t new_bytes,
                            std::size_t alignment) {
   const errno_keeper keep;
   if (::mremap(address, old_bytes, new_bytes, 0) != MAP_FAILED) return address;
-  void* const place = reserve(new_bytes, alignment);
+  const bool may_move =
+      errno == ENOMEM && address_space_limit() == SIZE_MAX && limit_of(RLIMIT_DATA) == SIZE_MAX;
+  void* const place = may_move ? allocate(new_bytes, alignment) : nullptr;
   if (place == nullptr) return remap(address, old_bytes, new_bytes);
   if (::mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
     return place;

@@ -1,4 +1,6 @@
 // malloc, calloc and free: C23 7.24.3, POSIX.1-2024, and malloc(3) where those leave a choice.
+#include <sys/mman.h>
+
 #include <vector>
 
 #include "api.h"
@@ -63,6 +65,38 @@ TEST(malloc, of_more_than_there_is_is_enomem) {
   const block none(std::malloc(opaque(std::size_t{PTRDIFF_MAX})));
   EXPECT_EQ(none, nullptr);
   EXPECT_EQ(errno, ENOMEM);
+}
+
+// What the kernel takes for an obvious overcommit (or a limit forbids) malloc refuses too: a program is told
+// at once, not killed when it writes.
+TEST(malloc, of_more_than_the_kernel_gives_is_enomem) {
+  constexpr std::size_t size = std::size_t{16} << 40;
+  void* const given = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (given != MAP_FAILED) {
+    munmap(given, size);
+    GTEST_SKIP() << "the kernel gives 16 TiB to everybody";
+  }
+  void* (*const ways[])() = {
+      [] { return std::malloc(opaque(size)); },
+      [] { return std::calloc(opaque(size), 1); },
+      [] { return aligned_alloc(64, opaque(size)); },
+      [] { return aligned_alloc(std::size_t{64} << 20, opaque(size)); },
+      [] { return std::realloc(opaque<void*>(nullptr), opaque(size)); },
+  };
+  for (std::size_t way = 0; way < std::size(ways); ++way) {
+    errno = 0;
+    EXPECT_EQ(block(ways[way]()), nullptr) << way;
+    EXPECT_EQ(errno, ENOMEM) << way;
+  }
+  for (const std::size_t before : {std::size_t{100}, std::size_t{3} << 20, std::size_t{80} << 20}) {
+    const block one(std::malloc(before));
+    ASSERT_NE(one, nullptr);
+    fill(one.get(), 100, 3);
+    errno = 0;
+    EXPECT_EQ(std::realloc(opaque(one.get()), opaque(size)), nullptr) << before;
+    EXPECT_EQ(errno, ENOMEM) << before;
+    EXPECT_TRUE(holds(one.get(), 100, 3)) << before;
+  }
 }
 
 TEST(malloc, goes_on_after_a_refusal) {

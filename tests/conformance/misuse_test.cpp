@@ -1,4 +1,6 @@
 // What heaplab's own libraries do about a wrong program: one line that names the pointer, then SIGABRT.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -73,6 +75,31 @@ TEST_F(misuse_test, free_of_a_misaligned_pointer) {
 TEST_F(misuse_test, realloc_of_a_pointer_never_allocated) {
   static char fixed[4096];
   EXPECT_REFUSED(static_cast<void>(opaque(std::realloc(opaque<void*>(fixed + 64), 5000))), fixed + 64);
+}
+
+// Crash handlers allocate, though nothing promises them memory; they must not wait for a lock that the
+// refused call holds.
+void allocate_and_leave(int) {
+  for (const std::size_t size : {100U, 100000U, 2U << 20, 40U << 20}) std::free(opaque(std::malloc(size)));
+  _exit(11);
+}
+
+template <class Wrong>
+void with_handler(Wrong wrong) {
+  std::signal(SIGABRT, allocate_and_leave);
+  alarm(20);
+  wrong();
+}
+
+TEST_F(misuse_test, of_a_large_block_leaves_the_heap_to_handlers_of_sigabrt) {
+  char* const fixed = static_cast<char*>(held_ = std::malloc(8 << 20));
+  const auto expect_handled = [](auto wrong) {
+    EXPECT_EXIT(with_handler(wrong), testing::ExitedWithCode(11), "");
+  };
+  expect_handled([=] { free_twice(std::malloc(8 << 20)); });
+  expect_handled([=] { free_twice(std::malloc(80 << 20)); });
+  expect_handled([=] { std::free(opaque<void*>(fixed + 64)); });
+  expect_handled([=] { opaque(std::realloc(opaque<void*>(fixed + 64), 5 << 20)); });
 }
 
 }  // namespace

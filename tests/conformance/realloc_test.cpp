@@ -1,4 +1,8 @@
 // realloc and reallocarray.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "api.h"
@@ -81,6 +85,51 @@ TEST(realloc, of_an_aligned_block_keeps_its_contents) {
         EXPECT_TRUE(holds(moved.get(), std::min(before, after), 6))
             << before << " aligned to " << alignment << ", to " << after;
         EXPECT_GE(malloc_usable_size(moved.get()), after);
+      }
+    }
+  }
+}
+
+// What a program may do to one page of a block, after which the kernel keeps the block as several mappings.
+struct treatment {
+  const char* name;
+  bool (*apply)(void* page, std::size_t bytes);
+};
+
+constexpr treatment treatments[] = {
+    {"madvise, huge pages",
+     [](void* page, std::size_t bytes) { return madvise(page, bytes, MADV_HUGEPAGE) == 0; }},
+    {"madvise, not to be forked",
+     [](void* page, std::size_t bytes) { return madvise(page, bytes, MADV_DONTFORK) == 0; }},
+    {"mlock", [](void* page, std::size_t bytes) { return mlock(page, bytes) == 0; }},
+    {"mbind",
+     [](void* page, std::size_t bytes) {
+       constexpr int preferred = 1;
+       const unsigned long node_0 = 1;
+       return syscall(SYS_mbind, page, bytes, preferred, &node_0, 8 * sizeof node_0, 0) == 0;
+     }},
+};
+
+TEST(realloc, of_a_block_whose_pages_differ_in_kind_keeps_its_contents) {
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (const treatment& kind : treatments) {
+    for (const std::size_t before : {std::size_t{8} << 20, std::size_t{80} << 20}) {
+      for (const std::size_t after : {2 * before + 4096, before / 4}) {
+        void* const one = std::malloc(before);
+        ASSERT_NE(one, nullptr);
+        const std::size_t kept = std::min(before, after);
+        fill(one, 5000, 6);
+        fill(static_cast<char*>(one) + kept - 5000, 5000, 7);
+        const auto middle = reinterpret_cast<std::uintptr_t>(one) + kept / 2;
+        // Where the kernel or a limit has it not, a plain block is as good.
+        kind.apply(reinterpret_cast<void*>(middle / page * page), 4 * page);
+        void* const moved = std::realloc(one, after);
+        ASSERT_NE(moved, nullptr) << kind.name << ", " << before << " to " << after;
+        EXPECT_TRUE(holds(moved, 5000, 6)) << kind.name;
+        EXPECT_TRUE(holds(static_cast<char*>(moved) + kept - 5000, 5000, 7)) << kind.name;
+        std::memset(moved, 1, after);
+        munlock(moved, after);
+        std::free(moved);
       }
     }
   }

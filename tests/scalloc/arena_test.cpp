@@ -1,11 +1,13 @@
 #include "allocators/scalloc/arena.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <vector>
 
@@ -127,6 +129,54 @@ TEST(arena, ends_where_its_zones_meet) {
   fill_two_zones(1);
   fill_two_zones(10);
   fill_two_zones(100);
+}
+
+std::size_t mapped_bytes() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * os_pages::page_bytes;
+}
+
+// Spans of either zone before and after, and none where somebody else maps in between.
+TYPED_TEST(arena_test, gives_back_what_lies_between_the_zones) {
+  std::set<char*> bases;
+  const auto carve = [&](bool wish) {
+    const bool fine = wish || !TypeParam::has_coarse_zone;
+    auto* const span = this->it_.carve(fine);
+    if (span == nullptr) return false;
+    EXPECT_TRUE(bases.insert(span->base).second);
+    span->base[0] = 1;
+    EXPECT_EQ(this->it_.find(span->base), span);
+    EXPECT_EQ(this->it_.in_fine_zone(this->it_.step_of(span->base)), fine);
+    return true;
+  };
+  for (int step = 0; step < 10; ++step) ASSERT_TRUE(carve(step % 3 != 0));
+  const std::size_t reserved = this->it_.bytes(), mapped = mapped_bytes();
+  for (const std::size_t wanted : {256 * mib, 64 * mib}) {
+    ASSERT_TRUE(this->it_.shrink(wanted));
+    EXPECT_FALSE(this->it_.shrink(wanted)) << "there is no more to give";
+    EXPECT_EQ(this->it_.bytes(), wanted);
+    EXPECT_LE(mapped_bytes(), mapped - reserved + wanted);
+  }
+  char* const base = this->it_.find(*bases.begin())->base;
+  void* const other = mmap(base + 40 * mib, mib, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (TypeParam::has_coarse_zone) {
+    ASSERT_EQ(other, base + 40 * mib) << "the gap is not free";
+    EXPECT_FALSE(this->it_.in_fine_zone(this->it_.step_of(other)));
+    EXPECT_EQ(this->it_.find(other), nullptr);
+  }
+  std::size_t more = 0;
+  for (const bool fine : {true, false})
+    while (carve(fine)) ++more;
+  EXPECT_GT(more, 20U);
+  std::size_t visited = 0;
+  this->it_.for_each_span([&](auto&) { ++visited; });
+  EXPECT_EQ(visited, bases.size());
+  if (TypeParam::has_coarse_zone) {
+    EXPECT_EQ(*static_cast<char*>(other), 0) << "a span was carved from the gap";
+    munmap(other, mib);
+  }
 }
 
 // In a child with little address space: the exit status says how it went.

@@ -1,9 +1,14 @@
 #include "allocators/scalloc/large.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <vector>
 
@@ -63,6 +68,44 @@ TEST(large_blocks, keep_their_contents_when_they_are_resized) {
   EXPECT_EQ(block[mebibyte - 1], 7);
   EXPECT_EQ(it.count(), 1U);
   EXPECT_EQ(it.live_bytes(), mebibyte);
+  it.deallocate(block);
+}
+
+TEST(large_blocks, are_copied_where_their_pages_differ_in_kind) {
+  large_blocks it{64 * mebibyte};
+  for (const std::size_t size : {2 * mebibyte, 9 * mebibyte}) {
+    auto* const block = static_cast<char*>(it.allocate(size, 16, false));
+    std::memset(block, 7, size);
+    ASSERT_EQ(mprotect(block + mebibyte, 4096, PROT_READ), 0);
+    auto* const moved = static_cast<char*>(it.reallocate(block, 2 * size));
+    ASSERT_NE(moved, nullptr);
+    EXPECT_EQ(std::count(moved, moved + size, 7), std::ptrdiff_t(size));
+    EXPECT_EQ(it.count(), 1U);
+    EXPECT_EQ(it.live_bytes(), 2 * size);
+    EXPECT_EQ(it.retained_bytes(), 0U) << "a page that cannot be written is kept for others";
+    std::memset(moved, 1, 2 * size);
+    it.deallocate(moved);
+    it.trim(0);
+  }
+}
+
+TEST(large_blocks, that_cannot_grow_hold_no_addresses_for_it) {
+  large_blocks it{0};
+  const auto mapped_pages = [] {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages;
+  };
+  auto* const block = static_cast<char*>(it.allocate(9 * mebibyte, 16, false));
+  ASSERT_EQ(mprotect(block + mebibyte, 4096, PROT_READ), 0);
+  const std::size_t before = mapped_pages();
+  constexpr std::size_t too_much = std::size_t{1} << 46;
+  for (int step = 0; step < 3; ++step) EXPECT_EQ(it.reallocate(block, too_much), nullptr);
+  EXPECT_LT(mapped_pages(), before + mebibyte / 4096);
+  EXPECT_EQ(it.usable_size(block), 9 * mebibyte);
+  mprotect(block + mebibyte, 4096, PROT_READ | PROT_WRITE);
+  for (int step = 0; step < 3; ++step) EXPECT_EQ(it.reallocate(block, too_much), nullptr);
+  EXPECT_LT(mapped_pages(), before + mebibyte / 4096);
   it.deallocate(block);
 }
 
@@ -135,9 +178,12 @@ TEST(large_blocks, retain_no_more_than_the_bound) {
     EXPECT_LE(it.retained_bytes(), 8 * mebibyte);
   }
   EXPECT_EQ(it.retained_bytes(), 6 * mebibyte);
-  EXPECT_TRUE(it.trim());
+  EXPECT_TRUE(it.trim(4 * mebibyte));
+  EXPECT_EQ(it.retained_bytes(), 3 * mebibyte) << "up to the pad";
+  EXPECT_FALSE(it.trim(4 * mebibyte));
+  EXPECT_TRUE(it.trim(0));
   EXPECT_EQ(it.retained_bytes(), 0U);
-  EXPECT_FALSE(it.trim());
+  EXPECT_FALSE(it.trim(0));
 }
 
 TEST(large_blocks, retain_no_more_than_the_peak_lately) {
@@ -195,6 +241,24 @@ TEST(large_blocks, refuse_what_is_no_live_block) {
   EXPECT_DEATH(it.deallocate(block + 4096), "heaplab: not a live block: 0x");
   EXPECT_DEATH(it.reallocate(block + 64, 5 * mebibyte), "heaplab: not a live block: 0x");
   EXPECT_DEATH((it.deallocate(block), it.deallocate(block)), "heaplab: not a live block: 0x");
+}
+
+large_blocks* refusing = nullptr;
+void* held = nullptr;
+
+TEST(large_blocks, refuse_without_their_lock) {
+  static large_blocks it{8 * mebibyte};
+  refusing = &it;
+  auto* const block = static_cast<char*>(held = it.allocate(2 * mebibyte, 16, false));
+  const auto with_handler = [](auto wrong) {
+    std::signal(SIGABRT, [](int) { std::_Exit(refusing->usable_size(held) > 0 ? 11 : 12); });
+    alarm(20);
+    wrong();
+  };
+  const auto left = testing::ExitedWithCode(11);
+  EXPECT_EXIT(with_handler([=] { it.deallocate(block + 4096); }), left, "");
+  EXPECT_EXIT(with_handler([=] { it.reallocate(block + 4096, mebibyte); }), left, "");
+  EXPECT_EXIT(with_handler([=] { it.usable_size(block + 4096); }), left, "");
 }
 
 }  // namespace

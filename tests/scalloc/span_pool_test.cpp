@@ -149,6 +149,20 @@ TEST(span_pool, counts_out_what_is_used_again) {
   EXPECT_EQ(it.pool.retained_bytes(), 0U);
 }
 
+TEST(span_pool, trims_down_to_the_pad) {
+  pool_of<kept> it;
+  const auto all = it.used(0, 10);
+  it.put(all);
+  EXPECT_TRUE(it.pool.purge_all(it.spans, 4 * kept.fine_span_bytes + 100));
+  EXPECT_EQ(it.pool.retained_bytes(), 4 * kept.fine_span_bytes);
+  EXPECT_EQ(it.resident(), it.pool.retained_bytes());
+  for (unsigned index = 6; index < 10; ++index) EXPECT_EQ(all[index]->base[0], 1) << "the newest are kept";
+  EXPECT_EQ(it.pool.get(it.spans, 0, 0), all[9]) << "in the order they were";
+  EXPECT_FALSE(it.pool.purge_all(it.spans, 4 * kept.fine_span_bytes));
+  EXPECT_TRUE(it.pool.purge_all(it.spans, 0));
+  EXPECT_EQ(it.pool.retained_bytes(), 0U);
+}
+
 TEST(span_pool, keeps_nothing_where_retention_is_off) {
   tuning off{kept};
   off.retained_span_bytes = 0;

@@ -123,7 +123,7 @@ private:
   }
 
   static char* map(std::size_t bytes, std::size_t alignment) {
-    void* const start = os_pages::reserve(bytes, alignment);
+    void* const start = os_pages::allocate(bytes, alignment);
     if (start != nullptr) mapped_.fetch_add(bytes, std::memory_order_relaxed);
     return static_cast<char*>(start);
   }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/mman.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +8,8 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
+#include "concurrent/sync.h"
+#include "concurrent/unreturned_mappings.h"
 
 namespace heaplab::llheap {
 
@@ -19,7 +19,7 @@ public:
   // `user_bytes` at most PTRDIFF_MAX. Null: out of memory.
   header* map(std::size_t user_bytes) {
     const std::size_t bytes = whole_pages(user_bytes);
-    header* const block = static_cast<header*>(os_pages::allocate(bytes));
+    header* const block = static_cast<header*>(obtain(bytes));
     if (block == nullptr) return nullptr;
     block->word = bytes | mapped;
     note(bytes);
@@ -39,21 +39,19 @@ public:
     const std::size_t bytes = block->word & ~flag_bits;
     note(-bytes);
     const std::uint64_t turn = unmaps_.fetch_add(1, std::memory_order_relaxed);
-    os_pages::unmap(reinterpret_cast<char*>(block) + os_pages::page_bytes, bytes - os_pages::page_bytes);
     block->word = freed;
-    // acq_rel: the page that is unmapped here was last written by who put it there.
-    header* const oldest = gone_[turn % gone_.size()].exchange(block, std::memory_order_acq_rel);
-    if (oldest != nullptr) os_pages::unmap(oldest, os_pages::page_bytes);
+    if (!os_pages::unmap(reinterpret_cast<char*>(block) + os_pages::page_bytes, bytes - os_pages::page_bytes))
+      return unreturned_.keep(block, bytes);
+    replace_gone(gone_[turn % gone_.size()], block);
   }
 
-  // Keeps contents and flags; may move by whole pages; what is added is zero. Null: out of memory, block
-  // untouched.
+  // Keeps contents and flags; may move by whole pages; what is added is zero. Null: the system refuses, as
+  // where the program has made pages of several kinds of them; block untouched.
   header* resize(header* block, std::size_t user_bytes) {
     const std::size_t before = block->word & ~flag_bits;
     const std::size_t after = whole_pages(user_bytes);
-    const os_pages::errno_keeper keep;
-    void* const moved = ::mremap(block, before, after, MREMAP_MAYMOVE);
-    if (moved == MAP_FAILED) return nullptr;
+    void* const moved = os_pages::remap(block, before, after);
+    if (moved == nullptr) return nullptr;
     header* const result = static_cast<header*>(moved);
     result->word = after | (result->word & flag_bits);
     note(after - before);
@@ -68,6 +66,21 @@ private:
   static std::size_t whole_pages(std::size_t user_bytes) {
     return align_up(user_bytes + sizeof(header), os_pages::page_bytes);
   }
+
+  void* obtain(std::size_t bytes) {
+    if (void* const place = unreturned_.try_take(bytes, os_pages::page_bytes)) return place;
+    if (void* const place = os_pages::allocate(bytes)) return place;
+    // Each header that stays may be a mapping, of which the process may have no more.
+    for (auto& turn : gone_) replace_gone(turn, nullptr);
+    return os_pages::allocate(bytes);
+  }
+
+  // acq_rel: the page that is unmapped here was last written by who put it there.
+  void replace_gone(atomic<header*>& turn, header* block) {
+    header* const oldest = turn.exchange(block, std::memory_order_acq_rel);
+    if (oldest != nullptr) unreturned_.give_back(oldest, os_pages::page_bytes);
+  }
+
   // `change` may be negative, modulo 2^64. Relaxed: counters publish nothing.
   void note(std::size_t change) { bytes_.fetch_add(change, std::memory_order_relaxed); }
 
@@ -75,6 +88,7 @@ private:
   atomic<std::uint64_t> maps_{0};
   atomic<std::uint64_t> unmaps_{0};
   std::array<atomic<header*>, 16> gone_{};  // headers of the blocks unmapped last
+  concurrent::unreturned_mappings<concurrent::std_sync> unreturned_;
 };
 
 }  // namespace heaplab::llheap

@@ -20,7 +20,7 @@ public:
     block_view block(user);
     if (fits_in_place(block, size)) return keep(block, user, size);
     if (block.is(mapped) && !block.has_mark() && size > Core::storage().mapping_threshold())
-      return resize_mapping(block, size);
+      if (void* const resized = resize_mapping(block, size)) return resized;
     void* const moved = move(block, user, block.alignment(), size);
     if (moved == nullptr && size <= block.usable()) return keep(block, user, size);
     return moved;

@@ -8,7 +8,9 @@
 //
 // The whole is one reservation without access rights; access is given in growing steps as spans are carved,
 // so that the system charges (overcommit mode 2) or locks (mlockall) only what is in use. A span, once
-// carved, is never given up.
+// carved, is never given up. Where the process gets a limit of address space later on, which counts the whole
+// reservation, most of what has not been carved goes back: a gap between the zones, and the ends of the
+// records.
 #pragma once
 
 #include <algorithm>
@@ -46,6 +48,12 @@ public:
     return open_up_to(generous, huge) ||
            open_up_to(std::min(limit, align_up(bytes, os_pages::page_bytes)), huge);
   }
+
+  // Where there is nothing yet, a page: to open more then moves the border between two of the system's
+  // mappings, which works even where the process may have no more of them.
+  bool begin() { return opened_ > 0 || open_up_to(os_pages::page_bytes, false); }
+
+  std::size_t opened() const { return opened_; }
 
 private:
   static constexpr std::size_t smallest_step = std::size_t{4} << 20;
@@ -91,16 +99,36 @@ public:
       if (reserve(wanted)) break;
     if (records_ == nullptr) return false;
     huge_pages_ = huge_pages;
-    // Not the records: those of a young process are few, and would get a huge page each zone.
-    os_pages::advise_huge(reservation_, reservation_bytes_, false);
     if (huge_pages == huge_page_policy::always) os_pages::advise_huge(base_, bytes_, true);
+    fine_.begin();
+    if (has_coarse_zone) coarse_.begin();
     return true;
   }
 
   // Gives the reservation back, with every block in it.
   void close() {
-    os_pages::unmap(reservation_, reservation_bytes_);
+    fine_.cut_records(0);
+    coarse_.cut_records(0);
+    os_pages::unmap(base_, gap_begin_);
+    os_pages::unmap(base_ + gap_end_, bytes_ - gap_end_);
     records_ = nullptr;
+  }
+
+  // Gives address space back until spans have about `wanted` bytes, or what is in use. False: there was not
+  // more. What comes to lie in the gap is no span: the border is below it, before anybody else can map it.
+  bool shrink(std::size_t wanted) {
+    const concurrent::lock_holder hold(lock_);
+    if (records_ == nullptr) return false;
+    const std::size_t share = align_down(has_coarse_zone ? wanted / 2 : wanted, settings.coarse_span_bytes);
+    std::size_t begin = fine_.in_use(share), end = bytes_ - (has_coarse_zone ? coarse_.in_use(share) : 0);
+    if (has_gap()) begin = std::min(begin, gap_begin_), end = std::max(end, gap_end_);
+    if (begin >= end || end - begin == gap_end_ - gap_begin_) return false;
+    border_.store(begin >> step_shift, std::memory_order_relaxed);
+    widen_gap(begin, end);
+    given_back_.store(gap_end_ - gap_begin_, std::memory_order_relaxed);
+    fine_.cut_records(gap_begin_ >> fine_shift);
+    coarse_.cut_records((bytes_ - gap_end_) >> coarse_shift);
+    return has_gap();
   }
 
   // Distance from the arena's beginning in steps of 16 bytes; beyond every bound for null, for an address
@@ -143,7 +171,8 @@ public:
     for (std::size_t number = 0; number < coarse; ++number) visit(coarse_.records[number]);
   }
 
-  std::size_t bytes() const { return bytes_; }
+  // Of address space. relaxed: it publishes nothing.
+  std::size_t bytes() const { return bytes_ - given_back_.load(std::memory_order_relaxed); }
   // What fine spans have ever taken.
   std::size_t fine_bytes() const { return fine_.carved_bytes(); }
 
@@ -170,6 +199,24 @@ private:
       block_range.set(block_place, grows);
     }
 
+    void begin() {
+      record_range.begin();
+      block_range.begin();
+    }
+
+    // Bytes of blocks that are usable, at least `wanted`, in whole coarse spans.
+    std::size_t in_use(std::size_t wanted) const {
+      return std::max(wanted, align_up(block_range.opened(), settings.coarse_span_bytes));
+    }
+
+    // Keeps the address space of so many records, and of what has been opened unless it is all to go.
+    void cut_records(std::size_t count) {
+      const std::size_t wanted = align_up(count * sizeof(span_type), os_pages::page_bytes);
+      const std::size_t kept = count == 0 ? 0 : std::max(wanted, record_range.opened());
+      if (kept >= record_limit) return;
+      if (os_pages::unmap(reinterpret_cast<char*>(records) + kept, record_limit - kept)) record_limit = kept;
+    }
+
     // The record of the next span, both usable. Null: no memory, or more than `limit` would be carved.
     span_type* prepare(std::size_t span_bytes, std::size_t limit, bool huge) {
       const std::size_t used = carved.load(std::memory_order_relaxed);
@@ -188,7 +235,8 @@ private:
   span_type* carve_fine() {
     const std::size_t used = fine_.carved_bytes();
     const bool huge = huge_pages_ == huge_page_policy::grown && used >= huge_page_onset;
-    span_type* const it = fine_.prepare(settings.fine_span_bytes, bytes_ - coarse_.carved_bytes(), huge);
+    const std::size_t limit = has_gap() ? gap_begin_ : bytes_ - coarse_.carved_bytes();
+    span_type* const it = fine_.prepare(settings.fine_span_bytes, limit, huge);
     if (it == nullptr) return nullptr;
     it->base = base_ + used;
     const std::size_t end = (used + settings.fine_span_bytes) >> step_shift;
@@ -198,7 +246,8 @@ private:
   }
 
   span_type* carve_coarse() {
-    span_type* const it = coarse_.prepare(settings.coarse_span_bytes, bytes_ - fine_.carved_bytes(), false);
+    const std::size_t limit = bytes_ - (has_gap() ? gap_end_ : fine_.carved_bytes());
+    span_type* const it = coarse_.prepare(settings.coarse_span_bytes, limit, false);
     if (it == nullptr) return nullptr;
     const std::size_t begin = bytes_ - coarse_.carved_bytes() - settings.coarse_span_bytes;
     it->base = base_ + begin;
@@ -206,6 +255,20 @@ private:
     if (step < border_.load(std::memory_order_relaxed)) border_.store(step, std::memory_order_relaxed);
     coarse_.publish(settings.coarse_span_bytes);
     return it;
+  }
+
+  bool has_gap() const { return gap_begin_ != gap_end_; }
+
+  // To [begin, end), which contains it. What the system refuses to take back, as at the limit of mappings,
+  // lies idle.
+  void widen_gap(std::size_t begin, std::size_t end) {
+    const std::size_t begin_before = has_gap() ? gap_begin_ : end, end_before = has_gap() ? gap_end_ : end;
+    gap_begin_ = begin;
+    gap_end_ = end;
+    // A child of fork must not carve what is gone.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    os_pages::unmap(base_ + begin, begin_before - begin);
+    os_pages::unmap(base_ + end_before, end - end_before);
   }
 
   bool reserve(std::size_t bytes) {
@@ -218,8 +281,8 @@ private:
     char* const start =
         static_cast<char*>(os_pages::reserve_without_access(total, settings.coarse_span_bytes));
     if (start == nullptr) return false;
-    reservation_ = start;
-    reservation_bytes_ = total;
+    // Also the records: those of a young process are few, and would get a huge page each zone.
+    os_pages::advise_huge(start, total, false);
     base_ = start + fine_records + coarse_records;
     fine_.set(start, fine_records, base_, opened_range::direction::up);
     coarse_.set(start + fine_records, coarse_records, base_ + bytes, opened_range::direction::down);
@@ -235,8 +298,9 @@ private:
   span_type* records_ = nullptr;  // those of coarse spans lie behind those of fine ones, one numbering
 
   std::size_t bytes_ = 0;
-  char* reservation_ = nullptr;
-  std::size_t reservation_bytes_ = 0;
+  // From base_: [gap_begin_, gap_end_) is not the arena's any more.
+  std::size_t gap_begin_ = 0, gap_end_ = 0;
+  typename Traits::template atomic<std::size_t> given_back_{0};
   huge_page_policy huge_pages_ = huge_page_policy::never;
   concurrent::futex_lock<typename Traits::sync> lock_;
   zone fine_, coarse_;

@@ -85,8 +85,9 @@ public:
   // Spans go into the lists that were forgotten, where their words say. The locks still show which those are.
   void refill_torn_lists();
 
-  // Asks every span again whether an event is due; gives free memory back. True if there was any.
-  bool trim();
+  // Asks every span again whether an event is due; gives free memory back, but for about `pad` bytes. True if
+  // there was any.
+  bool trim(std::size_t pad);
 
   arena<Traits>& spans() { return spans_; }
   span_pool<Traits>& pool() { return pool_; }

@@ -417,9 +417,9 @@ void frontend<Traits>::refill_torn_lists() {
 }
 
 template <class Traits>
-bool frontend<Traits>::trim() {
+bool frontend<Traits>::trim(std::size_t pad) {
   spans_.for_each_span([this](span_type& it) { settle(it, 0); });
-  return pool_.purge_all(spans_);
+  return pool_.purge_all(spans_, pad);
 }
 
 }  // namespace heaplab::scalloc

@@ -1,6 +1,10 @@
 // Blocks above span_block_limit: a mapping each (paper, section 5), known by a registry apart from them, so
 // that blocks begin at pages and a pointer that is no block's is told from one that is.
 //
+// Blocks of 4 MiB and more begin at huge pages, so that there is room between them and each is a mapping of
+// the kernel's; where there are many, the next ones lie side by side and the kernel makes one mapping of
+// them.
+//
 // Mappings that are freed are kept for the next requests up to a bound. A request takes the smallest that is
 // large enough and leaves the rest of it, or else the largest, and makes it larger: either way it touches no
 // more new pages than it must. What has been kept for longer than `retained_for` goes back at the next large
@@ -25,6 +29,7 @@
 #include "base/os_pages.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/sync.h"
+#include "concurrent/unreturned_mappings.h"
 
 namespace heaplab::scalloc {
 
@@ -42,14 +47,16 @@ public:
   void* allocate(std::size_t bytes, std::size_t alignment, bool zeroed) {
     bytes = rounded(bytes);
     retained_mapping kept{};
+    bool sparse;
     {
       const holder hold(lock_);
       return_stale();
       kept = take_retained(bytes, alignment);
+      sparse = registry_.count() < most_sparse;
     }
     char* block = kept.block == nullptr ? nullptr : fit(kept, bytes);
     if (block == nullptr) {
-      block = map_new(bytes, alignment);
+      block = map_new(bytes, alignment, sparse);
       kept.bytes = 0;
     }
     if (block == nullptr) return nullptr;
@@ -60,54 +67,51 @@ public:
       set_live(live_bytes_ + bytes);
       return block;
     }
-    os_pages::unmap(block, bytes);
+    unreturned_.give_back(block, bytes);
     return nullptr;
   }
 
   void deallocate(void* block) {
     std::size_t bytes;
+    bool retained = false;
     {
       const holder hold(lock_);
-      bytes = registry_.remove(block);
-      if (bytes == 0) refuse(block);
-      learn(static_cast<char*>(block), bytes);
-      set_live(live_bytes_ - bytes);
-      return_stale();
-      if (retain(static_cast<char*>(block), bytes)) return;
+      bytes = forget(block);
+      if (bytes > 0) {
+        learn(static_cast<char*>(block), bytes);
+        return_stale();
+        retained = retain(static_cast<char*>(block), bytes);
+      }
     }
-    os_pages::unmap(block, bytes);
+    if (bytes == 0) refuse(block);
+    if (!retained) unreturned_.give_back(block, bytes);
   }
 
   std::size_t usable_size(const void* block) {
-    const holder hold(lock_);
-    const std::size_t bytes = registry_.bytes_of(block);
+    const std::size_t bytes = bytes_of(block);
     if (bytes == 0) refuse(block);
     return bytes;
   }
 
-  // Moves pages, not bytes. Null: no memory, and nothing has changed.
+  // Moves pages, or bytes where the system does not move these pages. Null: no memory, and nothing has
+  // changed.
   void* reallocate(void* block, std::size_t bytes) {
     bytes = rounded(bytes);
-    // Under the lock throughout: another thread's mapping may come to lie where this one was.
-    const holder hold(lock_);
-    const std::size_t before = registry_.bytes_of(block);
+    std::size_t before;
+    if (void* const resized = try_resize(block, bytes, before)) return resized;
     if (before == 0) refuse(block);
-    // A little less is no reason to give pages back.
-    if (bytes <= before && bytes >= before - before / 8) return block;
-    void* const moved = resize(static_cast<char*>(block), before, bytes);
-    if (moved == nullptr) return nullptr;
-    set_live(live_bytes_ + bytes - before);
-    registry_.remove(block);
-    // There is room: an entry has just been removed.
-    registry_.add(static_cast<char*>(moved), bytes);
-    return moved;
+    return bytes > before ? move(block, before, bytes) : block;
   }
 
-  // Gives all kept mappings back. True if there were any.
-  bool trim() {
+  // Gives kept mappings back, the oldest first, until no more than `pad` bytes are kept. True if there were
+  // any.
+  bool trim(std::size_t pad) {
+    bool any = unreturned_.give_all_back();
     const holder hold(lock_);
-    const bool any = retained_count_ > 0;
-    while (retained_count_ > 0) return_oldest();
+    while (retained_bytes_ > pad) {
+      return_oldest();
+      any = true;
+    }
     return any;
   }
 
@@ -139,6 +143,8 @@ private:
   static constexpr unsigned retained_slots = 64;
   static constexpr std::int64_t retained_for = 1'000;  // ms
   static constexpr std::size_t huge_page = os_pages::huge_page_bytes;
+  // Blocks that may be mappings of the kernel's own, of the 65 530 that are usual.
+  static constexpr std::size_t most_sparse = 1'024;
 
   struct retained_mapping {
     char* block;
@@ -146,7 +152,59 @@ private:
     std::int64_t since;  // ms
   };
 
+  // Never under the lock: a handler of SIGABRT may allocate.
   [[noreturn]] static void refuse(const void* block) { fatal("not a live block", block); }
+
+  // --- live blocks; 0 bytes: there is none ---
+
+  std::size_t bytes_of(const void* block) {
+    const holder hold(lock_);
+    return registry_.bytes_of(block);
+  }
+
+  // For the holder of the lock.
+  std::size_t forget(const void* block) {
+    const std::size_t bytes = registry_.remove(block);
+    set_live(live_bytes_ - bytes);
+    return bytes;
+  }
+
+  // --- other sizes ---
+
+  // Null: the system refuses, or there is no such block; nothing has changed. Under the lock throughout:
+  // another thread's mapping may come to lie where this one was.
+  void* try_resize(void* block, std::size_t bytes, std::size_t& before) {
+    const holder hold(lock_);
+    before = registry_.bytes_of(block);
+    // A little less is no reason to give pages back.
+    if (bytes <= before && bytes >= before - before / 8) return before == 0 ? nullptr : block;
+    if (before == 0) return nullptr;
+    void* const resized = resize(static_cast<char*>(block), before, bytes);
+    if (resized == nullptr) return nullptr;
+    forget(block);
+    // There is room: an entry has just been removed.
+    registry_.add(static_cast<char*>(resized), bytes);
+    set_live(live_bytes_ + bytes);
+    return resized;
+  }
+
+  // To a block that is larger. What it leaves is not kept: its pages may be of a kind (locked, not to be
+  // written or inherited) that nobody else expects.
+  void* move(void* block, std::size_t before, std::size_t bytes) {
+    void* const moved = allocate(bytes, page, false);
+    if (moved == nullptr) return nullptr;
+    std::memcpy(moved, block, before);
+    std::size_t left;
+    {
+      const holder hold(lock_);
+      left = forget(block);
+    }
+    if (left == 0) refuse(block);
+    unreturned_.give_back(block, left);
+    return moved;
+  }
+
+  // --- retained mappings ---
 
   // The smallest of at least `bytes`, else the largest; null if none has the alignment. One that must grow
   // may move, to any page.
@@ -185,8 +243,11 @@ private:
   }
 
   // Begins at a huge page if it can hold some, wanted or not: whole page tables move when it is resized.
-  char* map_new(std::size_t bytes, std::size_t alignment) const {
-    void* const block = os_pages::reserve(bytes, is_huge(bytes) ? std::max(alignment, huge_page) : alignment);
+  char* map_new(std::size_t bytes, std::size_t alignment, bool sparse) {
+    void* block = unreturned_.try_take(bytes, alignment);
+    if (block == nullptr && sparse && is_huge(bytes))
+      block = os_pages::allocate(bytes, std::max(alignment, huge_page));
+    if (block == nullptr) block = os_pages::allocate(bytes, alignment);
     return with_huge_pages(block, bytes);
   }
 
@@ -214,10 +275,10 @@ private:
   }
 
   // Null, and the mapping gone, where the system refuses.
-  char* fit(const retained_mapping& kept, std::size_t bytes) const {
+  char* fit(const retained_mapping& kept, std::size_t bytes) {
     if (kept.bytes >= bytes) return kept.block;
     char* const grown = resize(kept.block, kept.bytes, bytes);
-    if (grown == nullptr) os_pages::unmap(kept.block, kept.bytes);
+    if (grown == nullptr) unreturned_.give_back(kept.block, kept.bytes);
     return grown;
   }
 
@@ -252,7 +313,7 @@ private:
   void return_oldest() {
     const retained_mapping it = retained_[0];
     remove_retained(0);
-    os_pages::unmap(it.block, it.bytes);
+    unreturned_.give_back(it.block, it.bytes);
   }
 
   void remove_retained(unsigned index) {
@@ -263,6 +324,7 @@ private:
 
   concurrent::futex_lock<concurrent::std_sync> lock_;
   large_registry registry_;
+  concurrent::unreturned_mappings<concurrent::std_sync> unreturned_;
   std::size_t live_bytes_ = 0;
   std::size_t peak_ = 0, peak_before_ = 0;
   std::int64_t period_start_ = 0;  // ms

@@ -126,7 +126,8 @@ private:
     current_ = 1 - current_;
     count_ = count;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    os_pages::unmap(old.entries, old.capacity * sizeof(entry));
+    const std::size_t old_bytes = old.capacity * sizeof(entry);
+    if (!os_pages::unmap(old.entries, old_bytes)) os_pages::discard(old.entries, old_bytes);
     return true;
   }
 

@@ -11,6 +11,8 @@ using bound_heap = scalloc::scalloc_heap<scalloc::library_config>;
 #include "shim/bind.h"
 
 #ifdef HEAPLAB_BIND_C
+#include "allocators/scalloc/limits_api.h"
+
 [[gnu::destructor]] static void end_process() {
   heaplab::shim::bound_heap::end_process();
 }

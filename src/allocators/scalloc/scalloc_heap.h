@@ -92,7 +92,7 @@ public:
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
     if (bytes > Config.span_block_limit)
-      return ensure_open() ? large_.allocate(bytes, heap_alignment, true) : nullptr;
+      return ensure_open() ? allocate_large(bytes, heap_alignment, true) : nullptr;
     void* const block = allocate(bytes);
     if (block != nullptr) std::memset(block, 0, bytes);
     return block;
@@ -101,7 +101,7 @@ public:
   static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
     const unsigned class_index = classes::index_of_aligned(alignment, bytes);
     return class_index < classes::count ? allocate(classes::table[class_index].block_bytes)
-                                        : large_.allocate(bytes, alignment, false);
+                                        : allocate_large(bytes, alignment, false);
   }
 
   static std::size_t usable_size(void* block) noexcept {
@@ -112,7 +112,7 @@ public:
   static void* reallocate(void* block, std::size_t bytes) noexcept {
     const span_type* const it = front_.spans().find(block);
     if (it == nullptr) {
-      if (bytes > Config.span_block_limit) return large_.reallocate(block, bytes);
+      if (bytes > Config.span_block_limit) return reallocate_large(block, bytes);
     } else {
       // In place unless more than half would be unused.
       const std::size_t usable = front_.class_of(*it, block).block_bytes;
@@ -122,9 +122,10 @@ public:
     return reallocate_by_copy<scalloc_heap>(block, bytes);
   }
 
-  static bool trim(std::size_t) noexcept {
-    const bool large = large_.trim();
-    return front_.trim() || large;
+  // The pad is small blocks' first.
+  static bool trim(std::size_t pad) noexcept {
+    const bool small = front_.trim(pad);
+    return large_.trim(pad - std::min(pad, front_.pool().retained_bytes())) || small;
   }
 
   static heap_statistics statistics() noexcept {
@@ -149,6 +150,10 @@ public:
     large_.after_fork_in_child();
   }
 
+  // Before the process gets a limit of address space, in bytes: it would count the arena, and refuse a stack
+  // to a thread as it would a block.
+  static void expect_address_space_limit(std::size_t bytes) noexcept { shrink_arena_to_fit(bytes); }
+
   static void print_statistics(int file) noexcept {
     const heap_statistics now = statistics();
     const auto line = [file](const char* what, std::size_t bytes) {
@@ -171,7 +176,7 @@ private:
   HEAPLAB_SLOW_PATH static void* allocate_slow(std::size_t bytes) noexcept {
     if (bytes > PTRDIFF_MAX) return nullptr;
     if (!ensure_open()) return nullptr;
-    if (bytes > Config.span_block_limit) return large_.allocate(bytes, heap_alignment, false);
+    if (bytes > Config.span_block_limit) return allocate_large(bytes, heap_alignment, false);
     const unsigned class_index = classes::index_of(bytes);
     lab_type* const local = own_lab();
     if (local == nullptr) return nullptr;
@@ -186,7 +191,27 @@ private:
     // No span is to be had, as in a limited address space. A mapping will do instead, aligned as the block
     // would be.
     const std::size_t bytes = classes::table[class_index].block_bytes;
-    return large_.allocate(bytes, bytes & -bytes, false);
+    return allocate_large(bytes, bytes & -bytes, false);
+  }
+
+  static void* allocate_large(std::size_t bytes, std::size_t alignment, bool zeroed) {
+    void* const block = large_.allocate(bytes, alignment, zeroed);
+    return block == nullptr && make_room() ? large_.allocate(bytes, alignment, zeroed) : block;
+  }
+
+  static void* reallocate_large(void* block, std::size_t bytes) {
+    void* const moved = large_.reallocate(block, bytes);
+    return moved == nullptr && make_room() ? large_.reallocate(block, bytes) : moved;
+  }
+
+  // The system has refused a mapping: because of a limit of address space that came after the arena?
+  static bool make_room() {
+    const std::size_t limit = os_pages::address_space_limit();
+    return limit != SIZE_MAX && shrink_arena_to_fit(limit);
+  }
+
+  static bool shrink_arena_to_fit(std::size_t address_space) {
+    return front_.spans().shrink(address_space / 2);
   }
 
   // A block of the coarse zone, of another owner, of its own mapping, or one that is suspect.
@@ -241,7 +266,8 @@ private:
     if (Config.pool_columns == 0)
       if (const int processor = sched_getcpu(); processor >= 0)
         front_.pool().see_processor(static_cast<unsigned>(processor));
-    lab_type* const it = labs_.attach(front_.columns(), this_thread());
+    lab_type* it = labs_.attach(front_.columns(), this_thread());
+    if (it == nullptr && make_room()) it = labs_.attach(front_.columns(), this_thread());
     if (it == nullptr) return nullptr;
     local_ = it;
     // May allocate, from the buffer just set. Without a key the buffer stays with the process, unused, when

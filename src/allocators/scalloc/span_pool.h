@@ -80,8 +80,15 @@ public:
     return nullptr;
   }
 
-  // Purges all free spans. Returns whether any of them had memory.
-  bool purge_all(arena<Traits>& spans) { return purge(spans, unlimited) > 0; }
+  // Purges all free spans but the newest that have up to `pad` bytes together. Returns whether any had
+  // memory.
+  bool purge_all(arena<Traits>& spans, std::size_t pad) {
+    bool any = false;
+    for (auto& slot : stacks_)
+      for (unsigned column = 0; column < columns_; ++column)
+        any |= purge_all_but(spans, slot[column], column, pad);
+    return any;
+  }
 
   // Whether the pool may retain memory of free spans.
   bool retains() const { return retained_limit_ > 0; }
@@ -181,6 +188,27 @@ private:
     }
     flush(spans, batch, column);
     return done;
+  }
+
+  // Purges a stack but for its newest spans of up to `left` bytes, which it takes off `left`. Returns whether
+  // any of the others had memory.
+  bool purge_all_but(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t& left) {
+    stack retained;
+    bool any = false;
+    purge_batch<Traits> batch;
+    while (const auto number = from.try_pop(links(spans))) {
+      span_type& it = spans.span_number(*number);
+      if (it.resident_bytes <= left) {
+        left -= it.resident_bytes;
+        retained.push(*number, links(spans));
+      } else {
+        add_to(batch, spans, column, it);
+        any = true;
+      }
+    }
+    while (const auto number = retained.try_pop(links(spans))) from.push(*number, links(spans));
+    flush(spans, batch, column);
+    return any;
   }
 
   // Purges from the newest span of a stack on, until at most `most` bytes are retained or the stack is empty.

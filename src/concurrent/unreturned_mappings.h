@@ -1,0 +1,121 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/bits.h"
+#include "base/os_pages.h"
+
+namespace heaplab::concurrent {
+
+// Pages that the system would not take back (os_pages::unmap): they wait here, with a page of memory each,
+// for a request that they fit or for better times.
+//
+// A list without a lock: pages are pushed one by one; who looks for some takes the whole list and puts back
+// what is left, so that others may find it empty meanwhile. A child of fork may lose what another thread had
+// taken, which are addresses alone.
+template <class Sync>
+class unreturned_mappings {
+public:
+  // Gives whole pages, readable and writable, back to the system, or keeps them, all zero but for their first
+  // 16 bytes.
+  void give_back(void* start, std::size_t bytes) {
+    if (!os_pages::unmap(start, bytes)) return keep(start, bytes);
+    // A mapping less, or one that is smaller: the next may succeed now. One failure is enough for a free.
+    give_back_until(1);
+  }
+
+  void keep(void* start, std::size_t bytes) {
+    char first[note_offset];
+    std::memcpy(first, start, sizeof first);
+    // Locked pages are not given up.
+    if (!os_pages::discard(start, bytes)) std::memset(start, 0, bytes);
+    std::memcpy(start, first, sizeof first);
+    push(write_note(static_cast<char*>(start), bytes));
+  }
+
+  // Asks the system again for all. True if it took some.
+  bool give_all_back() { return give_back_until(SIZE_MAX); }
+
+  // Zeroed pages out of the smallest that are enough and begin at a multiple of `alignment`; the rest is
+  // kept. Null: there are none.
+  void* try_take(std::size_t bytes, std::size_t alignment) {
+    note* all = take_all();
+    note** best = nullptr;
+    for (note** link = &all; *link != nullptr; link = &(*link)->next) {
+      const std::size_t size = (*link)->bytes;
+      if (size < bytes || !is_aligned(start_of(*link), alignment)) continue;
+      if (best == nullptr || size < (*best)->bytes) best = link;
+    }
+    note* const found = best == nullptr ? nullptr : *best;
+    if (found != nullptr) *best = found->next;
+    push(all);
+    return found == nullptr ? nullptr : cut(found, bytes);
+  }
+
+private:
+  // Lies in the pages, behind what the user of this may need of them.
+  struct note {
+    note* next;
+    std::size_t bytes;
+  };
+  static constexpr std::size_t note_offset = 16;
+
+  static char* start_of(note* it) { return reinterpret_cast<char*>(it) - note_offset; }
+
+  static note* write_note(char* start, std::size_t bytes) {
+    note* const it = reinterpret_cast<note*>(start + note_offset);
+    *it = {nullptr, bytes};
+    return it;
+  }
+
+  void* cut(note* it, std::size_t bytes) {
+    char* const start = start_of(it);
+    if (it->bytes > bytes) push(write_note(start + bytes, it->bytes - bytes));
+    std::memset(start, 0, note_offset + sizeof(note));
+    return start;
+  }
+
+  bool give_back_until(std::size_t failures) {
+    bool any = false;
+    note* refused = nullptr;
+    note* all = take_all();
+    while (all != nullptr && failures > 0) {
+      note* const it = all;
+      all = it->next;
+      if (os_pages::unmap(start_of(it), it->bytes)) {
+        any = true;
+      } else {
+        it->next = refused;
+        refused = it;
+        --failures;
+      }
+    }
+    push(all);
+    push(refused);
+    return any;
+  }
+
+  // acquire pairs with push: the notes are visible.
+  note* take_all() {
+    return newest_.load(std::memory_order_relaxed) == nullptr
+               ? nullptr
+               : newest_.exchange(nullptr, std::memory_order_acquire);
+  }
+
+  // A chain of notes. release publishes them, pairs with take_all.
+  void push(note* chain) {
+    if (chain == nullptr) return;
+    note* last = chain;
+    while (last->next != nullptr) last = last->next;
+    note* seen = newest_.load(std::memory_order_relaxed);
+    do last->next = seen;
+    while (!newest_.compare_exchange_weak(seen, chain, std::memory_order_release, std::memory_order_relaxed));
+  }
+
+  typename Sync::template atomic<note*> newest_{nullptr};
+};
+
+}  // namespace heaplab::concurrent
