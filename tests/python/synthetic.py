@@ -61,6 +61,7 @@ def workload(name: str, kind: str = "synthetic", main: str = "allocation_time") 
             "throughput": spec.MetricSpec(title="throughput", unit="1/s", better="higher"),
         },
         main_metric="wall" if kind == "program" else main,
+        setting=spec.Setting(package=name, input="text") if kind == "program" else None,
     )
 
 
@@ -219,6 +220,13 @@ def campaign(
                         run(one, cell, name, block, len(records), machine, noise, generator, effect)
                     )
     return [*(plant_faults(records) if faults else records), End(reason="precise")]
+
+
+def as_own(records: list[AnyRecord], **changes) -> list[AnyRecord]:
+    """The same campaign, with its programs given by the user instead of the catalog."""
+    head = records[0]
+    works = {name: work | {"setting": None} | changes for name, work in head.workloads.items()}
+    return [head.model_copy(update={"workloads": works}), *records[1:]]
 
 
 def library(name: str) -> Library:

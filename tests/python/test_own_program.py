@@ -235,7 +235,9 @@ def test_without_memory_the_answer_is_about_time_alone(tmp_path: Path, time: flo
         effect=lambda name, _: (time if name == "swift" else 1.0, 1.0),
         faults=False,
     )
-    analysis = Analysis(store.load(synthetic.write(map(unseen, records), tmp_path / "results.jsonl")))
+    analysis = Analysis(
+        store.load(synthetic.write(map(unseen, synthetic.as_own(records)), tmp_path / "results.jsonl"))
+    )
     found = answer(analysis, "program", analysis.standings("program"))
     assert found.advice.startswith(advice)
     assert [leader.title for leader in found.leaders] == ["Fastest"]
@@ -256,7 +258,7 @@ def test_a_program_that_needs_hardly_any_memory_is_told_so(tmp_path: Path) -> No
             effect=lambda *_, size=size: (1.0, size / 48),
             faults=False,
         )
-        path = synthetic.write(records, tmp_path / f"{size}.jsonl")
+        path = synthetic.write(synthetic.as_own(records), tmp_path / f"{size}.jsonl")
         analysis = Analysis(store.load(path))
         assert ("each library takes for itself" in words.small_memory(analysis, "program")) is said
 

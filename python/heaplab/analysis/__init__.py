@@ -11,11 +11,13 @@ __getattr__ = door(
     {
         "heaplab.analysis.metrics": [
             "FAULTS",
+            "INSTRUCTIONS",
             "LATENCY_METRICS",
             "MEMORY",
             "OPERATIONS",
             "PEAK",
             "PERCENTILES",
+            "SYSTEM",
         ],
         "heaplab.analysis.standing": ["BOTH", "MEMORY_ONLY", "TIME_ONLY", "Analysis", "Standing"],
         "heaplab.analysis.study": ["MeasuredCell", "Study", "studies_of"],

@@ -17,9 +17,13 @@ PROCESS_METRICS = {
     "voluntary_switches": spec.MetricSpec(title="voluntary switches", unit="1"),
     "involuntary_switches": spec.MetricSpec(title="involuntary switches", unit="1"),
 }
+# What a workload counts on its own where the processor lets it: absent elsewhere.
+COUNTED_METRICS = {"instructions": spec.MetricSpec(title="instructions in user mode", unit="1")}
 PEAK = "peak_memory"  # of a workload that declares it: without page tables
 MEMORY = "footprint"  # what is said of memory rests on it: page tables are the price of sparse addresses
 FAULTS = "page_faults"
+SYSTEM = "system"
+INSTRUCTIONS = "instructions"
 
 OPERATIONS = ("allocation", "free")
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
@@ -41,7 +45,7 @@ def value_of(run: Run, metric: str, declared: Collection[str]) -> float | None:
     """A run's value: from its sample if the workload declares the metric, else from outside; None without."""
     if metric == MEMORY and PEAK in declared and MEMORY not in declared:
         return _with_page_tables(run)
-    if metric in declared or metric in LATENCY_METRICS:
+    if metric in declared or metric in LATENCY_METRICS or metric in COUNTED_METRICS:
         return _sample_value(run, metric)
     return _process_value(run.process, metric) if run.process else None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from heaplab import stats
-from heaplab.analysis.metrics import FAULTS, MEMORY
+from heaplab.analysis.metrics import MEMORY
 from heaplab.analysis.study import Study, studies_of
 from heaplab.campaign.store import Results
 from heaplab.catalog import spec
@@ -26,7 +26,6 @@ class Standing:
     time: Judged
     memory: Judged
     cost: Judged  # time and memory together: the root of their product
-    faults: Interval
     cells: int  # with values of this allocator and the baseline
     cells_of: int  # that count: asked for, and not skipped for everybody
 
@@ -156,7 +155,6 @@ class Analysis:
             Standing(
                 name,
                 *(column[name] for column in columns),
-                self.relative(kind, name, [FAULTS]),
                 *self._cells(kind, name),
             )
             for name in others

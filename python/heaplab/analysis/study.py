@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from heaplab import stats
-from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS, value_of
+from heaplab.analysis.metrics import COUNTED_METRICS, LATENCY_METRICS, PROCESS_METRICS, value_of
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
@@ -115,7 +115,9 @@ class Study:
 
     def metric(self, name: str) -> spec.MetricSpec:
         """Title, unit and direction. Raises UsageError for a name nobody defined."""
-        found = self.workload.metrics.get(name) or (PROCESS_METRICS | LATENCY_METRICS).get(name)
+        found = self.workload.metrics.get(name) or (PROCESS_METRICS | LATENCY_METRICS | COUNTED_METRICS).get(
+            name
+        )
         if found is None:
             known = ", ".join([*self.workload.metrics, *PROCESS_METRICS])
             raise UsageError(f"{self.experiment.id}: no metric '{name}'; there are {known}")

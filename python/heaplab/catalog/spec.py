@@ -83,6 +83,7 @@ class Card(Spec):
     shows: str
     does_not_show: str
     defaults: str  # where the default values come from
+    note: str = ""  # what stands beside an answer, because whoever overlooks it misreads the answer
     flaws: str = ""  # known flaws of the original and what heaplab does about them
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from heaplab.campaign import standard_input
 from heaplab.catalog import spec
 from heaplab.cli.choose import note
+from heaplab.cli.python_programs import note_on
 from heaplab.errors import HeaplabError
 from heaplab.machine import interposition
 from heaplab.machine.execute import environment_for
@@ -28,6 +29,7 @@ def experiment_of(
         shows="what each allocator makes of exactly this command",
         does_not_show="how the same program behaves with other input",
         defaults="as you gave them",
+        note=note_on(program[0]),
     )
     workload = spec.Workload(
         id=PROGRAM,

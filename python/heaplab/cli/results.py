@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from heaplab import analysis
 from heaplab import claims as published
@@ -15,15 +14,11 @@ from heaplab.campaign import plan, store
 from heaplab.cli import ending
 from heaplab.cli.choose import note
 from heaplab.cli.types import FILE, PLACE
+from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Run, Status
 
 REPORT_NAME = "report.html"
-
-
-def console() -> Console:
-    """On a terminal as wide as it is, in a pipe as wide as tables need."""
-    return Console() if Console().is_terminal else Console(width=160)
 
 
 def tell(path: Path, *, quiet: bool, as_json: bool) -> int:

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich import box
-from rich.table import Table
+from rich.markup import escape
 
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog import locate, native
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.results import console
+from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError
 from heaplab.machine import host
+from heaplab.report.facts import told
 
+LABEL = 24  # columns of the names beside facts
 KINDS = ["allocators", "workloads", "experiments", "suites", "claims"]
 # What the commands of heaplab call, and what for.
 TOOLS = {
@@ -51,12 +52,15 @@ def list_(extra: tuple[Path, ...], kind: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    table = Table(box=box.SIMPLE_HEAD)
-    for column in rows[0] if rows else ["id"]:
-        table.add_column(column, no_wrap=column == "id")
-    for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
-    console().print(table)
+    put_table(console(), columns_of(rows))
+
+
+PROSE = {"title", "summary", "source", "experiments", "publication", "claim"}
+
+
+def columns_of(rows: list[dict[str, Any]]) -> list[Column]:
+    heads = list(rows[0]) if rows else ["id"]
+    return [Column(head, [escape(str(row[head])) for row in rows], prose=head in PROSE) for head in heads]
 
 
 def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:
@@ -69,7 +73,8 @@ def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:
         except HeaplabError as error:
             here = "-" if isinstance(error, locate.NotHereError) else f"unusable: {error}"
         summary = variant.title if variant else allocator.summary
-        rows.append({"id": name, "here": here, "quick": "yes" if allocator.quick else "", "summary": summary})
+        quick = "yes" if allocator.quick and variant is None else ""  # variants are measured only when named
+        rows.append({"id": name, "here": here, "quick": quick, "summary": summary})
     return rows
 
 
@@ -129,14 +134,14 @@ def doctor(extra: tuple[Path, ...], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"host": facts, "allocators": here, "advice": advice}, indent=2))
         return
-    for name, value in facts.items():
-        click.echo(f"{name.replace('_', ' '):24} {'absent' if value is None else value}")
-    click.echo(f"{'allocators here':24} {' '.join(here)}")
+    out = console()
+    for name, text in [*told(facts), ("allocators here", " ".join(here))]:
+        put(out, escape(text), label=name, indent=LABEL)
     for tool, purpose in TOOLS.items():
         if shutil.which(tool) is None:
-            click.echo(f"{tool + ' missing':24} needed to {purpose}")
+            put(out, f"needed to {purpose}", label=f"{tool} is missing", indent=LABEL)
     for line in advice:
-        click.echo(f"- {line}")
+        put(out, escape(line), label="-", indent=2)
 
 
 def host_advice(facts: dict[str, Any]) -> list[str]:

@@ -83,15 +83,22 @@ def resolve_program(program: str, environment: Mapping[str, str]) -> Path:
 
 def interpreter_of(program: Path) -> Path:
     """The ELF file that runs a program: itself, or at the end of its #! lines."""
+    return chain_of(program)[-1]
+
+
+def chain_of(program: Path) -> list[Path]:
+    """The file of a program, the script that its #! line names, and so on to the ELF file that runs it."""
+    chain = []
     for _ in range(SCRIPT_DEPTH):
         program = program.resolve()
+        chain.append(program)
         try:
             with program.open("rb") as stream:
                 first = stream.readline(512)
         except OSError as error:
             raise UsageError(f"{program}: {error.strerror}") from error
         if not first.startswith(b"#!"):
-            return program
+            return chain
         words = first[2:].decode(errors="replace").split()
         if len(words) > 1 and Path(words[0]).name == "env":
             words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]

@@ -1,7 +1,7 @@
 """What people read: one HTML page, a summary on the terminal, and the same as plain data.
 
 write_html(analyses, path)        the page, self-contained
-print_summary(analysis, console)  verdict lines and a table
+print_summary(analysis, console)  answer, how sure, what next, and a table
 as_plain(analysis)                for --json
 """
 
@@ -16,6 +16,7 @@ __getattr__ = door(
     __name__,
     {
         "heaplab.report.page": ["render", "write_html"],
-        "heaplab.report.terminal": ["as_plain", "print_claims", "print_summary"],
+        "heaplab.report.plain": ["as_plain"],
+        "heaplab.report.terminal": ["print_claims", "print_summary"],
     },
 )

@@ -24,6 +24,10 @@ class Leader:
     text: str
     open: bool = False  # nobody is told apart from the best
 
+    @property
+    def who(self) -> str:
+        return "undecided" if self.open else words.listed(self.names)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -33,6 +37,13 @@ class Answer:
     advice: str
     leaders: list[Leader]
     notes: list[str]
+    use: list[str]  # advised, the first before others that do as well; nothing where it depends
+    open: list[str]  # allocators whose time or memory is undecided
+
+    @property
+    def told_apart(self) -> list[Leader]:
+        """The leaders, where there are any: three times "undecided" says nothing that the advice does not."""
+        return [] if all(leader.open for leader in self.leaders) else self.leaders
 
 
 def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
@@ -43,25 +54,30 @@ def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
         whose = "its" if len(left_out) == 1 else "their"
         notes.append(f"Not ranked, because some of {whose} cells have no figure: {words.listed(left_out)}.")
     if not ranked:
-        return Answer(kind, "Nothing here was measured completely enough to give advice.", [], notes)
+        return Answer(kind, "Nothing here was measured completely enough to give advice.", [], notes, [], [])
+    undecided = [s.allocator for s in ranked if Verdict.UNDECIDED in (s.time.verdict, s.memory.verdict)]
     notes += [few] if (few := words.few_blocks(s.time for s in ranked)) else []
     if not analysis.shows_memory(kind):
-        fastest = leader(analysis, kind, ranked, "Fastest", TIME_ONLY)
-        said = _on_time_alone(analysis.baseline, fastest)
-        return Answer(kind, said, [fastest], [*notes, words.UNSEEN_MEMORY])
+        return _on_time_alone(analysis, kind, ranked, notes)
     notes += [note] if (note := words.small_memory(analysis, kind)) else []
     leanest = leader(analysis, kind, ranked, "Leanest", MEMORY_ONLY)
     if not analysis.is_timed(kind):
         said = "Nothing here tells times." + (
             "" if leanest.open else f" Leanest: {words.listed(leanest.names)}."
         )
-        return Answer(kind, said, [leanest], notes)
+        return Answer(kind, said, [leanest], notes, [] if leanest.open else leanest.names, undecided)
     leaders = [
         leader(analysis, kind, ranked, "Fastest", TIME_ONLY),
         leanest,
         leader(analysis, kind, ranked, "Best trade-off", BOTH),
     ]
-    return Answer(kind, advice(analysis.baseline, ranked, leaders), leaders, notes)
+    said, use = advice(analysis.baseline, ranked, leaders), advised(analysis.baseline, ranked, leaders[-1])
+    return Answer(kind, said, leaders, notes, use, undecided)
+
+
+def ordered(standings: list[Standing]) -> list[Standing]:
+    """As tables show them: the fastest first, those that failed in a cell last."""
+    return sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate))
 
 
 MEASURES = {TIME_ONLY: ("less time", "more time"), MEMORY_ONLY: ("less memory", "more memory")}
@@ -107,7 +123,7 @@ def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
     if baseline in balanced.names:
         return _stay(baseline, ranked, balanced)
     places = {s.allocator: s for s in ranked}
-    pick, *equals = [name for name in balanced.names if _gains(places[name])] or balanced.names[:1]
+    pick, *equals = advised(baseline, ranked, balanced)
     said = f"Use {pick}: {_effect(places[pick], baseline)}"
     if not _gains(places[pick]):
         said += f", and {words.change(places[pick].cost.ratio, 'less', 'more')} of both together"
@@ -123,10 +139,22 @@ def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
     return said
 
 
-def _on_time_alone(baseline: str, fastest: Leader) -> str:
-    if baseline in fastest.names:
-        return f"Stay with {baseline}: nothing is shown to be faster."
-    return f"Where time counts, use {words.listed(fastest.names)}: {fastest.text}."
+def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Standing], notes: list[str]) -> Answer:
+    """Where the memory of the program was not seen."""
+    fastest = leader(analysis, kind, ranked, "Fastest", TIME_ONLY)
+    said, use = f"Stay with {analysis.baseline}: nothing is shown to be faster.", [analysis.baseline]
+    if analysis.baseline not in fastest.names:
+        said, use = f"Where time counts, use {fastest.who}: {fastest.text}.", fastest.names
+    undecided = [s.allocator for s in ranked if s.time.verdict is Verdict.UNDECIDED]
+    return Answer(kind, said, [fastest], [*notes, words.UNSEEN_MEMORY], use, undecided)
+
+
+def advised(baseline: str, ranked: list[Standing], balanced: Leader) -> list[str]:
+    """The names that the advice says to use; nothing where each gain has its price."""
+    gaining = [s.allocator for s in ranked if _gains(s)]
+    if baseline in balanced.names:
+        return [] if gaining and balanced.names != [baseline] else [baseline]
+    return [name for name in balanced.names if name in gaining] or balanced.names[:1]
 
 
 def _dominates(standing: Standing, direction: Verdict) -> bool:

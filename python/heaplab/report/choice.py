@@ -67,6 +67,7 @@ class Choice:
     experiments: list[str]  # the best of each
     families: Table | None
     answers: Table
+    sure: str
 
 
 def choices(analysis: Analysis) -> list[Choice]:
@@ -88,6 +89,7 @@ def choice(under: str, axis: str, studies: list[Study]) -> Choice:
         [line for study in studies if (line := overall(study))],
         family_table(found) if named else None,
         answer_table(found),
+        words.extent(studies, axis),
     )
 
 
@@ -186,7 +188,7 @@ def sentences(answers: list[StrategyAnswer]) -> list[str]:
             f"{units.ratio(ratio.estimate)} as fast ({units.bounds(ratio)})."
         )
     if keep:
-        names = words.listed([answer.situation.name for answer in keep])
+        names = words.listed([answer.situation.name for answer in keep]) if gains else "all of them"
         found.append(f"Stay with {reference} in {names}: nothing is shown to be faster.")
     return found
 
@@ -202,7 +204,9 @@ def differences(studies: list[Study]) -> list[str]:
         if not isfinite(ratio.estimate):
             continue
         change = words.change(ratio, "less time", "more time")
-        found.append(f"{what}, all else equal: {change} ({units.bounds(ratio)}×).")
+        found.append(
+            f"{what}, all else equal: {change} ({units.bounds(ratio)}{'×' if ratio.bounded else ''})."
+        )
     return found
 
 

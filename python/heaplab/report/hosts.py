@@ -1,11 +1,13 @@
-"""Several campaigns beside each other: ratios to the baseline of each, never pooled."""
+"""Several campaigns beside each other: the advice and the ratios of each, never pooled."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite
 
 from heaplab.analysis import Analysis, Judged
 from heaplab.catalog import spec
 from heaplab.report import units, words
+from heaplab.report.advice import Answer, answer
 from heaplab.report.cells import Entry, Table
 
 
@@ -18,11 +20,74 @@ def host_name(analysis: Analysis) -> str:
     )
 
 
-def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
-    """Time and peak memory of every allocator in every campaign; nothing for a single campaign."""
+@dataclass(frozen=True)
+class Advised:
+    """What one campaign advises."""
+
+    number: int  # of the campaign on the page, from 1
+    host: str
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class KindBeside:
+    """One kind of workload in all campaigns that measured it."""
+
+    title: str
+    agreement: str
+    advised: list[Advised]
+
+
+@dataclass(frozen=True)
+class Beside:
+    kinds: list[KindBeside]
+    tables: list[Table]
+
+
+def beside(analyses: Sequence[Analysis]) -> Beside | None:
+    """Nothing for a single campaign."""
     if len(analyses) < 2:
-        return []
-    columns = [f"{host_name(analysis)}, to {analysis.baseline}" for analysis in analyses]
+        return None
+    kinds = []
+    for kind, title in words.KINDS.items():
+        advised = [
+            Advised(number, host_name(analysis), answer(analysis, kind, analysis.standings(kind)))
+            for number, analysis in enumerate(analyses, 1)
+            if analysis.summarised(kind) and not analysis.only_within
+        ]
+        if advised:
+            kinds.append(KindBeside(title, agreement(advised), advised))
+    return Beside(kinds, side_by_side(analyses))
+
+
+def agreement(advised: Sequence[Advised]) -> str:
+    """Whether the advice of all campaigns names one allocator, in words."""
+    if len(advised) < 2:
+        return f"Measured in {_listed(advised)} only."
+    silent = [one for one in advised if not one.answer.use]
+    if silent:
+        said = f"{_listed(silent)} names no single allocator.".capitalize()
+        return f"{said} Take the advice of the machine that the program will run on."
+    common = [name for name in advised[0].answer.use if all(name in one.answer.use for one in advised)]
+    if common:
+        said = f"All campaigns agree on {words.listed(common)}."
+    else:
+        each = words.listed([f"{one.answer.use[0]} in campaign {one.number}" for one in advised])
+        said = f"The campaigns differ: {each}. Take the advice of the machine that the program will run on."
+    undecided = [one for one in advised if one.answer.open]
+    return f"{said} Not all is decided in {_listed(undecided)}." if undecided else said
+
+
+def _listed(advised: Sequence[Advised]) -> str:
+    return words.listed([f"campaign {one.number}" for one in advised])
+
+
+def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
+    """Time and peak memory of every allocator in every campaign."""
+    columns = [
+        f"Campaign {number}: {host_name(analysis)}, to {analysis.baseline}"
+        for number, analysis in enumerate(analyses, 1)
+    ]
     tables = []
     for kind, title in words.KINDS.items():
         standings = [{s.allocator: s for s in analysis.standings(kind)} for analysis in analyses]

@@ -26,28 +26,44 @@ def trade_off(
     if len(places) < 2:
         return None
     with mpl.rc_context(canvas.STYLE):
-        figure, (axis,) = canvas.new(1, (5.45, 4.0))
+        figure, (axis,) = canvas.new(1, (4.7, 3.7))
         for name, (time, memory) in places.items():
             cross(axis, time, memory, looks[name], 8)
-            axis.annotate(
-                name,
-                (time.estimate, memory.estimate),
-                (8, 7),
-                textcoords="offset points",
-                color=looks[name].color,
-                weight="bold",
-                path_effects=HALO,
-            )
         unity(axis)
         points = {n: (t.estimate, m.estimate) for n, (t, m) in places.items()}
         _front(axis, [points[name] for name in front(points)])
         axis.set_xlabel(f"time relative to {analysis.baseline}  (left is faster)")
         axis.set_ylabel(f"peak memory with page tables\nrelative to {analysis.baseline}  (down is leaner)")
         axis.margins(0.16)
-        alt = f"Peak memory against time, {KINDS[kind]}: one cross per allocator; numbers in the table above."
+        _label(axis, points, looks)
+        alt = f"Peak memory against time, {KINDS[kind]}: one cross per allocator; numbers in the table below."
         return Drawing("Time against memory", canvas.to_svg(figure, alt), alt, ())
 
 
+def _label(axis: Axes, points: dict[str, tuple[float, float]], looks: dict[str, Look]) -> None:
+    """Names above their points, or below where another name stands already."""
+    above: list[tuple[float, float]] = []
+    axis.autoscale_view()
+    to_share = axis.transScale + axis.transLimits  # of the axis' width and height
+    for name in sorted(points, key=lambda name: -points[name][1]):
+        x, y = to_share.transform(points[name])
+        crowded = any(
+            abs(x - at) < LABEL_SHARE[0] and abs(y - height) < LABEL_SHARE[1] for at, height in above
+        )
+        if not crowded:
+            above.append((x, y))
+        axis.annotate(
+            name,
+            points[name],
+            (8, -13) if crowded else (8, 7),
+            textcoords="offset points",
+            color=looks[name].color,
+            weight="bold",
+            path_effects=HALO,
+        )
+
+
+LABEL_SHARE = (0.2, 0.06)  # of the axis' width and height that a name takes
 HALO = [withStroke(linewidth=3, foreground=CHROME["surface"])]
 
 

@@ -9,18 +9,20 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from heaplab.analysis import MEMORY, PEAK, Analysis, Standing, Study
+from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study
 from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, evaluate_study
 from heaplab.errors import HeaplabError
 from heaplab.records import Status
-from heaplab.report import figures, heat, overview, palette, summary, tables, timelines, units, words
-from heaplab.report.advice import Answer, answer
+from heaplab.report import facts, figures, heat, overview, palette, summary, tables, timelines, units, words
+from heaplab.report.advice import Answer, answer, ordered
+from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.cells import Table
 from heaplab.report.choice import Choice, choices
 from heaplab.report.crossing import Crossing, crossings
-from heaplab.report.hosts import side_by_side
+from heaplab.report.hosts import beside
 from heaplab.report.latencies import latencies
+from heaplab.report.next_steps import Step, next_steps
 from heaplab.stats import THRESHOLD, noise_floor
 
 DRAWINGS = {
@@ -55,11 +57,13 @@ class KindSummary:
     kind: str
     title: str
     answer: Answer
+    sure: str
+    mind: list[str]  # what to keep in mind
+    steps: list[Step]
+    why: list[str]
     standings: list[Standing]
+    causes: list[Cause]
     trade_off: figures.Drawing | None
-    floor: str
-    studies: int
-    cells: int
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,7 @@ class Part:
     counts: str
     source: str
     command: str
+    facts: list[tuple[str, str]]  # of the machine
 
 
 def write_html(analyses: Sequence[Analysis], path: Path) -> None:
@@ -119,7 +124,7 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
     style = resources.files("heaplab.report").joinpath("templates/style.css").read_text(encoding="utf-8")
     return environment.get_template("report.html.j2").render(
         parts=[part(analysis, path) for analysis in analyses],
-        hosts=side_by_side(analyses),
+        hosts=beside(analyses),
         style=Markup(style),
         variables=palette.variables(),
         chrome=palette.CHROME,
@@ -145,6 +150,7 @@ def part(analysis: Analysis, path: Path) -> Part:
         counts=", ".join(f"{count} {status}" for status, count in sorted(counts_of(analysis).items())),
         source=relative(analysis.results.path, path),
         command=shlex.join(analysis.campaign.command),
+        facts=facts.told(analysis.results.host.facts) if analysis.results.host else [],
     )
 
 
@@ -158,16 +164,18 @@ def relative(target: Path, page: Path) -> str:
 
 def kind_summary(analysis: Analysis, kind: str, looks: dict[str, palette.Look]) -> KindSummary:
     standings = analysis.standings(kind)
-    studies = analysis.summarised(kind)
+    found = answer(analysis, kind, standings)
     return KindSummary(
         kind=kind,
         title=words.KINDS[kind],
-        answer=answer(analysis, kind, standings),
-        standings=sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate)),
+        answer=found,
+        sure=f"{words.extent(analysis.summarised(kind))} {words.noise(analysis, kind)}",
+        mind=[*words.notes_of_cards(analysis, kind), *found.notes],
+        steps=next_steps(analysis, kind, found),
+        why=sentences(analysis, kind, standings),
+        standings=ordered(standings),
+        causes=causes(analysis, kind),
         trade_off=overview.trade_off(analysis, kind, standings, looks),
-        floor=words.noise(analysis, kind),
-        studies=len(studies),
-        cells=sum(len(study.cells) for study in studies),
     )
 
 
@@ -201,15 +209,15 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
 
 
 def numbered(study: Study, drawn: list[str]) -> list[str]:
-    """The metrics that get a table of numbers: those of the experiment and those drawn, each once.
+    """The metrics that get a table of numbers: those of the experiment, those drawn, and page faults.
 
     What verdicts on memory rest on stands beside a workload's own peak; a peak seen from outside is the same.
     """
     wanted = list(dict.fromkeys([*study.experiment.metrics, *drawn]))
-    if PEAK not in wanted:
-        return wanted
-    others = [metric for metric in wanted if metric != MEMORY]
-    return [*others, MEMORY] if PEAK in study.workload.metrics else others
+    if PEAK in wanted:
+        wanted = [metric for metric in wanted if metric != MEMORY]
+        wanted += [MEMORY] if PEAK in study.workload.metrics else []
+    return list(dict.fromkeys([*wanted, FAULTS]))
 
 
 def crowded(study: Study) -> str:
@@ -239,7 +247,7 @@ def captioned(plot: spec.Plot, title: str) -> str:
 
 def counts_of(analysis: Analysis) -> dict[str, int]:
     """Runs by what became of them, and those that count although they were disturbed."""
-    disturbed = {"ok although disturbed": len(analysis.disturbed)} if analysis.disturbed else {}
+    disturbed = {"counted although disturbed": len(analysis.disturbed)} if analysis.disturbed else {}
     return {str(status): count for status, count in analysis.counts().items()} | disturbed
 
 

@@ -2,12 +2,14 @@
 
 from math import isfinite
 
-from heaplab.analysis import FAULTS, LATENCY_METRICS, MEMORY, Analysis, Judged, MeasuredCell, Study
+from heaplab.analysis import MEMORY, Analysis, Judged, MeasuredCell, Study
 from heaplab.catalog import spec
 from heaplab.report import units, words
 from heaplab.report.cells import Entry, Table, diverging
 from heaplab.report.figures import common_scale
 from heaplab.stats import Interval, geometric_mean
+
+THOUSANDS = {"k": "thousands", "M": "millions", "G": "thousand millions"}  # of what is counted
 
 
 def cell_name(cell: MeasuredCell) -> str:
@@ -20,7 +22,7 @@ def row_name(study: Study, cell: MeasuredCell) -> str:
 
 
 def numbers(study: Study, metric: str) -> Table:
-    """Medians, the ratio to the baseline with interval and verdict, and page faults beside each time."""
+    """Medians, the ratio to the baseline with interval and verdict."""
     step, chosen, judged = common_scale(study, metric), study.metric(metric), study.judged(metric)
     rows = []
     for cell in study.cells:
@@ -32,10 +34,8 @@ def numbers(study: Study, metric: str) -> Table:
                 continue
             entries.append(_number(median, step, judged.get((cell, name)), chosen))
         rows.append((row_name(study, cell), entries))
-        if chosen.unit in ("s", "1/s") and metric not in LATENCY_METRICS:
-            faults = [study.median(cell, name, FAULTS).estimate for name in study.candidates]
-            rows.append(("page faults", [Entry(units.show(f, "1"), tone="faults") for f in faults]))
-    title = f"{chosen.title}{f' in {step.label}' if step.label else ''}"
+    label = THOUSANDS.get(step.label, step.label)
+    title = f"{chosen.title}{f' in {label}' if label else ''}"
     title = title[:1].upper() + title[1:]
     caption = f"{title}: median of the runs; ratio to {study.baseline} with its 95 % interval"
     return Table(caption, study.candidates, rows, ", ".join(study.axes))

@@ -1,61 +1,165 @@
-"""The summary of a campaign on a terminal, and the same as plain data."""
+"""The summary of a campaign on a terminal, in the order of the page: answer, how sure, what next, figures."""
 
 from collections.abc import Sequence
-from math import isfinite
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing, Worst, worst_cells
+from heaplab.analysis import (
+    FAULTS,
+    INSTRUCTIONS,
+    SYSTEM,
+    Analysis,
+    Judged,
+    Standing,
+    Worst,
+    worst_cells,
+)
+from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, ClaimResult
+from heaplab.console import Column, put, put_command, put_table
+from heaplab.records import Run
 from heaplab.report import cells, units, words
-from heaplab.report.advice import answer
+from heaplab.report.advice import Answer, answer, ordered
+from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.choice import choices
-from heaplab.report.crossing import crossings, means
-from heaplab.stats import Interval, Why
+from heaplab.report.crossing import crossings
+from heaplab.report.next_steps import next_steps
+from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
 RESULTS = {ClaimResult.HOLDS: "green", ClaimResult.FAILS: "red", ClaimResult.OPEN: "yellow"}
+LABEL = 16  # columns of the labels beside an answer
+# The rank of columns: what goes first where a table has no room has the highest number.
+VERDICT, CELLS, WORST = 1, 2, 6
+CAUSES = {FAULTS: ("faults", 3), SYSTEM: ("system", 4), INSTRUCTIONS: ("instructions", 5)}
 
 
 def print_summary(analysis: Analysis, console: Console) -> None:
-    """Verdict lines and a table for each kind of workload, then what gave no figure."""
+    """Answer and table for each kind of workload, then what gave no figure."""
     for kind, title in words.KINDS.items():
-        if not analysis.summarised(kind) or analysis.only_within:
-            continue
-        standings = analysis.standings(kind)
-        console.print(f"\n[bold]{title.capitalize()}[/]")
-        found = answer(analysis, kind, standings)
-        console.print(f"[bold]{escape(found.advice)}[/]")
-        for leader in found.leaders:
-            names = "undecided" if leader.open else words.listed(leader.names)
-            console.print(f"  {leader.title + ':':<16}{escape(names)}, {escape(leader.text)}")
-        for note in found.notes:
-            console.print(escape(note))
-        console.print(_table(analysis, kind, standings))
+        if analysis.summarised(kind) and not analysis.only_within:
+            console.print(f"\n[bold]{title.capitalize()}[/]")
+            _print_kind(analysis, kind, console)
     for found in choices(analysis):
         console.print(f"\n[bold]Which {found.what} when, under {escape(found.under)}[/]")
         for sentence in (*found.sentences, *found.experiments):
-            console.print(escape(sentence))
+            put(console, escape(sentence))
+        _labelled(console, "How sure", [found.sure])
         if found.families:
-            console.print(_plain_table(found.families))
+            console.print()
+            _print_table(found.families, console)
     for crossed in crossings(analysis):
-        console.print(f"\n{escape(crossed.experiment)}: {escape(crossed.sentence)}")
+        console.print()
+        put(console, escape(f"{crossed.experiment}: {crossed.sentence}"))
     if not any(analysis.summarised(kind) for kind in words.KINDS) and not analysis.comparisons:
         console.print("No run ended well: there is nothing to compare.")
     _print_faults(analysis, console)
 
 
-def _plain_table(content: cells.Table) -> Table:
-    table = Table(caption=content.caption, caption_justify="left")
-    for column in (content.corner, *content.columns):
-        table.add_column(column)
-    for name, entries in content.rows:
-        texts = [f"{e.text} ({e.small})" if e.small else e.text for e in entries]
-        table.add_row(escape(name), *map(escape, texts))
-    return table
+def _print_kind(analysis: Analysis, kind: str, console: Console) -> None:
+    standings = analysis.standings(kind)
+    found, known = answer(analysis, kind, standings), causes(analysis, kind)
+    _print_answer(analysis, found, sentences(analysis, kind, standings), console)
+    console.print()
+    put_table(console, _columns(analysis, kind, ordered(standings), known))
+    caption = f"Times {analysis.baseline}'s, geometric means. Peak memory counts page tables."
+    for line in (caption, *_undecided(standings)):
+        put(console, escape(line))
+
+
+def _print_answer(analysis: Analysis, found: Answer, why: list[str], console: Console) -> None:
+    put(console, f"[bold]{escape(found.advice)}[/]")
+    sure = f"{words.extent(analysis.summarised(found.kind))} {words.noise(analysis, found.kind)}"
+    _labelled(console, "How sure", [sure])
+    _labelled(console, "Mind", [*words.notes_of_cards(analysis, found.kind), *found.notes])
+    for number, step in enumerate(next_steps(analysis, found.kind, found)):
+        _labelled(console, "" if number else "Next", [step.says])
+        if step.command:
+            put_command(console, step.command, LABEL)
+    for leader in found.told_apart:
+        _labelled(console, leader.title, [f"{leader.who}: {leader.text}"])
+    _labelled(console, "Why", why)
+
+
+def _labelled(console: Console, label: str, texts: Sequence[str]) -> None:
+    for number, text in enumerate(texts):
+        put(console, escape(text), label="" if number else label, indent=LABEL)
+
+
+def _columns(analysis: Analysis, kind: str, standings: list[Standing], known: list[Cause]) -> list[Column]:
+    """The columns of a kind's table; the first row is the baseline."""
+    worst, names = worst_cells(analysis, kind), [s.allocator for s in standings]
+    everybody, several = (analysis.baseline, *names), max(s.cells_of for s in standings)
+    seen = "1" if analysis.shows_memory(kind) else units.NOTHING
+    cells_run = [f"{s.cells}/{s.cells_of}" for s in standings]
+    return [
+        Column("allocator", [escape(analysis.baseline), *map(escape, names)]),
+        _ratios("time", "1", [s.time for s in standings]),
+        _verdicts([s.time for s in standings], words.TIME, 0),
+        _ratios("memory", seen, [s.memory for s in standings]),
+        _verdicts([s.memory for s in standings], words.MEMORY, VERDICT),
+        *(_counts(cause, names) for cause in known),
+        *([] if all(s.complete for s in standings) else [Column("cells", ["", *cells_run], CELLS)]),
+        *(
+            []
+            if several < 2
+            else [Column("at worst", [_worst(worst.get(name)) for name in everybody], WORST)]
+        ),
+    ]
+
+
+def _ratios(head: str, baseline: str, judged: list[Judged]) -> Column:
+    """Ratios with their intervals, each under the other."""
+    numbers = [baseline, *(_number(j.ratio) for j in judged)]
+    bounds = ["", *(units.bounds(j.ratio) if j.ratio.bounded else "" for j in judged)]
+    wide = max(map(len, numbers))
+    texts = [f"{number:>{wide}} {bound}" for number, bound in zip(numbers, bounds, strict=True)]
+    return Column(f"{head}{', 95 %' if any(bounds) else ''}", texts)
+
+
+def _number(ratio: Interval) -> str:
+    return units.ratio(ratio.estimate).removesuffix("×")
+
+
+def _verdicts(judged: list[Judged], metric: spec.MetricSpec, rank: int) -> Column:
+    said = [f"[{TONES[words.tone(j, metric)]}]{words.short(j, metric)}[/]" for j in judged]
+    return Column("", ["", *said], rank)
+
+
+def _counts(cause: Cause, names: list[str]) -> Column:
+    numbers = [_number(cause.judged[name].ratio) if name in cause.judged else units.NOTHING for name in names]
+    return Column(CAUSES[cause.metric][0], ["1", *numbers], CAUSES[cause.metric][1], right=True)
+
+
+def _worst(found: Worst | None) -> str:
+    """The largest ratio of the main metric to the best allocator's in the same cell, and where."""
+    return "" if found is None else f"{units.ratio(found.ratio)} {escape(found.experiment)}"
+
+
+def _undecided(standings: list[Standing]) -> list[str]:
+    """Every reason why a ratio has no verdict, with the ratios it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for standing in standings:
+        for what, judged in (("time", standing.time), ("memory", standing.memory)):
+            if reason := words.why(judged):
+                reasons.setdefault(reason, []).append(f"{standing.allocator} ({what})")
+    every = 2 * len(standings)
+    return [
+        f"Undecided, {reason}: {'all' if len(where) == every else words.listed(where)}."
+        for reason, where in reasons.items()
+    ]
+
+
+def _print_table(content: cells.Table, console: Console) -> None:
+    """A table of the page; its last columns go first where there is no room."""
+    columns = [Column(content.corner, [escape(name) for name, _ in content.rows])]
+    for place, head in enumerate(content.columns):
+        entries = [row[place] for _, row in content.rows]
+        texts = [escape(f"{e.text} ({e.small})" if e.small else e.text) for e in entries]
+        columns.append(Column(escape(head), texts, place))
+    put_table(console, columns)
+    put(console, escape(content.caption))
 
 
 def _print_faults(analysis: Analysis, console: Console) -> None:
@@ -64,44 +168,21 @@ def _print_faults(analysis: Analysis, console: Console) -> None:
     lost = [run for run in analysis.without_figure if run.order not in repeated]
     if repeated or analysis.disturbed:
         stand = f"; {n} count although they were disturbed" if (n := len(analysis.disturbed)) else ""
-        console.print(f"\n{len(repeated)} of {total} runs were disturbed by others and repeated{stand}.")
+        console.print()
+        put(console, f"{len(repeated)} of {total} runs were disturbed by others and repeated{stand}.")
     if lost:
-        console.print(f"\n{len(lost)} of {total} runs gave no figure:")
-    for reason in sorted({f"{run.allocator}, {run.experiment}: {run.reason}" for run in lost}):
-        console.print(f"  {escape(reason)}")
+        console.print()
+        put(console, f"{len(lost)} of {total} runs gave no figure:")
+    for reason, names in _reasons(lost).items():
+        put(console, escape(f"{reason} ({words.listed(names)})"), label="  -", indent=4)
 
 
-def _table(analysis: Analysis, kind: str, standings: list[Standing]) -> Table:
-    table = Table(
-        caption=f"Relative to {analysis.baseline}, geometric means with 95 % intervals. "
-        f"Peak memory counts page tables. {words.noise(analysis, kind)}",
-        caption_justify="left",
-    )
-    for column in ("allocator", "time", "", "peak memory", "", "page faults", "cells", "at worst"):
-        table.add_column(column, justify="left" if column in ("allocator", "") else "right")
-    worst = worst_cells(analysis, kind)
-    memory = "1" if analysis.shows_memory(kind) else units.NOTHING
-    table.add_row(analysis.baseline, "1", "", memory, "", "1", "", _worst(worst.get(analysis.baseline)))
-    for standing in sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate)):
-        table.add_row(
-            standing.allocator,
-            *_judged(standing.time, words.TIME),
-            *_judged(standing.memory, words.MEMORY),
-            units.ratio(standing.faults.estimate),
-            f"{standing.cells}/{standing.cells_of}",
-            _worst(worst.get(standing.allocator)),
-        )
-    return table
-
-
-def _worst(found: Worst | None) -> str:
-    """The largest ratio of the main metric to the best allocator's in the same cell, and where."""
-    return "" if found is None else f"{units.ratio(found.ratio)} {escape(found.experiment)}"
-
-
-def _judged(judged: Judged, metric: Any) -> tuple[str, str]:
-    color = TONES[words.tone(judged, metric)]
-    return words.ratio(judged), f"[{color}]{words.verdict_with_reason(judged, metric)}[/]"
+def _reasons(lost: Sequence[Run]) -> dict[str, list[str]]:
+    """What went wrong where, with the allocators it struck."""
+    found: dict[str, dict[str, None]] = {}
+    for run in lost:
+        found.setdefault(f"{run.experiment}: {run.reason}", {})[run.allocator] = None
+    return {reason: sorted(names) for reason, names in sorted(found.items())}
 
 
 def print_claims(outcomes: Sequence[ClaimOutcome], console: Console) -> None:
@@ -110,67 +191,5 @@ def print_claims(outcomes: Sequence[ClaimOutcome], console: Console) -> None:
         console.print("No experiment in these results makes a claim that can be tested.")
     for outcome in outcomes:
         color = RESULTS[outcome.result]
-        console.print(f"[{color}]{outcome.result}[/]  {escape(outcome.experiment)}: {escape(outcome.says)}")
-        console.print(f"    {escape(outcome.figures)}", style="dim")
-
-
-def as_plain(analysis: Analysis) -> dict[str, Any]:
-    """The summary as JSON can hold it; what is unknown is null."""
-    return {
-        "schema": 1,
-        "campaign": analysis.campaign.id,
-        "baseline": analysis.baseline,
-        "runs": {str(status): count for status, count in analysis.counts().items()},
-        "summaries": {
-            kind: {
-                "advice": answer(analysis, kind, analysis.standings(kind)).advice,
-                "noise_floor": {
-                    "time": plain(analysis.noise_floor(kind, TIME_ONLY)),
-                    "memory": plain(analysis.noise_floor(kind, MEMORY_ONLY)),
-                },
-                "allocators": {
-                    standing.allocator: {
-                        "time": plain_judged(standing.time, words.TIME),
-                        "memory": plain_judged(standing.memory, words.MEMORY),
-                        "page_faults": plain(standing.faults),
-                        "cells": standing.cells,
-                        "cells_of": standing.cells_of,
-                    }
-                    for standing in analysis.standings(kind)
-                },
-                "worst": {
-                    name: {
-                        "ratio": it.ratio,
-                        "experiment": it.experiment,
-                        "cell": dict(it.cell),
-                        "best": it.best,
-                    }
-                    for name, it in worst_cells(analysis, kind).items()
-                },
-            }
-            for kind in words.KINDS
-            if analysis.summarised(kind)
-        },
-        "comparisons": [
-            {
-                "experiment": study.experiment.id,
-                "under": study.under,
-                "reference": study.baseline,
-                study.axis: {name: plain_judged(j, words.TIME) for name, j in means(study).items()},
-            }
-            for study in analysis.comparisons
-        ],
-    }
-
-
-def plain(interval: Interval) -> dict[str, float | int | None]:
-    numbers = {"ratio": interval.estimate, "low": interval.low, "high": interval.high}
-    known = {name: value if isfinite(value) else None for name, value in numbers.items()}
-    if not interval.bounded:
-        known["low"] = None
-    return {**known, "pairs": interval.count}
-
-
-def plain_judged(judged: Judged, metric: Any) -> dict[str, Any]:
-    found = {**plain(judged.ratio), "verdict": None, "threshold": judged.threshold, "why": words.why(judged)}
-    return found if judged.why is Why.NO_FIGURE else found | {"verdict": words.verdict(judged, metric)}
+        put(console, f"[{color}]{outcome.result}[/]  {escape(outcome.experiment)}: {escape(outcome.says)}")
+        put(console, f"[dim]{escape(outcome.figures)}[/]", indent=4)

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from math import floor, isfinite, log10
+from typing import TYPE_CHECKING
 
-from heaplab.stats import Interval
+if TYPE_CHECKING:  # numbers are shown without numpy
+    from heaplab.stats import Interval
 
 STEPS = {
     "s": [(1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
@@ -60,7 +62,7 @@ def ratio(value: float) -> str:
     return f"{digits(value) if value >= 10 else f'{value:.2f}'}×" if isfinite(value) else NOTHING
 
 
-def bounds(interval: Interval) -> str:
+def bounds(interval: "Interval") -> str:
     """The interval of a ratio: "0.70–0.74", or that there is none."""
     if not interval.bounded:
         return "no interval"

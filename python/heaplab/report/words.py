@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from math import isnan
 
 from heaplab.analysis import MEMORY as PEAK_WITH_TABLES
-from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged
+from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Study
 from heaplab.catalog import spec
 from heaplab.report import units
 from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why
@@ -16,6 +16,7 @@ UNSEEN_MEMORY = (
     "Memory is not compared: the program is too short for it to be seen. Give it more work, 50 ms or more."
 )
 SMALL_MEMORY = 4 << 20  # B: below, what a library takes for itself is a large part
+COUNT = spec.MetricSpec(title="count", unit="1")
 MEMORY = spec.MetricSpec(title="peak memory with page tables", unit="B")
 
 
@@ -78,6 +79,15 @@ def few_blocks(judged: Iterable[Judged]) -> str:
     return f"{blocks}: {FEWEST_PAIRS} are needed for a verdict."
 
 
+def short(judged: Judged, metric: spec.MetricSpec) -> str:
+    """A verdict in one word, for a column of a terminal; what is undecided says why below the table."""
+    if judged.why is Why.NO_FIGURE:
+        return ""
+    if judged.verdict is Verdict.SAME:
+        return "same"
+    return verdict(judged, metric).removesuffix(" memory")
+
+
 def threshold(share: float) -> str:
     """A threshold rounded up to what is printed, so that the sentence stays true."""
     tenths = -(-share * 1000 // 1) / 10
@@ -105,6 +115,32 @@ def change(ratio: Interval, less: str, more: str) -> str:
     return f"{abs(share) * 100:.0f} % {less if share < 0 else more}"
 
 
+def extent(studies: list[Study], compared: str = "allocator") -> str:
+    """What an answer rests on; says what a cell and a block are, which are met here first."""
+    counts = [len(study.good.get((cell, study.baseline), {})) for study in studies for cell in study.cells]
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    blocks = f"{fewest} to {most} blocks" if fewest < most else counted(most, "block")
+    said = f"{blocks}{' in each' if len(counts) > 1 else ''} (a block runs every {compared} once)."
+    if len(counts) < 2:
+        return said
+    experiments = counted(len(studies), "experiment")
+    setting = "a cell is one setting of an experiment's parameters"
+    return f"{experiments} with {counted(len(counts), 'cell')} ({setting}), {said}"
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def notes_of_cards(analysis: Analysis, kind: str) -> list[str]:
+    """What the cards of the workloads say beside an answer."""
+    return list(
+        dict.fromkeys(
+            study.workload.card.note for study in analysis.summarised(kind) if study.workload.card.note
+        )
+    )
+
+
 def noise(analysis: Analysis, kind: str) -> str:
     """The noise floor as sentences, and what follows for verdicts."""
     time, memory = (analysis.noise_floor(kind, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY))
@@ -118,8 +154,8 @@ def noise(analysis: Analysis, kind: str) -> str:
     limits = [threshold(analysis.threshold(kind, metrics)) for metrics in (TIME_ONLY, MEMORY_ONLY)]
     return (
         f"{analysis.baseline} against itself: time {units.ratio(time.estimate)} ({units.bounds(time)}), "
-        f"memory {units.ratio(memory.estimate)} ({units.bounds(memory)}). "
-        f"Differences in time below {limits[0]} and in memory below {limits[1]} are not called differences."
+        f"memory {units.ratio(memory.estimate)} ({units.bounds(memory)}); "
+        f"less than {limits[0]} in time and {limits[1]} in memory is not called a difference."
     )
 
 

@@ -1,0 +1,24 @@
+"""Programs that the CPython interpreter runs: it answers small requests itself, not malloc."""
+
+import os
+import re
+
+from heaplab.errors import UsageError
+from heaplab.machine import interposition
+
+PYTHON = re.compile(r"python(3(\.\d+)?)?")
+NOTE = (
+    "CPython serves objects up to 512 bytes itself, so malloc sees only larger ones. "
+    "With PYTHONMALLOC=malloc in the environment all of them go to malloc."
+)
+
+
+def note_on(program: str) -> str:
+    """What the user of a Python program has to know; "" for others, and where PYTHONMALLOC is set already."""
+    if os.environ.get("PYTHONMALLOC"):
+        return ""
+    try:
+        chain = interposition.chain_of(interposition.resolve_program(program, os.environ))
+    except UsageError:
+        return ""  # whoever starts the program says what is wrong with it
+    return NOTE if any(PYTHON.fullmatch(file.name) for file in chain) else ""  # also a script called python3

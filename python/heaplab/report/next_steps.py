@@ -1,0 +1,71 @@
+"""What to do next, with the command to type, after the answer and how sure it is."""
+
+import shlex
+from dataclasses import dataclass
+
+from heaplab.analysis import TIME_ONLY, Analysis
+from heaplab.report import words
+from heaplab.report.advice import Answer
+from heaplab.stats import THRESHOLD
+
+MUCH_DISTURBED = 0.2  # of all runs
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do; `command` is empty where there is nothing to type."""
+
+    says: str
+    command: str = ""
+
+
+def next_steps(analysis: Analysis, kind: str, found: Answer) -> list[Step]:
+    """To use what won or to ask about one's own program; to decide what is open; to get rid of noise."""
+    own = users_program(analysis, kind)
+    first = next(kind for kind in words.KINDS if analysis.summarised(kind))
+    steps = _own_program(analysis, found, own) if own else [ASK] * (kind == first)
+    if found.open and _may_go_on(analysis):
+        command = ["heaplab", "compare", "--resume", str(analysis.results.path.parent), "--budget", "10m"]
+        said = f"To decide about {words.listed(found.open)}, measure longer:"
+        steps.append(Step(said, shlex.join(command)))
+    return steps + _quieter(analysis, kind)
+
+
+ASK = Step("Ask about your own program:", "heaplab compare -- PROGRAM ARGS")
+
+
+def users_program(analysis: Analysis, kind: str) -> list[str]:
+    """The command, where a campaign is about a program of the user's; else nothing."""
+    studies = analysis.summarised(kind) if kind == "program" else []
+    own = [study.workload for study in studies if study.workload.is_own]
+    return [own[0].program, *own[0].arguments] if own else []
+
+
+def _own_program(analysis: Analysis, found: Answer, program: list[str]) -> list[Step]:
+    if not found.use:
+        return []
+    pick = found.use[0]
+    if pick == analysis.baseline:
+        return [] if found.open else [Step(f"Nothing: the program may stay with {pick}.")]
+    return [Step(f"Start the program under {pick}:", shlex.join([*_with(analysis, pick), "--", *program]))]
+
+
+def _with(analysis: Analysis, pick: str) -> list[str]:
+    """`heaplab with`, which has to be told again of a library of the user's own."""
+    given = [word.removeprefix("--allocator=") for word in analysis.campaign.command]
+    own = [word for word in given if word.startswith(f"{pick}=")]
+    return ["heaplab", "with", *(["--allocator", own[0]] if own else []), pick]
+
+
+def _may_go_on(analysis: Analysis) -> bool:
+    return analysis.results.end is None or analysis.results.end.reason == "budget"
+
+
+def _quieter(analysis: Analysis, kind: str) -> list[Step]:
+    threshold, runs = analysis.threshold(kind, TIME_ONLY), sum(analysis.counts().values())
+    reasons = []
+    if threshold > THRESHOLD:
+        reasons.append(f"{analysis.baseline} differs from itself by {words.threshold(threshold)}")
+    if len(analysis.repeated) > MUCH_DISTURBED * runs:
+        reasons.append(f"{len(analysis.repeated)} of {runs} runs were disturbed by other work")
+    return [Step(f"Measure on a quieter machine: {words.listed(reasons)}.")] if reasons else []

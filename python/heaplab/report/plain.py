@@ -1,0 +1,80 @@
+"""The summary of a campaign as plain data, for --json."""
+
+from math import isfinite
+from typing import Any
+
+from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing, worst_cells
+from heaplab.catalog import spec
+from heaplab.report import words
+from heaplab.report.advice import answer
+from heaplab.report.causes import Cause, causes, sentences
+from heaplab.report.crossing import means
+from heaplab.stats import Interval, Why
+
+
+def as_plain(analysis: Analysis) -> dict[str, Any]:
+    """The summary as JSON can hold it; what is unknown is null."""
+    return {
+        "schema": 1,
+        "campaign": analysis.campaign.id,
+        "baseline": analysis.baseline,
+        "runs": {str(status): count for status, count in analysis.counts().items()},
+        "summaries": {kind: _summary(analysis, kind) for kind in words.KINDS if analysis.summarised(kind)},
+        "comparisons": [
+            {
+                "experiment": study.experiment.id,
+                "under": study.under,
+                "reference": study.baseline,
+                study.axis: {name: plain_judged(j, words.TIME) for name, j in means(study).items()},
+            }
+            for study in analysis.comparisons
+        ],
+    }
+
+
+def _summary(analysis: Analysis, kind: str) -> dict[str, Any]:
+    standings, known = analysis.standings(kind), causes(analysis, kind)
+    found = answer(analysis, kind, standings)
+    return {
+        "advice": found.advice,
+        "use": found.use,
+        "causes": sentences(analysis, kind, standings),
+        "noise_floor": {
+            "time": plain(analysis.noise_floor(kind, TIME_ONLY)),
+            "memory": plain(analysis.noise_floor(kind, MEMORY_ONLY)),
+        },
+        "allocators": {standing.allocator: _standing(standing, known) for standing in standings},
+        "worst": {
+            name: {
+                "ratio": it.ratio,
+                "experiment": it.experiment,
+                "cell": dict(it.cell),
+                "best": it.best,
+            }
+            for name, it in worst_cells(analysis, kind).items()
+        },
+    }
+
+
+def _standing(standing: Standing, known: list[Cause]) -> dict[str, Any]:
+    found = {cause.metric: cause.judged.get(standing.allocator) for cause in known}
+    return {
+        "time": plain_judged(standing.time, words.TIME),
+        "memory": plain_judged(standing.memory, words.MEMORY),
+        **{metric: plain_judged(judged, words.COUNT) for metric, judged in found.items() if judged},
+        "cells": standing.cells,
+        "cells_of": standing.cells_of,
+    }
+
+
+def plain(interval: Interval) -> dict[str, float | int | None]:
+    numbers = {"ratio": interval.estimate, "low": interval.low, "high": interval.high}
+    known = {name: value if isfinite(value) else None for name, value in numbers.items()}
+    if not interval.bounded:
+        known["low"] = None
+    return {**known, "pairs": interval.count}
+
+
+def plain_judged(judged: Judged, metric: spec.MetricSpec) -> dict[str, Any]:
+    found = {**plain(judged.ratio), "verdict": None, "threshold": judged.threshold, "why": words.why(judged)}
+    return found if judged.why is Why.NO_FIGURE else found | {"verdict": words.verdict(judged, metric)}

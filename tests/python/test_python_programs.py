@@ -1,0 +1,40 @@
+"""Whose program CPython runs is told that malloc sees few of its objects."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from heaplab.cli.python_programs import NOTE, note_on
+
+
+def script(folder: Path, first_line: str) -> str:
+    path = folder / "script"
+    path.write_text(f"{first_line}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def default_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONMALLOC", raising=False)
+
+
+def test_the_interpreter_itself_is_recognised() -> None:
+    assert note_on(sys.executable) == NOTE
+
+
+def test_a_script_is_recognised_by_its_first_line(tmp_path: Path) -> None:
+    assert note_on(script(tmp_path, f"#!{sys.executable}")) == NOTE
+    assert note_on(script(tmp_path, "#!/usr/bin/env python3")) == NOTE
+
+
+def test_other_programs_are_not(tmp_path: Path) -> None:
+    assert note_on("/bin/sh") == ""
+    assert note_on(script(tmp_path, "#!/bin/sh")) == ""
+    assert note_on("no-such-program") == ""
+
+
+def test_who_set_the_allocator_of_python_needs_no_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONMALLOC", "malloc")
+    assert note_on(sys.executable) == ""

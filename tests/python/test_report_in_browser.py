@@ -1,0 +1,132 @@
+"""The page as a browser shows it: readable in both colour schemes, on a phone, without scripts or network."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import synthetic
+import test_candidates
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from heaplab import report
+from heaplab.analysis import Analysis
+from heaplab.campaign import store
+
+pytestmark = pytest.mark.slow
+
+LEAST_CONTRAST = 4.5  # of text to its background: WCAG 2.2, 1.4.3
+# Every visible text of the page with its contrast, worst first. Text of a figure is filled, not coloured.
+CONTRASTS = """
+() => {
+  const channels = (css) => {
+    const found = css.match(/[\\d.]+/g).map(Number);
+    return [found[0], found[1], found[2], found[3] ?? 1];
+  };
+  const luminance = ([r, g, b]) => {
+    const [R, G, B] = [r, g, b].map((c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * R + 0.7152 * G + 0.0722 * B;
+  };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = channels(getComputedStyle(at).backgroundColor);
+      if (color[3] > 0) return color;
+    }
+    return [255, 255, 255, 1];
+  };
+  const found = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement, text = texts.currentNode.data.trim();
+    if (!text || !element.checkVisibility() || ["title", "style"].includes(element.tagName)) continue;
+    const style = getComputedStyle(element);
+    const ink = channels(element.closest("svg") ? style.fill : style.color);
+    const [light, dark] = [luminance(ink), luminance(behind(element))].sort((a, b) => b - a);
+    found.push([(light + 0.05) / (dark + 0.05), text.slice(0, 40), element.tagName, element.className]);
+  }
+  return found.sort((a, b) => a[0] - b[0]);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("browser")
+    analysis = Analysis(store.load(synthetic.write(synthetic.campaign(), folder / "results.jsonl")))
+    report.write_html([analysis], folder / "report.html")
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page about strategies under two allocators."""
+    folder = tmp_path_factory.mktemp("compared")
+    records = test_candidates.records_of(test_candidates.experiment(), ["glibc", "quick"])
+    analysis = Analysis(store.load(synthetic.write(records, folder / "results.jsonl")))
+    report.write_html([analysis], folder / "report.html")
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as browsers:
+        running = browsers.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture(params=["light", "dark"])
+def view(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    view = browser.new_page(
+        java_script_enabled=False, color_scheme=request.param, viewport={"width": 1280, "height": 900}
+    )
+    yield view
+    view.close()
+
+
+def test_the_page_shows_without_scripts_network_or_complaint(page: Path, view: Page) -> None:
+    complaints: list[str] = []
+    requests: list[str] = []
+    view.on("console", lambda message: complaints.append(message.text))
+    view.on("pageerror", lambda error: complaints.append(str(error)))
+    view.on("request", lambda request: requests.append(request.url))
+    view.goto(page.as_uri())
+    assert view.get_by_text("Best trade-off").first.is_visible()
+    assert len(view.screenshot(full_page=True)) > 100_000
+    assert complaints == []
+    assert requests == [page.as_uri()]
+
+
+@pytest.mark.parametrize("what", ["allocators", "strategies"])
+def test_every_text_stands_out_from_its_background(page: Path, compared: Path, view: Page, what: str) -> None:
+    view.goto((page if what == "allocators" else compared).as_uri())
+    for closed in view.locator("details > summary").all():
+        closed.click()
+    contrasts = view.evaluate(CONTRASTS)
+    assert len(contrasts) > 300
+    assert [entry for entry in contrasts if entry[0] < LEAST_CONTRAST] == []
+
+
+def test_answer_certainty_next_step_and_picture_stand_on_the_first_screen(page: Path, view: Page) -> None:
+    view.goto(page.as_uri())
+    first = view.locator(".answer").first
+    for part in (first.locator(".advice"), first.get_by_text("How sure"), first.locator("figure svg")):
+        box = part.bounding_box()
+        assert box
+        assert box["y"] + box["height"] < 900
+
+
+def test_numbers_are_closed_and_open_without_scripts(page: Path, view: Page) -> None:
+    view.goto(page.as_uri())
+    numbers = view.locator("details", has=view.get_by_text("Numbers: ")).first
+    assert not numbers.locator("table").first.is_visible()
+    numbers.locator("summary").click()
+    assert numbers.locator("table").first.is_visible()
+
+
+def test_a_phone_scrolls_tables_and_not_the_page(page: Path, view: Page) -> None:
+    view.set_viewport_size({"width": 390, "height": 844})
+    view.goto(page.as_uri())
+    assert view.evaluate("document.documentElement.scrollWidth") == 390
+    picture = view.locator(".answer figure svg").first.bounding_box()
+    assert picture
+    assert picture["width"] <= 390
