@@ -77,7 +77,7 @@ class Sample(Record):
 
 def absent_if_zero(value: object) -> object:
     """No process runs in no memory: files of earlier versions say 0 where nobody looked in time."""
-    return value or None
+    return None if value == 0 else value
 
 
 class Process(Record):

@@ -26,6 +26,7 @@ from heaplab.report.advice import answer
 
 ALLOCATORS = ["glibc", "same", "slow"]
 ARMS = len(ALLOCATORS) + 1  # and the baseline once more
+FOREVER = 1e9  # s
 
 
 def campaign(budget: float | None = 100.0, **changes: object) -> Campaign:
@@ -61,7 +62,7 @@ def process(wall: float = 1.0, peak: int | None = None, faults: int = 0) -> Proc
 
 
 class Planned:
-    """A measurer whose runs take the times planned, the last one again and again; inf never ends."""
+    """A measurer whose runs take the times planned, the last one again and again."""
 
     def __init__(self, walls: list[float], status: Status = Status.OK, unseen_below: float = 0) -> None:
         self.walls = walls
@@ -139,12 +140,12 @@ def test_a_program_that_does_not_end_is_recognised_within_the_budget(
     monkeypatch: pytest.MonkeyPatch, budget: float, patience: float
 ) -> None:
     with pytest.raises(HeaplabError, match=f"did not end within {patience:g} s.*a server.*stops it"):
-        tried(monkeypatch, campaign(budget), float("inf"))
+        tried(monkeypatch, campaign(budget), FOREVER)
 
 
 def test_the_users_own_time_limit_is_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HeaplabError, match=r"within 7 s.*larger --time-limit"):
-        tried(monkeypatch, campaign(100, time_limit=7), float("inf"))
+        tried(monkeypatch, campaign(100, time_limit=7), FOREVER)
 
 
 def test_a_program_that_fails_in_the_trial_is_left_to_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
