@@ -34,6 +34,7 @@ esac
 
 build_and_test release
 if [ "$what" != quick ]; then
+  step "clang-tidy" tools/tidy.py
   for preset in asan tsan; do build_and_test "$preset"; done
 fi
 

@@ -89,7 +89,7 @@ private:
   std::uint64_t threads_ = 1;
   std::uint64_t steps_ = 1'000'000;
   std::uint64_t buffers_ = 256;
-  harness::size_mix sizes_{16, 256 * 1024};
+  harness::size_mix sizes_{16, 256 * std::uint64_t{1024}};
   double small_ = 50;
   harness::thread_arrays<buffer> growing_;
   harness::thread_arrays<harness::block> objects_;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_metrics = 128;
 constexpr std::size_t most_series = 16;
-constexpr std::size_t most_points = 16 * 1024;  // of all series together
+constexpr std::size_t most_points = 16 * std::size_t{1024};  // of all series together
 
 std::size_t bookkeeping_bytes() {
   using probes::own_pages;

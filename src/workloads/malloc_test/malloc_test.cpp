@@ -37,11 +37,11 @@ public:
 private:
   // The same loop without a heap: what stamping costs.
   struct no_heap {
-    void* allocate(std::size_t) {
+    void* allocate(std::size_t) const {
       asm volatile("" ::: "memory");
       return room;
     }
-    void release(void*) { asm volatile("" ::: "memory"); }
+    void release(void*) const { asm volatile("" ::: "memory"); }
     void* room;
   };
 

@@ -109,7 +109,8 @@ public:
     measured.run_team(static_cast<unsigned>(threads_), *this);
     std::uint64_t objects = 0;
     for (const burst& one : bursts_) objects += one.objects;
-    measured.add_metric("pairs", static_cast<double>(calls_ / threads_ * threads_ * objects), "1");
+    const std::uint64_t calls_of_each = calls_ / threads_;
+    measured.add_metric("pairs", static_cast<double>(calls_of_each * threads_ * objects), "1");
   }
 
 private:
