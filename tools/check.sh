@@ -39,4 +39,8 @@ if [ "$what" != quick ]; then
 fi
 
 if [ "$what" = quick ]; then step "Python tests" "pytest -m 'not slow'"; else step "Python tests" pytest; fi
-if [ "$what" = long ]; then tools/test_bare_root.sh; fi
+if [ "$what" = long ]; then
+  step "C++ build, paranoid" "cmake --preset paranoid && cmake --build --preset paranoid"
+  step "C++ tests, paranoid" "ctest --preset paranoid -L 'conformance|llheap|properties|scalloc|stress' -j $(nproc)"
+  tools/test_bare_root.sh
+fi
