@@ -85,7 +85,7 @@ public:
   bool purge_all(arena<Traits>& spans, std::size_t pad) {
     bool any = false;
     for (auto& slot : stacks_)
-      for (unsigned column = 0; column < columns_; ++column)
+      for (unsigned column = 0; column < columns(); ++column)
         any |= purge_all_but(spans, slot[column], column, pad);
     return any;
   }
@@ -198,8 +198,8 @@ private:
     purge_batch<Traits> batch;
     while (const auto number = from.try_pop(links(spans))) {
       span_type& it = spans.span_number(*number);
-      if (it.resident_bytes <= left) {
-        left -= it.resident_bytes;
+      if (it.resident_bytes() <= left) {
+        left -= it.resident_bytes();
         retained.push(*number, links(spans));
       } else {
         add_to(batch, spans, column, it);
