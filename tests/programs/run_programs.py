@@ -97,7 +97,13 @@ def rebuild(environment: Environment, folder: Path) -> str:
     run(environment, "cmake", "-G", "Ninja", "-S", SOURCE, "-B", build, "-DHEAPLAB_TESTS=OFF")
     run(environment, "cmake", "--build", build, "-j2", "--target", "heaplab_scalloc", "threadtest")
     library = build / "lib/libheaplab_scalloc.so"
-    exports = run(environment, sys.executable, SOURCE / "tools/check_exports.py", library)
+    limits = (
+        "setrlimit",
+        "setrlimit64",
+        "prlimit",
+        "prlimit64",
+    )  # as src/allocators/scalloc/CMakeLists.txt has it
+    exports = run(environment, sys.executable, SOURCE / "tools/check_exports.py", library, *limits)
     rebuilt = environment | {"LD_PRELOAD": str(library)}
     measured = json.loads(run(rebuilt, build / "bin/threadtest", "--threads", "2", "--json", "-"))
     if measured["served_by"]["malloc"]["path"] != str(library.resolve()):
