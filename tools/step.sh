@@ -41,6 +41,7 @@ status=0
 [ ! -t 2 ] || printf '\r%79s\r== %s\n' '' "$name" >&2
 if [ "$status" -eq 0 ]; then
   echo "   $(elapsed)  done" >&2
+  grep -E 'tests passed|[0-9]+ passed' "$log" | tail -n 1 # how many, where the step is a run of tests
   exit 0
 fi
 lines=20
