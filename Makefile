@@ -1,7 +1,7 @@
 # make compare     measure the allocators found here, write out/compare/report.html
 # make test        run every check that CI runs
 # make test-long   the same, and the checks that take long: the public headers under every compiler of Debian,
-#                  make compare in a bare Debian root
+#                  the heaps with every assertion on, make compare in a bare Debian root
 # make build       what all need: leaves .venv/bin/heaplab
 # make quick       the fast checks alone, for work on heaplab itself
 # OPTIONS="--budget 1m" make compare      with options of heaplab compare
