@@ -13,7 +13,7 @@
 namespace stress {
 namespace {
 
-TEST(FirstFree, DoesNotWaitForAnotherThreadsFirstFree) {
+TEST(first_free, does_not_wait_for_another_threads_first_free) {
   alarm(60);
   constexpr std::size_t size = 48;
   const single_stepper stepper;

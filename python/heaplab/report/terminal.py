@@ -90,7 +90,7 @@ def _labelled(console: Console, label: str, texts: Sequence[str]) -> None:
 def _columns(analysis: Analysis, kind: str, standings: list[Standing], known: list[Cause]) -> list[Column]:
     """The columns of a kind's table; the first row is the baseline."""
     worst, names = worst_cells(analysis, kind), [s.allocator for s in standings]
-    everybody, several = (analysis.baseline, *names), max(s.cells_of for s in standings)
+    everybody, several = (analysis.baseline, *names), max((s.cells_of for s in standings), default=0)
     seen = "1" if analysis.shows_memory(kind) else units.NOTHING
     cells_run = [f"{s.cells}/{s.cells_of}" for s in standings]
     return [
