@@ -15,6 +15,7 @@ step "layers, formatting, lint" "
   tools/check_atomics.py
   ruff check -q .
   ruff format -q --check .
+  mypy --no-error-summary
   git ls-files '*.h' '*.cpp' '*.c' | xargs -r clang-format --dry-run --Werror"
 
 build_and_test() { # preset

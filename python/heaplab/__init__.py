@@ -1,5 +1,10 @@
 """heaplab: a laboratory for dynamic memory on Linux."""
 
+from typing import TYPE_CHECKING
+
 from heaplab.lazy import door
 
-__getattr__ = door(__name__, {"heaplab.version": ["__version__"]})
+if TYPE_CHECKING:
+    from heaplab.version import __version__ as __version__
+else:
+    __getattr__ = door(__name__)

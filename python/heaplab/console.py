@@ -59,10 +59,12 @@ def put_table(console: Console, columns: Sequence[Column]) -> None:
     beside, below = None, prose
     if prose and room >= min(prose[-1].width, FEWEST_FOR_PROSE):
         shown, beside, below = [*shown, *prose[:-1]], prose[-1], []
-    _put_row(console, [f"[bold]{column.head}[/]" for column in shown], shown, beside and beside.head, room)
+    _put_row(
+        console, [f"[bold]{column.head}[/]" for column in shown], shown, beside.head if beside else None, room
+    )
     for place in range(len(columns[0].texts)):
         row = [column.texts[place] for column in shown]
-        _put_row(console, row, shown, beside and beside.texts[place], room)
+        _put_row(console, row, shown, beside.texts[place] if beside else None, room)
         for text in (column.texts[place] for column in below if column.texts[place]):
             put(console, text, indent=INDENT)
 

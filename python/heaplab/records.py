@@ -10,7 +10,7 @@ Units are those of the metric: `s` seconds, `B` bytes, `1/s` operations a second
 import os
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -24,7 +24,7 @@ from pydantic import (
 
 from heaplab.errors import UsageError
 
-SCHEMA = 1
+SCHEMA: Final = 1
 
 Parameter = bool | int | float | str
 Amount = Annotated[float, Field(ge=0)]
@@ -127,7 +127,7 @@ class Pilot(Record):
 
 class Campaign(Record):
     kind: Literal["campaign"] = "campaign"
-    schema_version: Literal[1] = Field(SCHEMA, alias="schema")
+    schema_version: Literal[1] = Field(default=SCHEMA, alias="schema")
     id: str  # hash of what is measured and how: a resumed campaign must have the same
     started: str  # ISO 8601, UTC
     heaplab: str  # version

@@ -9,8 +9,7 @@ import pytest
 from heaplab import claims
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS
 from heaplab.campaign.command_line import options_of
-from heaplab.catalog import contents as catalogs
-from heaplab.catalog import locate, native, spec
+from heaplab.catalog import contents as catalogs, locate, native, spec
 from heaplab.cli import choose
 
 CATALOG = catalogs.load()

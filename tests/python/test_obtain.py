@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 from laboratory import Laboratory
 
-from heaplab.catalog import contents as catalogs
-from heaplab.catalog import locate, native, spec
-from heaplab.catalog import obtain as getting
+from heaplab.catalog import contents as catalogs, locate, native, obtain as getting, spec
 from heaplab.catalog.obtain import CannotObtainError
 from heaplab.records import Library
 

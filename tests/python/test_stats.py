@@ -4,8 +4,7 @@ from math import inf, isnan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import norm as normal
 
 from heaplab import stats

@@ -4,24 +4,30 @@ Only runs that ended well give values. Everything here is a pure function of the
 display and figures are made elsewhere.
 """
 
+from typing import TYPE_CHECKING
+
 from heaplab.lazy import door
 
-__getattr__ = door(
-    __name__,
-    {
-        "heaplab.analysis.metrics": [
-            "FAULTS",
-            "INSTRUCTIONS",
-            "LATENCY_METRICS",
-            "MEMORY",
-            "OPERATIONS",
-            "PEAK",
-            "PERCENTILES",
-            "SYSTEM",
-        ],
-        "heaplab.analysis.standing": ["BOTH", "MEMORY_ONLY", "TIME_ONLY", "Analysis", "Standing"],
-        "heaplab.analysis.study": ["MeasuredCell", "Study", "studies_of"],
-        "heaplab.analysis.worst": ["Worst", "worst_cells"],
-        "heaplab.stats": ["Judged"],
-    },
-)
+if TYPE_CHECKING:
+    from heaplab.analysis.metrics import (
+        FAULTS as FAULTS,
+        INSTRUCTIONS as INSTRUCTIONS,
+        LATENCY_METRICS as LATENCY_METRICS,
+        MEMORY as MEMORY,
+        OPERATIONS as OPERATIONS,
+        PEAK as PEAK,
+        PERCENTILES as PERCENTILES,
+        SYSTEM as SYSTEM,
+    )
+    from heaplab.analysis.standing import (
+        BOTH as BOTH,
+        MEMORY_ONLY as MEMORY_ONLY,
+        TIME_ONLY as TIME_ONLY,
+        Analysis as Analysis,
+        Standing as Standing,
+    )
+    from heaplab.analysis.study import MeasuredCell as MeasuredCell, Study as Study, studies_of as studies_of
+    from heaplab.analysis.worst import Worst as Worst, worst_cells as worst_cells
+    from heaplab.stats import Judged as Judged
+else:
+    __getattr__ = door(__name__)

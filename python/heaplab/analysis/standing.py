@@ -150,14 +150,11 @@ class Analysis:
     def standings(self, kind: str) -> list[Standing]:
         """All allocators but the baseline; the verdicts of a column are one family."""
         others = [name for name in self.allocators if name != self.baseline]
-        columns = [self._judge(kind, others, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY, BOTH)]
+        time, memory, cost = (
+            self._judge(kind, others, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY, BOTH)
+        )
         return [
-            Standing(
-                name,
-                *(column[name] for column in columns),
-                *self._cells(kind, name),
-            )
-            for name in others
+            Standing(name, time[name], memory[name], cost[name], *self._cells(kind, name)) for name in others
         ]
 
     def noise_floor(self, kind: str, metrics: Iterable[str | None]) -> Interval:

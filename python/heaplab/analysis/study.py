@@ -25,7 +25,7 @@ class Study:
         self,
         experiment: spec.Experiment,
         workload: spec.Workload,
-        scale: str,
+        scale: spec.Scaling,
         allocators: list[str],
         runs: list[Run],
         cpus: int | None = None,
@@ -145,7 +145,7 @@ class Study:
 
     def oversubscribed(self, cell: MeasuredCell) -> bool:
         """Whether the workload has more threads here than the machine has CPUs."""
-        compared = {self._along: self.baseline} if self._along else {}
+        compared: dict[str, Parameter] = {self._along: self.baseline} if self._along else {}
         threads = self.experiment.resolved(self._scale, dict(cell) | compared).get("threads", 1)
         return self.cpus is not None and isinstance(threads, int) and threads > self.cpus
 

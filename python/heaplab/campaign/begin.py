@@ -57,7 +57,7 @@ class Opened:
 def campaign_of(request: Request) -> Campaign:
     """The record of what was asked for. Raises UsageError if a record cannot hold it."""
     refuse_no_text([*request.command, *(path for item in request.libraries for path in item.preload)])
-    content = {
+    content: dict[str, Any] = {
         "experiments": [experiment.model_dump(mode="json") for experiment in request.experiments],
         "workloads": {name: work.model_dump(mode="json") for name, work in request.workloads.items()},
         "allocators": [library.allocator for library in request.libraries],

@@ -16,6 +16,7 @@ from heaplab.campaign import memory_needs
 from heaplab.campaign.command_line import program_of, words_of
 from heaplab.campaign.own_program import OwnProgram
 from heaplab.campaign.plan import Block, Candidate, Cell, library_of, time_limit
+from heaplab.catalog.spec import Setting
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, interposition
 from heaplab.machine.execute import Execution, environment_for, execute
@@ -154,11 +155,11 @@ class RunMeasurer:
     ) -> tuple[Execution, RunOutcome]:
         limits, watch, fault = self._limits(cell), library.preload[:1], ""
         with tempfile.TemporaryFile() as errors:
-            if cell.workload.setting:
-                job = self._job(program, cell)
+            if setting := cell.workload.setting:
+                job = self._job(program, cell, setting)
                 execution, fault = job.run(environment, limits, errors=errors, watch=watch, tick=self.tick)
             else:
-                command = [program, *cell.workload.arguments]
+                command: list[str | Path] = [program, *cell.workload.arguments]
                 own = OwnProgram(self.campaign, command, limits, self.tick)
                 execution = own.run(environment, errors=errors, watch=watch)
             if outcome := ended_badly(execution, errors, limits):
@@ -169,9 +170,9 @@ class RunMeasurer:
             return execution, RunOutcome(Status.VOID, f"no process of it loaded {library.preload[0]}")
         return execution, RunOutcome(Status.OK)
 
-    def _job(self, program: Path, cell: Cell) -> Job:
+    def _job(self, program: Path, cell: Cell, setting: Setting) -> Job:
         """The program with its input, prepared before its first run. Raises HeaplabError if it cannot be."""
-        name, setting = cell.workload.id, cell.workload.setting
+        name = cell.workload.id
         if name not in self._jobs:
             try:
                 self._jobs[name] = Job(setting, [str(program), *cell.workload.arguments], self._limits(cell))

@@ -55,5 +55,5 @@ class OwnProgram:
 
 
 def without_memory(execution: Execution) -> Execution:
-    unseen = {"peak_memory": None, "mean_memory": None, "memory": []}
+    unseen: dict[str, object] = {"peak_memory": None, "mean_memory": None, "memory": []}
     return replace(execution, process=execution.process.model_copy(update=unseen))

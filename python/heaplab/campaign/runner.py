@@ -31,8 +31,7 @@ class Progress:
 
         A run that takes longer than expected may go on until its limit.
         """
-        known = self.expected is not None and running <= self.expected
-        end = self.expected if known else self.limit
+        end = self.limit if self.expected is None or running > self.expected else self.expected
         return max(self.remaining - running, end - running, 0.0)
 
 

@@ -57,8 +57,9 @@ def load(path: Path) -> Results:
         raise UsageError(f"{path}: its campaign cannot be read: {fault}")
     if len({record.id for record in known if isinstance(record, Campaign)}) > 1:
         raise UsageError(f"{path}: holds two campaigns, which cannot be read as one; give each its own file")
-    ends = [place for place, record in enumerate(known) if isinstance(record, End)]
-    settled = sum(isinstance(record, Run) for record in known[: ends[-1]]) if ends else 0
+    ends = [(place, record) for place, record in enumerate(known) if isinstance(record, End)]
+    before, end = ends[-1] if ends else (0, None)
+    settled = sum(isinstance(record, Run) for record in known[:before])
     runs = [record for record in known if isinstance(record, Run)]
     return Results(
         path=path,
@@ -66,7 +67,7 @@ def load(path: Path) -> Results:
         host=next((record for record in known if isinstance(record, Host)), None),
         libraries={record.allocator: record for record in known if isinstance(record, Library)},
         runs=runs,
-        end=known[ends[-1]] if ends and settled == len(runs) else None,
+        end=end if settled == len(runs) else None,
         settled=settled,
         dropped=len(records) - len(known),
     )

@@ -6,10 +6,10 @@ a file there replaces the file of the same id.
 
 import fnmatch
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import platformdirs
 
@@ -96,7 +96,9 @@ class Catalog:
             quick=True,
             sources=[spec.Source(kind="system", library=str(library.absolute()))],
         )
-        return replace(self, allocators=ChainMap({name: allocator}, self.allocators))
+        # A ChainMap writes to its first map alone, but is typed as if it wrote to all.
+        others = cast(MutableMapping[str, spec.Allocator], self.allocators)
+        return replace(self, allocators=ChainMap({name: allocator}, others))
 
     @staticmethod
     def _get(kind: str, table: Mapping[str, Kind], name: str) -> Kind:

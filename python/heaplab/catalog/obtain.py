@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from heaplab.catalog import locate, spec
@@ -174,7 +174,7 @@ def need(*programs: str) -> None:
         raise CannotObtainError(f"{' and '.join(missing)} not on this machine")
 
 
-def only(paths: Sequence[Path], otherwise: str) -> Path:
+def only(paths: Iterable[Path], otherwise: str) -> Path:
     found = sorted(paths)
     if not found:
         raise CannotObtainError(otherwise)

@@ -114,8 +114,10 @@ class Workload(Spec):
     card: Card
     metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
     main_metric: str = "wall"  # what a suite compares
-    memory_mib: int = Field(128, ge=0)  # warmed before each run, or twice the peak seen if that is more
-    timeout_s: float = Field(120, gt=0)
+    memory_mib: int = Field(
+        default=128, ge=0
+    )  # warmed before each run, or twice the peak seen if that is more
+    timeout_s: float = Field(default=120, gt=0)
 
     @property
     def is_own(self) -> bool:
@@ -152,8 +154,10 @@ class Scale(Spec):
     sweep: dict[str, list[Parameter]] = {}
     derived: dict[str, Derived] = {}  # beside those of the experiment
     settings: Settings = {}  # beside those of the experiment
-    blocks: int = Field(5, ge=1, le=1000)  # at least this many paired repetitions
-    blocks_most: int = Field(15, ge=1, le=1000)  # and at most this many, until the intervals are tight
+    blocks: int = Field(default=5, ge=1, le=1000)  # at least this many paired repetitions
+    blocks_most: int = Field(
+        default=15, ge=1, le=1000
+    )  # and at most this many, until the intervals are tight
 
 
 class Compare(Spec):
@@ -274,7 +278,9 @@ class Suite(Spec):
     title: str
     experiments: list[str] = Field(min_length=1)  # ids, or globs of ids
     scale: Literal["quick", "full"] = "quick"
-    budget_s: float | None = Field(None, gt=0)  # stop after this time even where intervals are still wide
+    budget_s: float | None = Field(
+        default=None, gt=0
+    )  # stop after this time even where intervals are still wide
 
 
 def load(kind: type[Kind], path: Path, identifier: str) -> Kind:

@@ -28,12 +28,17 @@ An experiment that compares the values of a parameter is asked about these: the 
 place of `allocator`, and every allocator it ran under gives a result of its own.
 """
 
+from typing import TYPE_CHECKING
+
 from heaplab.lazy import door
 
-__getattr__ = door(
-    __name__,
-    {
-        "heaplab.claims.kinds": ["TESTS", "ClaimResult", "Finding"],
-        "heaplab.claims.outcomes": ["ClaimOutcome", "check", "evaluate", "evaluate_study"],
-    },
-)
+if TYPE_CHECKING:
+    from heaplab.claims.kinds import TESTS as TESTS, ClaimResult as ClaimResult, Finding as Finding
+    from heaplab.claims.outcomes import (
+        ClaimOutcome as ClaimOutcome,
+        check as check,
+        evaluate as evaluate,
+        evaluate_study as evaluate_study,
+    )
+else:
+    __getattr__ = door(__name__)

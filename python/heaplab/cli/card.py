@@ -3,12 +3,12 @@
 import json
 import shutil
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import click
 
-from heaplab.catalog import contents as catalogs
-from heaplab.catalog import locate, spec
+from heaplab.catalog import contents as catalogs, locate, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.errors import HeaplabError, UsageError
 
@@ -23,7 +23,7 @@ Shown = spec.Allocator | spec.Workload | spec.Experiment | spec.Suite
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print everything the catalog holds, as JSON.")
 @click.pass_obj
-def show_(extra: tuple[str, ...], name: str, as_json: bool) -> None:
+def show_(extra: tuple[Path, ...], name: str, as_json: bool) -> None:
     """Show what is known of an allocator, a workload, an experiment or a suite.
 
     A workload's card says what its figures show, what they do not, and where its defaults come from.
@@ -49,7 +49,11 @@ def things(catalog: Catalog, name: str) -> Iterator[tuple[str, Shown]]:
     """Everything of this name, with the kind of thing it is."""
     if name in catalog.allocator_names():
         yield "allocator", catalog.allocator(name)[0]
-    tables = {"workload": catalog.workloads, "experiment": catalog.experiments, "suite": catalog.suites}
+    tables: dict[str, Mapping[str, Shown]] = {
+        "workload": catalog.workloads,
+        "experiment": catalog.experiments,
+        "suite": catalog.suites,
+    }
     for kind, table in tables.items():
         if name in table:
             yield kind, table[name]
@@ -111,7 +115,8 @@ def experiment_rows(thing: spec.Experiment) -> Iterator[Row]:
     yield "claim", thing.claim
     yield "workload", thing.workload
     yield "metrics", ", ".join(thing.metrics)
-    for name, scale in (("quick", thing.quick), ("full", thing.full)):
+    scales: dict[spec.Scaling, spec.Scale] = {"quick": thing.quick, "full": thing.full}
+    for name, scale in scales.items():
         swept = ", ".join(f"{axis} {' '.join(map(str, values))}" for axis, values in scale.sweep.items())
         yield f"{name} scale", f"cells: {len(thing.cells(name))}{f', sweeping {swept}' if swept else ''}"
     for expectation in thing.expectations:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from heaplab.catalog import contents as catalogs
-from heaplab.catalog import obtain as getter
+from heaplab.catalog import contents as catalogs, obtain as getter
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.choose import note
 from heaplab.cli.steps import Steps

@@ -8,14 +8,12 @@ from typing import Any, Literal, TypeVar
 import click
 
 from heaplab import analysis, stats
-from heaplab.campaign import begin as campaigns
-from heaplab.campaign import memory_needs, plan, store
+from heaplab.campaign import begin as campaigns, memory_needs, plan, store
 from heaplab.campaign.begin import Opened, Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.pilot import Trial
 from heaplab.campaign.runner import Precise, Runner
-from heaplab.catalog import contents as catalogs
-from heaplab.catalog import locate, spec
+from heaplab.catalog import contents as catalogs, locate, spec
 from heaplab.cli import choose, ending, own_program, resumed
 from heaplab.cli.progress import Bar
 from heaplab.cli.results import tell
@@ -123,7 +121,8 @@ def compare(
         own_program.check(program[0], libraries)
         given = own_program.input_of(source, options["quiet"])
         scale: Literal["quick", "full"] = "quick"
-        folder, budget = Path("out") / Path(program[0]).name, own_program.BUDGET_S
+        folder = Path("out") / Path(program[0]).name
+        budget: float | None = own_program.BUDGET_S
     else:
         chosen = catalog.suite("quick" if suite is None else suite)
         experiments, workloads = choose.experiments(catalog, chosen.experiments)

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from heaplab.catalog import contents as catalogs
-from heaplab.catalog import locate, native
+from heaplab.catalog import contents as catalogs, locate, native
 from heaplab.errors import UsageError
 from heaplab.machine.preload import loadable
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import click
 
-from heaplab import analysis
-from heaplab import claims as published
-from heaplab import report as reports
+from heaplab import analysis, claims as published, report as reports
 from heaplab.campaign import plan, store
 from heaplab.cli import ending
 from heaplab.cli.choose import note

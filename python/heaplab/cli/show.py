@@ -9,8 +9,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from heaplab.catalog import contents as catalogs
-from heaplab.catalog import locate, native
+from heaplab.catalog import contents as catalogs, locate, native
 from heaplab.catalog.contents import Catalog
 from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError

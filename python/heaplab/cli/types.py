@@ -12,7 +12,7 @@ MACHINE_MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")  # B
 LONGEST_H = 8760  # a year
 
 
-class Quantity(click.ParamType):
+class Quantity(click.ParamType[float, str | float]):
     """A number with a unit, between two bounds in the base unit, which `allowed` spells out."""
 
     def __init__(self, name: str, units: dict[str, int], bounds: tuple[float, float], allowed: str) -> None:
@@ -30,7 +30,7 @@ class Quantity(click.ParamType):
         return amount
 
 
-class Share(click.ParamType):
+class Share(click.ParamType[float, str | float]):
     """A percentage between 0 and 100, as a fraction."""
 
     name = "percent"
@@ -44,7 +44,7 @@ class Share(click.ParamType):
         return float(found[1]) / 100
 
 
-class Seed(click.ParamType):
+class Seed(click.ParamType[int, str | int]):
     """A whole number to which that of a block can be added within 64 bits."""
 
     name = "seed"
@@ -56,7 +56,7 @@ class Seed(click.ParamType):
         return int(value)
 
 
-class NamedLibrary(click.ParamType):
+class NamedLibrary(click.ParamType[tuple[str, Path], str]):
     """NAME=LIBRARY: an allocator of the user's."""
 
     name = "name=library"
@@ -70,13 +70,15 @@ class NamedLibrary(click.ParamType):
         return name, Path(library)
 
 
-class Place(click.Path):
+class Place(click.Path[Path]):
     """A file or folder. The empty name would be the current folder, and is what an unset variable gives."""
 
     def __init__(self, **kinds: bool) -> None:
         super().__init__(path_type=Path, **kinds)
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
         if not value:
             self.fail("the name is empty; `.` is the current folder", param, ctx)
         return super().convert(value, param, ctx)

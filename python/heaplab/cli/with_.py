@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from heaplab.catalog import contents as catalogs
-from heaplab.catalog import locate
+from heaplab.catalog import contents as catalogs, locate
 from heaplab.cli.choose import ProgramCommand, note, with_own
 from heaplab.cli.types import NAMED_LIBRARY
 from heaplab.errors import HeaplabError, UsageError

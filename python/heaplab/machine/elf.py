@@ -6,6 +6,7 @@ from pathlib import Path
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
+from elftools.elf.segments import InterpSegment
 
 from heaplab.errors import UsageError
 
@@ -69,8 +70,8 @@ def interpreter(path: Path) -> str | None:
     try:
         with path.open("rb") as stream:
             for segment in ELFFile(stream).iter_segments():
-                if segment["p_type"] == "PT_INTERP":
-                    return str(segment.get_interp_name())
+                if isinstance(segment, InterpSegment):
+                    return segment.get_interp_name()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
     except ELFError as error:

@@ -6,9 +6,6 @@ from statistics import fmean
 from heaplab.machine.execute import Execution
 from heaplab.records import Process
 
-MEANS = ("wall", "user", "system")
-COUNTS = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
-
 
 def in_a_row(count: int, once: Callable[[], Execution]) -> Execution:
     """Execute `count` times. The first that does not end well is the last, and stands for all."""
@@ -32,12 +29,19 @@ def merged(done: Sequence[Execution]) -> Execution:
 
 
 def mean_of(processes: Sequence[Process]) -> Process:
-    means = {name: fmean(getattr(one, name) for one in processes) for name in (*MEANS, *COUNTS)}
-    counts = {name: round(means[name]) for name in COUNTS}
+    def mean(name: str) -> float:
+        return fmean(getattr(one, name) for one in processes)
+
     highest = max(processes, key=lambda one: one.peak_memory or 0)
     known = [one.mean_memory for one in processes if one.mean_memory is not None]
     return Process(
-        **{**means, **counts},
+        wall=mean("wall"),
+        user=mean("user"),
+        system=mean("system"),
+        minor_faults=round(mean("minor_faults")),
+        major_faults=round(mean("major_faults")),
+        voluntary_switches=round(mean("voluntary_switches")),
+        involuntary_switches=round(mean("involuntary_switches")),
         executions=len(processes),
         peak_memory=highest.peak_memory,
         mean_memory=fmean(known) if known else None,

@@ -91,9 +91,15 @@ class Job:
         if not self._setting.driver:
             yield None
             return
-        nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with contextlib.ExitStack() as at_end:
-            driver = start(self._setting.driver, at_end, cwd=folder, env=plain_environment(), **nowhere)
+            driver = start(
+                self._setting.driver,
+                at_end,
+                cwd=folder,
+                env=plain_environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
             yield driver
             with contextlib.suppress(subprocess.TimeoutExpired):
                 driver.wait(DRIVER_ENDS_S)

@@ -6,17 +6,16 @@ as_plain(analysis)                for --json
 """
 
 import logging
+from typing import TYPE_CHECKING
 
 from heaplab.lazy import door
 
 # matplotlib warns where it can keep no cache, as under a home that cannot be written; the page is the same.
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
-__getattr__ = door(
-    __name__,
-    {
-        "heaplab.report.page": ["render", "write_html"],
-        "heaplab.report.plain": ["as_plain"],
-        "heaplab.report.terminal": ["print_claims", "print_summary"],
-    },
-)
+if TYPE_CHECKING:
+    from heaplab.report.page import render as render, write_html as write_html
+    from heaplab.report.plain import as_plain as as_plain
+    from heaplab.report.terminal import print_claims as print_claims, print_summary as print_summary
+else:
+    __getattr__ = door(__name__)

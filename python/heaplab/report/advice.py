@@ -80,7 +80,10 @@ def ordered(standings: list[Standing]) -> list[Standing]:
     return sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate))
 
 
-MEASURES = {TIME_ONLY: ("less time", "more time"), MEMORY_ONLY: ("less memory", "more memory")}
+MEASURES: dict[Metrics, tuple[str, str]] = {
+    TIME_ONLY: ("less time", "more time"),
+    MEMORY_ONLY: ("less memory", "more memory"),
+}
 COLUMNS = {TIME_ONLY: "time", MEMORY_ONLY: "memory", BOTH: "cost"}  # of Standing
 
 
@@ -101,8 +104,8 @@ def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, me
     if len(tied) == len(others):
         return Leader(title, [best, *tied], "no allocator is told apart from the others", open=True)
     if tied:
-        places = ", ".join(_place(name, ratios[name]) for name in (best, *tied))
-        return Leader(title, [best, *tied], f"not told apart at {words.threshold(threshold)}: {places}")
+        named = ", ".join(_place(name, ratios[name]) for name in (best, *tied))
+        return Leader(title, [best, *tied], f"not told apart at {words.threshold(threshold)}: {named}")
     if best == analysis.baseline:
         return Leader(title, [best], "every other one is shown to be worse")
     if metrics == BOTH:

@@ -3,6 +3,7 @@
 import io
 import re
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -10,7 +11,10 @@ from matplotlib.figure import Figure
 
 from heaplab.report.palette import CHROME, replacements
 
-STYLE = {
+if TYPE_CHECKING:  # not every matplotlib that heaplab runs with has this name
+    from matplotlib.typing import RcKeyType
+
+STYLE: "dict[RcKeyType, Any]" = {
     "svg.fonttype": "none",
     "svg.hashsalt": "heaplab",
     "font.family": "DejaVu Sans",

@@ -85,17 +85,19 @@ def control(analysis: Analysis) -> Drawing | None:
     ]
     if not rows:
         return None
+    columns = {
+        "main metric": [time for _, _, time, _ in rows],
+        "peak memory with page tables": [memory for _, _, _, memory in rows],
+    }
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(2, (9.6, 0.9 + max(1.1, min(0.17 * len(rows), 6.0))))
-        for axis, title, column in zip(
-            axes, ("main metric", "peak memory with page tables"), (2, 3), strict=True
-        ):
+        for axis, (title, ratios) in zip(axes, columns.items(), strict=True):
             axis.set_title(title)
             edge = 100 * THRESHOLD
             axis.axvspan(-edge, edge, color=CHROME["good"], alpha=0.1, linewidth=0)
             axis.axvline(0, color=CHROME["muted"], linewidth=0.9)
-            for place, row in enumerate(rows):
-                _difference(axis, place, row[column])
+            for place, ratio in enumerate(ratios):
+                _difference(axis, place, ratio)
             axis.set_xlabel(f"{analysis.baseline} against itself (%)")
             axis.set_ylim(len(rows) - 0.5, -0.5)
             axis.grid(visible=False, axis="y")

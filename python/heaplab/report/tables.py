@@ -49,7 +49,7 @@ def missing(study: Study, cell: MeasuredCell, candidate: str) -> Entry:
     return Entry(units.NOTHING, title="too short to be seen" if ran else "not run")
 
 
-def _number(median, step: units.Scale, judged: Judged | None, metric: spec.MetricSpec) -> Entry:
+def _number(median: Interval, step: units.Scale, judged: Judged | None, metric: spec.MetricSpec) -> Entry:
     text = units.digits(median.estimate / step.factor)
     if judged is None:
         return Entry(text, small=f"n = {median.count}")

@@ -53,13 +53,13 @@ def series(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing | N
 
 def _lines(study: Study, name: str, looks: dict[str, Look]) -> Drawing | None:
     panels = panels_of(study, [])[:MOST_PANELS]
-    drawn = [
+    found = [
         (label, allocator, *points_of(run, name))
         for label, (cell,) in panels
         for allocator in study.candidates
         if (run := typical(study, cell, allocator))
     ]
-    drawn = [(label, allocator, unit, layers[0]) for label, allocator, unit, layers in drawn if layers]
+    drawn = [(label, allocator, unit, layers[0]) for label, allocator, unit, layers in found if layers]
     if not drawn:
         return None
     step = units.scale(drawn[0][2], max(value for *_, points in drawn for _, value in points))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # numbers are shown without numpy
     from heaplab.stats import Interval
 
-STEPS = {
+STEPS: dict[str, list[tuple[float, str]]] = {
     "s": [(1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
     "B": [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")],
     "1/s": [(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1, "/s")],

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from math import isnan
 
-from heaplab.analysis import MEMORY as PEAK_WITH_TABLES
-from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Study
+from heaplab.analysis import MEMORY as PEAK_WITH_TABLES, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Study
 from heaplab.catalog import spec
 from heaplab.report import units
 from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why

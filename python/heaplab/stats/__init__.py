@@ -5,33 +5,33 @@ fresh process, the unit of resampling is the block. Every result is a function o
 the resampling is seeded by them.
 """
 
+from typing import TYPE_CHECKING
+
 from heaplab.lazy import door
 
-__getattr__ = door(
-    __name__,
-    {
-        "heaplab.stats.bootstrap": [
-            "CONFIDENCE",
-            "FEWEST_PAIRS",
-            "Interval",
-            "Pair",
-            "compare",
-            "geometric_mean",
-            "median_interval",
-            "seed_of",
-        ],
-        "heaplab.stats.outlying": ["outliers"],
-        "heaplab.stats.points": ["nines", "thin"],
-        "heaplab.stats.stop": ["PRECISION", "precise_enough"],
-        "heaplab.stats.verdict": [
-            "THRESHOLD",
-            "Judged",
-            "Verdict",
-            "Why",
-            "judge",
-            "judge_family",
-            "noise_floor",
-            "threshold_over",
-        ],
-    },
-)
+if TYPE_CHECKING:
+    from heaplab.stats.bootstrap import (
+        CONFIDENCE as CONFIDENCE,
+        FEWEST_PAIRS as FEWEST_PAIRS,
+        Interval as Interval,
+        Pair as Pair,
+        compare as compare,
+        geometric_mean as geometric_mean,
+        median_interval as median_interval,
+        seed_of as seed_of,
+    )
+    from heaplab.stats.outlying import outliers as outliers
+    from heaplab.stats.points import nines as nines, thin as thin
+    from heaplab.stats.stop import PRECISION as PRECISION, precise_enough as precise_enough
+    from heaplab.stats.verdict import (
+        THRESHOLD as THRESHOLD,
+        Judged as Judged,
+        Verdict as Verdict,
+        Why as Why,
+        judge as judge,
+        judge_family as judge_family,
+        noise_floor as noise_floor,
+        threshold_over as threshold_over,
+    )
+else:
+    __getattr__ = door(__name__)
