@@ -64,7 +64,7 @@ public:
     return true;
   }
 
-  // --- everything else (frontend_slow.h) ---
+  // --- everything else (frontend_slow.h, frontend_transitions.h) ---
 
   // Null: no memory.
   void* allocate_slow(lab_type& local, unsigned class_index);
@@ -175,3 +175,4 @@ private:
 }  // namespace heaplab::scalloc
 
 #include "allocators/scalloc/frontend_slow.h"
+#include "allocators/scalloc/frontend_transitions.h"

@@ -25,8 +25,8 @@
 //      them gets huge pages for them (large.h).
 //   6. realloc to a larger block makes it a quarter larger, from 32 KiB on half larger than asked.
 //
-// Reading order: span_state.h, span.h, lab.h, frontend.h, frontend_slow.h; then arena.h, span_pool.h,
-// lab_registry.h, large.h; config.h lists every knob and the variants.
+// Reading order: span_state.h, span.h, lab.h, frontend.h, frontend_slow.h, frontend_transitions.h; then
+// arena.h, span_pool.h, lab_registry.h, large.h; config.h lists every knob and the variants.
 #pragma once
 
 #include <pthread.h>
