@@ -2,6 +2,7 @@
 
 import contextlib
 import subprocess
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -11,6 +12,7 @@ from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS
 from heaplab.campaign.command_line import options_of
 from heaplab.catalog import contents as catalogs, locate, native, spec
 from heaplab.cli import choose
+from heaplab.errors import UsageError
 
 CATALOG = catalogs.load()
 EXPERIMENTS = list(CATALOG.experiments.values())
@@ -107,3 +109,16 @@ def test_a_library_of_heaplab_named_in_the_catalog_is_built(name: str) -> None:
     for source in allocator.sources:
         if source.kind == "heaplab" and native.library("bump"):
             assert native.library((variant.library if variant else "") or source.library)
+
+
+def test_a_list_tells_the_versions_that_a_campaign_records() -> None:
+    catalog = catalogs.load()
+    for name in ("glibc", "scalloc", "bump"):
+        assert locate.version_here(catalog, name) == locate.locate(catalog, name).version
+
+
+def test_a_list_looks_into_the_file_of_the_users(tmp_path: Path) -> None:
+    (tmp_path / "libmine.so").write_text("no library")
+    catalog = catalogs.load().with_library("mine", tmp_path / "libmine.so")
+    with pytest.raises(UsageError, match=r"libmine\.so"):
+        locate.version_here(catalog, "mine")

@@ -45,9 +45,30 @@ def locate(catalog: Catalog, name: str) -> Library:
     the allocator has a library on this machine.
     """
     allocator, variant = catalog.allocator(name)
+    _, found = find_first(name, allocator, variant)
+    return describe(name, allocator, variant, found)
+
+
+def version_here(catalog: Catalog, name: str) -> str:
+    """Return the version of the allocator as `locate` finds it, "" if it tells none. Quick, for lists.
+
+    Raises what `locate` raises. Only a file of the user's is read: the others were checked by the package,
+    by `heaplab get` or by heaplab's own build.
+    """
+    allocator, variant = catalog.allocator(name)
+    source, found = find_first(name, allocator, variant)
+    if source.kind == "system" and found.path:
+        elf.check_allocator(found.path)
+    return found.version
+
+
+def find_first(
+    name: str, allocator: spec.Allocator, variant: spec.Variant | None
+) -> tuple[spec.Source, Found]:
+    """Return the first source that has a library here, and the library. Raises NotHereError if none has."""
     for source in allocator.sources:
         if found := find(allocator.id, source, variant):
-            return describe(name, allocator, variant, found)
+            return source, found
     raise NotHereError(f"{name}: not on this machine; {how_to_obtain(allocator)}")
 
 

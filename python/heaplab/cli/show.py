@@ -67,8 +67,7 @@ def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:
     for name in catalog.allocator_names():
         allocator, variant = catalog.allocator(name)
         try:
-            library = locate.locate(catalog, name)
-            here = library.version or "here"
+            here = locate.version_here(catalog, name) or "here"
         except HeaplabError as error:
             here = "-" if isinstance(error, locate.NotHereError) else f"unusable: {error}"
         summary = variant.title if variant else allocator.summary
