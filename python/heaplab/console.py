@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rich.console import Console
 from rich.text import Text
@@ -34,7 +35,7 @@ class Column:
     right: bool = False
     prose: bool = False  # the last of these is wrapped in the room that the others leave
 
-    @property
+    @cached_property
     def width(self) -> int:
         return max(Text.from_markup(text).cell_len for text in (self.head, *self.texts))
 

@@ -1,15 +1,32 @@
-"""Rooms whose names are imported when they are first asked for (PEP 562).
+"""Modules that are imported when they are first used, and rooms whose names are (PEP 562).
 
-numpy, scipy, matplotlib and rich take two seconds of CPU time to import: a command that computes and draws
-nothing must not pay for them. A room lists its names once, as imports that only type checkers carry out.
+numpy, scipy, matplotlib and rich take two seconds of CPU time to import, pyelftools and psutil some 0.03: a
+command that has no use for them must not pay for them. A room lists its names once, as imports that only type
+checkers carry out.
 """
 
 import ast
+import importlib.util
 import pkgutil
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
+
+
+def module(name: str) -> Any:
+    """The module of this name; its code runs when an attribute is first asked for. ImportError: not there."""
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"no module named {name}", name=name)
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    late = importlib.util.module_from_spec(spec)
+    sys.modules[name] = late
+    spec.loader.exec_module(late)
+    return late
 
 
 def door(room: str) -> Callable[[str], Any]:

@@ -12,6 +12,7 @@ import pytest
 from conftest import EXPERIMENT, WORKLOAD_CARD
 from laboratory import COMMANDS
 
+from heaplab import cli
 from heaplab.catalog import native
 
 PROGRAMS = sorted(path.name for path in (native.root() / "bin").glob("*"))
@@ -95,3 +96,9 @@ def test_the_examples_of_all_commands_run_one_after_the_other(scratch: Path) -> 
     assert (scratch / "out/compare/report.html").stat().st_size > 10_000
     assert (scratch / "report.html").stat().st_size > 10_000
     assert len(list((scratch / "out/acdc").glob("results*.jsonl"))) == 2
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_a_command_says_of_itself(name: str) -> None:
+    own = " ".join((COMMANDS[name].help or "").split())
+    assert own.startswith(cli.COMMANDS[name][1].rstrip("."))

@@ -4,6 +4,7 @@ import hashlib
 import os
 import platform
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,6 +116,7 @@ def first_match(folder: Path, pattern: str) -> Path | None:
     return matches[-1] if matches else None
 
 
+@cache
 def debian_version(package: str) -> str:
     command = ["dpkg-query", "-W", "-f", "${Version}", package]
     try:

@@ -11,22 +11,22 @@ from heaplab.cli import ending
 from heaplab.cli.types import FOLDER
 from heaplab.machine import interrupts
 
-COMMANDS = {  # where each lies, in the order of the help
-    "compare": "measure:compare",
-    "run": "measure:run",
-    "list": "show:list_",
-    "show": "card:show_",
-    "get": "get:get",
-    "with": "with_:with_",
-    "report": "results:report",
-    "claims": "results:claims",
-    "doctor": "show:doctor",
-    "path": "path:path",
+COMMANDS = {  # where each lies and what it does, in the order of the help
+    "compare": ("measure:compare", "Compare allocators on a suite of experiments, or on PROGRAM."),
+    "run": ("measure:run", "Run experiments by id, group or glob of ids."),
+    "list": ("list_:list_", "Name the allocators, workloads, experiments, suites or claims there are."),
+    "show": ("show:show_", "Show what is known of an allocator, a workload, an experiment or a suite."),
+    "get": ("get:get", "Obtain allocators that are not on this machine, without root."),
+    "with": ("with_:with_", "Run PROGRAM with ALLOCATOR serving its malloc."),
+    "report": ("results:report", "Write one HTML page about results files."),
+    "claims": ("results:claims", "Test what publications claim against results."),
+    "doctor": ("doctor:doctor", "Tell what this machine is, and what on it makes figures doubtful."),
+    "path": ("path:path", "Print where a program, library or allocator lies."),
 }
 
 
 class Commands(click.Group):
-    """Imports a command only when it is called or explained."""
+    """Imports a command only when it is called or its own help is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -34,9 +34,13 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, _, function = COMMANDS[cmd_name].partition(":")
+        module, _, function = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(f"heaplab.cli.{module}"), function)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
 
 
 def show_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:

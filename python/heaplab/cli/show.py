@@ -1,164 +1,144 @@
-"""`heaplab list`, `heaplab doctor`: what there is."""
+"""`heaplab show`: what the catalog says of one thing, whatever kind of thing it is."""
 
 import json
-import os
 import shutil
+import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
-from rich.markup import escape
 
-from heaplab.catalog import contents as catalogs, locate, native
+from heaplab.catalog import contents as catalogs, locate, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.console import Column, console, put, put_table
-from heaplab.errors import HeaplabError
-from heaplab.machine import host
-from heaplab.report.facts import told
+from heaplab.errors import HeaplabError, UsageError
 
-LABEL = 24  # columns of the names beside facts
-KINDS = ["allocators", "workloads", "experiments", "suites", "claims"]
-# What the commands of heaplab call, and what for.
-TOOLS = {
-    "cc": "build allocators from source",
-    "c++": "build allocators from source",
-    "cargo": "fetch sources of allocators",
-    "apt-get": "fetch ready-made allocators",
-    "dpkg-deb": "unpack ready-made allocators",
-    "perf": "hardware counters",
-}
+WIDTH_MOST = 100  # columns: longer lines are hard to read
+INDENT = 15  # columns of the names at the left
+
+Row = tuple[str, str]  # a name and a text of any length; without a name it goes on with the row above
+Shown = spec.Allocator | spec.Workload | spec.Experiment | spec.Suite
 
 
-@click.command("list")
-@click.argument("kind", type=click.Choice(KINDS))
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print everything the catalog holds, as JSON.")
 @click.pass_obj
-def list_(extra: tuple[Path, ...], kind: str, as_json: bool) -> None:
-    """Name the allocators, workloads, experiments, suites or claims there are.
+def show_(extra: tuple[Path, ...], name: str, as_json: bool) -> None:
+    """Show what is known of an allocator, a workload, an experiment or a suite.
+
+    A workload's card says what its figures show, what they do not, and where its defaults come from.
 
     \b
-    Example:
-      heaplab list allocators
+    Examples:
+      heaplab show larson
+      heaplab show acdc-ismm13/fig10
     """
     catalog = catalogs.load(extra)
-    rows = {
-        "allocators": allocator_rows,
-        "workloads": workload_rows,
-        "experiments": experiment_rows,
-        "suites": suite_rows,
-        "claims": claim_rows,
-    }[kind](catalog)
+    found = list(things(catalog, name))
+    if not found:
+        raise UsageError(f"show: the catalog has no {name!r}; `heaplab list KIND` names what there is")
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        click.echo(json.dumps({kind: thing.model_dump(mode="json") for kind, thing in found}, indent=2))
         return
-    put_table(console(), columns_of(rows))
+    width = min(WIDTH_MOST, shutil.get_terminal_size((WIDTH_MOST, 24)).columns)
+    pages = [[(kind, f"{name}: {thing.title}"), *rows_of(catalog, name, thing)] for kind, thing in found]
+    click.echo("\n\n".join("\n".join(laid_out(page, width)) for page in pages))
 
 
-PROSE = {"title", "summary", "source", "experiments", "publication", "claim"}
+def things(catalog: Catalog, name: str) -> Iterator[tuple[str, Shown]]:
+    """Everything of this name, with the kind of thing it is."""
+    if name in catalog.allocator_names():
+        yield "allocator", catalog.allocator(name)[0]
+    tables: dict[str, Mapping[str, Shown]] = {
+        "workload": catalog.workloads,
+        "experiment": catalog.experiments,
+        "suite": catalog.suites,
+    }
+    for kind, table in tables.items():
+        if name in table:
+            yield kind, table[name]
 
 
-def columns_of(rows: list[dict[str, Any]]) -> list[Column]:
-    heads = list(rows[0]) if rows else ["id"]
-    return [Column(head, [escape(str(row[head])) for row in rows], prose=head in PROSE) for head in heads]
+def rows_of(catalog: Catalog, name: str, thing: Shown) -> Iterator[Row]:
+    match thing:
+        case spec.Allocator():
+            return allocator_rows(catalog, name, thing)
+        case spec.Workload():
+            return workload_rows(catalog, thing)
+        case spec.Experiment():
+            return experiment_rows(thing)
+        case spec.Suite():
+            return suite_rows(catalog, thing)
 
 
-def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:
-    rows = []
-    for name in catalog.allocator_names():
-        allocator, variant = catalog.allocator(name)
-        try:
-            here = locate.version_here(catalog, name) or "here"
-        except HeaplabError as error:
-            here = "-" if isinstance(error, locate.NotHereError) else f"unusable: {error}"
-        summary = variant.title if variant else allocator.summary
-        quick = "yes" if allocator.quick and variant is None else ""  # variants are measured only when named
-        rows.append({"id": name, "here": here, "quick": quick, "summary": summary})
-    return rows
+def allocator_rows(catalog: Catalog, name: str, thing: spec.Allocator) -> Iterator[Row]:
+    _, variant = catalog.allocator(name)
+    yield "", thing.summary
+    if variant:
+        yield "variant", variant.title
+    try:
+        library = locate.locate(catalog, name)
+        path = ":".join(library.preload) or "the C library's own malloc, nothing to preload"
+        yield "here", f"{library.version} {path}".strip()
+    except HeaplabError as error:
+        yield "here", f"no: {error}"
+    environment = thing.environment | (variant.environment if variant else {})
+    for setting, value in environment.items():
+        yield "run with", f"{setting}={value}"
+    for other, own in ({} if variant else thing.variants).items():
+        yield "variants", f"{thing.id}-{other}: {own.title}"
+    yield "notes", thing.notes
+    yield "licence", thing.licence
+    yield "homepage", thing.homepage
 
 
-def workload_rows(catalog: Catalog) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": work.id,
-            "here": "yes" if native.program(work.program) or shutil.which(work.program) else "-",
-            "title": work.title,
-            "source": work.card.source,
-        }
-        for work in catalog.workloads.values()
-    ]
+def workload_rows(catalog: Catalog, thing: spec.Workload) -> Iterator[Row]:
+    card = thing.card
+    yield "source", card.source
+    yield "shows", card.shows
+    yield "does not show", card.does_not_show
+    yield "defaults", card.defaults
+    yield "known flaws", card.flaws
+    for metric, about in thing.metrics.items():
+        better = "" if about.better == "neither" else f", {about.better} is better"
+        yield "metrics", f"{metric}: {about.title} [{about.unit}]{better}"
+    yield "verdicts on", thing.main_metric
+    for experiment in catalog.experiments.values():
+        if experiment.workload == thing.id:
+            yield "experiments", experiment.id
+    if thing.kind == "synthetic":
+        yield "by itself", f"$(heaplab path {thing.program}) --help"
 
 
-def experiment_rows(catalog: Catalog) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": item.id,
-            "workload": item.workload,
-            "cells": f"{len(item.cells('quick'))}, full {len(item.cells('full'))}",
-            "title": item.title,
-        }
-        for item in catalog.experiments.values()
-    ]
+def experiment_rows(thing: spec.Experiment) -> Iterator[Row]:
+    yield "publication", f"{thing.publication}, {thing.figure}".strip(", ")
+    yield "claim", thing.claim
+    yield "workload", thing.workload
+    yield "metrics", ", ".join(thing.metrics)
+    scales: dict[spec.Scaling, spec.Scale] = {"quick": thing.quick, "full": thing.full}
+    for name, scale in scales.items():
+        swept = ", ".join(f"{axis} {' '.join(map(str, values))}" for axis, values in scale.sweep.items())
+        yield f"{name} scale", f"cells: {len(thing.cells(name))}{f', sweeping {swept}' if swept else ''}"
+    for expectation in thing.expectations:
+        yield "tested claims", expectation.says
+    yield "notes", thing.notes
+    yield "measure it", f"heaplab run {thing.id}"
 
 
-def suite_rows(catalog: Catalog) -> list[dict[str, Any]]:
-    return [
-        {"id": suite.id, "title": suite.title, "experiments": " ".join(suite.experiments)}
-        for suite in catalog.suites.values()
-    ]
+def suite_rows(catalog: Catalog, thing: spec.Suite) -> Iterator[Row]:
+    for experiment in catalog.experiments_matching(thing.experiments):
+        yield "experiments", f"{experiment.id}: {experiment.title}"
+    if thing.budget_s:
+        yield "budget", f"{thing.budget_s:g} s of measuring"
+    yield "measure it", f"heaplab compare --suite {thing.id}"
 
 
-def claim_rows(catalog: Catalog) -> list[dict[str, Any]]:
-    return [
-        {"id": item.id, "publication": item.publication, "claim": expectation.says}
-        for item in catalog.experiments.values()
-        for expectation in item.expectations
-    ]
-
-
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-@click.pass_obj
-def doctor(extra: tuple[Path, ...], as_json: bool) -> None:
-    """Tell what this machine is, and what on it makes figures doubtful.
-
-    \b
-    Example:
-      heaplab doctor
-    """
-    catalog = catalogs.load(extra)
-    facts = host.facts()
-    here = [row["id"] for row in allocator_rows(catalog) if not row["here"].startswith(("-", "unusable"))]
-    advice = host_advice(facts)
-    if as_json:
-        click.echo(json.dumps({"host": facts, "allocators": here, "advice": advice}, indent=2))
-        return
-    out = console()
-    for name, text in [*told(facts), ("allocators here", " ".join(here))]:
-        put(out, escape(text), label=name, indent=LABEL)
-    for tool, purpose in TOOLS.items():
-        if shutil.which(tool) is None:
-            put(out, f"needed to {purpose}", label=f"{tool} is missing", indent=LABEL)
-    for line in advice:
-        put(out, escape(line), label="-", indent=2)
-
-
-def host_advice(facts: dict[str, Any]) -> list[str]:
-    """What a careful person would change on this machine before measuring, or keep in mind after."""
-    advice = []
-    if facts["governor"] not in (None, "performance"):
-        advice.append(f"the CPU governor is {facts['governor']}: performance gives steadier times")
-    if facts["load"] > 0.2 * facts["cpus"]:
-        advice.append(f"the load is {facts['load']:.1f}: other work makes intervals wide and runs void")
-    if facts["hypervisor"]:
-        advice.append("a virtual machine: neighbours on the host show up as noise")
-    if facts["smt"] == "1":
-        advice.append("cores are shared by two threads each: --pin runs one on each core")
-    if facts["memory_available"] < 2 << 30:
-        advice.append("less than 2 GiB of memory is free: large cells will fail")
-    if facts["address_space_limit"] is not None:
-        advice.append(
-            "address space is limited (ulimit -v): allocators that reserve much of it may not start"
-        )
-    if not os.access("/proc/self/status", os.R_OK):
-        advice.append("/proc cannot be read: memory will not be measured")
-    return advice
+def laid_out(rows: list[Row], width: int) -> Iterator[str]:
+    """The rows with texts in a column of their own; a name stands once, rows without a text are left out."""
+    before = ""
+    for name, text in rows:
+        column = max(20, width - INDENT)
+        words = " ".join(text.split())
+        for line in textwrap.wrap(words, column, break_on_hyphens=False, break_long_words=False):
+            yield f"{'' if name == before else name:{INDENT}}{line}".rstrip()
+            before = name

@@ -2,13 +2,16 @@
 
 import platform
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection, SymbolTableSection
-from elftools.elf.segments import InterpSegment
-
+from heaplab import lazy
 from heaplab.errors import UsageError
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
+
+elffile, exceptions = lazy.module("elftools.elf.elffile"), lazy.module("elftools.common.exceptions")
+sections, segments = lazy.module("elftools.elf.sections"), lazy.module("elftools.elf.segments")
 
 # Machine names of ELF headers by what uname -m says.
 MACHINES = {"x86_64": "x64", "aarch64": "AArch64", "riscv64": "RISC-V", "ppc64le": "64-bit PowerPC"}
@@ -22,13 +25,13 @@ def check_allocator(path: Path) -> None:
         raise UsageError(f"{path}: not a file")
     try:
         with path.open("rb") as stream:
-            elf = ELFFile(stream)
+            elf = elffile.ELFFile(stream)
             machine = elf.get_machine_arch()
             shared = elf.header["e_type"] == "ET_DYN" and elf.get_section_by_name(".dynsym") is not None
             defines = shared and "malloc" in defined_symbols(elf, ".dynsym")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-    except (ELFError, ValueError, KeyError) as error:
+    except (exceptions.ELFError, ValueError, KeyError) as error:
         raise UsageError(f"{path}: not an ELF library") from error
     if machine != MACHINES.get(platform.machine(), machine):
         raise UsageError(f"{path}: made for {machine}, this machine is {platform.machine()}")
@@ -38,10 +41,10 @@ def check_allocator(path: Path) -> None:
         raise UsageError(f"{path}: defines no malloc, so preloading it changes nothing")
 
 
-def defined_symbols(elf: ELFFile, section: str) -> set[str]:
+def defined_symbols(elf: "ELFFile", section: str) -> set[str]:
     """Names of the functions that a symbol table defines; empty where the section is not there."""
     table = elf.get_section_by_name(section)
-    if not isinstance(table, SymbolTableSection):
+    if not isinstance(table, sections.SymbolTableSection):
         return set()
     kinds = ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS")
     return {
@@ -55,12 +58,12 @@ def build_id(path: Path) -> str:
     """The GNU build-id in hex, or "" if the file has none."""
     try:
         with path.open("rb") as stream:
-            for section in ELFFile(stream).iter_sections():
-                if isinstance(section, NoteSection):
+            for section in elffile.ELFFile(stream).iter_sections():
+                if isinstance(section, sections.NoteSection):
                     for note in section.iter_notes():
                         if note["n_type"] == "NT_GNU_BUILD_ID":
                             return str(note["n_desc"])
-    except (OSError, ELFError):
+    except (OSError, exceptions.ELFError):
         pass
     return ""
 
@@ -69,12 +72,12 @@ def interpreter(path: Path) -> str | None:
     """The loader a program asks for; None if it is static. Raises UsageError if it is no ELF file."""
     try:
         with path.open("rb") as stream:
-            for segment in ELFFile(stream).iter_segments():
-                if isinstance(segment, InterpSegment):
-                    return segment.get_interp_name()
+            for segment in elffile.ELFFile(stream).iter_segments():
+                if isinstance(segment, segments.InterpSegment):
+                    return str(segment.get_interp_name())
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-    except ELFError as error:
+    except exceptions.ELFError as error:
         raise UsageError(f"{path}: not a program this machine can run") from error
     return None
 
@@ -82,5 +85,5 @@ def interpreter(path: Path) -> str | None:
 def own_malloc(path: Path) -> bool:
     """Whether the program was linked with a malloc of its own (seen only while it is not stripped)."""
     with path.open("rb") as stream:
-        elf = ELFFile(stream)
+        elf = elffile.ELFFile(stream)
         return any("malloc" in defined_symbols(elf, table) for table in (".dynsym", ".symtab"))

@@ -1,0 +1,76 @@
+"""`heaplab doctor`: what this machine is, and what on it makes figures doubtful."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from heaplab.catalog import contents as catalogs
+from heaplab.cli.list_ import allocator_rows
+from heaplab.console import console, put
+from heaplab.machine import host
+from heaplab.report.facts import told
+
+LABEL = 24  # columns of the names beside facts
+# What the commands of heaplab call, and what for.
+TOOLS = {
+    "cc": "build allocators from source",
+    "c++": "build allocators from source",
+    "cargo": "fetch sources of allocators",
+    "apt-get": "fetch ready-made allocators",
+    "dpkg-deb": "unpack ready-made allocators",
+    "perf": "hardware counters",
+}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.pass_obj
+def doctor(extra: tuple[Path, ...], as_json: bool) -> None:
+    """Tell what this machine is, and what on it makes figures doubtful.
+
+    \b
+    Example:
+      heaplab doctor
+    """
+    catalog = catalogs.load(extra)
+    facts = host.facts()
+    here = [row["id"] for row in allocator_rows(catalog) if not row["here"].startswith(("-", "unusable"))]
+    advice = host_advice(facts)
+    if as_json:
+        click.echo(json.dumps({"host": facts, "allocators": here, "advice": advice}, indent=2))
+        return
+    out = console()
+    for name, text in [*told(facts), ("allocators here", " ".join(here))]:
+        put(out, escape(text), label=name, indent=LABEL)
+    for tool, purpose in TOOLS.items():
+        if shutil.which(tool) is None:
+            put(out, f"needed to {purpose}", label=f"{tool} is missing", indent=LABEL)
+    for line in advice:
+        put(out, escape(line), label="-", indent=2)
+
+
+def host_advice(facts: dict[str, Any]) -> list[str]:
+    """What a careful person would change on this machine before measuring, or keep in mind after."""
+    advice = []
+    if facts["governor"] not in (None, "performance"):
+        advice.append(f"the CPU governor is {facts['governor']}: performance gives steadier times")
+    if facts["load"] > 0.2 * facts["cpus"]:
+        advice.append(f"the load is {facts['load']:.1f}: other work makes intervals wide and runs void")
+    if facts["hypervisor"]:
+        advice.append("a virtual machine: neighbours on the host show up as noise")
+    if facts["smt"] == "1":
+        advice.append("cores are shared by two threads each: --pin runs one on each core")
+    if facts["memory_available"] < 2 << 30:
+        advice.append("less than 2 GiB of memory is free: large cells will fail")
+    if facts["address_space_limit"] is not None:
+        advice.append(
+            "address space is limited (ulimit -v): allocators that reserve much of it may not start"
+        )
+    if not os.access("/proc/self/status", os.R_OK):
+        advice.append("/proc cannot be read: memory will not be measured")
+    return advice

@@ -1,0 +1,102 @@
+"""`heaplab list`: the things of one kind that there are, a line each."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from heaplab.catalog import contents as catalogs, locate, native
+from heaplab.catalog.contents import Catalog
+from heaplab.console import Column, console, put_table
+from heaplab.errors import HeaplabError
+
+KINDS = ["allocators", "workloads", "experiments", "suites", "claims"]
+
+
+@click.command("list")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.pass_obj
+def list_(extra: tuple[Path, ...], kind: str, as_json: bool) -> None:
+    """Name the allocators, workloads, experiments, suites or claims there are.
+
+    \b
+    Example:
+      heaplab list allocators
+    """
+    catalog = catalogs.load(extra)
+    rows = {
+        "allocators": allocator_rows,
+        "workloads": workload_rows,
+        "experiments": experiment_rows,
+        "suites": suite_rows,
+        "claims": claim_rows,
+    }[kind](catalog)
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    put_table(console(), columns_of(rows))
+
+
+PROSE = {"title", "summary", "source", "experiments", "publication", "claim"}
+
+
+def columns_of(rows: list[dict[str, Any]]) -> list[Column]:
+    heads = list(rows[0]) if rows else ["id"]
+    return [Column(head, [escape(str(row[head])) for row in rows], prose=head in PROSE) for head in heads]
+
+
+def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    rows = []
+    for name in catalog.allocator_names():
+        allocator, variant = catalog.allocator(name)
+        try:
+            here = locate.version_here(catalog, name) or "here"
+        except HeaplabError as error:
+            here = "-" if isinstance(error, locate.NotHereError) else f"unusable: {error}"
+        summary = variant.title if variant else allocator.summary
+        quick = "yes" if allocator.quick and variant is None else ""  # variants are measured only when named
+        rows.append({"id": name, "here": here, "quick": quick, "summary": summary})
+    return rows
+
+
+def workload_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": work.id,
+            "here": "yes" if native.program(work.program) or shutil.which(work.program) else "-",
+            "title": work.title,
+            "source": work.card.source,
+        }
+        for work in catalog.workloads.values()
+    ]
+
+
+def experiment_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": item.id,
+            "workload": item.workload,
+            "cells": f"{len(item.cells('quick'))}, full {len(item.cells('full'))}",
+            "title": item.title,
+        }
+        for item in catalog.experiments.values()
+    ]
+
+
+def suite_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    return [
+        {"id": suite.id, "title": suite.title, "experiments": " ".join(suite.experiments)}
+        for suite in catalog.suites.values()
+    ]
+
+
+def claim_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    return [
+        {"id": item.id, "publication": item.publication, "claim": expectation.says}
+        for item in catalog.experiments.values()
+        for expectation in item.expectations
+    ]
