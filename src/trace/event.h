@@ -1,0 +1,79 @@
+// One call of an allocation function, or one turn in a thread's life, as every reader of a trace sees it.
+//
+// The numbers of the kinds are part of the file format (docs/trace-format.md) and never change meaning.
+#pragma once
+
+#include <cstdint>
+
+namespace heaplab::trace {
+
+enum class kind : std::uint8_t {
+  none = 0,
+  // Acquisitions: the call returned `address`, or failed where that is 0. Stamped after the call.
+  malloc = 1,
+  calloc = 2,
+  realloc_to = 3,  // what realloc returned; the release of the old block, if any, came before
+  posix_memalign = 4,
+  aligned_alloc = 5,
+  memalign = 6,
+  valloc = 7,
+  pvalloc = 8,
+  new_object = 9,
+  new_array = 10,
+  new_object_nothrow = 11,
+  new_array_nothrow = 12,
+  reallocarray_to = 13,
+  // Releases of `address`. Stamped before the call.
+  free = 32,
+  free_sized = 33,
+  free_aligned_sized = 34,
+  realloc_from = 35,  // the same thread's next event is the realloc_to, unless `size` asked for was 0
+  delete_object = 36,
+  delete_array = 37,
+  delete_object_sized = 38,
+  delete_array_sized = 39,
+  reallocarray_from = 40,
+  // A thread's life; `address` is the thread it is about (its number in the trace), 0 where unknown.
+  thread_begin = 64,  // the thread's first event; size: the system's thread id
+  thread_end = 65,    // the thread's own exit handlers have begun; it may still free
+  thread_create = 66,
+  thread_join = 67,
+  // The recording itself.
+  lost = 80,   // size: calls by this thread that were not recorded up to here since the last such event
+  start = 81,  // recording begins here (again); blocks acquired before are unknown to the trace
+  stop = 82,
+  mark = 83,  // address: the number the program gave
+};
+
+// `size` is what the caller asked for (acquisitions) or named (sized releases), in bytes; 0 for other
+// releases. For calloc and reallocarray it is the product.
+struct event {
+  std::uint64_t stamp = 0;  // ticks; equal for events whose order is not known
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+  std::uint32_t thread = 0;  // number in the order of first appearance in the process, from 1
+  std::uint32_t site = 0;    // number of the call site, from 1; 0: not recorded
+  trace::kind kind = kind::none;
+  std::uint8_t alignment_log2 = 0;  // of the alignment asked for; 0: none
+
+  bool operator==(const event&) const = default;
+};
+
+constexpr bool is_acquisition(kind k) {
+  return k >= kind::malloc && k <= kind::reallocarray_to;
+}
+
+constexpr bool is_release(kind k) {
+  return k >= kind::free && k <= kind::reallocarray_from;
+}
+
+constexpr bool is_growth(kind k) {  // the acquiring half of a reallocation
+  return k == kind::realloc_to || k == kind::reallocarray_to;
+}
+
+constexpr bool is_known(kind k) {
+  return is_acquisition(k) || is_release(k) || (k >= kind::thread_begin && k <= kind::thread_join) ||
+         (k >= kind::lost && k <= kind::mark);
+}
+
+}  // namespace heaplab::trace

@@ -1,0 +1,66 @@
+// A trace file for reading, docs/trace-format.md. What is intact is found also in a file that was cut off or
+// damaged; `damage` says what is not.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace/file_descriptor.h"
+#include "trace/frame.h"
+#include "trace/properties.h"
+#include "trace/varint.h"
+
+namespace heaplab::trace {
+
+class trace_file {
+public:
+  // Throws trace_error: no such file, a folder, empty, no trace, a format of another major version.
+  explicit trace_file(const std::string& path);
+  ~trace_file();
+  trace_file(const trace_file&) = delete;
+  trace_file& operator=(const trace_file&) = delete;
+
+  struct process_part {
+    properties of;                    // pid, program, ticks_per_second ...; empty where the frame is lost
+    properties summary;               // what the verifier counted; empty where the frame is lost
+    std::vector<index_entry> frames;  // of events and sites, in the order of the file
+    std::uint64_t events = 0;         // in the frames found
+  };
+
+  const std::string& path() const { return path_; }
+  std::uint64_t size() const { return size_; }        // of the file in bytes
+  std::uint16_t machine() const { return machine_; }  // e_machine of ELF
+  const std::vector<process_part>& processes() const { return processes_; }
+  // Lines for people on what is damaged or missing; more come while frames are read.
+  const std::vector<std::string>& damage() const { return damage_; }
+
+  // The unpacked payload; false, and a line of damage more, where the frame is damaged.
+  bool read(const index_entry& frame, bytes& payload);
+
+  // The mapped files of a process, one a line; "" where unknown.
+  std::string modules(std::uint32_t number);
+
+private:
+  bool read_index();
+  void scan();
+  std::uint64_t next_frame_after(std::uint64_t offset);
+  void enter(const index_entry& frame);
+  bool read_at(std::uint64_t offset, void* into, std::size_t count) const;
+  std::optional<frame_header> header_at(std::uint64_t offset) const;
+  bool unpack(const frame_header& header, std::uint64_t offset, bytes& payload);
+  void read_properties();
+
+  std::string path_;
+  file_descriptor file_;
+  std::uint64_t size_ = 0;
+  std::uint16_t machine_ = 0;
+  std::vector<process_part> processes_;
+  std::vector<index_entry> texts_;  // frames of properties and modules
+  std::vector<std::string> damage_;
+  bytes packed_;
+};
+
+}  // namespace heaplab::trace

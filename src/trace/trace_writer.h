@@ -1,0 +1,76 @@
+// Writes a trace file, docs/trace-format.md: processes one after another, the events of each in the order of
+// their stamps. Memory: the events of one frame, and 40 B for each frame written.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/event.h"
+#include "trace/file_descriptor.h"
+#include "trace/frame.h"
+#include "trace/properties.h"
+#include "trace/varint.h"
+
+namespace heaplab::trace {
+
+// Every function throws trace_error where the file cannot be written.
+class trace_writer {
+public:
+  static constexpr std::size_t frame_events = std::size_t{1} << 16;
+
+  // Creates or replaces the file.
+  explicit trace_writer(const std::string& path);
+  ~trace_writer();
+  trace_writer(const trace_writer&) = delete;
+  trace_writer& operator=(const trace_writer&) = delete;
+
+  // Ends the process before, and gives the new one's number, from 0.
+  std::uint32_t begin_process(const properties& of);
+
+  // The number of a call site: code addresses, the innermost first.
+  std::uint32_t add_site(std::span<const std::uint64_t> frames);
+
+  // Precondition: a process has begun; the stamp is not below that of the event before.
+  void add(const event& e) {
+    events_.push_back(e);
+    if (events_.size() == frame_events) flush();
+  }
+
+  // Lines on the mapped files of the process.
+  void add_modules(std::string_view lines);
+
+  // The last frame of the process.
+  void end_process(const properties& summary);
+
+  // Writes the index. The file is complete only then.
+  void close();
+
+  // Written so far; what is in memory not counted.
+  std::uint64_t bytes_written() const { return offset_; }
+
+private:
+  void flush();
+  void put_frame(frame_type type, std::uint32_t count, std::uint64_t first, std::uint64_t first_stamp,
+                 std::span<const std::uint8_t> payload);
+  void put(std::span<const std::uint8_t> data);
+
+  std::string path_;
+  file_descriptor file_;
+  std::uint64_t offset_ = 0;
+  std::vector<index_entry> index_;
+  std::vector<event> events_;
+  std::uint64_t events_before_ = 0;  // of the process, in frames already written
+  bytes sites_;
+  std::uint32_t sites_here_ = 0;
+  std::uint32_t sites_before_ = 0;
+  std::uint64_t site_address_ = 0;
+  std::uint32_t processes_ = 0;
+  bytes packed_;
+  struct compressor;
+  compressor* compressor_;
+};
+
+}  // namespace heaplab::trace
