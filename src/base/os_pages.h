@@ -119,14 +119,14 @@ inline void* remap_aligned(void* address, std::size_t old_bytes, std::size_t new
 }
 
 // Gives the memory back and keeps the addresses; the next touch finds zeros.
-inline bool discard(void* address, std::size_t bytes) {
+inline bool purge(void* address, std::size_t bytes) {
   const errno_keeper keep;
   return ::madvise(address, bytes, MADV_DONTNEED) == 0;
 }
 
 // The same for many ranges, in one call where the kernel takes it for the caller's own memory (Linux 6.18
 // does): other CPUs are then interrupted once instead of once a range.
-inline void discard_all(std::span<const iovec> ranges) {
+inline void purge_all(std::span<const iovec> ranges) {
   const errno_keeper keep;
   constexpr long this_process = -10'000;  // PIDFD_SELF
   std::size_t bytes = 0;

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/bits.h"
-#include "base/os_pages.h"
+#include "base/platform.h"
 
 namespace heaplab::concurrent {
 
@@ -16,13 +16,13 @@ namespace heaplab::concurrent {
 // A list without a lock: pages are pushed one by one; who looks for some takes the whole list and puts back
 // what is left, so that others may find it empty meanwhile. A child of fork may lose what another thread had
 // taken, which are addresses alone.
-template <class Sync>
+template <class Sync, class Platform = system_platform>
 class unreturned_mappings {
 public:
   // Gives whole pages, readable and writable, back to the system, or keeps them, all zero but for their first
   // 16 bytes.
   void give_back(void* start, std::size_t bytes) {
-    if (!os_pages::unmap(start, bytes)) return keep(start, bytes);
+    if (!Platform::unmap(start, bytes)) return keep(start, bytes);
     // A mapping less, or one that is smaller: the next may succeed now. One failure is enough for a free.
     give_back_until(1);
   }
@@ -31,7 +31,7 @@ public:
     char first[note_offset];
     std::memcpy(first, start, sizeof first);
     // Locked pages are not given up.
-    if (!os_pages::discard(start, bytes)) std::memset(start, 0, bytes);
+    if (!Platform::purge(start, bytes)) std::memset(start, 0, bytes);
     std::memcpy(start, first, sizeof first);
     push(write_note(static_cast<char*>(start), bytes));
   }
@@ -85,7 +85,7 @@ private:
     while (all != nullptr && failures > 0) {
       note* const it = all;
       all = it->next;
-      if (os_pages::unmap(start_of(it), it->bytes)) {
+      if (Platform::unmap(start_of(it), it->bytes)) {
         any = true;
       } else {
         it->next = refused;

@@ -61,7 +61,7 @@ TEST(os_pages, refuses_what_cannot_be_had_and_keeps_errno) {
   EXPECT_EQ(reserve(too_much, page_bytes), nullptr);
   EXPECT_EQ(reserve_without_access(too_much, page_bytes), nullptr);
   char on_the_stack = 0;
-  EXPECT_FALSE(discard(&on_the_stack, page_bytes));
+  EXPECT_FALSE(purge(&on_the_stack, page_bytes));
   EXPECT_FALSE(make_accessible(&on_the_stack, page_bytes));
   EXPECT_EQ(errno, EDOM);
 }
@@ -76,21 +76,21 @@ TEST(os_pages, reserves_addresses_that_become_memory_when_made_accessible) {
   unmap(place, mib);
 }
 
-TEST(os_pages, discards_the_memory_and_keeps_the_addresses) {
+TEST(os_pages, purges_the_memory_and_keeps_the_addresses) {
   void* const place = allocate(4 * page_bytes);
   std::memset(place, 1, 4 * page_bytes);
-  ASSERT_TRUE(discard(place, 2 * page_bytes));
+  ASSERT_TRUE(purge(place, 2 * page_bytes));
   EXPECT_FALSE(is_resident(place));
   EXPECT_TRUE(is_all(place, 2 * page_bytes, 0));
   EXPECT_TRUE(is_all(static_cast<char*>(place) + 2 * page_bytes, 2 * page_bytes, 1));
   unmap(place, 4 * page_bytes);
 }
 
-TEST(os_pages, discards_every_range_of_many) {
+TEST(os_pages, purges_every_range_of_many) {
   auto* const place = static_cast<char*>(allocate(6 * page_bytes));
   std::memset(place, 1, 6 * page_bytes);
   const iovec ranges[] = {{place, page_bytes}, {place + 2 * page_bytes, 2 * page_bytes}};
-  discard_all(ranges);
+  purge_all(ranges);
   for (const unsigned page : {0U, 2U, 3U}) EXPECT_TRUE(is_all(place + page * page_bytes, page_bytes, 0));
   for (const unsigned page : {1U, 4U, 5U}) EXPECT_TRUE(is_all(place + page * page_bytes, page_bytes, 1));
   unmap(place, 6 * page_bytes);
@@ -111,13 +111,13 @@ TEST(os_pages, keeps_the_contents_of_what_it_resizes) {
 }
 
 // More ranges than the kernel takes in one call.
-TEST(os_pages, discards_a_thousand_ranges_and_more) {
+TEST(os_pages, purges_a_thousand_ranges_and_more) {
   constexpr std::size_t count = 1100;
   auto* const place = static_cast<char*>(allocate(2 * count * page_bytes));
   std::memset(place, 1, 2 * count * page_bytes);
   std::vector<iovec> ranges;
   for (std::size_t i = 0; i < count; ++i) ranges.push_back({place + 2 * i * page_bytes, page_bytes});
-  discard_all(ranges);
+  purge_all(ranges);
   for (std::size_t i = 0; i < count; ++i) {
     EXPECT_EQ(place[2 * i * page_bytes], 0) << i;
     EXPECT_EQ(place[(2 * i + 1) * page_bytes], 1) << i;

@@ -12,13 +12,19 @@
 #include <map>
 #include <vector>
 
+#include "concurrent/sync.h"
+#include "scalloc/traits.h"
+
 namespace heaplab::scalloc {
 namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
+constexpr config settings_tested = standard();
+using blocks_tested = large_blocks<test_traits<concurrent::std_sync, settings_tested>>;
+
 TEST(large_registry, agrees_with_a_map) {
-  large_registry it;
+  large_registry<system_platform> it;
   std::map<char*, std::size_t> model;
   std::srand(1);
   for (int step = 0; step < 100'000; ++step) {
@@ -39,7 +45,7 @@ TEST(large_registry, agrees_with_a_map) {
 }
 
 TEST(large_blocks, are_aligned_zero_and_as_large_as_asked) {
-  large_blocks it{0};
+  blocks_tested it{0};
   for (const std::size_t alignment : {std::size_t{16}, std::size_t{4096}, 2 * mebibyte, 64 * mebibyte}) {
     auto* const block = static_cast<char*>(it.allocate(3 * mebibyte + 1, alignment, true));
     ASSERT_NE(block, nullptr);
@@ -55,7 +61,7 @@ TEST(large_blocks, are_aligned_zero_and_as_large_as_asked) {
 }
 
 TEST(large_blocks, keep_their_contents_when_they_are_resized) {
-  large_blocks it{0};
+  blocks_tested it{0};
   auto* block = static_cast<char*>(it.allocate(2 * mebibyte, 16, false));
   std::memset(block, 7, 2 * mebibyte);
   block = static_cast<char*>(it.reallocate(block, 50 * mebibyte));
@@ -72,7 +78,7 @@ TEST(large_blocks, keep_their_contents_when_they_are_resized) {
 }
 
 TEST(large_blocks, are_copied_where_their_pages_differ_in_kind) {
-  large_blocks it{64 * mebibyte};
+  blocks_tested it{64 * mebibyte};
   for (const std::size_t size : {2 * mebibyte, 9 * mebibyte}) {
     auto* const block = static_cast<char*>(it.allocate(size, 16, false));
     std::memset(block, 7, size);
@@ -90,7 +96,7 @@ TEST(large_blocks, are_copied_where_their_pages_differ_in_kind) {
 }
 
 TEST(large_blocks, that_cannot_grow_hold_no_addresses_for_it) {
-  large_blocks it{0};
+  blocks_tested it{0};
   const auto mapped_pages = [] {
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
@@ -110,7 +116,7 @@ TEST(large_blocks, that_cannot_grow_hold_no_addresses_for_it) {
 }
 
 TEST(large_blocks, reuse_what_was_freed) {
-  large_blocks it{8 * mebibyte};
+  blocks_tested it{8 * mebibyte};
   void* const first = it.allocate(4 * mebibyte, 16, false);
   std::memset(first, 1, 4 * mebibyte);
   it.deallocate(first);
@@ -124,7 +130,7 @@ TEST(large_blocks, reuse_what_was_freed) {
 }
 
 TEST(large_blocks, leave_the_rest_of_what_they_reuse) {
-  large_blocks it{16 * mebibyte};
+  blocks_tested it{16 * mebibyte};
   void* const large = it.allocate(5 * mebibyte, 16, false);
   void* const fitting = it.allocate(3 * mebibyte, 16, false);
   it.deallocate(fitting);
@@ -149,7 +155,7 @@ TEST(large_blocks, leave_the_rest_of_what_they_reuse) {
 }
 
 TEST(large_blocks, grow_what_they_reuse) {
-  large_blocks it{16 * mebibyte};
+  blocks_tested it{16 * mebibyte};
   auto* const small = static_cast<char*>(it.allocate(2 * mebibyte, 16, false));
   auto* const larger = static_cast<char*>(it.allocate(3 * mebibyte, 16, false));
   std::memset(small, 1, 2 * mebibyte);
@@ -169,7 +175,7 @@ TEST(large_blocks, grow_what_they_reuse) {
 }
 
 TEST(large_blocks, retain_no_more_than_the_bound) {
-  large_blocks it{8 * mebibyte};
+  blocks_tested it{8 * mebibyte};
   std::vector<void*> blocks;
   for (int step = 0; step < 10; ++step) blocks.push_back(it.allocate(3 * mebibyte, 16, false));
   blocks.push_back(it.allocate(9 * mebibyte, 16, false));
@@ -187,7 +193,7 @@ TEST(large_blocks, retain_no_more_than_the_bound) {
 }
 
 TEST(large_blocks, retain_no_more_than_the_peak_lately) {
-  large_blocks it{64 * mebibyte};
+  blocks_tested it{64 * mebibyte};
   void* const one = it.allocate(2 * mebibyte, 16, false);
   void* const other = it.allocate(2 * mebibyte, 16, false);
   it.deallocate(one);
@@ -201,7 +207,7 @@ TEST(large_blocks, retain_no_more_than_the_peak_lately) {
 }
 
 // A block, grown, whose pages are all written or only the first and the last.
-char* filled(large_blocks& it, std::size_t bytes, std::size_t stride) {
+char* filled(blocks_tested& it, std::size_t bytes, std::size_t stride) {
   auto* const block = static_cast<char*>(it.allocate(bytes, 16, false));
   for (std::size_t at = 0; at < bytes; at += stride) block[at] = 1;
   block[bytes - 1] = 1;
@@ -210,11 +216,11 @@ char* filled(large_blocks& it, std::size_t bytes, std::size_t stride) {
 
 TEST(large_blocks, get_huge_pages_when_one_was_written_throughout) {
   constexpr std::size_t size = 9 * mebibyte;
-  large_blocks never{64 * mebibyte}, it{64 * mebibyte};
+  blocks_tested never{64 * mebibyte}, it{64 * mebibyte};
   it.allow_huge_pages();
   never.deallocate(filled(never, size, 4096));
   it.deallocate(filled(it, size, size));
-  for (large_blocks* const each : {&never, &it}) {
+  for (blocks_tested* const each : {&never, &it}) {
     void* const block = each->allocate(size, 16, false);
     EXPECT_EQ(each->usable_size(block), size) << "no page more";
     each->deallocate(block);
@@ -236,18 +242,18 @@ TEST(large_blocks, get_huge_pages_when_one_was_written_throughout) {
 }
 
 TEST(large_blocks, refuse_what_is_no_live_block) {
-  large_blocks it{8 * mebibyte};
+  blocks_tested it{8 * mebibyte};
   auto* const block = static_cast<char*>(it.allocate(2 * mebibyte, 16, false));
   EXPECT_DEATH(it.deallocate(block + 4096), "heaplab: not a live block: 0x");
   EXPECT_DEATH(it.reallocate(block + 64, 5 * mebibyte), "heaplab: not a live block: 0x");
   EXPECT_DEATH((it.deallocate(block), it.deallocate(block)), "heaplab: not a live block: 0x");
 }
 
-large_blocks* refusing = nullptr;
+blocks_tested* refusing = nullptr;
 void* held = nullptr;
 
 TEST(large_blocks, refuse_without_their_lock) {
-  static large_blocks it{8 * mebibyte};
+  static blocks_tested it{8 * mebibyte};
   refusing = &it;
   auto* const block = static_cast<char*>(held = it.allocate(2 * mebibyte, 16, false));
   const auto with_handler = [](auto wrong) {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "allocators/scalloc/size_classes.h"
+#include "base/platform.h"
 
 namespace heaplab::scalloc {
 
-template <class Sync, const config& Config>
+template <class Sync, const config& Config, class Platform = system_platform>
 struct test_traits {
   using sync = Sync;
+  using platform = Platform;
   template <class T>
   using atomic = typename Sync::template atomic<T>;
   static constexpr const config& settings = Config;

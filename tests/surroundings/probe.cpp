@@ -3,7 +3,7 @@
 // Does one thing with the malloc that serves it and prints what became of it, a number or a word a line:
 //
 //   reuse       bytes that spans grow by when blocks are allocated after 3 of 10 of their kind were freed
-//   discard     bytes that spans keep when 100 MiB of small blocks have been freed
+//   retained    bytes that spans keep when 100 MiB of small blocks have been freed
 //   reserved    bytes of address space held
 //   flags       the kernel's flags (smaps, VmFlags) of the mapping that holds a small block
 //   huge        bytes of anonymous memory that may be huge pages where the system gives them to everybody
@@ -60,7 +60,7 @@ void reuse() {
   std::printf("%zu\n", mallinfo2().arena - before);
 }
 
-void discard() {
+void retained() {
   constexpr std::size_t bytes = 1024;
   std::vector<void*> blocks((100U << 20) / bytes);
   for (void*& one : blocks) one = std::malloc(bytes);
@@ -145,7 +145,7 @@ void locked() {
     std::printf("refused\n");
     return;
   }
-  // A freed span cannot be discarded while it is locked.
+  // A freed span cannot be purged while it is locked.
   for (unsigned round = 0; round < 2; ++round) {
     std::vector<void*> blocks;
     for (std::size_t i = 0; i < 300; ++i) blocks.push_back(allocate(i * 150));
@@ -174,7 +174,7 @@ int main(int count, char** arguments) {
   struct {
     std::string_view name;
     void (*run)();
-  } constexpr tasks[] = {{"reuse", reuse}, {"discard", discard},      {"reserved", reserved},
+  } constexpr tasks[] = {{"reuse", reuse}, {"retained", retained},    {"reserved", reserved},
                          {"flags", flags}, {"resident", resident},    {"locked", locked},
                          {"huge", huge},   {"locked-out", locked_out}};
   for (const auto& task : tasks)

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocators/scalloc/arena_zone.h"
 #include "allocators/scalloc/span.h"
 #include "base/bits.h"
 #include "base/compiler.h"
@@ -28,54 +29,11 @@
 
 namespace heaplab::scalloc {
 
-// A part of the reservation that has access rights from its beginning up to somewhere.
-class opened_range {
-public:
-  enum class direction : bool { up, down };
-
-  // `start` is where the range begins, or where it ends if it grows down.
-  void set(char* start, direction grows) {
-    start_ = start;
-    grows_ = grows;
-  }
-
-  // Whether the first `bytes` <= limit could be made usable. Doubles, so that a range of n bytes takes log n
-  // calls. `huge` is asked for on the new part.
-  bool ensure(std::size_t bytes, std::size_t limit, bool huge) {
-    if (bytes <= opened_) return true;
-    const std::size_t step = std::clamp(opened_, smallest_step, largest_step);
-    const std::size_t generous = std::min(limit, align_up(std::max(opened_ + step, bytes), smallest_step));
-    return open_up_to(generous, huge) ||
-           open_up_to(std::min(limit, align_up(bytes, os_pages::page_bytes)), huge);
-  }
-
-  // Where there is nothing yet, a page: to open more then moves the border between two of the system's
-  // mappings, which works even where the process may have no more of them.
-  bool begin() { return opened_ > 0 || open_up_to(os_pages::page_bytes, false); }
-
-  std::size_t opened() const { return opened_; }
-
-private:
-  static constexpr std::size_t smallest_step = std::size_t{4} << 20;
-  static constexpr std::size_t largest_step = std::size_t{4} << 30;
-
-  bool open_up_to(std::size_t bytes, bool huge) {
-    const std::size_t added = bytes - opened_;
-    char* const part = grows_ == direction::up ? start_ + opened_ : start_ - bytes;
-    if (!os_pages::make_accessible(part, added)) return false;
-    if (huge) os_pages::advise_huge(part, added, true);
-    opened_ = bytes;
-    return true;
-  }
-
-  char* start_ = nullptr;
-  direction grows_ = direction::up;
-  std::size_t opened_ = 0;
-};
-
 template <class Traits>
 class arena {
   using span_type = span<Traits>;
+  using platform = typename Traits::platform;
+  using direction = growth_direction;
   static constexpr const config& settings = Traits::settings;
   static constexpr unsigned fine_shift = log2_floor(settings.fine_span_bytes);
   static constexpr unsigned step_shift = 4;
@@ -92,14 +50,14 @@ public:
   // stacks and everybody else; less where the system refuses: halves down to 4 coarse spans. False: not even
   // that. Once, before all else.
   bool open(std::size_t wanted, huge_page_policy huge_pages) {
-    wanted = std::min(wanted, os_pages::address_space_limit() / 2);
+    wanted = std::min(wanted, platform::address_space_limit() / 2);
     wanted = align_down(wanted, settings.coarse_span_bytes);
     for (; wanted >= 4 * settings.coarse_span_bytes;
          wanted = align_down(wanted / 2, settings.coarse_span_bytes))
       if (reserve(wanted)) break;
     if (records_ == nullptr) return false;
     huge_pages_ = huge_pages;
-    if (huge_pages == huge_page_policy::always) os_pages::advise_huge(base_, bytes_, true);
+    if (huge_pages == huge_page_policy::always) platform::advise_huge(base_, bytes_, true);
     fine_.begin();
     if (has_coarse_zone) coarse_.begin();
     return true;
@@ -109,8 +67,8 @@ public:
   void close() {
     fine_.cut_records(0);
     coarse_.cut_records(0);
-    os_pages::unmap(base_, gap_begin_);
-    os_pages::unmap(base_ + gap_end_, bytes_ - gap_end_);
+    platform::unmap(base_, gap_begin_);
+    platform::unmap(base_ + gap_end_, bytes_ - gap_end_);
     records_ = nullptr;
   }
 
@@ -150,7 +108,7 @@ public:
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - base_);
     if (offset < fine_.carved_bytes()) return &records_[offset >> fine_shift];
     const std::size_t from_end = bytes_ - 1 - offset;
-    return from_end < coarse_.carved_bytes() ? &coarse_.records[from_end >> coarse_shift] : nullptr;
+    return from_end < coarse_.carved_bytes() ? &coarse_.records()[from_end >> coarse_shift] : nullptr;
   }
 
   span_type& span_number(std::uint32_t number) const { return records_[number]; }
@@ -167,8 +125,8 @@ public:
   void for_each_span(Visit&& visit) {
     const std::size_t fine = fine_.carved_bytes() >> fine_shift;
     const std::size_t coarse = coarse_.carved_bytes() >> coarse_shift;
-    for (std::size_t number = 0; number < fine; ++number) visit(fine_.records[number]);
-    for (std::size_t number = 0; number < coarse; ++number) visit(coarse_.records[number]);
+    for (std::size_t number = 0; number < fine; ++number) visit(fine_.records()[number]);
+    for (std::size_t number = 0; number < coarse; ++number) visit(coarse_.records()[number]);
   }
 
   // Of address space. relaxed: it publishes nothing.
@@ -182,55 +140,6 @@ public:
 private:
   // Fine spans get huge pages when the zone is this large: 2 MiB is then less than a sixteenth.
   static constexpr std::size_t huge_page_onset = 16 * os_pages::huge_page_bytes;
-
-  struct zone {
-    span_type* records = nullptr;
-    // Written under lock_; release pairs with who looks for a span's record.
-    typename Traits::template atomic<std::size_t> carved{0};
-    opened_range record_range, block_range;
-    std::size_t record_limit = 0;
-
-    std::size_t carved_bytes() const { return carved.load(std::memory_order_acquire); }
-
-    void set(char* record_place, std::size_t record_bytes, char* block_place, opened_range::direction grows) {
-      records = reinterpret_cast<span_type*>(record_place);
-      record_range.set(record_place, opened_range::direction::up);
-      record_limit = record_bytes;
-      block_range.set(block_place, grows);
-    }
-
-    void begin() {
-      record_range.begin();
-      block_range.begin();
-    }
-
-    // Bytes of blocks that are usable, at least `wanted`, in whole coarse spans.
-    std::size_t in_use(std::size_t wanted) const {
-      return std::max(wanted, align_up(block_range.opened(), settings.coarse_span_bytes));
-    }
-
-    // Keeps the address space of so many records, and of what has been opened unless it is all to go.
-    void cut_records(std::size_t count) {
-      const std::size_t wanted = align_up(count * sizeof(span_type), os_pages::page_bytes);
-      const std::size_t kept = count == 0 ? 0 : std::max(wanted, record_range.opened());
-      if (kept >= record_limit) return;
-      if (os_pages::unmap(reinterpret_cast<char*>(records) + kept, record_limit - kept)) record_limit = kept;
-    }
-
-    // The record of the next span, both usable. Null: no memory, or more than `limit` would be carved.
-    span_type* prepare(std::size_t span_bytes, std::size_t limit, bool huge) {
-      const std::size_t used = carved.load(std::memory_order_relaxed);
-      if (used + span_bytes > limit) return nullptr;
-      const std::size_t record = used / span_bytes;
-      if (!record_range.ensure((record + 1) * sizeof(span_type), record_limit, false)) return nullptr;
-      return block_range.ensure(used + span_bytes, limit, huge) ? &records[record] : nullptr;
-    }
-
-    // Its base is set.
-    void publish(std::size_t span_bytes) {
-      carved.store(carved.load(std::memory_order_relaxed) + span_bytes, std::memory_order_release);
-    }
-  };
 
   span_type* carve_fine() {
     const std::size_t used = fine_.carved_bytes();
@@ -267,8 +176,8 @@ private:
     gap_end_ = end;
     // A child of fork must not carve what is gone.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    os_pages::unmap(base_ + begin, begin_before - begin);
-    os_pages::unmap(base_ + end_before, end - end_before);
+    platform::unmap(base_ + begin, begin_before - begin);
+    platform::unmap(base_ + end_before, end - end_before);
   }
 
   bool reserve(std::size_t bytes) {
@@ -279,16 +188,16 @@ private:
     const std::size_t coarse_records = has_coarse_zone ? records_for(coarse_shift) : 0;
     const std::size_t total = fine_records + coarse_records + bytes;
     char* const start =
-        static_cast<char*>(os_pages::reserve_without_access(total, settings.coarse_span_bytes));
+        static_cast<char*>(platform::reserve_without_access(total, settings.coarse_span_bytes));
     if (start == nullptr) return false;
     // Also the records: those of a young process are few, and would get a huge page each zone.
-    os_pages::advise_huge(start, total, false);
+    platform::advise_huge(start, total, false);
     base_ = start + fine_records + coarse_records;
-    fine_.set(start, fine_records, base_, opened_range::direction::up);
-    coarse_.set(start + fine_records, coarse_records, base_ + bytes, opened_range::direction::down);
+    fine_.set(start, fine_records, base_, direction::up);
+    coarse_.set(start + fine_records, coarse_records, base_ + bytes, direction::down);
     bytes_ = bytes;
     border_.store((has_coarse_zone ? bytes / 2 : bytes) >> step_shift, std::memory_order_relaxed);
-    records_ = fine_.records;
+    records_ = fine_.records();
     return true;
   }
 
@@ -303,7 +212,7 @@ private:
   typename Traits::template atomic<std::size_t> given_back_{0};
   huge_page_policy huge_pages_ = huge_page_policy::never;
   concurrent::futex_lock<typename Traits::sync> lock_;
-  zone fine_, coarse_;
+  arena_zone<Traits> fine_, coarse_;
 };
 
 }  // namespace heaplab::scalloc

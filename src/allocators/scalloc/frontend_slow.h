@@ -2,7 +2,6 @@
 #pragma once
 
 #include "allocators/scalloc/frontend.h"
-#include "base/coarse_clock.h"
 
 namespace heaplab::scalloc {
 
@@ -177,7 +176,7 @@ span<Traits>* frontend<Traits>::reuse(lab_type& from, lab_type& local, unsigned 
 template <class Traits>
 span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_index) {
   const size_class& kind = classes::table[class_index];
-  if (pool_.retains()) pool_.decay(spans_, coarse_milliseconds());
+  if (pool_.retains()) pool_.decay(spans_, Traits::platform::milliseconds());
   span_type* it = pool_.get(spans_, class_index, local.column);
   if (it == nullptr) it = spans_.carve(kind.fine);
   if (it == nullptr) return nullptr;

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "allocators/scalloc/frontend.h"
-#include "base/coarse_clock.h"
 
 namespace heaplab::scalloc {
 
@@ -82,7 +81,7 @@ void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
     it.set_owner(nullptr);
   }
   pool_.put(spans_, it, column);
-  if (pool_.retains()) pool_.decay(spans_, coarse_milliseconds());
+  if (pool_.retains()) pool_.decay(spans_, Traits::platform::milliseconds());
 }
 
 // Lets the owner's frees take the fast path until the next event may be due, if no remote block is there.

@@ -94,7 +94,7 @@ private:
 
   lab_type* make() {
     constexpr std::size_t bytes = align_up(sizeof(lab_type), os_pages::page_bytes);
-    void* const place = os_pages::allocate(bytes);
+    void* const place = Traits::platform::allocate(bytes, os_pages::page_bytes);
     if (place == nullptr) return nullptr;
     lab_type* const it = new (place) lab_type;
     it->next_known = known_;

@@ -5,15 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assertion.h"
 #include "base/os_pages.h"
 
 namespace heaplab::scalloc {
 
 // The mappings of large blocks: address to size. A hash table with linear probing in pages of its own, at
 // most half full. For the holder of a lock.
+template <class Platform>
 class large_registry {
 public:
-  // False: no memory for a larger table, nothing has changed. `bytes > 0.
+  // `bytes` > 0. False: no memory for a larger table, and nothing has changed.
   bool add(char* block, std::size_t bytes) {
     if (2 * (count_ + 1) > now().capacity && !rehash(std::max(first_capacity, 2 * now().capacity)))
       return false;
@@ -27,7 +29,7 @@ public:
     return it == nullptr ? 0 : it->bytes;
   }
 
-  // Its size; 0 where no block begins.
+  // Returns the block's size; 0 where no block begins.
   std::size_t remove(const void* block) {
     entry* const it = find(block);
     if (it == nullptr) return 0;
@@ -39,14 +41,33 @@ public:
 
   std::size_t count() const { return count_; }
 
-  // In the child of a fork, where another thread may have been changing the table: an entry may be there
-  // twice then, and the count be wrong.
+  // Calls visit(block, bytes) for every entry.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t slot = 0; slot < now().capacity; ++slot)
+      if (const entry& there = now().entries[slot]; there.block != nullptr) visit(there.block, there.bytes);
+  }
+
+  // Of all blocks together. Walks the table.
+  std::size_t total_bytes() const {
+    std::size_t result = 0;
+    for_each([&result](const char*, std::size_t bytes) { result += bytes; });
+    return result;
+  }
+
+  // In the child of a fork, where another thread may have been changing the table: an entry may then stand in
+  // two slots, and the count may be wrong.
   void repair() {
-    const table& torn = now();
-    if (torn.capacity == 0 || rehash(torn.capacity)) return;
+    if (now().capacity == 0 || rehash(now().capacity)) return;
     count_ = 0;
-    for (std::size_t slot = 0; slot < torn.capacity; ++slot)
-      if (torn.entries[slot].block != nullptr) ++count_;
+    for_each([this](const char*, std::size_t) { ++count_; });
+  }
+
+  // Whether every entry is found, has a size, and is counted. Walks the table.
+  bool is_valid() const {
+    std::size_t found = 0;
+    for_each([&](const char* block, std::size_t bytes) { found += bytes > 0 && bytes_of(block) == bytes; });
+    return found == count_ && 2 * count_ <= now().capacity;
   }
 
 private:
@@ -114,7 +135,8 @@ private:
   // The other table becomes this one; false: no memory, and nothing has changed.
   bool rehash(std::size_t capacity) {
     const table old = now();
-    auto* const entries = static_cast<entry*>(os_pages::allocate(capacity * sizeof(entry)));
+    auto* const entries =
+        static_cast<entry*>(Platform::allocate(capacity * sizeof(entry), os_pages::page_bytes));
     if (entries == nullptr) return false;
     table& other = tables_[1 - current_];
     other = {entries, capacity};
@@ -127,7 +149,8 @@ private:
     count_ = count;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     const std::size_t old_bytes = old.capacity * sizeof(entry);
-    if (!os_pages::unmap(old.entries, old_bytes)) os_pages::discard(old.entries, old_bytes);
+    if (!Platform::unmap(old.entries, old_bytes)) Platform::purge(old.entries, old_bytes);
+    HEAPLAB_ASSERT_EXPENSIVE(is_valid());
     return true;
   }
 

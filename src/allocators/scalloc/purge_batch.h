@@ -7,7 +7,7 @@
 
 #include "allocators/scalloc/config.h"
 #include "allocators/scalloc/span.h"
-#include "base/os_pages.h"
+#include "base/platform.h"
 
 namespace heaplab::scalloc {
 
@@ -39,7 +39,7 @@ public:
       else
         ranges[used++] = {it->base, it->resident_bytes()};
     }
-    os_pages::discard_all({ranges, used});
+    Traits::platform::purge_all({ranges, used});
     count_ = 0;
     for (span_type* const it : all) {
       it->set_resident_bytes(0);

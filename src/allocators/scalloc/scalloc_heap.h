@@ -42,6 +42,7 @@
 #include "allocators/scalloc/settings.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/platform.h"
 #include "base/text_line.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/sync.h"
@@ -52,6 +53,7 @@ namespace heaplab::scalloc {
 template <const config& Config>
 struct library_traits {
   using sync = concurrent::std_sync;
+  using platform = system_platform;
   template <class T>
   using atomic = heaplab::atomic<T>;
   static constexpr const config& settings = Config;
@@ -206,7 +208,7 @@ private:
 
   // The system has refused a mapping: because of a limit of address space that came after the arena?
   static bool make_room() {
-    const std::size_t limit = os_pages::address_space_limit();
+    const std::size_t limit = traits::platform::address_space_limit();
     return limit != SIZE_MAX && shrink_arena_to_fit(limit);
   }
 
@@ -283,7 +285,7 @@ private:
   }
 
   static constinit inline frontend<traits> front_;
-  static constinit inline large_blocks large_{Config.retained_large_bytes};
+  static constinit inline large_blocks<traits> large_{Config.retained_large_bytes};
   static constinit inline lab_registry<traits> labs_;
   static constinit inline tuning tuning_{Config};
   static constinit inline heaplab::atomic<bool> is_open_ = false;

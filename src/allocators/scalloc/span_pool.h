@@ -130,7 +130,7 @@ private:
   // Purges the span's memory beyond its first `kept` bytes.
   static void purge_from(span_type& it, std::uint32_t kept) {
     if (it.resident_bytes() <= kept) return;
-    os_pages::discard(it.base + kept, it.resident_bytes() - kept);
+    Traits::platform::purge(it.base + kept, it.resident_bytes() - kept);
     it.set_resident_bytes(kept);
   }
 

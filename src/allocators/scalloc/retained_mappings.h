@@ -1,0 +1,142 @@
+// Freed large blocks that wait for the next requests, oldest first.
+//
+// A request takes the smallest retained mapping that is large enough and leaves the rest of the mapping here,
+// or else takes the largest mapping to be grown: either way the request touches no more new pages than it
+// must. Mappings that nobody took for a whole decay period are given back.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/config.h"
+#include "allocators/scalloc/large_mappings.h"
+#include "allocators/scalloc/live_account.h"
+#include "base/assertion.h"
+#include "base/bits.h"
+#include "base/os_pages.h"
+
+namespace heaplab::scalloc {
+
+struct retained_mapping {
+  char* block;
+  std::size_t bytes;
+  std::int64_t since;  // ms
+};
+
+// For the holder of a lock.
+template <class Traits>
+class retained_mappings {
+  static constexpr const config& settings = Traits::settings;
+  static constexpr std::size_t page = os_pages::page_bytes;
+  static constexpr unsigned slots = 64;
+  using system = large_mappings<Traits>;
+
+public:
+  // Bytes that may be retained.
+  constexpr explicit retained_mappings(std::size_t limit) : limit_(limit) {}
+  void set_limit(std::size_t bytes) { limit_ = bytes; }
+
+  std::size_t bytes() const { return bytes_; }
+
+  // The smallest mapping of at least `bytes`, else the largest. A mapping that must grow may move to any
+  // page, so that it serves no larger alignment. A null block: nothing fits.
+  retained_mapping take(std::size_t bytes, std::size_t alignment) {
+    unsigned best = slots;
+    for (unsigned index = count_; index-- > 0;) {
+      const std::size_t size = all_[index].bytes;
+      if (!is_aligned(all_[index].block, alignment) || (size < bytes && alignment > page)) continue;
+      if (best == slots || is_better(size, all_[best].bytes, bytes)) best = index;
+    }
+    if (best == slots) return {};
+    const retained_mapping found = all_[best];
+    // A small rest is not worth a slot.
+    if (found.bytes <= bytes + bytes / 16) {
+      remove(best);
+      return found;
+    }
+    all_[best].block += bytes;
+    all_[best].bytes -= bytes;
+    bytes_ -= bytes;
+    return {found.block, bytes, found.since};
+  }
+
+  // Retains a mapping and gives back the oldest ones beyond the bound: 8 MiB and an eighth of what is live,
+  // and no more than what is live has fallen below its recent peak; but the mapping that comes is always
+  // within the bound, unless it alone exceeds the limit. False: it does.
+  bool put(char* block, std::size_t bytes, const live_account<Traits>& live, std::int64_t now, system& from) {
+    if (bytes > limit_) return false;
+    const std::size_t share = std::min(8 * mib + live.bytes() / 8, live.recent_peak() - live.bytes());
+    const std::size_t bound = std::min(limit_, std::max(bytes, share));
+    while (bytes_ + bytes > bound || count_ == slots) give_oldest_back(from);
+    all_[count_++] = {block, bytes, now};
+    bytes_ += bytes;
+    HEAPLAB_ASSERT_EXPENSIVE(is_valid());
+    return true;
+  }
+
+  // Gives back what has been retained for longer than a decay period.
+  void decay(std::int64_t now, system& from) {
+    while (count_ > 0 && now - all_[0].since > settings.decay_milliseconds) give_oldest_back(from);
+  }
+
+  // Gives back the oldest mappings until at most `pad` bytes are retained. True if there were any.
+  bool trim(std::size_t pad, system& from) {
+    const bool any = bytes_ > pad;
+    while (bytes_ > pad) give_oldest_back(from);
+    return any;
+  }
+
+  // Whether any retained mapping and [block, block + bytes) have a byte in common.
+  bool overlaps(const char* block, std::size_t bytes) const {
+    const auto meets = [=](const retained_mapping& it) {
+      return block < it.block + it.bytes && it.block < block + bytes;
+    };
+    return std::any_of(all_, all_ + count_, meets);
+  }
+
+  // Whether the account is right, the oldest mapping comes first, and no two of them overlap.
+  bool is_valid() const {
+    std::size_t bytes = 0;
+    for (unsigned index = 0; index < count_; ++index) {
+      const retained_mapping& it = all_[index];
+      if (it.bytes == 0 || !is_aligned(it.block, page) || it.bytes % page != 0) return false;
+      if (index > 0 && it.since < all_[index - 1].since) return false;
+      const auto meets = [&it](const retained_mapping& other) {
+        return other.block < it.block + it.bytes && it.block < other.block + other.bytes;
+      };
+      if (std::any_of(all_, all_ + index, meets)) return false;
+      bytes += it.bytes;
+    }
+    return bytes == bytes_ && count_ <= slots;
+  }
+
+  // In the child of a fork: the list may be torn, and its mappings are lost.
+  void forget_all() { bytes_ = count_ = 0; }
+
+private:
+  // Whether a mapping of `one` bytes serves a request for `wanted` better than a mapping of `other` bytes.
+  static bool is_better(std::size_t one, std::size_t other, std::size_t wanted) {
+    if (one >= wanted) return other < wanted || one < other;
+    return other < wanted && one > other;
+  }
+
+  void give_oldest_back(system& from) {
+    const retained_mapping oldest = all_[0];
+    remove(0);
+    from.give_back(oldest.block, oldest.bytes);
+  }
+
+  void remove(unsigned index) {
+    bytes_ -= all_[index].bytes;
+    --count_;
+    for (; index < count_; ++index) all_[index] = all_[index + 1];
+  }
+
+  std::size_t limit_;
+  std::size_t bytes_ = 0;
+  unsigned count_ = 0;
+  retained_mapping all_[slots] = {};  // oldest first
+};
+
+}  // namespace heaplab::scalloc

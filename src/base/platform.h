@@ -1,0 +1,26 @@
+// The operating system as a parameter of the code that allocates: a type with the functions below, all
+// static. The libraries use system_platform. Tests substitute a platform that refuses chosen calls or whose
+// clock they set (tests/support/fake_platform.h).
+#pragma once
+
+#include "base/coarse_clock.h"
+#include "base/os_pages.h"
+
+namespace heaplab {
+
+struct system_platform {
+  static constexpr auto& address_space_limit = os_pages::address_space_limit;
+  static constexpr auto& reserve_without_access = os_pages::reserve_without_access;
+  static constexpr auto& make_accessible = os_pages::make_accessible;
+  static constexpr auto& allocate = os_pages::allocate;
+  static constexpr auto& unmap = os_pages::unmap;
+  static constexpr auto& remap = os_pages::remap;
+  static constexpr auto& remap_aligned = os_pages::remap_aligned;
+  static constexpr auto& purge = os_pages::purge;
+  static constexpr auto& purge_all = os_pages::purge_all;
+  static constexpr auto& advise_huge = os_pages::advise_huge;
+  static constexpr auto& is_resident = os_pages::is_resident;
+  static constexpr auto& milliseconds = coarse_milliseconds;
+};
+
+}  // namespace heaplab
