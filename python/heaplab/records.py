@@ -118,7 +118,7 @@ class Input(Record):
 
 
 class Pilot(Record):
-    """What a trial of the user's program under the baseline told before the campaign."""
+    """What pilot runs of the user's program under the baseline showed before the campaign."""
 
     wall: Positive  # s that one execution took
     executions: Annotated[int, Field(ge=1)]  # that make a run: more than one of a short program

@@ -9,7 +9,7 @@ from laboratory import Laboratory
 
 from heaplab import report
 from heaplab.campaign import store
-from heaplab.machine import interrupts
+from heaplab.machine import signals
 
 LIBRARY = r"""
 #include <stddef.h>
@@ -108,7 +108,7 @@ COMPARED = EXPERIMENT.replace(
     "metrics =", 'compare = { along = "mode", reference = "once" }\nmetrics ='
 ).replace("size = [1, 2]", 'size = [1, 2], mode = ["once", "twice"]')
 
-interrupts.listen()  # tests that are ended leave no folders either
+signals.listen()  # tests that are ended leave no folders either
 
 
 @pytest.fixture(scope="session")

@@ -61,7 +61,7 @@ def workload(name: str, kind: str = "synthetic", main: str = "allocation_time") 
             "throughput": spec.MetricSpec(title="throughput", unit="1/s", better="higher"),
         },
         main_metric="wall" if kind == "program" else main,
-        setting=spec.Setting(package=name, input="text") if kind == "program" else None,
+        setting=spec.Fixture(package=name, input="text") if kind == "program" else None,
     )
 
 

@@ -17,8 +17,8 @@ from heaplab.catalog import spec
 from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Metric, Run, Status
-from heaplab.report import cells, choice, crossing, heat, summary
-from heaplab.report.cells import Table
+from heaplab.report import choice, heat, interaction, summary, table_parts
+from heaplab.report.table_parts import Table
 from heaplab.stats import Interval, Verdict
 
 STRATEGIES = ["AS1", "AS2", "AS3", "AS4", "AS7"]
@@ -52,7 +52,7 @@ def experiment(**changes: object) -> spec.Experiment:
     fields = {
         "title": "Structures that grow",
         "publication": "P0213R0",
-        "compare": spec.Compare(along="strategy", reference="AS1"),
+        "compare": spec.ComparedParameter(along="strategy", reference="AS1"),
         "settings": {"heap": {"fresh": {"fragments": 0}, "aged": {"fragments": 9, "freed": 50}}},
         "main_metric": "allocation_time",
     }
@@ -209,14 +209,14 @@ def test_an_expectation_about_something_else_is_refused(
 )
 def test_a_verdict_is_turned_by_a_decided_one_only(here: Verdict, first: Verdict, turned: bool) -> None:
     judged = [Judged(Interval(1), verdict, 0.03) for verdict in (here, first)]
-    assert crossing.changes(*judged) is turned
-    assert not crossing.changes(judged[0], None)
+    assert interaction.changes(*judged) is turned
+    assert not interaction.changes(judged[0], None)
 
 
 def test_what_is_compared_must_be_swept_at_both_scales() -> None:
     for changes in (
-        {"compare": spec.Compare(along="strategy", reference="AS99")},
-        {"compare": spec.Compare(along="colour", reference="AS1")},
+        {"compare": spec.ComparedParameter(along="strategy", reference="AS99")},
+        {"compare": spec.ComparedParameter(along="colour", reference="AS1")},
         {"settings": {"heap": {"fresh": {}}}},
     ):
         with pytest.raises(ValueError, match="swept"):
@@ -241,13 +241,13 @@ def test_a_heat_table_of_times_has_a_panel_for_the_rest_and_colours_of_its_own(s
 
 def test_colours_are_white_where_nothing_differs_and_full_at_a_factor_of_four() -> None:
     blue, orange = "#70addb", "#f59e58"
-    assert [cells.diverging(ratio) for ratio in (0, 0.01, 0.25, 1, 4, 99)] == [
+    assert [table_parts.diverging(ratio) for ratio in (0, 0.01, 0.25, 1, 4, 99)] == [
         *[blue] * 3,
         "#ffffff",
         *[orange] * 2,
     ]
-    assert [cells.diverging(ratio) for ratio in (0.5, 2)] == ["#b8d6ed", "#faceac"]  # halfway
-    assert [cells.sequential(share) for share in (-1, 0, 1, 2)] == ["#fafcff"] * 2 + ["#60a0d4"] * 2
+    assert [table_parts.diverging(ratio) for ratio in (0.5, 2)] == ["#b8d6ed", "#faceac"]  # halfway
+    assert [table_parts.sequential(share) for share in (-1, 0, 1, 2)] == ["#fafcff"] * 2 + ["#60a0d4"] * 2
 
 
 def test_short_times_are_shown_in_the_unit_that_is_named(tmp_path: Path) -> None:
@@ -385,9 +385,9 @@ def test_an_undecided_gain_is_no_reason_to_change(study: Study) -> None:
 
 def test_an_undecided_verdict_is_not_turned() -> None:
     lower, higher, undecided = map(judged, (Verdict.LOWER, Verdict.HIGHER, Verdict.UNDECIDED))
-    assert crossing.changes(lower, higher)
+    assert interaction.changes(lower, higher)
     for pair in ((lower, lower), (undecided, lower), (lower, undecided), (lower, None)):
-        assert not crossing.changes(*pair)
+        assert not interaction.changes(*pair)
 
 
 def test_crossed_with_allocators_the_verdicts_that_turn_are_named(crossed: Analysis) -> None:
@@ -395,7 +395,7 @@ def test_crossed_with_allocators_the_verdicts_that_turn_are_named(crossed: Analy
         "p0213/growth under glibc",
         "p0213/growth under quick",
     ]
-    (found,) = crossing.crossings(crossed)
+    (found,) = interaction.interactions(crossed)
     assert found.sentence == (
         "The allocator underneath turns 2 of 4 verdicts: AS3 under quick and AS4 under quick."
     )

@@ -11,7 +11,7 @@ from heaplab import claims
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS
 from heaplab.campaign.command_line import options_of
 from heaplab.catalog import contents as catalogs, locate, native, spec
-from heaplab.cli import choose
+from heaplab.cli import selection
 from heaplab.errors import UsageError
 
 CATALOG = catalogs.load()
@@ -93,10 +93,10 @@ def test_a_comparison_takes_neither_variants_nor_references_unless_they_are_name
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(locate, "locate", lambda _catalog, name: name)
-    ready, every = choose.libraries(CATALOG, None, ()), choose.libraries(CATALOG, "all", ())
+    ready, every = selection.libraries(CATALOG, None, ()), selection.libraries(CATALOG, "all", ())
     assert ready[0] == every[0] == "glibc"
     assert set(ready) < set(every) == CATALOG.allocators.keys() - {"bump"}
-    assert choose.libraries(CATALOG, "bump,llheap-debug,scalloc-paper", ()) == [
+    assert selection.libraries(CATALOG, "bump,llheap-debug,scalloc-paper", ()) == [
         "bump",
         "llheap-debug",
         "scalloc-paper",

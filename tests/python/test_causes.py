@@ -9,7 +9,7 @@ import synthetic
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
 from heaplab.records import AnyRecord, Metric, Process, Run
-from heaplab.report import plain
+from heaplab.report import json_summary
 from heaplab.report.causes import causes, sentences
 
 PROGRAM = [synthetic.experiments()[3]]
@@ -52,7 +52,7 @@ def test_the_extremes_are_told_with_what_goes_with_them(tmp_path: Path) -> None:
         "Of slow's CPU time 46 % is system time.",
         "swift is fastest here: 0.50 times glibc's system time. Of glibc's CPU time 25 % is system time.",
     ]
-    found = plain.as_plain(analysis)["summaries"]["program"]
+    found = json_summary.as_plain(analysis)["summaries"]["program"]
     assert found["causes"] == said(analysis)
     assert found["allocators"]["slow"]["page_faults"]["verdict"] == "higher"
 

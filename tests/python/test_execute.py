@@ -137,9 +137,9 @@ TOLD_AT_A_FORK = """
 import contextlib, os, signal, subprocess, sys
 from heaplab.machine import execute
 from heaplab.machine import host
-from heaplab.machine import interrupts
+from heaplab.machine import signals
 from heaplab.machine.watch import Limits
-interrupts.listen()
+signals.listen()
 os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.{number}))
 try:
     {forks}

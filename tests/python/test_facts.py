@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from heaplab.catalog import contents
-from heaplab.cli import commands, list_
+from heaplab.cli import commands, listing
 from heaplab.report.facts import text_of, told
 
 
@@ -50,11 +50,11 @@ def test_doctor_prints_words_and_no_python(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_variants_are_not_called_quick() -> None:
-    quick = {row["id"]: row["quick"] for row in list_.allocator_rows(contents.load())}
+    quick = {row["id"]: row["quick"] for row in listing.allocator_rows(contents.load())}
     assert (quick["llheap"], quick["llheap-debug"], quick["scalloc-paper"]) == ("yes", "", "")
 
 
-@pytest.mark.parametrize("kind", list_.KINDS)
+@pytest.mark.parametrize("kind", listing.KINDS)
 def test_a_list_fits_eighty_columns_and_keeps_every_id(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = CliRunner().invoke(commands, ["list", kind]).output.splitlines()

@@ -36,7 +36,7 @@ def warmed(
     libraries: dict[str, Library] = lab.results().libraries
     asked: list[int] = []
     estimates = {cell.key: estimate for item in plan.comparisons(campaign) for cell in item.cells}
-    trial = RunMeasurer(campaign, libraries, estimates, warm=asked.append)
+    measure = RunMeasurer(campaign, libraries, estimates, warm=asked.append)
     left = iter([*peaks, 0])
     monkeypatch.setattr(
         "heaplab.campaign.measure_run.execute", lambda *_words, **_options: execution(status, peak=next(left))
@@ -44,7 +44,7 @@ def warmed(
     comparison = plan.comparisons(campaign)[0]
     for number in range(len(peaks) + 1):
         block = plan.block(campaign, comparison, number)
-        trial(block, Candidate(comparison.cells[0], "glibc"), number, 0)
+        measure(block, Candidate(comparison.cells[0], "glibc"), number, 0)
     return asked
 
 

@@ -1,4 +1,4 @@
-"""A program of the user's: its trial, its limits, short programs, its standard input."""
+"""A program of the user's: its pilot runs, its limits, short programs, its standard input."""
 
 import hashlib
 import os
@@ -13,15 +13,15 @@ from laboratory import WARM, Laboratory
 from heaplab import report
 from heaplab.analysis import Analysis
 from heaplab.campaign import pilot, plan, standard_input, store
-from heaplab.campaign.own_program import OwnProgram, executions_of
-from heaplab.campaign.pilot import Trial
-from heaplab.cli import own_program
+from heaplab.campaign.pilot import PilotRunner
+from heaplab.campaign.user_program import UserProgram, executions_of
+from heaplab.cli import program_experiment
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import Execution
 from heaplab.machine.repeat import in_a_row
 from heaplab.machine.watch import Limits
 from heaplab.records import AnyRecord, Campaign, Pilot, Process, Run, Status
-from heaplab.report import words
+from heaplab.report import wording
 from heaplab.report.advice import answer
 
 ALLOCATORS = ["glibc", "same", "slow"]
@@ -30,7 +30,7 @@ FOREVER = 1e9  # s
 
 
 def campaign(budget: float | None = 100.0, **changes: object) -> Campaign:
-    experiments, workloads = own_program.experiment_of(("sort", "big"))
+    experiments, workloads = program_experiment.experiment_of(("sort", "big"))
     return Campaign(
         schema=1,
         id="0",
@@ -101,10 +101,10 @@ class Planned:
 
 
 def tried(monkeypatch: pytest.MonkeyPatch, given: Campaign, *walls: float) -> tuple[Campaign, str]:
-    """The campaign after the trial, and what was said."""
+    """The campaign after the pilot runs, and what was said."""
     monkeypatch.setattr(pilot, "RunMeasurer", Planned(list(walls)))
     said: list[str] = []
-    return Trial({}, said.append)(given), "".join(said)
+    return PilotRunner({}, said.append)(given), "".join(said)
 
 
 # ---------------------------------------------------------------- the budget
@@ -117,7 +117,7 @@ def test_a_run_may_take_what_lets_two_blocks_fit_in_the_budget() -> None:
     assert plan.time_limit(campaign(100, time_limit=3), cell) == 3
 
 
-def test_the_trial_tells_how_long_a_run_takes_and_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pilot_tells_how_long_a_run_takes_and_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
     found, said = tried(monkeypatch, campaign(100), 2.0)
     assert found.pilot is not None
     assert (found.pilot.wall, found.pilot.executions) == (2.0, 1)
@@ -148,9 +148,9 @@ def test_the_users_own_time_limit_is_the_patience(monkeypatch: pytest.MonkeyPatc
         tried(monkeypatch, campaign(100, time_limit=7), FOREVER)
 
 
-def test_a_program_that_fails_in_the_trial_is_left_to_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_fails_in_the_pilot_is_left_to_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilot, "RunMeasurer", Planned([0.1], Status.FAILED))
-    assert Trial({})(campaign()) == campaign()
+    assert PilotRunner({})(campaign()) == campaign()
 
 
 def test_a_program_that_never_ends_is_told_in_one_line_and_leaves_nothing(lab: Laboratory) -> None:
@@ -173,13 +173,13 @@ def test_a_short_program_is_executed_several_times_in_a_run(monkeypatch: pytest.
     assert "memory" not in said
 
 
-def test_memory_that_one_trial_did_not_see_is_left_out_of_the_whole_campaign(
+def test_memory_that_one_pilot_run_did_not_see_is_left_out_of_the_whole_campaign(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for walls, seen in (([0.02, 0.02, 0.01, 0.02], False), ([0.02], True), ([0.06, 0.06], True)):
         monkeypatch.setattr(pilot, "RunMeasurer", Planned(walls, unseen_below=0.015))
         said: list[str] = []
-        assert Trial({}, said.append)(campaign()).pilot.memory is seen
+        assert PilotRunner({}, said.append)(campaign()).pilot.memory is seen
         assert ("memory cannot be seen" in said[0]) is not seen
 
 
@@ -208,7 +208,7 @@ def test_executions_in_a_row_stop_at_the_first_that_fails() -> None:
 def test_the_memory_of_a_very_short_program_is_absent() -> None:
     for seen in (False, True):
         given = campaign(pilot=Pilot(wall=0.03, executions=3, memory=seen))
-        sleep = OwnProgram(given, ["/bin/sleep", "0.05"], Limits(time=20), lambda: None)
+        sleep = UserProgram(given, ["/bin/sleep", "0.05"], Limits(time=20), lambda: None)
         found = sleep.run({}, errors=subprocess.DEVNULL, watch=()).process
         assert found.executions == 3
         assert [found.peak_memory is not None, bool(found.memory)] == [seen, seen]
@@ -242,11 +242,11 @@ def test_without_memory_the_answer_is_about_time_alone(tmp_path: Path, time: flo
     found = answer(analysis, "program", analysis.standings("program"))
     assert found.advice.startswith(advice)
     assert [leader.title for leader in found.leaders] == ["Fastest"]
-    assert found.notes == [words.UNSEEN_MEMORY]
+    assert found.notes == [wording.UNSEEN_MEMORY]
     plain = report.as_plain(analysis)["summaries"]["program"]["allocators"]["swift"]["memory"]
     assert [plain[name] for name in ("ratio", "low", "high", "verdict")] == [None] * 4
     html = report.render([analysis], tmp_path / "report.html")
-    assert words.UNSEEN_MEMORY in html
+    assert wording.UNSEEN_MEMORY in html
     assert "To repeat it:</p><pre>heaplab compare -o out/compare</pre>" in html
     assert "nan" not in html.replace("nanosecond", "")
 
@@ -261,7 +261,7 @@ def test_a_program_that_needs_hardly_any_memory_is_told_so(tmp_path: Path) -> No
         )
         path = synthetic.write(synthetic.as_own(records), tmp_path / f"{size}.jsonl")
         analysis = Analysis(store.load(path))
-        assert ("each library takes for itself" in words.small_memory(analysis, "program")) is said
+        assert ("each library takes for itself" in wording.small_memory(analysis, "program")) is said
 
 
 def test_older_files_that_say_0_are_read_as_absent() -> None:

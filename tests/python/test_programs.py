@@ -14,12 +14,12 @@ import pytest
 from laboratory import WARM, Laboratory
 
 from heaplab.catalog import contents as catalogs
-from heaplab.catalog.spec import Setting, Workload
+from heaplab.catalog.spec import Fixture, Workload
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
 from heaplab.machine.execute import environment_for, plain_environment
 from heaplab.machine.watch import Limits
-from heaplab.programs import INPUTS, Job, JobResult
+from heaplab.programs import INPUTS, CheckedExecution, PreparedProgram
 from heaplab.records import Library, Status
 
 LIMITS = Limits(time=20)
@@ -45,11 +45,11 @@ void* realloc(void* old, size_t size) {
 """
 
 
-def job(command: Sequence[str], input: str = "perl_script", **setting: object) -> Job:
-    return Job(Setting(package="none", input=input, **setting), command, LIMITS)
+def job(command: Sequence[str], input: str = "perl_script", **setting: object) -> PreparedProgram:
+    return PreparedProgram(Fixture(package="none", input=input, **setting), command, LIMITS)
 
 
-def run(job: Job, **environment: str) -> JobResult:
+def run(job: PreparedProgram, **environment: str) -> CheckedExecution:
     return job.run({**plain_environment(), **environment}, LIMITS, errors=subprocess.DEVNULL)
 
 
@@ -117,7 +117,7 @@ def test_a_driver_does_not_outlive_a_server_that_hangs(tmp_path: Path) -> None:
     )
     (tmp_path / "hang").touch()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("heaplab.programs.job.DRIVER_ENDS_S", 0.2)
+        patch.setattr("heaplab.programs.prepared_program.DRIVER_ENDS_S", 0.2)
         began = time.monotonic()
         environment = {**plain_environment(), "HANG": "yes"}
         execution, _ = work.run(environment, Limits(time=0.3), errors=subprocess.DEVNULL)
@@ -284,6 +284,6 @@ def test_a_program_of_the_catalog_always_writes_the_same(work: Workload) -> None
     program = shutil.which(work.program)
     if program is None:
         pytest.skip(f"Debian's package {work.setting.package} is not here")
-    again = Job(work.setting, [program, *work.arguments], Limits(time=work.timeout_s))
+    again = PreparedProgram(work.setting, [program, *work.arguments], Limits(time=work.timeout_s))
     execution, fault = run(again)
     assert (execution.exit_status, fault) == (0, "")

@@ -15,7 +15,7 @@ from heaplab.analysis import Analysis, Judged
 from heaplab.campaign import store
 from heaplab.catalog import spec
 from heaplab.records import Campaign, End, Run, Status
-from heaplab.report import plain, units, words
+from heaplab.report import json_summary, units, wording
 from heaplab.report.advice import Answer, answer
 from heaplab.report.hosts import Advised, agreement
 from heaplab.report.next_steps import next_steps
@@ -387,7 +387,7 @@ def test_a_figure_is_captioned_with_the_name_its_publication_gives_it(tmp_path):
 def test_a_verdict_is_said_in_the_words_of_its_metric(unit, better, less, more):
     metric = spec.MetricSpec(title="x", unit=unit, better=better)
     said = [
-        words.verdict(Judged(Interval(1), verdict, 0.0312), metric)
+        wording.verdict(Judged(Interval(1), verdict, 0.0312), metric)
         for verdict in (Verdict.LOWER, Verdict.HIGHER, Verdict.SAME, Verdict.UNDECIDED)
     ]
     assert said == [less, more, "no difference larger than 3.2 %", "undecided"]
@@ -406,9 +406,9 @@ def test_a_verdict_is_said_in_the_words_of_its_metric(unit, better, less, more):
 )
 def test_undecided_says_why_at_the_place(ratio, threshold, said):
     judged = Judged(ratio, Verdict.UNDECIDED, threshold)
-    assert words.verdict_with_reason(judged, words.TIME) == f"undecided: {said}"
-    assert words.ratio_with_reason(judged).endswith(f", {said}")
-    assert plain.plain_judged(judged, words.TIME)["why"] == said
+    assert wording.verdict_with_reason(judged, wording.TIME) == f"undecided: {said}"
+    assert wording.ratio_with_reason(judged).endswith(f", {said}")
+    assert json_summary.plain_judged(judged, wording.TIME)["why"] == said
 
 
 @pytest.mark.parametrize("blocks", [1, 4, 5])
@@ -424,9 +424,9 @@ def test_fewer_than_five_blocks_give_no_verdict_and_say_so(blocks, tmp_path):
 
 def test_a_missing_figure_is_no_verdict():
     judged = Judged(Interval(nan, count=5), Verdict.UNDECIDED, 0.03)
-    assert words.verdict_with_reason(judged, words.TIME) == "no figure"
-    assert words.ratio(judged) == units.NOTHING
-    found = plain.plain_judged(judged, words.TIME)
+    assert wording.verdict_with_reason(judged, wording.TIME) == "no figure"
+    assert wording.ratio(judged) == units.NOTHING
+    found = json_summary.plain_judged(judged, wording.TIME)
     assert [found[name] for name in ("ratio", "low", "high", "verdict")] == [None] * 4
 
 

@@ -14,7 +14,7 @@ from heaplab.campaign import plan, store
 from heaplab.campaign.plan import Block, Candidate
 from heaplab.campaign.runner import Progress, Runner
 from heaplab.campaign.store import Store
-from heaplab.cli.progress import Bar
+from heaplab.cli.progress_bar import ProgressBar
 from heaplab.records import Process, Run, Status
 
 RUNS_A_BLOCK = 4
@@ -226,7 +226,7 @@ def test_the_budget_counts_what_was_spent_before_the_first_run(results: Path) ->
 def test_the_line_of_progress_moves_while_a_run_goes_on() -> None:
     now, screen = [0.0], io.StringIO()
     console = Console(file=screen, force_terminal=True, width=120)
-    bar = Bar(False, 100, console, lambda: now[0])
+    bar = ProgressBar(False, 100, console, lambda: now[0])
     with bar:
         bar.listen(told(60, 5))
         for second in (0.1, 3.0, 3.1, 7.0):
@@ -242,7 +242,7 @@ def test_the_line_of_progress_moves_while_a_run_goes_on() -> None:
 def test_a_quiet_bar_shows_nothing() -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True)
-    with Bar(True, 100, console) as bar:
+    with ProgressBar(True, 100, console) as bar:
         bar.listen(told(60, 5))
         bar.tick()
     assert screen.getvalue() == ""

@@ -9,7 +9,7 @@ import pytest
 from laboratory import WARM, Laboratory
 
 from heaplab.campaign import store
-from heaplab.cli import ending
+from heaplab.cli import exit_status
 from heaplab.errors import HeaplabError
 
 FULL = "heaplab: standard output: No space left on device\n"
@@ -158,7 +158,7 @@ def test_every_way_to_end_is_one_line(
     def command() -> int:
         raise error
 
-    assert ending.status_of(command) == status
+    assert exit_status.status_of(command) == status
     assert capsys.readouterr().err == f"heaplab: {line}\n"
 
 

@@ -25,7 +25,7 @@ class Study:
         self,
         experiment: spec.Experiment,
         workload: spec.Workload,
-        scale: spec.Scaling,
+        scale: spec.ScaleName,
         allocators: list[str],
         runs: list[Run],
         cpus: int | None = None,

@@ -4,11 +4,11 @@ The life of one run, from the command line to the results file:
 
 1. `cli/measure.py` turns the options of `heaplab compare` or `heaplab run` into a `Request`: experiments,
    workloads, libraries (the first is the baseline), budget.
-2. `begin.py` makes the campaign record from the request and opens its results file, or finds the same
-   campaign unfinished in the folder and goes on with it. The record is the first line of the file. A new
-   campaign of a program of the user's is tried first: `pilot.py` executes the program under the baseline,
-   refuses what does not end or does not fit in the budget, and notes how often a short program is executed
-   in a run.
+2. `begin_or_resume.py` makes the campaign record from the request and opens its results file, or finds the
+   same campaign unfinished in the folder and goes on with it. The record is the first line of the file. A new
+   campaign of a program of the user's begins with pilot runs: `pilot.py` executes the program under the
+   baseline, refuses what does not end or does not fit in the budget, and notes how often a short program is
+   executed in a run.
 3. `plan.py` computes from the campaign record alone what there is to run: *cells* (a workload with all
    parameters fixed), *comparisons* (cells whose runs are compared), *candidates* (a cell under an allocator),
    and *blocks* (every candidate of a comparison once, the reference twice, in shuffled order).
@@ -22,9 +22,10 @@ The life of one run, from the command line to the results file:
      that preloads the library.
    - Memory is touched and released (`machine/host.py`), so that the run finds warm host pages.
    - `machine/execute.py` starts the process; `machine/watch.py` samples the memory of its process tree, and
-     enforces limits of time and memory. A program of the catalog is driven by `programs/job.py`, which checks
-     its output too. One of the user's is executed by `own_program.py` with its file from
-     `standard_input.py`, several times by `machine/repeat.py` if it is short.
+     enforces limits of time and memory. A program of the catalog is driven by
+     `programs/prepared_program.py`, which checks its output too. One of the user's is executed by
+     `user_program.py` with its file from `standard_input.py`, several times by `machine/repeat.py` if it is
+     short.
    - The sample (one JSON line on an inherited descriptor) is read, and `machine/interposition.py` checks that
      the intended library served malloc. A run served by another library is void.
    - A first attempt during which others used too much CPU time is void and repeated once; where the budget

@@ -14,14 +14,14 @@ from pydantic import ValidationError
 
 from heaplab.campaign import memory_needs
 from heaplab.campaign.command_line import program_of, words_of
-from heaplab.campaign.own_program import OwnProgram
 from heaplab.campaign.plan import Block, Candidate, Cell, library_of, time_limit
-from heaplab.catalog.spec import Setting
+from heaplab.campaign.user_program import UserProgram
+from heaplab.catalog.spec import Fixture
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, interposition
 from heaplab.machine.execute import Execution, environment_for, execute
 from heaplab.machine.watch import Limits
-from heaplab.programs import Job
+from heaplab.programs import PreparedProgram
 from heaplab.records import Campaign, Library, Run, Sample, Status, fault_of
 
 # B warmed before a run, see host.warm_memory: twice what the workload estimates or the largest peak seen in
@@ -56,7 +56,7 @@ class RunMeasurer:
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     # B, by key of the cell; 0: its runs end before anybody looks, so they need little
     _peaks: dict[str, int] = field(default_factory=dict)
-    _jobs: dict[str, Job | HeaplabError] = field(default_factory=dict)
+    _jobs: dict[str, PreparedProgram | HeaplabError] = field(default_factory=dict)
 
     def __call__(self, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
         """Return the record of one run, whatever became of it."""
@@ -104,7 +104,7 @@ class RunMeasurer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for job in self._jobs.values():
-            if isinstance(job, Job):
+            if isinstance(job, PreparedProgram):
                 job.close()
 
     def _to_warm(self, cell: Cell) -> int:
@@ -160,7 +160,7 @@ class RunMeasurer:
                 execution, fault = job.run(environment, limits, errors=errors, watch=watch, tick=self.tick)
             else:
                 command: list[str | Path] = [program, *cell.workload.arguments]
-                own = OwnProgram(self.campaign, command, limits, self.tick)
+                own = UserProgram(self.campaign, command, limits, self.tick)
                 execution = own.run(environment, errors=errors, watch=watch)
             if outcome := ended_badly(execution, errors, limits):
                 return execution, outcome
@@ -170,12 +170,14 @@ class RunMeasurer:
             return execution, RunOutcome(Status.VOID, f"no process of it loaded {library.preload[0]}")
         return execution, RunOutcome(Status.OK)
 
-    def _job(self, program: Path, cell: Cell, setting: Setting) -> Job:
+    def _job(self, program: Path, cell: Cell, setting: Fixture) -> PreparedProgram:
         """The program with its input, prepared before its first run. Raises HeaplabError if it cannot be."""
         name = cell.workload.id
         if name not in self._jobs:
             try:
-                self._jobs[name] = Job(setting, [str(program), *cell.workload.arguments], self._limits(cell))
+                self._jobs[name] = PreparedProgram(
+                    setting, [str(program), *cell.workload.arguments], self._limits(cell)
+                )
             except HeaplabError as error:
                 self._jobs[name] = error
         job = self._jobs[name]

@@ -1,4 +1,4 @@
-"""The trial of a user's program before its campaign: whether it ends, how long it takes, what fits."""
+"""Pilot runs of a user's program before its campaign: whether it ends, how long it takes, what fits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from math import ceil
 
 from heaplab.campaign import plan
 from heaplab.campaign.measure_run import RunMeasurer
-from heaplab.campaign.own_program import SHORT_S, executions_of
 from heaplab.campaign.plan import Candidate, Cell
 from heaplab.campaign.runner import Progress
+from heaplab.campaign.user_program import SHORT_S, executions_of
 from heaplab.errors import HeaplabError
 from heaplab.records import Campaign, Library, Pilot, Run, Status
 
 PATIENCE = 3  # limits of a run that the first execution may take, to tell how long it is
 QUICK_S = 0.5  # a program that takes less is tried several times: the first finds its files on the disk
-TRIALS = 5
+PILOT_RUNS = 5
 ROOM = 1.1  # a budget that is asked for is that much larger than what the program took
 BLOCKS_FOR_A_VERDICT = 5
 
 
 @dataclass(frozen=True)
-class Trial:
+class PilotRunner:
     """Executes a campaign's program before the campaign. `say` gets one line for the user."""
 
     libraries: dict[str, Library]
@@ -29,12 +29,12 @@ class Trial:
     tick: Callable[[], None] = lambda: None
 
     def __call__(self, campaign: Campaign) -> Campaign:
-        """The campaign with what the trial told; one without a program of the user's as it is.
+        """The campaign with what the pilot runs showed; one without a program of the user's as it is.
 
         Raises HeaplabError if the program does not end, or not soon enough for two blocks in the budget.
         """
         cell = plan.comparisons(campaign)[0].cells[0]
-        if not cell.workload.is_own:
+        if not cell.workload.is_users:
             return campaign
         limit = plan.time_limit(campaign, cell)
         patience = campaign.time_limit or min(PATIENCE * limit, max(limit, campaign.budget or limit))
@@ -61,7 +61,7 @@ class Trial:
         limit = plan.time_limit(campaign, cell)
         runs: list[Run] = []
         with RunMeasurer(campaign, self.libraries, tick=self.tick) as measure:
-            while len(runs) < TRIALS and (not runs or is_quick(runs[-1])):
+            while len(runs) < PILOT_RUNS and (not runs or is_quick(runs[-1])):
                 self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
                 runs.append(measure(block, candidate, len(runs), attempt=1))
         return runs
@@ -97,7 +97,7 @@ def endless(campaign: Campaign, cell: Cell, patience: float) -> str:
 
 
 def told(campaign: Campaign, cell: Cell, limit: float) -> str:
-    """What the trial found, and what follows for the runs."""
+    """What the pilot runs showed, and what follows for the runs."""
     pilot = campaign.pilot
     assert pilot
     if pilot.executions > 1:

@@ -154,7 +154,7 @@ def time_limit(campaign: Campaign, cell: Cell) -> float:
     """
     if campaign.time_limit:
         return campaign.time_limit
-    if campaign.budget and cell.workload.is_own:
+    if campaign.budget and cell.workload.is_users:
         return max(SHORTEST_LIMIT_S, campaign.budget / (ROUNDS_AT_LEAST * len(cell.allocators)))
     return cell.workload.timeout_s
 

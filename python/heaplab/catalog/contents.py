@@ -19,7 +19,7 @@ from heaplab.errors import UsageError
 Kind = TypeVar("Kind", bound=spec.Spec)
 
 
-class Shelf(Mapping[str, Kind], Generic[Kind]):
+class CatalogFiles(Mapping[str, Kind], Generic[Kind]):
     """The files of one kind by id, in alphabetical order; each is read when it is first asked for."""
 
     def __init__(self, kind: type[Kind], files: Mapping[str, Path]) -> None:
@@ -125,9 +125,9 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
     )
 
 
-def _shelf(kind: type[Kind], folders: list[Path], name: str) -> Shelf[Kind]:
+def _shelf(kind: type[Kind], folders: list[Path], name: str) -> CatalogFiles[Kind]:
     files: dict[str, Path] = {}
     for folder in folders:
         top = folder / name
         files |= {path.relative_to(top).with_suffix("").as_posix(): path for path in top.rglob("*.toml")}
-    return Shelf(kind, files)
+    return CatalogFiles(kind, files)

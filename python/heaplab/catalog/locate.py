@@ -15,7 +15,7 @@ from heaplab.catalog import native, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.errors import HeaplabError
 from heaplab.machine import elf
-from heaplab.machine.preload import loadable
+from heaplab.machine.preload_paths import loadable
 from heaplab.records import Library
 
 LOADER_FOLDERS = ("/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64")
@@ -25,7 +25,7 @@ class NotHereError(HeaplabError):
     """The allocator is known but not on this machine (yet)."""
 
 
-class Obtained(BaseModel):
+class ObtainedLibrary(BaseModel):
     """What `heaplab get` writes beside a library when it is completely there (`obtained.json`)."""
 
     source: spec.Source
@@ -34,7 +34,7 @@ class Obtained(BaseModel):
     sha256: dict[str, str]  # of what was downloaded, by file name
 
 
-class Found(NamedTuple):
+class FoundLibrary(NamedTuple):
     path: Path | None  # None: the C library's own malloc, nothing to preload
     version: str
 
@@ -65,7 +65,7 @@ def version_here(catalog: Catalog, name: str) -> str:
 
 def find_first(
     name: str, allocator: spec.Allocator, variant: spec.Variant | None
-) -> tuple[spec.Source, Found]:
+) -> tuple[spec.Source, FoundLibrary]:
     """Return the first source that has a library here, and the library. Raises NotHereError if none has."""
     for source in allocator.sources:
         if found := find(allocator.id, source, variant):
@@ -82,33 +82,33 @@ def how_to_obtain(allocator: spec.Allocator) -> str:
     return f"no file {allocator.sources[0].library}"
 
 
-def find(identifier: str, source: spec.Source, variant: spec.Variant | None) -> Found | None:
+def find(identifier: str, source: spec.Source, variant: spec.Variant | None) -> FoundLibrary | None:
     library = (variant.library if variant else "") or source.library
     match source.kind:
         case "system":
             return find_in_system(library)
         case "heaplab":
             path = native.library(library or identifier)
-            return Found(path, "") if path else None
+            return FoundLibrary(path, "") if path else None
         case "debian" if path := first_match(Path("/"), library):
-            return Found(path, debian_version(source.package))
+            return FoundLibrary(path, debian_version(source.package))
     folder = cache_folder(identifier, source)
     try:
-        obtained = Obtained.model_validate_json((folder / "obtained.json").read_bytes())
+        obtained = ObtainedLibrary.model_validate_json((folder / "obtained.json").read_bytes())
     except (OSError, ValueError):
         return None
     path = first_match(folder, variant.library) if variant and variant.library else folder / obtained.library
-    return Found(path, obtained.version) if path and path.is_file() else None
+    return FoundLibrary(path, obtained.version) if path and path.is_file() else None
 
 
-def find_in_system(library: str) -> Found | None:
+def find_in_system(library: str) -> FoundLibrary | None:
     if not library:
-        return Found(None, platform.libc_ver()[1])
+        return FoundLibrary(None, platform.libc_ver()[1])
     if "/" in library:
-        return Found(Path(library), "")
+        return FoundLibrary(Path(library), "")
     folders = [*LOADER_FOLDERS, *(f"{top}/{platform.machine()}-linux-gnu" for top in LOADER_FOLDERS[:2])]
     paths = (Path(folder) / library for folder in folders)
-    return next((Found(path, "") for path in paths if path.is_file()), None)
+    return next((FoundLibrary(path, "") for path in paths if path.is_file()), None)
 
 
 def first_match(folder: Path, pattern: str) -> Path | None:
@@ -132,7 +132,9 @@ def cache_folder(identifier: str, source: spec.Source) -> Path:
     return Path(top) / "allocators" / identifier / f"{source.kind}-{source.package}{version}"
 
 
-def describe(name: str, allocator: spec.Allocator, variant: spec.Variant | None, found: Found) -> Library:
+def describe(
+    name: str, allocator: spec.Allocator, variant: spec.Variant | None, found: FoundLibrary
+) -> Library:
     environment = allocator.environment | (variant.environment if variant else {})
     preload: list[Path] = []
     if found.path:

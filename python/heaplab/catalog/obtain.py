@@ -16,7 +16,7 @@ from pathlib import Path
 
 from heaplab.catalog import locate, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.catalog.locate import Obtained
+from heaplab.catalog.locate import ObtainedLibrary
 from heaplab.errors import HeaplabError
 from heaplab.machine import interposition
 from heaplab.machine.execute import environment_for
@@ -71,12 +71,12 @@ def obtain(allocator: spec.Allocator, source: spec.Source, tell: Tell) -> Librar
             new.mkdir()
             fetch = {"debian": fetch_debian, "wheel": fetch_wheel, "crate": fetch_crate}[source.kind]
             version, library, sha256 = fetch(source, new, tell)
-            obtained = Obtained(
+            obtained = ObtainedLibrary(
                 source=source, version=version, library=library.relative_to(new).as_posix(), sha256=sha256
             )
             (new / "obtained.json").write_text(obtained.model_dump_json(indent=2) + "\n")
             tell("verify")
-            verify(locate.describe(allocator.id, allocator, None, locate.Found(library, version)))
+            verify(locate.describe(allocator.id, allocator, None, locate.FoundLibrary(library, version)))
             if final.exists():
                 shutil.rmtree(final)
             new.rename(final)

@@ -12,13 +12,12 @@ from typing import Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from heaplab.errors import UsageError
-from heaplab.records import fault_of
+from heaplab.records import Parameter, fault_of
 
-Parameter = bool | int | float | str
-Scaling = Literal["quick", "full"]
-SCALES: tuple[Scaling, ...] = ("quick", "full")
+ScaleName = Literal["quick", "full"]
+SCALES: tuple[ScaleName, ...] = ("quick", "full")
 # By swept name and value: the parameters that the value stands for.
-Settings = dict[str, dict[str, dict[str, Parameter]]]
+Presets = dict[str, dict[str, dict[str, Parameter]]]
 
 
 class Spec(BaseModel):
@@ -93,7 +92,7 @@ class MetricSpec(Spec):
     better: Literal["lower", "higher", "neither"] = "lower"
 
 
-class Setting(Spec):
+class Fixture(Spec):
     """What a real program of the catalog finds around it; see heaplab.programs."""
 
     package: str  # Debian's
@@ -110,7 +109,7 @@ class Workload(Spec):
     kind: Literal["synthetic", "program"] = "synthetic"
     program: str  # heaplab's own: name of the executable; else a path or command
     arguments: list[str] = []  # always given
-    setting: Setting | None = None  # kind "program": what it needs; None for one of the user's
+    setting: Fixture | None = None  # kind "program": what it needs; None for one of the user's
     card: Card
     metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
     main_metric: str = "wall"  # what a suite compares
@@ -120,7 +119,7 @@ class Workload(Spec):
     timeout_s: float = Field(default=120, gt=0)
 
     @property
-    def is_own(self) -> bool:
+    def is_users(self) -> bool:
         """Whether it is a program of the user's, of which nothing is known."""
         return self.kind == "program" and self.setting is None
 
@@ -153,14 +152,14 @@ class Scale(Spec):
     parameters: dict[str, Parameter] = {}
     sweep: dict[str, list[Parameter]] = {}
     derived: dict[str, Derived] = {}  # beside those of the experiment
-    settings: Settings = {}  # beside those of the experiment
+    settings: Presets = {}  # beside those of the experiment
     blocks: int = Field(default=5, ge=1, le=1000)  # at least this many paired repetitions
     blocks_most: int = Field(
         default=15, ge=1, le=1000
     )  # and at most this many, until the intervals are tight
 
 
-class Compare(Spec):
+class ComparedParameter(Spec):
     """What is compared where it is not allocators: the values of a swept parameter, under each allocator."""
 
     along: str
@@ -205,8 +204,8 @@ class Experiment(Spec):
     workload: str
     parameters: dict[str, Parameter] = {}
     derived: dict[str, Derived] = {}
-    settings: Settings = {}
-    compare: Compare | None = None
+    settings: Presets = {}
+    compare: ComparedParameter | None = None
     allocators: list[str] = []  # empty: all that are asked for
     metrics: list[str] = Field(min_length=1)
     main_metric: str = ""  # what verdicts rest on; empty: the workload's
@@ -244,14 +243,14 @@ class Experiment(Spec):
         asked = self.allocators or allocators
         return [name for name in allocators if name in asked or name in always]
 
-    def cells(self, scale: Scaling) -> list[dict[str, Parameter]]:
+    def cells(self, scale: ScaleName) -> list[dict[str, Parameter]]:
         """Return the swept parameters of every cell, the first axis slowest; [{}] without a sweep."""
         cells: list[dict[str, Parameter]] = [{}]
         for name, values in getattr(self, scale).sweep.items():
             cells = [{**cell, name: value} for cell in cells for value in values]
         return cells
 
-    def resolved(self, scale: Scaling, cell: dict[str, Parameter]) -> dict[str, Parameter]:
+    def resolved(self, scale: ScaleName, cell: dict[str, Parameter]) -> dict[str, Parameter]:
         """All parameters of a cell: the fixed, the scale's, the swept with their settings, the derived.
 
         Raises ValueError if a derived one follows something that is no number, or what follows it.

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 from heaplab.lazy import door
 
 if TYPE_CHECKING:
-    from heaplab.claims.kinds import TESTS as TESTS, ClaimResult as ClaimResult, Finding as Finding
+    from heaplab.claims.claim_tests import TESTS as TESTS, ClaimResult as ClaimResult, Finding as Finding
     from heaplab.claims.outcomes import (
         ClaimOutcome as ClaimOutcome,
         check as check,

@@ -5,7 +5,7 @@ from typing import Any
 
 from heaplab.analysis import Analysis, MeasuredCell, Study
 from heaplab.catalog import spec
-from heaplab.claims.kinds import NUMBERS, TESTS, Claim, ClaimResult, Finding, Test
+from heaplab.claims.claim_tests import NUMBERS, TESTS, Claim, ClaimResult, ClaimTest, Finding
 from heaplab.errors import UsageError
 
 
@@ -28,7 +28,7 @@ def _axis(experiment: spec.Experiment) -> str:
     return experiment.compare.along if experiment.compare else "allocator"
 
 
-def _test_of(experiment: spec.Experiment, expectation: spec.Expectation) -> Test:
+def _test_of(experiment: spec.Experiment, expectation: spec.Expectation) -> ClaimTest:
     where = f"{experiment.id}: expectation '{expectation.test}'"
     test = TESTS.get(expectation.test)
     if test is None:
@@ -101,7 +101,7 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _cells(study: Study, test: Test, arguments: dict[str, Any]) -> list[MeasuredCell]:
+def _cells(study: Study, test: ClaimTest, arguments: dict[str, Any]) -> list[MeasuredCell]:
     """The cells whose swept parameters have the values the arguments name."""
     kept = study.cells
     for name in arguments.keys() - test.needs - test.takes - {"metric", study.axis}:

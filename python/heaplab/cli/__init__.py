@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 import heaplab
-from heaplab.cli import ending
-from heaplab.cli.types import FOLDER
-from heaplab.machine import interrupts
+from heaplab.cli import exit_status
+from heaplab.cli.option_types import FOLDER
+from heaplab.machine import signals
 
 COMMANDS = {  # where each lies and what it does, in the order of the help
     "compare": ("measure:compare", "Compare allocators on a suite of experiments, or on PROGRAM."),
     "run": ("measure:run", "Run experiments by id, group or glob of ids."),
-    "list": ("list_:list_", "Name the allocators, workloads, experiments, suites or claims there are."),
+    "list": ("listing:list_", "Name the allocators, workloads, experiments, suites or claims there are."),
     "show": ("show:show_", "Show what is known of an allocator, a workload, an experiment or a suite."),
     "get": ("get:get", "Obtain allocators that are not on this machine, without root."),
     "with": ("with_:with_", "Run PROGRAM with ALLOCATOR serving its malloc."),
@@ -86,5 +86,5 @@ def commands(context: click.Context, extra: tuple[Path, ...]) -> None:
 
 def main() -> None:
     """Run the command line and exit."""
-    interrupts.listen()
-    sys.exit(ending.status_of(lambda: commands.main(prog_name="heaplab", standalone_mode=False)))
+    signals.listen()
+    sys.exit(exit_status.status_of(lambda: commands.main(prog_name="heaplab", standalone_mode=False)))

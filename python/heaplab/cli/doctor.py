@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from heaplab.catalog import contents as catalogs
-from heaplab.cli.list_ import allocator_rows
+from heaplab.cli.listing import allocator_rows
 from heaplab.console import console, put
 from heaplab.machine import host
 from heaplab.report.facts import told

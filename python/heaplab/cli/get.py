@@ -7,8 +7,8 @@ import click
 
 from heaplab.catalog import contents as catalogs, obtain as getter
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.choose import note
-from heaplab.cli.steps import Steps
+from heaplab.cli.selection import note
+from heaplab.cli.step_display import StepDisplay
 from heaplab.errors import HeaplabError, UsageError
 
 
@@ -65,7 +65,7 @@ def obtained(catalog: Catalog, name: str) -> str:
     """What there is now, in one line. Raises HeaplabError if the allocator cannot be had."""
     already, library = "already here, ", getter.here(catalog, name)
     if library is None:
-        with Steps(name) as steps:
+        with StepDisplay(name) as steps:
             already, library = "", getter.get(catalog, name, steps.tell)
     where = library.preload[0] if library.preload else "the C library"
     return f"{name} {library.version}".rstrip() + f": {already}{where}"

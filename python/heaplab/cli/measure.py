@@ -8,16 +8,16 @@ from typing import Any, Literal, TypeVar
 import click
 
 from heaplab import analysis, stats
-from heaplab.campaign import begin as campaigns, memory_needs, plan, store
-from heaplab.campaign.begin import Opened, Request
+from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store
+from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.measure_run import RunMeasurer
-from heaplab.campaign.pilot import Trial
+from heaplab.campaign.pilot import PilotRunner
 from heaplab.campaign.runner import Precise, Runner
 from heaplab.catalog import contents as catalogs, locate, spec
-from heaplab.cli import choose, ending, own_program, resumed
-from heaplab.cli.progress import Bar
+from heaplab.cli import exit_status, program_experiment, resume_checks, selection
+from heaplab.cli.option_types import DURATION, FOLDER, NAMED_LIBRARY, PLACE, SEED, SHARE, SIZE
+from heaplab.cli.progress_bar import ProgressBar
 from heaplab.cli.results import tell
-from heaplab.cli.types import DURATION, FOLDER, NAMED_LIBRARY, PLACE, SEED, SHARE, SIZE
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Campaign, Run
 
@@ -75,7 +75,7 @@ def measuring(command: Command) -> Command:
     return command
 
 
-@click.command(cls=choose.ProgramCommand, context_settings={"allow_interspersed_args": False})
+@click.command(cls=selection.ProgramCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
 @click.option("--suite", help="Experiments to compare with.  [default: quick]")
 @click.option(
@@ -111,21 +111,21 @@ def compare(
     if source and not (program or options["resume"]):
         raise UsageError("--input goes with a program: heaplab compare --input FILE -- PROGRAM")
     if options["resume"]:
-        resumed.refuse_more_work(program or suite is not None or source)
+        resume_checks.refuse_more_work(program or suite is not None or source)
         return finish(extra, options)
-    catalog = choose.with_own(catalogs.load(extra), options["own"])
-    libraries = choose.libraries(catalog, options["allocators"], options["own"])
+    catalog = selection.with_own(catalogs.load(extra), options["own"])
+    libraries = selection.libraries(catalog, options["allocators"], options["own"])
     given = None
     if program:
-        experiments, workloads = own_program.experiment_of(program)
-        own_program.check(program[0], libraries)
-        given = own_program.input_of(source, options["quiet"])
+        experiments, workloads = program_experiment.experiment_of(program)
+        program_experiment.check(program[0], libraries)
+        given = program_experiment.input_of(source, options["quiet"])
         scale: Literal["quick", "full"] = "quick"
         folder = Path("out") / Path(program[0]).name
-        budget: float | None = own_program.BUDGET_S
+        budget: float | None = program_experiment.BUDGET_S
     else:
         chosen = catalog.suite("quick" if suite is None else suite)
-        experiments, workloads = choose.experiments(catalog, chosen.experiments)
+        experiments, workloads = selection.experiments(catalog, chosen.experiments)
         scale, folder, budget = chosen.scale, Path("out") / "compare", chosen.budget_s
     request = Request(experiments, workloads, libraries, scale, input=given, **how(options, budget))
     return measure(request, folder, options)
@@ -153,13 +153,13 @@ def run(
       heaplab run acdc-ismm13 --scale full --allocators glibc,jemalloc,tcmalloc -o out/acdc
     """
     if options["resume"]:
-        resumed.refuse_more_work(experiments)
+        resume_checks.refuse_more_work(experiments)
         return finish(extra, options)
     if not experiments:
         raise UsageError("run: name an experiment; `heaplab list experiments` names them all")
-    catalog = choose.with_own(catalogs.load(extra), options["own"])
-    chosen, workloads = choose.experiments(catalog, experiments)
-    libraries = choose.libraries(catalog, options["allocators"] or named_by_all(chosen), options["own"])
+    catalog = selection.with_own(catalogs.load(extra), options["own"])
+    chosen, workloads = selection.experiments(catalog, experiments)
+    libraries = selection.libraries(catalog, options["allocators"] or named_by_all(chosen), options["own"])
     request = Request(chosen, workloads, libraries, scale, **how(options, None))
     return measure(request, Path("out") / "run", options)
 
@@ -169,7 +169,7 @@ def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
 
     An experiment that compares something else needs the baseline only.
     """
-    named = [item.allocators or ([choose.BASELINE] if item.compare else []) for item in experiments]
+    named = [item.allocators or ([selection.BASELINE] if item.compare else []) for item in experiments]
     return ",".join(dict.fromkeys(name for names in named for name in names)) if all(named) else None
 
 
@@ -189,11 +189,11 @@ def how(options: dict[str, Any], budget: float | None) -> dict[str, Any]:
 def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
     """Go on with a campaign that was interrupted or spent its budget; a complete one is only reported."""
     results = store.load(options["resume"])
-    resumed.refuse_changes(results.campaign, options)
+    resume_checks.refuse_changes(results.campaign, options)
     if results.end and results.end.reason != "budget":
-        choose.note(f"{results.path}: complete, nothing left to measure")
+        selection.note(f"{results.path}: complete, nothing left to measure")
         return tell(results.path, quiet=options["quiet"], as_json=options["as_json"])
-    catalog = choose.with_own(catalogs.load(extra), options["own"])
+    catalog = selection.with_own(catalogs.load(extra), options["own"])
     libraries = {name: locate.locate(catalog, name) for name in results.campaign.allocators}
     opened = campaigns.resume(results, libraries, options["budget"])
     return carry_out(opened, needed_by(results.campaign), options)
@@ -204,22 +204,22 @@ def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
     found: list[str] = []
     with bar_of(options, request.budget) as bar:
         libraries = {library.allocator: library for library in request.libraries}
-        trial = Trial(libraries, found.append, bar.listen, bar.tick)
-        opened = campaigns.begin(options["output"] or folder, request, trial)
+        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick)
+        opened = campaigns.begin(options["output"] or folder, request, pilot)
     for line in [] if options["quiet"] else found:
-        choose.note(line)
+        selection.note(line)
     if opened.moved:
-        choose.note(f"earlier results are kept as {opened.moved}")
+        selection.note(f"earlier results are kept as {opened.moved}")
     return carry_out(opened, needed, options)
 
 
-def bar_of(options: dict[str, Any], budget: float | None) -> Bar:
-    return Bar(options["quiet"] or options["as_json"], budget)
+def bar_of(options: dict[str, Any], budget: float | None) -> ProgressBar:
+    return ProgressBar(options["quiet"] or options["as_json"], budget)
 
 
 def needed_by(campaign: Campaign) -> dict[str, int]:
     """Estimates of memory by cell. Raises UsageError if one is too large and no limit was asked for."""
-    ending.refuse_small_address_space()
+    exit_status.refuse_small_address_space()
     comparisons = plan.comparisons(campaign)
     needed = memory_needs.estimates(comparisons)
     if not campaign.memory_limit:
@@ -227,12 +227,12 @@ def needed_by(campaign: Campaign) -> dict[str, int]:
     return needed
 
 
-def carry_out(opened: Opened, needed: dict[str, int], options: dict[str, Any]) -> int:
+def carry_out(opened: OpenedCampaign, needed: dict[str, int], options: dict[str, Any]) -> int:
     """Measure what is missing, then tell. An interruption or a full disk keeps what was measured."""
     if opened.dropped:
-        choose.note(f"{opened.store.path}: {opened.dropped} unreadable line(s) left out")
+        selection.note(f"{opened.store.path}: {opened.dropped} unreadable line(s) left out")
     if opened.runs:
-        choose.note(f"{opened.store.path}: going on after {len(opened.runs)} runs")
+        selection.note(f"{opened.store.path}: going on after {len(opened.runs)} runs")
     campaign, stopped = opened.campaign, ""
     bar = bar_of(options, campaign.budget)
     with opened.store, RunMeasurer(campaign, opened.libraries, needed, tick=bar.tick) as measurer:
@@ -254,7 +254,7 @@ def carry_out(opened: Opened, needed: dict[str, int], options: dict[str, Any]) -
         except HeaplabError as error:
             stopped = str(error)
     if stopped:
-        choose.note(stopped)
+        selection.note(stopped)
     status = tell(opened.store.path, quiet=options["quiet"], as_json=options["as_json"])
     return 1 if stopped else status
 

@@ -6,7 +6,7 @@ import click
 
 from heaplab.catalog import contents as catalogs, locate, native
 from heaplab.errors import UsageError
-from heaplab.machine.preload import loadable
+from heaplab.machine.preload_paths import loadable
 
 
 @click.command()

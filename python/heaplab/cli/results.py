@@ -9,9 +9,9 @@ import click
 
 from heaplab import analysis, claims as published, report as reports
 from heaplab.campaign import plan, store
-from heaplab.cli import ending
-from heaplab.cli.choose import note
-from heaplab.cli.types import FILE, PLACE
+from heaplab.cli import exit_status
+from heaplab.cli.option_types import FILE, PLACE
+from heaplab.cli.selection import note
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Run, Status
@@ -45,7 +45,7 @@ def tell(path: Path, *, quiet: bool, as_json: bool) -> int:
 
 
 def load(path: Path) -> store.Results:
-    ending.refuse_small_address_space()
+    exit_status.refuse_small_address_space()
     results = store.load(path)
     if results.dropped:
         note(f"{results.path}: {results.dropped} unreadable line(s) left out")

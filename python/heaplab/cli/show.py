@@ -115,7 +115,7 @@ def experiment_rows(thing: spec.Experiment) -> Iterator[Row]:
     yield "claim", thing.claim
     yield "workload", thing.workload
     yield "metrics", ", ".join(thing.metrics)
-    scales: dict[spec.Scaling, spec.Scale] = {"quick": thing.quick, "full": thing.full}
+    scales: dict[spec.ScaleName, spec.Scale] = {"quick": thing.quick, "full": thing.full}
     for name, scale in scales.items():
         swept = ", ".join(f"{axis} {' '.join(map(str, values))}" for axis, values in scale.sweep.items())
         yield f"{name} scale", f"cells: {len(thing.cells(name))}{f', sweeping {swept}' if swept else ''}"

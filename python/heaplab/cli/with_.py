@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from heaplab.catalog import contents as catalogs, locate
-from heaplab.cli.choose import ProgramCommand, note, with_own
-from heaplab.cli.types import NAMED_LIBRARY
+from heaplab.cli.option_types import NAMED_LIBRARY
+from heaplab.cli.selection import ProgramCommand, note, with_own
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
 from heaplab.machine.execute import environment_for

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from heaplab.errors import HeaplabError
-from heaplab.machine import interrupts
-from heaplab.machine.preload import loadable, loadable_folder
+from heaplab.machine import signals
+from heaplab.machine.preload_paths import loadable, loadable_folder
 from heaplab.machine.watch import FEWEST_LOOKS, INTERVAL_S, Limits, Watcher, kill_group, thin_curve
 from heaplab.records import Library, Process
 
@@ -149,7 +149,7 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a process in a session of its own, without input unless told; `at_end` kills it and its kin."""
     heaplab = os.getpid()
-    with interrupts.held() as mask:
+    with signals.held() as mask:
 
         def prepare() -> None:
             LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

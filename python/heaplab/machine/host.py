@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 
 import psutil
 
-from heaplab.machine import interrupts
+from heaplab.machine import signals
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 MADV_HUGEPAGE = 14
@@ -119,7 +119,7 @@ def warm_memory(wanted: int) -> None:
     size = min(wanted, int(psutil.virtual_memory().available * 0.8)) // mmap.PAGESIZE * mmap.PAGESIZE
     if size <= 0:
         return
-    with interrupts.held():
+    with signals.held():
         helper = os.fork()
         if helper == 0:
             touch_and_exit(size)

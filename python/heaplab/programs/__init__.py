@@ -1,6 +1,6 @@
 """Real programs as workloads: their input, their surroundings, and whether what they wrote is right."""
 
 from heaplab.programs.inputs import INPUTS
-from heaplab.programs.job import Job, JobResult
+from heaplab.programs.prepared_program import CheckedExecution, PreparedProgram
 
-__all__ = ["INPUTS", "Job", "JobResult"]
+__all__ = ["INPUTS", "CheckedExecution", "PreparedProgram"]

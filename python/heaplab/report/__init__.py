@@ -14,8 +14,8 @@ from heaplab.lazy import door
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 if TYPE_CHECKING:
+    from heaplab.report.json_summary import as_plain as as_plain
     from heaplab.report.page import render as render, write_html as write_html
-    from heaplab.report.plain import as_plain as as_plain
     from heaplab.report.terminal import print_claims as print_claims, print_summary as print_summary
 else:
     __getattr__ = door(__name__)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing
-from heaplab.report import units, words
+from heaplab.report import units, wording
 from heaplab.stats import Interval, Verdict, judge
 
 Metrics = tuple[str | None, ...]
@@ -26,7 +26,7 @@ class Leader:
 
     @property
     def who(self) -> str:
-        return "undecided" if self.open else words.listed(self.names)
+        return "undecided" if self.open else wording.listed(self.names)
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,18 @@ def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
     notes = []
     if left_out:
         whose = "its" if len(left_out) == 1 else "their"
-        notes.append(f"Not ranked, because some of {whose} cells have no figure: {words.listed(left_out)}.")
+        notes.append(f"Not ranked, because some of {whose} cells have no figure: {wording.listed(left_out)}.")
     if not ranked:
         return Answer(kind, "Nothing here was measured completely enough to give advice.", [], notes, [], [])
     undecided = [s.allocator for s in ranked if Verdict.UNDECIDED in (s.time.verdict, s.memory.verdict)]
-    notes += [few] if (few := words.few_blocks(s.time for s in ranked)) else []
+    notes += [few] if (few := wording.few_blocks(s.time for s in ranked)) else []
     if not analysis.shows_memory(kind):
         return _on_time_alone(analysis, kind, ranked, notes)
-    notes += [note] if (note := words.small_memory(analysis, kind)) else []
+    notes += [note] if (note := wording.small_memory(analysis, kind)) else []
     leanest = leader(analysis, kind, ranked, "Leanest", MEMORY_ONLY)
     if not analysis.is_timed(kind):
         said = "Nothing here tells times." + (
-            "" if leanest.open else f" Leanest: {words.listed(leanest.names)}."
+            "" if leanest.open else f" Leanest: {wording.listed(leanest.names)}."
         )
         return Answer(kind, said, [leanest], notes, [] if leanest.open else leanest.names, undecided)
     leaders = [
@@ -105,13 +105,13 @@ def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, me
         return Leader(title, [best, *tied], "no allocator is told apart from the others", open=True)
     if tied:
         named = ", ".join(_place(name, ratios[name]) for name in (best, *tied))
-        return Leader(title, [best, *tied], f"not told apart at {words.threshold(threshold)}: {named}")
+        return Leader(title, [best, *tied], f"not told apart at {wording.threshold(threshold)}: {named}")
     if best == analysis.baseline:
         return Leader(title, [best], "every other one is shown to be worse")
     if metrics == BOTH:
         mean = f"{units.ratio(ratios[best].estimate)} of {analysis.baseline} ({units.bounds(ratios[best])})"
         return Leader(title, [best], f"mean of time and memory {mean}")
-    change = words.change(ratios[best], *MEASURES[metrics])
+    change = wording.change(ratios[best], *MEASURES[metrics])
     return Leader(title, [best], f"{change} than {analysis.baseline} ({units.bounds(ratios[best])}×)")
 
 
@@ -129,16 +129,16 @@ def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
     pick, *equals = advised(baseline, ranked, balanced)
     said = f"Use {pick}: {_effect(places[pick], baseline)}"
     if not _gains(places[pick]):
-        said += f", and {words.change(places[pick].cost.ratio, 'less', 'more')} of both together"
+        said += f", and {wording.change(places[pick].cost.ratio, 'less', 'more')} of both together"
     said += "."
     if equals:
         said += (
-            f" {words.listed(equals)} {'does' if len(equals) == 1 else 'do'} as well, as far as told apart."
+            f" {wording.listed(equals)} {'does' if len(equals) == 1 else 'do'} as well, as far as told apart."
         )
     if pick not in fastest.names and not fastest.open:
-        said += f" Where only time counts: {words.listed(fastest.names)}."
+        said += f" Where only time counts: {wording.listed(fastest.names)}."
     if pick not in leanest.names and not leanest.open:
-        said += f" Where memory is short: {words.listed(leanest.names)}."
+        said += f" Where memory is short: {wording.listed(leanest.names)}."
     return said
 
 
@@ -149,7 +149,7 @@ def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Standing], notes:
     if analysis.baseline not in fastest.names:
         said, use = f"Where time counts, use {fastest.who}: {fastest.text}.", fastest.names
     undecided = [s.allocator for s in ranked if s.time.verdict is Verdict.UNDECIDED]
-    return Answer(kind, said, [fastest], [*notes, words.UNSEEN_MEMORY], use, undecided)
+    return Answer(kind, said, [fastest], [*notes, wording.UNSEEN_MEMORY], use, undecided)
 
 
 def advised(baseline: str, ranked: list[Standing], balanced: Leader) -> list[str]:
@@ -186,7 +186,7 @@ def _stay(baseline: str, ranked: list[Standing], balanced: Leader) -> str:
     undecided = [s.allocator for s in tied if any(map(_may_gain, (s.time, s.memory, s.cost)))]
     if undecided:
         return (
-            f"Stay with {baseline} for now: nothing is shown to be better, but {words.listed(undecided)} "
+            f"Stay with {baseline} for now: nothing is shown to be better, but {wording.listed(undecided)} "
             f"{'is' if len(undecided) == 1 else 'are'} undecided. Measuring longer may tell."
         )
     return f"Stay with {baseline}: nothing here is better in time or memory by more than the threshold."
@@ -199,13 +199,13 @@ def _span(ratio: Interval) -> str:
 def _effect(standing: Standing, baseline: str) -> str:
     """ "44 % less time and 31 % more peak memory than glibc"."""
     time = {
-        Verdict.SAME: f"the same time to {words.threshold(standing.time.threshold)}",
+        Verdict.SAME: f"the same time to {wording.threshold(standing.time.threshold)}",
         Verdict.UNDECIDED: f"time undecided ({_span(standing.time.ratio)})",
-    }.get(standing.time.verdict, words.change(standing.time.ratio, "less time", "more time"))
+    }.get(standing.time.verdict, wording.change(standing.time.ratio, "less time", "more time"))
     memory = {
-        Verdict.SAME: f"the same peak memory to {words.threshold(standing.memory.threshold)}",
+        Verdict.SAME: f"the same peak memory to {wording.threshold(standing.memory.threshold)}",
         Verdict.UNDECIDED: f"peak memory undecided ({_span(standing.memory.ratio)})",
     }.get(
-        standing.memory.verdict, words.change(standing.memory.ratio, "less peak memory", "more peak memory")
+        standing.memory.verdict, wording.change(standing.memory.ratio, "less peak memory", "more peak memory")
     )
     return f"{time} and {memory}, compared with {baseline}"

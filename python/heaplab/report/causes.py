@@ -11,7 +11,7 @@ from math import isfinite, nan
 from heaplab import stats
 from heaplab.analysis import FAULTS, INSTRUCTIONS, SYSTEM, TIME_ONLY, Analysis, Judged, Standing, Study
 from heaplab.records import CONTROL_SUFFIX
-from heaplab.report import units, words
+from heaplab.report import units, wording
 from heaplab.stats import Interval, Verdict, judge
 
 TITLES = {FAULTS: "page faults", SYSTEM: "system time", INSTRUCTIONS: "instructions"}
@@ -104,7 +104,7 @@ def _sentence(
     (first, judged), *rest = told
     parts = [f"{_times(judged)} {analysis.baseline}'s {first.title}"]
     parts += [f"{_times(judged)} its {cause.title}" for cause, judged in rest]
-    said = f"{end.allocator} is {rank} here: {words.listed(parts)}."
+    said = f"{end.allocator} is {rank} here: {wording.listed(parts)}."
     whose = end.allocator if direction is Verdict.HIGHER else analysis.baseline
     share = _system_share(analysis, kind, whose)
     if isfinite(share) and any(cause.metric in (FAULTS, SYSTEM) for cause, _ in told):
@@ -113,7 +113,7 @@ def _sentence(
 
 
 def _titles(found: list[tuple[Cause, Judged]]) -> str:
-    return words.listed([cause.title for cause, _ in found])
+    return wording.listed([cause.title for cause, _ in found])
 
 
 def _times(judged: Judged) -> str:

@@ -10,9 +10,9 @@ from math import isfinite
 
 from heaplab import stats
 from heaplab.analysis import MEMORY, Analysis, Judged, MeasuredCell, Study
-from heaplab.report import strategies, units, words
-from heaplab.report.cells import Entry, Table, diverging
+from heaplab.report import strategies, units, wording
 from heaplab.report.heat import DIMENSIONS, span
+from heaplab.report.table_parts import Entry, Table, diverging
 from heaplab.stats import Interval, Pair, Verdict, judge
 
 Seeded = tuple[Pair, int]
@@ -89,7 +89,7 @@ def choice(under: str, axis: str, studies: list[Study]) -> Choice:
         [line for study in studies if (line := overall(study))],
         family_table(found) if named else None,
         answer_table(found),
-        words.extent(studies, axis),
+        wording.extent(studies, axis),
     )
 
 
@@ -104,7 +104,7 @@ def overall(study: Study) -> str:
     ratio, memory = answer.judged.ratio, answer.memory
     said = f"{name}: {strategies.title(answer.best)} takes {units.ratio(ratio.estimate)} the time of"
     said += f" {study.baseline} ({units.bounds(ratio)}) and {units.ratio(memory.estimate)} the memory"
-    return f"{said}; not shown to be worse: {words.listed(answer.tied)}." if answer.tied else f"{said}."
+    return f"{said}; not shown to be worse: {wording.listed(answer.tied)}." if answer.tied else f"{said}."
 
 
 def situations(study: Study) -> list[Situation]:
@@ -152,10 +152,10 @@ def answer_table(answers: list[StrategyAnswer]) -> Table:
                     Entry(
                         units.ratio(answer.judged.ratio.estimate),
                         small=units.bounds(answer.judged.ratio) if answer.best != study.baseline else "",
-                        tone=words.tone(answer.judged, metric),
-                        symbol=words.SYMBOLS[answer.judged.verdict],
+                        tone=wording.tone(answer.judged, metric),
+                        symbol=wording.SYMBOLS[answer.judged.verdict],
                         color=diverging(answer.judged.ratio.estimate),
-                        title=words.verdict_with_reason(answer.judged, metric),
+                        title=wording.verdict_with_reason(answer.judged, metric),
                     ),
                     Entry(units.ratio(answer.memory.estimate), small=units.bounds(answer.memory)),
                     Entry(units.ratio(answer.worst[1].estimate), small=answer.worst[0]),
@@ -188,7 +188,7 @@ def sentences(answers: list[StrategyAnswer]) -> list[str]:
             f"{units.ratio(ratio.estimate)} as fast ({units.bounds(ratio)})."
         )
     if keep:
-        names = words.listed([answer.situation.name for answer in keep]) if gains else "all of them"
+        names = wording.listed([answer.situation.name for answer in keep]) if gains else "all of them"
         found.append(f"Stay with {reference} in {names}: nothing is shown to be faster.")
     return found
 
@@ -203,7 +203,7 @@ def differences(studies: list[Study]) -> list[str]:
         ratio = stats.geometric_mean([g for g in (_differing(study, pairs) for study in studies) if g])
         if not isfinite(ratio.estimate):
             continue
-        change = words.change(ratio, "less time", "more time")
+        change = wording.change(ratio, "less time", "more time")
         found.append(
             f"{what}, all else equal: {change} ({units.bounds(ratio)}{'×' if ratio.bounded else ''})."
         )

@@ -38,14 +38,14 @@ def panels_of(study: Study, shared: Iterable[str]) -> list[tuple[str, list[Measu
     return list(panels.items())
 
 
-def common_scale(study: Study, metric: str) -> units.Scale:
+def common_scale(study: Study, metric: str) -> units.DisplayUnit:
     """One unit for all panels and tables of a metric."""
     medians = [study.median(cell, name, metric).estimate for cell in study.cells for name in study.candidates]
     largest = max((abs(m) for m in medians if isfinite(m)), default=0.0)
     return units.scale(study.metric(metric).unit, largest)
 
 
-def axis_title(study: Study, metric: str, step: units.Scale) -> str:
+def axis_title(study: Study, metric: str, step: units.DisplayUnit) -> str:
     title = fill(study.metric(metric).title, 34)
     return f"{title} ({step.label})" if step.label else title
 
@@ -111,7 +111,12 @@ def bars(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
 
 
 def _ranking(
-    axis: Axes, study: Study, cell: MeasuredCell, plot: spec.Plot, looks: dict[str, Look], step: units.Scale
+    axis: Axes,
+    study: Study,
+    cell: MeasuredCell,
+    plot: spec.Plot,
+    looks: dict[str, Look],
+    step: units.DisplayUnit,
 ) -> None:
     """Horizontal bars, each with its name and number: nothing has to be looked up in a legend."""
     for row, name in enumerate(study.candidates):
@@ -145,7 +150,7 @@ def _groups(
     cells: list[MeasuredCell],
     plot: spec.Plot,
     looks: dict[str, Look],
-    step: units.Scale,
+    step: units.DisplayUnit,
 ) -> None:
     width = 0.8 / len(study.candidates)
     for offset, name in enumerate(study.candidates):

@@ -12,9 +12,9 @@ from heaplab import stats
 from heaplab.analysis import MeasuredCell, Study
 from heaplab.catalog import spec
 from heaplab.records import Parameter
-from heaplab.report import strategies, units, words
-from heaplab.report.cells import Entry, Table, diverging, sequential
+from heaplab.report import strategies, units, wording
 from heaplab.report.figures import common_scale
+from heaplab.report.table_parts import Entry, Table, diverging, sequential
 from heaplab.report.tables import missing
 from heaplab.stats import Interval, Pair
 
@@ -26,7 +26,7 @@ DIMENSIONS = {
     "utilization_dimension": "U",
     "contention_dimension": "C",
 }
-Place = dict[str, Parameter]  # a value for every axis: the swept parameters, and what is compared
+PathArgument = dict[str, Parameter]  # a value for every axis: the swept parameters, and what is compared
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Chart:
     study: Study
     plot: spec.Plot
     rows: str
-    fixed: Place
+    fixed: PathArgument
 
     def place(self, row: Parameter, x: Parameter) -> tuple[MeasuredCell, str]:
         """The cell and the candidate that one field shows."""
@@ -128,7 +128,7 @@ def _entry(
     chart: Chart,
     value: Interval,
     place: tuple[MeasuredCell, str],
-    step: units.Scale,
+    step: units.DisplayUnit,
     bounds: tuple[float, float],
 ) -> Entry:
     study, metric = chart.study, chart.plot.y
@@ -153,7 +153,7 @@ def bounds_of(value: Interval, *, percent: bool) -> str:
     return f"{units.digits(100 * value.low)}–{units.digits(100 * value.high)}"
 
 
-def _caption(chart: Chart, step: units.Scale) -> str:
+def _caption(chart: Chart, step: units.DisplayUnit) -> str:
     study, plot = chart.study, chart.plot
     parts = [_name(study, name, value, with_axis=True) + "," for name, value in chart.fixed.items()]
     what = study.metric(plot.y).title
@@ -181,7 +181,7 @@ def _failures(chart: Chart, fields: list[tuple[Parameter, Parameter]]) -> list[s
     for row, x in fields:
         if reason := chart.study.failure(*chart.place(row, x)):
             reasons.setdefault(reason, []).append(f"{units.parameter(row)} {units.parameter(x)}")
-    return [f"failed at {words.listed(where)}: {reason}" for reason, where in reasons.items()]
+    return [f"failed at {wording.listed(where)}: {reason}" for reason, where in reasons.items()]
 
 
 def _dimensions_of(chart: Chart) -> list[str]:

@@ -6,9 +6,9 @@ from math import isfinite
 
 from heaplab.analysis import Analysis, Judged
 from heaplab.catalog import spec
-from heaplab.report import units, words
+from heaplab.report import units, wording
 from heaplab.report.advice import Answer, answer
-from heaplab.report.cells import Entry, Table
+from heaplab.report.table_parts import Entry, Table
 
 
 def host_name(analysis: Analysis) -> str:
@@ -49,7 +49,7 @@ def beside(analyses: Sequence[Analysis]) -> Beside | None:
     if len(analyses) < 2:
         return None
     kinds = []
-    for kind, title in words.KINDS.items():
+    for kind, title in wording.KINDS.items():
         advised = [
             Advised(number, host_name(analysis), answer(analysis, kind, analysis.standings(kind)))
             for number, analysis in enumerate(analyses, 1)
@@ -70,16 +70,16 @@ def agreement(advised: Sequence[Advised]) -> str:
         return f"{said} Take the advice of the machine that the program will run on."
     common = [name for name in advised[0].answer.use if all(name in one.answer.use for one in advised)]
     if common:
-        said = f"All campaigns agree on {words.listed(common)}."
+        said = f"All campaigns agree on {wording.listed(common)}."
     else:
-        each = words.listed([f"{one.answer.use[0]} in campaign {one.number}" for one in advised])
+        each = wording.listed([f"{one.answer.use[0]} in campaign {one.number}" for one in advised])
         said = f"The campaigns differ: {each}. Take the advice of the machine that the program will run on."
     undecided = [one for one in advised if one.answer.open]
     return f"{said} Not all is decided in {_listed(undecided)}." if undecided else said
 
 
 def _listed(advised: Sequence[Advised]) -> str:
-    return words.listed([f"campaign {one.number}" for one in advised])
+    return wording.listed([f"campaign {one.number}" for one in advised])
 
 
 def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
@@ -89,10 +89,10 @@ def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
         for number, analysis in enumerate(analyses, 1)
     ]
     tables = []
-    for kind, title in words.KINDS.items():
+    for kind, title in wording.KINDS.items():
         standings = [{s.allocator: s for s in analysis.standings(kind)} for analysis in analyses]
         names = list(dict.fromkeys(name for found in standings for name in found))
-        for metric, what in ((words.TIME, "time"), (words.MEMORY, "memory")):
+        for metric, what in ((wording.TIME, "time"), (wording.MEMORY, "memory")):
             rows = [
                 (name, [_entry(getattr(found.get(name), what, None), metric) for found in standings])
                 for name in names
@@ -109,7 +109,7 @@ def _entry(judged: Judged | None, metric: spec.MetricSpec) -> Entry:
     return Entry(
         units.ratio(judged.ratio.estimate),
         small=units.bounds(judged.ratio),
-        tone=words.tone(judged, metric),
-        symbol=words.SYMBOLS[judged.verdict],
-        title=words.verdict_with_reason(judged, metric),
+        tone=wording.tone(judged, metric),
+        symbol=wording.SYMBOLS[judged.verdict],
+        title=wording.verdict_with_reason(judged, metric),
     )

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass
 
 from heaplab.analysis import TIME_ONLY, Analysis
-from heaplab.report import words
+from heaplab.report import wording
 from heaplab.report.advice import Answer
 from heaplab.stats import THRESHOLD
 
@@ -22,11 +22,11 @@ class Step:
 def next_steps(analysis: Analysis, kind: str, found: Answer) -> list[Step]:
     """To use what won or to ask about one's own program; to decide what is open; to get rid of noise."""
     own = users_program(analysis, kind)
-    first = next(kind for kind in words.KINDS if analysis.summarised(kind))
+    first = next(kind for kind in wording.KINDS if analysis.summarised(kind))
     steps = _own_program(analysis, found, own) if own else [ASK] * (kind == first)
     if found.open and _may_go_on(analysis):
         command = ["heaplab", "compare", "--resume", str(analysis.results.path.parent), "--budget", "10m"]
-        said = f"To decide about {words.listed(found.open)}, measure longer:"
+        said = f"To decide about {wording.listed(found.open)}, measure longer:"
         steps.append(Step(said, shlex.join(command)))
     return steps + _quieter(analysis, kind)
 
@@ -37,7 +37,7 @@ ASK = Step("Ask about your own program:", "heaplab compare -- PROGRAM ARGS")
 def users_program(analysis: Analysis, kind: str) -> list[str]:
     """The command, where a campaign is about a program of the user's; else nothing."""
     studies = analysis.summarised(kind) if kind == "program" else []
-    own = [study.workload for study in studies if study.workload.is_own]
+    own = [study.workload for study in studies if study.workload.is_users]
     return [own[0].program, *own[0].arguments] if own else []
 
 
@@ -65,7 +65,7 @@ def _quieter(analysis: Analysis, kind: str) -> list[Step]:
     threshold, runs = analysis.threshold(kind, TIME_ONLY), sum(analysis.counts().values())
     reasons = []
     if threshold > THRESHOLD:
-        reasons.append(f"{analysis.baseline} differs from itself by {words.threshold(threshold)}")
+        reasons.append(f"{analysis.baseline} differs from itself by {wording.threshold(threshold)}")
     if len(analysis.repeated) > MUCH_DISTURBED * runs:
         reasons.append(f"{len(analysis.repeated)} of {runs} runs were disturbed by other work")
-    return [Step(f"Measure on a quieter machine: {words.listed(reasons)}.")] if reasons else []
+    return [Step(f"Measure on a quieter machine: {wording.listed(reasons)}.")] if reasons else []

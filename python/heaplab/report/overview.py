@@ -11,7 +11,7 @@ from heaplab.report import canvas
 from heaplab.report.figures import Drawing
 from heaplab.report.marks import cross, unity
 from heaplab.report.palette import CHROME, Look
-from heaplab.report.words import KINDS, front
+from heaplab.report.wording import KINDS, front
 from heaplab.stats import THRESHOLD, Interval
 
 

@@ -14,15 +14,15 @@ from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, evaluate_study
 from heaplab.errors import HeaplabError
 from heaplab.records import Status
-from heaplab.report import facts, figures, heat, overview, palette, summary, tables, timelines, units, words
+from heaplab.report import facts, figures, heat, overview, palette, summary, tables, timelines, units, wording
 from heaplab.report.advice import Answer, answer, ordered
 from heaplab.report.causes import Cause, causes, sentences
-from heaplab.report.cells import Table
 from heaplab.report.choice import Choice, choices
-from heaplab.report.crossing import Crossing, crossings
 from heaplab.report.hosts import beside
+from heaplab.report.interaction import Interaction, interactions
 from heaplab.report.latencies import latencies
 from heaplab.report.next_steps import Step, next_steps
+from heaplab.report.table_parts import Table
 from heaplab.stats import THRESHOLD, noise_floor
 
 DRAWINGS = {
@@ -74,7 +74,7 @@ class Part:
     looks: dict[str, palette.Look]
     kinds: list[KindSummary]
     choices: list[Choice]
-    crossings: list[Crossing]
+    interactions: list[Interaction]
     overviews: list[Table]
     sections: list[Section]
     control: figures.Drawing | None
@@ -120,7 +120,9 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
         lstrip_blocks=True,
     )
     environment.filters["svg"] = Markup
-    environment.globals.update(units=units, words=words, threshold=words.threshold(THRESHOLD), Status=Status)
+    environment.globals.update(
+        units=units, wording=wording, threshold=wording.threshold(THRESHOLD), Status=Status
+    )
     style = resources.files("heaplab.report").joinpath("templates/style.css").read_text(encoding="utf-8")
     return environment.get_template("report.html.j2").render(
         parts=[part(analysis, path) for analysis in analyses],
@@ -133,7 +135,7 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
 
 def part(analysis: Analysis, path: Path) -> Part:
     looks = palette.looks(analysis.allocators)
-    kinds = [kind for kind in words.KINDS if analysis.summarised(kind)]
+    kinds = [kind for kind in wording.KINDS if analysis.summarised(kind)]
     if analysis.only_within:
         kinds = []
     return Part(
@@ -141,7 +143,7 @@ def part(analysis: Analysis, path: Path) -> Part:
         looks=looks,
         kinds=[kind_summary(analysis, kind, looks) for kind in kinds],
         choices=choices(analysis),
-        crossings=crossings(analysis),
+        interactions=interactions(analysis),
         overviews=[t for t in (tables.overview(analysis, m) for m in (None, MEMORY)) if t],
         sections=[section(analysis, study, looks) for study in analysis.studies],
         control=overview.control(analysis),
@@ -167,10 +169,10 @@ def kind_summary(analysis: Analysis, kind: str, looks: dict[str, palette.Look]) 
     found = answer(analysis, kind, standings)
     return KindSummary(
         kind=kind,
-        title=words.KINDS[kind],
+        title=wording.KINDS[kind],
         answer=found,
-        sure=f"{words.extent(analysis.summarised(kind))} {words.noise(analysis, kind)}",
-        mind=[*words.notes_of_cards(analysis, kind), *found.notes],
+        sure=f"{wording.extent(analysis.summarised(kind))} {wording.noise(analysis, kind)}",
+        mind=[*wording.notes_of_cards(analysis, kind), *found.notes],
         steps=next_steps(analysis, kind, found),
         why=sentences(analysis, kind, standings),
         standings=ordered(standings),
@@ -203,7 +205,7 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
         numbers=[tables.numbers(study, metric) for metric in wanted] if study.candidates else [],
         outcomes=evaluate_study(study),
         floors=[(study.metric(m).title, units.percent(noise_floor(study.controls(m)))) for m in wanted],
-        command=shlex.join(analysis.campaign.command if study.workload.is_own else again),
+        command=shlex.join(analysis.campaign.command if study.workload.is_users else again),
         crowded=crowded(study),
     )
 

@@ -6,9 +6,9 @@ from heaplab import stats
 from heaplab.analysis import Judged, MeasuredCell, Study
 from heaplab.catalog import spec
 from heaplab.records import Parameter
-from heaplab.report import strategies, units, words
-from heaplab.report.cells import Entry, Table, diverging
+from heaplab.report import strategies, units, wording
 from heaplab.report.heat import bounds_of
+from heaplab.report.table_parts import Entry, Table, diverging
 from heaplab.stats import Interval
 
 # The row of all cells; that of a value may be called "all".
@@ -80,8 +80,8 @@ def _judged(study: Study, plot: spec.Plot, judged: Judged) -> Entry:
     return Entry(
         units.percent(ratio.estimate) if percent else units.digits(ratio.estimate),
         small=bounds_of(ratio, percent=percent) if ratio.bounded else "no interval",
-        tone=words.tone(judged, metric),
-        symbol=words.SYMBOLS[judged.verdict],
+        tone=wording.tone(judged, metric),
+        symbol=wording.SYMBOLS[judged.verdict],
         color=diverging(ratio.estimate),
-        title=words.verdict_with_reason(judged, metric),
+        title=wording.verdict_with_reason(judged, metric),
     )

@@ -4,9 +4,9 @@ from math import isfinite
 
 from heaplab.analysis import MEMORY, Analysis, Judged, MeasuredCell, Study
 from heaplab.catalog import spec
-from heaplab.report import units, words
-from heaplab.report.cells import Entry, Table, diverging
+from heaplab.report import units, wording
 from heaplab.report.figures import common_scale
+from heaplab.report.table_parts import Entry, Table, diverging
 from heaplab.stats import Interval, geometric_mean
 
 THOUSANDS = {"k": "thousands", "M": "millions", "G": "thousand millions"}  # of what is counted
@@ -49,16 +49,18 @@ def missing(study: Study, cell: MeasuredCell, candidate: str) -> Entry:
     return Entry(units.NOTHING, title="too short to be seen" if ran else "not run")
 
 
-def _number(median: Interval, step: units.Scale, judged: Judged | None, metric: spec.MetricSpec) -> Entry:
+def _number(
+    median: Interval, step: units.DisplayUnit, judged: Judged | None, metric: spec.MetricSpec
+) -> Entry:
     text = units.digits(median.estimate / step.factor)
     if judged is None:
         return Entry(text, small=f"n = {median.count}")
     return Entry(
         text,
-        small=words.ratio_with_reason(judged),
-        tone=words.tone(judged, metric),
-        symbol=words.SYMBOLS[judged.verdict],
-        title=f"{words.verdict_with_reason(judged, metric)}; {judged.ratio.count} pairs",
+        small=wording.ratio_with_reason(judged),
+        tone=wording.tone(judged, metric),
+        symbol=wording.SYMBOLS[judged.verdict],
+        title=f"{wording.verdict_with_reason(judged, metric)}; {judged.ratio.count} pairs",
     )
 
 

@@ -19,11 +19,11 @@ from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, ClaimResult
 from heaplab.console import Column, put, put_command, put_table
 from heaplab.records import Run
-from heaplab.report import cells, units, words
+from heaplab.report import table_parts, units, wording
 from heaplab.report.advice import Answer, answer, ordered
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.choice import choices
-from heaplab.report.crossing import crossings
+from heaplab.report.interaction import interactions
 from heaplab.report.next_steps import next_steps
 from heaplab.stats import Interval
 
@@ -37,7 +37,7 @@ CAUSES = {FAULTS: ("faults", 3), SYSTEM: ("system", 4), INSTRUCTIONS: ("instruct
 
 def print_summary(analysis: Analysis, console: Console) -> None:
     """Answer and table for each kind of workload, then what gave no figure."""
-    for kind, title in words.KINDS.items():
+    for kind, title in wording.KINDS.items():
         if analysis.summarised(kind) and not analysis.only_within:
             console.print(f"\n[bold]{title.capitalize()}[/]")
             _print_kind(analysis, kind, console)
@@ -49,10 +49,10 @@ def print_summary(analysis: Analysis, console: Console) -> None:
         if found.families:
             console.print()
             _print_table(found.families, console)
-    for crossed in crossings(analysis):
+    for crossed in interactions(analysis):
         console.print()
         put(console, escape(f"{crossed.experiment}: {crossed.sentence}"))
-    if not any(analysis.summarised(kind) for kind in words.KINDS) and not analysis.comparisons:
+    if not any(analysis.summarised(kind) for kind in wording.KINDS) and not analysis.comparisons:
         console.print("No run ended well: there is nothing to compare.")
     _print_faults(analysis, console)
 
@@ -70,9 +70,9 @@ def _print_kind(analysis: Analysis, kind: str, console: Console) -> None:
 
 def _print_answer(analysis: Analysis, found: Answer, why: list[str], console: Console) -> None:
     put(console, f"[bold]{escape(found.advice)}[/]")
-    sure = f"{words.extent(analysis.summarised(found.kind))} {words.noise(analysis, found.kind)}"
+    sure = f"{wording.extent(analysis.summarised(found.kind))} {wording.noise(analysis, found.kind)}"
     _labelled(console, "How sure", [sure])
-    _labelled(console, "Mind", [*words.notes_of_cards(analysis, found.kind), *found.notes])
+    _labelled(console, "Mind", [*wording.notes_of_cards(analysis, found.kind), *found.notes])
     for number, step in enumerate(next_steps(analysis, found.kind, found)):
         _labelled(console, "" if number else "Next", [step.says])
         if step.command:
@@ -96,9 +96,9 @@ def _columns(analysis: Analysis, kind: str, standings: list[Standing], known: li
     return [
         Column("allocator", [escape(analysis.baseline), *map(escape, names)]),
         _ratios("time", "1", [s.time for s in standings]),
-        _verdicts([s.time for s in standings], words.TIME, 0),
+        _verdicts([s.time for s in standings], wording.TIME, 0),
         _ratios("memory", seen, [s.memory for s in standings]),
-        _verdicts([s.memory for s in standings], words.MEMORY, VERDICT),
+        _verdicts([s.memory for s in standings], wording.MEMORY, VERDICT),
         *(_counts(cause, names) for cause in known),
         *([] if all(s.complete for s in standings) else [Column("cells", ["", *cells_run], CELLS)]),
         *(
@@ -123,7 +123,7 @@ def _number(ratio: Interval) -> str:
 
 
 def _verdicts(judged: list[Judged], metric: spec.MetricSpec, rank: int) -> Column:
-    said = [f"[{TONES[words.tone(j, metric)]}]{words.short(j, metric)}[/]" for j in judged]
+    said = [f"[{TONES[wording.tone(j, metric)]}]{wording.short(j, metric)}[/]" for j in judged]
     return Column("", ["", *said], rank)
 
 
@@ -142,16 +142,16 @@ def _undecided(standings: list[Standing]) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for standing in standings:
         for what, judged in (("time", standing.time), ("memory", standing.memory)):
-            if reason := words.why(judged):
+            if reason := wording.why(judged):
                 reasons.setdefault(reason, []).append(f"{standing.allocator} ({what})")
     every = 2 * len(standings)
     return [
-        f"Undecided, {reason}: {'all' if len(where) == every else words.listed(where)}."
+        f"Undecided, {reason}: {'all' if len(where) == every else wording.listed(where)}."
         for reason, where in reasons.items()
     ]
 
 
-def _print_table(content: cells.Table, console: Console) -> None:
+def _print_table(content: table_parts.Table, console: Console) -> None:
     """A table of the page; its last columns go first where there is no room."""
     columns = [Column(content.corner, [escape(name) for name, _ in content.rows])]
     for place, head in enumerate(content.columns):
@@ -174,7 +174,7 @@ def _print_faults(analysis: Analysis, console: Console) -> None:
         console.print()
         put(console, f"{len(lost)} of {total} runs gave no figure:")
     for reason, names in _reasons(lost).items():
-        put(console, escape(f"{reason} ({words.listed(names)})"), label="  -", indent=4)
+        put(console, escape(f"{reason} ({wording.listed(names)})"), label="  -", indent=4)
 
 
 def _reasons(lost: Sequence[Run]) -> dict[str, list[str]]:

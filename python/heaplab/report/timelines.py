@@ -86,7 +86,7 @@ def _lines(study: Study, name: str, looks: dict[str, Look]) -> Drawing | None:
 
 
 @dataclass(frozen=True)
-class Course:
+class StackedPanel:
     """What one panel shows: the layers of a stack, and the lines over it."""
 
     allocator: str
@@ -105,14 +105,14 @@ class Course:
         return max(time for time, _ in self.layers[0])
 
 
-def _course(study: Study, allocator: str, names: list[str], over: list[str]) -> Course | None:
+def _course(study: Study, allocator: str, names: list[str], over: list[str]) -> StackedPanel | None:
     run = typical(study, study.cells[-1], allocator)
     if not run:
         return None
     layers = [layer for name in names for layer in points_of(run, name)[1]]
     lines = [line for name in over for line in points_of(run, name)[1]]
     complete = layers and all(layers) and all(lines)
-    return Course(allocator, points_of(run, names[0])[0], layers, lines) if complete else None
+    return StackedPanel(allocator, points_of(run, names[0])[0], layers, lines) if complete else None
 
 
 def _stacked(study: Study, plot: spec.Plot, names: list[str]) -> Drawing | None:

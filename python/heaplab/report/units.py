@@ -18,22 +18,26 @@ NOTHING = "–"
 
 
 @dataclass(frozen=True)
-class Scale:
+class DisplayUnit:
     """Displayed value = value / `factor`."""
 
     factor: float
     label: str
 
 
-def scale(unit: str, largest: float) -> Scale:
+def scale(unit: str, largest: float) -> DisplayUnit:
     """The step of the unit in which the largest value has at least one digit before the point."""
     steps = STEPS.get(unit)
     if steps is None:
-        return Scale(1, unit)
+        return DisplayUnit(1, unit)
     for threshold, label in steps:
         if abs(largest) >= threshold:
-            return Scale(K if label == "k" else threshold, label)
-    return Scale(*steps[-1]) if largest else Scale(1, steps[-1][1] if unit == "B" else STEPS[unit][0][1])
+            return DisplayUnit(K if label == "k" else threshold, label)
+    return (
+        DisplayUnit(*steps[-1])
+        if largest
+        else DisplayUnit(1, steps[-1][1] if unit == "B" else STEPS[unit][0][1])
+    )
 
 
 def digits(value: float) -> str:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
         median_interval as median_interval,
         seed_of as seed_of,
     )
-    from heaplab.stats.outlying import outliers as outliers
+    from heaplab.stats.outlier_rule import outliers as outliers
     from heaplab.stats.points import nines as nines, thin as thin
-    from heaplab.stats.stop import PRECISION as PRECISION, precise_enough as precise_enough
+    from heaplab.stats.stopping_rule import PRECISION as PRECISION, precise_enough as precise_enough
     from heaplab.stats.verdict import (
         THRESHOLD as THRESHOLD,
         Judged as Judged,

@@ -163,7 +163,7 @@ def small_memory(analysis: Analysis, kind: str) -> str:
     peaks = [
         study.median(cell, study.baseline, PEAK_WITH_TABLES).estimate
         for study in analysis.summarised(kind)
-        if study.workload.is_own
+        if study.workload.is_users
         for cell in study.cells
     ]
     if not peaks or not max(peaks) < SMALL_MEMORY:

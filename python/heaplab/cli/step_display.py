@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 
-class Steps:
+class StepDisplay:
     """On a terminal one line that changes, elsewhere a line for each step. Use as a context manager."""
 
     def __init__(self, name: str) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing, worst_cells
 from heaplab.catalog import spec
-from heaplab.report import words
+from heaplab.report import wording
 from heaplab.report.advice import answer
 from heaplab.report.causes import Cause, causes, sentences
-from heaplab.report.crossing import means
+from heaplab.report.interaction import means
 from heaplab.stats import Interval, Why
 
 
@@ -19,13 +19,13 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
         "campaign": analysis.campaign.id,
         "baseline": analysis.baseline,
         "runs": {str(status): count for status, count in analysis.counts().items()},
-        "summaries": {kind: _summary(analysis, kind) for kind in words.KINDS if analysis.summarised(kind)},
+        "summaries": {kind: _summary(analysis, kind) for kind in wording.KINDS if analysis.summarised(kind)},
         "comparisons": [
             {
                 "experiment": study.experiment.id,
                 "under": study.under,
                 "reference": study.baseline,
-                study.axis: {name: plain_judged(j, words.TIME) for name, j in means(study).items()},
+                study.axis: {name: plain_judged(j, wording.TIME) for name, j in means(study).items()},
             }
             for study in analysis.comparisons
         ],
@@ -59,9 +59,9 @@ def _summary(analysis: Analysis, kind: str) -> dict[str, Any]:
 def _standing(standing: Standing, known: list[Cause]) -> dict[str, Any]:
     found = {cause.metric: cause.judged.get(standing.allocator) for cause in known}
     return {
-        "time": plain_judged(standing.time, words.TIME),
-        "memory": plain_judged(standing.memory, words.MEMORY),
-        **{metric: plain_judged(judged, words.COUNT) for metric, judged in found.items() if judged},
+        "time": plain_judged(standing.time, wording.TIME),
+        "memory": plain_judged(standing.memory, wording.MEMORY),
+        **{metric: plain_judged(judged, wording.COUNT) for metric, judged in found.items() if judged},
         "cells": standing.cells,
         "cells_of": standing.cells_of,
     }
@@ -76,5 +76,10 @@ def plain(interval: Interval) -> dict[str, float | int | None]:
 
 
 def plain_judged(judged: Judged, metric: spec.MetricSpec) -> dict[str, Any]:
-    found = {**plain(judged.ratio), "verdict": None, "threshold": judged.threshold, "why": words.why(judged)}
-    return found if judged.why is Why.NO_FIGURE else found | {"verdict": words.verdict(judged, metric)}
+    found = {
+        **plain(judged.ratio),
+        "verdict": None,
+        "threshold": judged.threshold,
+        "why": wording.why(judged),
+    }
+    return found if judged.why is Why.NO_FIGURE else found | {"verdict": wording.verdict(judged, metric)}

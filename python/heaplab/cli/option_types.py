@@ -30,7 +30,7 @@ class Quantity(click.ParamType[float, str | float]):
         return amount
 
 
-class Share(click.ParamType[float, str | float]):
+class Percentage(click.ParamType[float, str | float]):
     """A percentage between 0 and 100, as a fraction."""
 
     name = "percent"
@@ -70,7 +70,7 @@ class NamedLibrary(click.ParamType[tuple[str, Path], str]):
         return name, Path(library)
 
 
-class Place(click.Path[Path]):
+class PathArgument(click.Path[Path]):
     """A file or folder. The empty name would be the current folder, and is what an unset variable gives."""
 
     def __init__(self, **kinds: bool) -> None:
@@ -91,9 +91,9 @@ SIZE = Quantity(
     f"1B to this machine's memory of {MACHINE_MEMORY >> 20}MiB, such as 512MiB",
 )
 DURATION = Quantity("duration", TIME_UNITS, (0.001, LONGEST_H * 3600), f"0.001s to {LONGEST_H}h, such as 90s")
-SHARE = Share()
+SHARE = Percentage()
 SEED = Seed()
 NAMED_LIBRARY = NamedLibrary()
-PLACE = Place()
-FOLDER = Place(file_okay=False)
-FILE = Place(dir_okay=False)
+PLACE = PathArgument()
+FOLDER = PathArgument(file_okay=False)
+FILE = PathArgument(dir_okay=False)

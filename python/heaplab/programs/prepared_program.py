@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from heaplab.catalog.spec import Setting
+from heaplab.catalog.spec import Fixture
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import Execution, execute, plain_environment, start
 from heaplab.machine.watch import Limits
@@ -20,18 +20,18 @@ STANDARD_OUTPUT = "standard-output"  # file in the folder of a run
 DRIVER_ENDS_S = 20.0  # that a driver may live after its server
 
 
-class JobResult(NamedTuple):
+class CheckedExecution(NamedTuple):
     execution: Execution
     fault: str  # why a run that ended well counts for nothing, in one line; "" if it counts
 
 
-class Job:
+class PreparedProgram:
     """Prepares the input once; every run gets a copy of it in a folder of its own, which is its current one.
 
     The first run is the reference: without any library preloaded. Every later one must write the same.
     """
 
-    def __init__(self, setting: Setting, command: Sequence[str], limits: Limits) -> None:
+    def __init__(self, setting: Fixture, command: Sequence[str], limits: Limits) -> None:
         """Raise HeaplabError if the program fails without any library preloaded."""
         if setting.input not in INPUTS:
             raise UsageError(f"no input {setting.input!r}; known: {', '.join(INPUTS)}")
@@ -62,7 +62,7 @@ class Job:
         errors: IO[bytes] | int,
         watch: Sequence[str] = (),
         tick: Callable[[], None] = lambda: None,
-    ) -> JobResult:
+    ) -> CheckedExecution:
         surroundings = {**environment, **self._setting.environment}
         with self._copy() as folder, (folder / STANDARD_OUTPUT).open("wb") as output:
             with self._driver(folder) as driver:
@@ -77,8 +77,10 @@ class Job:
                     tick=tick,
                 )
             if driver and driver.returncode != 0:
-                return JobResult(execution, f"what drives it failed with exit status {driver.returncode}")
-            return JobResult(execution, self._fault_of(folder) if execution.exit_status == 0 else "")
+                return CheckedExecution(
+                    execution, f"what drives it failed with exit status {driver.returncode}"
+                )
+            return CheckedExecution(execution, self._fault_of(folder) if execution.exit_status == 0 else "")
 
     @contextlib.contextmanager
     def _copy(self) -> Iterator[Path]:

@@ -15,7 +15,7 @@ LONG_S = 2.0  # of a run that goes on for longer stands how long
 BESIDE = 37  # columns before the description: the bar, and the time left
 
 
-class Bar:
+class ProgressBar:
     """One line that changes. Shows nothing when quiet or when standard error is no terminal.
 
     `listen` is called before each run and `tick` all the time it takes: there is no thread, since heaplab
@@ -82,7 +82,7 @@ def description(progress: Progress, running: float) -> str:
     """What runs now; of a long run also for how long, and how long it may."""
     cell, allocator = progress.candidate
     swept = "".join(f" {name}={value}" for name, value in cell.swept)
-    block = "trial" if progress.block < 0 else f"block {progress.block + 1}"
+    block = "pilot run" if progress.block < 0 else f"block {progress.block + 1}"
     so_far = f" · {running:.0f} of at most {progress.limit:.0f} s" if running >= LONG_S else ""
     return f"{cell.experiment.id}{swept} · {allocator} · {block}{so_far}"
 

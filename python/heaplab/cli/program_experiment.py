@@ -6,8 +6,8 @@ from pathlib import Path
 
 from heaplab.campaign import standard_input
 from heaplab.catalog import spec
-from heaplab.cli.choose import note
 from heaplab.cli.python_programs import note_on
+from heaplab.cli.selection import note
 from heaplab.errors import HeaplabError
 from heaplab.machine import interposition
 from heaplab.machine.execute import environment_for

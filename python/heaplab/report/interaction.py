@@ -5,13 +5,13 @@ from math import isfinite
 
 from heaplab import stats
 from heaplab.analysis import Analysis, Judged, Study
-from heaplab.report import strategies, units, words
-from heaplab.report.cells import Entry, Table, diverging
+from heaplab.report import strategies, units, wording
+from heaplab.report.table_parts import Entry, Table, diverging
 from heaplab.stats import Verdict
 
 
 @dataclass(frozen=True)
-class Crossing:
+class Interaction:
     """One experiment under several allocators."""
 
     experiment: str
@@ -19,13 +19,13 @@ class Crossing:
     table: Table
 
 
-def crossings(analysis: Analysis) -> list[Crossing]:
+def interactions(analysis: Analysis) -> list[Interaction]:
     """Nothing where there is one allocator only."""
     grouped: dict[str, list[Study]] = {}
     for study in analysis.comparisons:
         grouped.setdefault(study.experiment.id, []).append(study)
     across = {study.experiment.id: study for study in analysis.across}
-    return [_crossing(studies, across[name]) for name, studies in grouped.items() if name in across]
+    return [_interaction(studies, across[name]) for name, studies in grouped.items() if name in across]
 
 
 def means(study: Study) -> dict[str, Judged]:
@@ -41,7 +41,7 @@ def means(study: Study) -> dict[str, Judged]:
     }
 
 
-def _crossing(studies: list[Study], across: Study) -> Crossing:
+def _interaction(studies: list[Study], across: Study) -> Interaction:
     columns = {study.under: means(study) for study in studies}
     first = columns[studies[0].under]
     rows = [
@@ -59,7 +59,7 @@ def _crossing(studies: list[Study], across: Study) -> Crossing:
         if changes(judged, first.get(name))
     ]
     compared = sum(len(column) for under, column in columns.items() if under != studies[0].under)
-    each = words.listed([f"{name} under {under}" for name, under in changed]) if changed else ""
+    each = wording.listed([f"{name} under {under}" for name, under in changed]) if changed else ""
     sentence = (
         f"The allocator underneath turns {len(changed)} of {compared} verdicts: {each}."
         if changed
@@ -69,7 +69,7 @@ def _crossing(studies: list[Study], across: Study) -> Crossing:
         f"Time relative to {studies[0].baseline} under the same allocator, geometric means over all cells"
     )
     table = Table(caption, list(columns), rows, studies[0].axis)
-    return Crossing(studies[0].experiment.title, sentence, table)
+    return Interaction(studies[0].experiment.title, sentence, table)
 
 
 def changes(judged: Judged, first: Judged | None) -> bool:
@@ -90,10 +90,11 @@ def _entry(judged: Judged | None, first: Judged | None) -> Entry:
     return Entry(
         units.ratio(judged.ratio.estimate) + (" ≠" if turned else ""),
         small=units.bounds(judged.ratio),
-        tone=words.tone(judged, words.TIME),
-        symbol=words.SYMBOLS[judged.verdict],
+        tone=wording.tone(judged, wording.TIME),
+        symbol=wording.SYMBOLS[judged.verdict],
         color=diverging(judged.ratio.estimate),
-        title=words.verdict_with_reason(judged, words.TIME) + (", unlike the first column" if turned else ""),
+        title=wording.verdict_with_reason(judged, wording.TIME)
+        + (", unlike the first column" if turned else ""),
     )
 
 

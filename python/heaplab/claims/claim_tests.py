@@ -181,7 +181,7 @@ def _gain_within(claim: Claim) -> list[Finding]:
 
 
 @dataclass(frozen=True)
-class Test:
+class ClaimTest:
     """`allocator` stands for whatever the experiment compares."""
 
     run: Callable[[Claim], list[Finding]]
@@ -193,13 +193,13 @@ NAMED, BOUNDS = frozenset({"allocator"}), frozenset({"low", "high"})
 ALONG, CHANGE = frozenset({"along"}), frozenset({"along", "value", "than"})
 NUMBERS = BOUNDS | {"by", "factor"}
 TESTS = {
-    "better_than": Test(_better_than, NAMED, frozenset({"than", "by"})),
-    "ratio_within": Test(_ratio_within, NAMED, BOUNDS | {"than"}),
-    "mean_within": Test(_mean_within, NAMED, BOUNDS | {"than"}),
-    "order": Test(_order, NAMED, frozenset({"by"})),
-    "increases_with": Test(_increases_with, ALONG, frozenset({"factor"})),
-    "decreases_with": Test(_decreases_with, ALONG, frozenset({"factor"})),
-    "flat_with": Test(_flat_with, ALONG, frozenset({"factor"})),
-    "value_within": Test(_value_within, CHANGE, BOUNDS),
-    "gain_within": Test(_gain_within, CHANGE, BOUNDS),
+    "better_than": ClaimTest(_better_than, NAMED, frozenset({"than", "by"})),
+    "ratio_within": ClaimTest(_ratio_within, NAMED, BOUNDS | {"than"}),
+    "mean_within": ClaimTest(_mean_within, NAMED, BOUNDS | {"than"}),
+    "order": ClaimTest(_order, NAMED, frozenset({"by"})),
+    "increases_with": ClaimTest(_increases_with, ALONG, frozenset({"factor"})),
+    "decreases_with": ClaimTest(_decreases_with, ALONG, frozenset({"factor"})),
+    "flat_with": ClaimTest(_flat_with, ALONG, frozenset({"factor"})),
+    "value_within": ClaimTest(_value_within, CHANGE, BOUNDS),
+    "gain_within": ClaimTest(_gain_within, CHANGE, BOUNDS),
 }

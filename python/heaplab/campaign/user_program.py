@@ -24,7 +24,7 @@ def executions_of(wall: float, most: float) -> int:
 
 
 @dataclass(frozen=True)
-class OwnProgram:
+class UserProgram:
     campaign: Campaign
     command: Sequence[str | Path]
     limits: Limits

@@ -41,7 +41,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedCampaign:
     """A campaign ready to be carried out. `moved` is where results of another campaign were moved to."""
 
     campaign: Campaign
@@ -88,10 +88,10 @@ def identity(content: dict[str, Any], libraries: Sequence[Library]) -> str:
 
 def begin(
     folder: Path, request: Request, tried: Callable[[Campaign], Campaign] = lambda campaign: campaign
-) -> Opened:
+) -> OpenedCampaign:
     """Go on with the same campaign if it lies unfinished in `folder`, else begin it there.
 
-    `tried` adds to a new campaign what a trial tells, or raises. Results of another or a finished campaign
+    `tried` adds to a new campaign what pilot runs show, or raises. Results of another or a finished campaign
     are kept under another name.
     """
     campaign = campaign_of(request)
@@ -115,10 +115,12 @@ def begin(
     for library in request.libraries:
         opened.append(library)
     libraries = {item.allocator: item for item in request.libraries}
-    return Opened(campaign, libraries, opened, [], moved=moved, spent=spent)
+    return OpenedCampaign(campaign, libraries, opened, [], moved=moved, spent=spent)
 
 
-def resume(results: store.Results, libraries: dict[str, Library], budget: float | None = None) -> Opened:
+def resume(
+    results: store.Results, libraries: dict[str, Library], budget: float | None = None
+) -> OpenedCampaign:
     """Go on with the campaign that was read, for `budget` seconds more or else with its own budget.
 
     A budget that was spent to the end counts anew. Raises UsageError if the machine or a library has changed.
@@ -135,9 +137,9 @@ def resume(results: store.Results, libraries: dict[str, Library], budget: float 
     return replace(go_on(results, campaign, libraries), settled=len(results.runs))
 
 
-def go_on(results: store.Results, campaign: Campaign, libraries: dict[str, Library]) -> Opened:
+def go_on(results: store.Results, campaign: Campaign, libraries: dict[str, Library]) -> OpenedCampaign:
     opened = Store(results.path)
-    return Opened(campaign, libraries, opened, results.runs, results.settled, results.dropped)
+    return OpenedCampaign(campaign, libraries, opened, results.runs, results.settled, results.dropped)
 
 
 def same_machine(known: Host | None) -> bool:

@@ -12,7 +12,7 @@ from laboratory import Laboratory
 from heaplab.catalog import locate
 from heaplab.catalog.contents import Catalog
 from heaplab.errors import UsageError
-from heaplab.machine import interposition, preload
+from heaplab.machine import interposition, preload_paths
 from heaplab.machine.execute import environment_for
 
 NAMES = ["with space", "with:colon", "with;semicolon"]
@@ -34,9 +34,9 @@ def test_an_allocator_in_such_a_folder_serves_a_program(divided: Path) -> None:
 
 
 def test_the_loader_takes_the_link_and_finds_the_library(divided: Path) -> None:
-    path = preload.loadable(str(divided))
-    assert not preload.divided(path)
-    assert preload.loadable(str(divided)) == path
+    path = preload_paths.loadable(str(divided))
+    assert not preload_paths.divided(path)
+    assert preload_paths.loadable(str(divided)) == path
     maps = subprocess.run(
         ["cat", "/proc/self/maps"],
         env=os.environ | {"LD_PRELOAD": path},
@@ -71,4 +71,4 @@ def test_a_folder_that_another_user_could_fill_is_not_used(
             folder.mkdir()
             folder.chmod(0o777)
     with pytest.raises(UsageError, match="it is to hold links for the loader"):
-        preload.loadable("/with space/lib.so")
+        preload_paths.loadable("/with space/lib.so")
