@@ -17,7 +17,7 @@ from heaplab.catalog import spec
 from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Metric, Run, Status
-from heaplab.report import choice, heat, interaction, summary, table_parts
+from heaplab.report import choice, heat, interaction, situation_tables, situations, summary, table_parts
 from heaplab.report.table_parts import Table
 from heaplab.stats import Interval, Verdict
 
@@ -361,14 +361,37 @@ def test_the_choice_names_the_planted_best_in_every_situation(analysis: Analysis
 
 def test_the_choice_tells_the_largest_gain_and_the_ends_of_a_family(study: Study) -> None:
     answers = [
-        choice.answer_of(choice.Situation(study, heap, [c for c in study.cells if dict(c)["heap"] == heap]))
+        situations.answer_of(
+            situations.Situation(study, heap, [c for c in study.cells if dict(c)["heap"] == heap])
+        )
         for heap in ("fresh", "aged")
     ]
     assert choice.sentences(answers)[1].startswith(
         "The most is gained by AS4 (monotonic, wink) in aged: 3.33× as fast ("
     )
-    multipool = dict(choice.family_table(answers).rows)["multipool"]
+    multipool = dict(situation_tables.family_table(situations.families(answers)).rows)["multipool"]
     assert [(entry.text, entry.small) for entry in multipool[3:5]] == [("0.94×", "aged"), ("1.25×", "fresh")]
+
+
+def test_the_choice_shows_every_situation_and_says_what_to_do_next(analysis: Analysis) -> None:
+    (found,) = choice.choices(analysis)
+    assert found.picture
+    assert all(f">{name}</text>" in found.picture.svg for name in ("monotonic", "multipool", "global"))
+    assert [step.says.split(":")[0] for step in found.steps][:1] == ["Use one"]
+
+
+def test_with_too_few_blocks_nothing_is_chosen_and_that_is_said(study: Study) -> None:
+    estimate = Interval(0.5)
+    where = situations.Situation(study, "all", study.cells)
+    open_ = situations.StrategyAnswer(
+        where, "AS4", [], Judged(estimate, Verdict.UNDECIDED, 0.03), estimate, ("AS7", estimate)
+    )
+    assert choice.sentences([open_]) == [
+        "Undecided: too few blocks were measured to choose. What is shown are estimates alone."
+    ]
+    decided = situations.answer_of(where)
+    assert choice.sentences([open_, decided])[0] == "In 1 of 1 situations something is faster than AS1."
+    assert choice.sentences([open_, decided])[-1].startswith("Undecided: 1 more")
 
 
 def judged(verdict: Verdict) -> Judged:
@@ -376,10 +399,10 @@ def judged(verdict: Verdict) -> Judged:
 
 
 def test_an_undecided_gain_is_no_reason_to_change(study: Study) -> None:
-    where = choice.Situation(study, "all", study.cells)
+    where = situations.Situation(study, "all", study.cells)
     for verdict, keeps in ((Verdict.UNDECIDED, True), (Verdict.LOWER, False)):
         memory = Interval(1, 1, 1)
-        answer = choice.StrategyAnswer(where, "AS4", [], judged(verdict), memory, ("AS7", memory))
+        answer = situations.StrategyAnswer(where, "AS4", [], judged(verdict), memory, ("AS7", memory))
         assert answer.keeps_reference is keeps
 
 

@@ -25,10 +25,23 @@ def next_steps(analysis: Analysis, kind: str, found: Answer) -> list[Step]:
     first = next(kind for kind in wording.KINDS if analysis.summarised(kind))
     steps = _own_program(analysis, found, own) if own else [ASK] * (kind == first)
     if found.open and _may_go_on(analysis):
-        command = ["heaplab", "compare", "--resume", str(analysis.results.path.parent), "--budget", "10m"]
-        said = f"To decide about {wording.listed(found.open)}, measure longer:"
-        steps.append(Step(said, shlex.join(command)))
+        steps.append(_longer(analysis, f"about {wording.listed(found.open)}"))
     return steps + _quieter(analysis, kind)
+
+
+def steps_of_choice(analysis: Analysis, local: bool) -> list[Step]:
+    """After a comparison within programs; `local`: a local allocator is shown to be faster somewhere."""
+    steps = [USE_LOCAL] if local else []
+    return steps + ([_longer(analysis, "about what is open")] if _may_go_on(analysis) else [])
+
+
+def _longer(analysis: Analysis, about: str) -> Step:
+    verb = (analysis.campaign.command[1:2] or ["compare"])[0]
+    command = ["heaplab", verb, "--resume", str(analysis.results.path.parent), "--budget", "10m"]
+    return Step(f"To decide {about}, measure longer:", shlex.join(command))
+
+
+USE_LOCAL = Step("Use one: <heaplab/local/local.h>; docs/local-allocators.md has an example of each.")
 
 
 ASK = Step("Ask about your own program:", "heaplab compare -- PROGRAM ARGS")

@@ -24,7 +24,7 @@ from heaplab.report.advice import Answer, answer, ordered
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.choice import choices
 from heaplab.report.interaction import interactions
-from heaplab.report.next_steps import next_steps
+from heaplab.report.next_steps import Step, next_steps
 from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
@@ -46,6 +46,7 @@ def print_summary(analysis: Analysis, console: Console) -> None:
         for sentence in (*found.sentences, *found.experiments):
             put(console, escape(sentence))
         _labelled(console, "How sure", [found.sure])
+        _print_steps(found.steps, console)
         if found.families:
             console.print()
             _print_table(found.families, console)
@@ -73,13 +74,17 @@ def _print_answer(analysis: Analysis, found: Answer, why: list[str], console: Co
     sure = f"{wording.extent(analysis.summarised(found.kind))} {wording.noise(analysis, found.kind)}"
     _labelled(console, "How sure", [sure])
     _labelled(console, "Mind", [*wording.notes_of_cards(analysis, found.kind), *found.notes])
-    for number, step in enumerate(next_steps(analysis, found.kind, found)):
-        _labelled(console, "" if number else "Next", [step.says])
-        if step.command:
-            put_command(console, step.command, LABEL)
+    _print_steps(next_steps(analysis, found.kind, found), console)
     for leader in found.told_apart:
         _labelled(console, leader.title, [f"{leader.who}: {leader.text}"])
     _labelled(console, "Why", why)
+
+
+def _print_steps(steps: list[Step], console: Console) -> None:
+    for number, step in enumerate(steps):
+        _labelled(console, "" if number else "Next", [step.says])
+        if step.command:
+            put_command(console, step.command, LABEL)
 
 
 def _labelled(console: Console, label: str, texts: Sequence[str]) -> None:
