@@ -24,7 +24,7 @@ from pydantic import (
 
 from heaplab.errors import UsageError
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 
 Parameter = bool | int | float | str
 Amount = Annotated[float, Field(ge=0)]
@@ -88,9 +88,9 @@ class Process(Record):
 
     executions: Annotated[int, Field(ge=1)] = 1
 
-    wall: Positive  # s
-    user: Amount  # s
-    system: Amount  # s
+    wall_time: Positive  # s
+    user_time: Amount  # s
+    system_time: Amount  # s
     minor_faults: Count
     major_faults: Count
     voluntary_switches: Count
@@ -120,14 +120,14 @@ class Input(Record):
 class Pilot(Record):
     """What pilot runs of the user's program under the baseline showed before the campaign."""
 
-    wall: Positive  # s that one execution took
+    wall_time: Positive  # s that one execution took
     executions: Annotated[int, Field(ge=1)]  # that make a run: more than one of a short program
     memory: bool = True  # whether its memory can be seen; decided once, so that all runs are alike
 
 
 class Campaign(Record):
     kind: Literal["campaign"] = "campaign"
-    schema_version: Literal[1] = Field(default=SCHEMA, alias="schema")
+    schema_version: Literal[2] = Field(default=SCHEMA, alias="schema")
     id: str  # hash of what is measured and how: a resumed campaign must have the same
     started: str  # ISO 8601, UTC
     heaplab: str  # version

@@ -60,8 +60,8 @@ def workload(name: str, kind: str = "synthetic", main: str = "allocation_time") 
             "access_time": spec.MetricSpec(title="access time", unit="s"),
             "throughput": spec.MetricSpec(title="throughput", unit="1/s", better="higher"),
         },
-        main_metric="wall" if kind == "program" else main,
-        setting=spec.Fixture(package=name, input="text") if kind == "program" else None,
+        main_metric="wall_time" if kind == "program" else main,
+        fixture=spec.Fixture(package=name, input="text") if kind == "program" else None,
     )
 
 
@@ -126,23 +126,23 @@ def experiments() -> list[spec.Experiment]:
             "programs/sqlite",
             "sqlite",
             {},
-            [plot(kind="bars", y="wall")],
+            [plot(kind="bars", y="wall_time")],
             title="sqlite3 on a generated database",
             publication="",
             figure="",
             claim="",
-            metrics=["wall", "cpu", "peak_memory"],
+            metrics=["wall_time", "cpu_time", "peak_memory"],
         ),
         experiment(
             "programs/xslt",
             "xslt",
             {},
-            [plot(kind="bars", y="wall"), plot(kind="series", series="process")],
+            [plot(kind="bars", y="wall_time"), plot(kind="series", series="process")],
             title="xsltproc on a large document",
             publication="",
             figure="",
             claim="",
-            metrics=["wall", "peak_memory"],
+            metrics=["wall_time", "peak_memory"],
         ),
     ]
 
@@ -184,7 +184,7 @@ def campaign(
     generator = np.random.default_rng(seed)
     records: list[AnyRecord] = [
         Campaign(
-            schema=1,
+            schema=2,
             id=f"{seed:016x}",
             started="2026-01-02T03:04:05Z",
             heaplab="0.1.0",
@@ -225,7 +225,7 @@ def campaign(
 def as_own(records: list[AnyRecord], **changes) -> list[AnyRecord]:
     """The same campaign, with its programs given by the user instead of the catalog."""
     head = records[0]
-    works = {name: work | {"setting": None} | changes for name, work in head.workloads.items()}
+    works = {name: work | {"fixture": None} | changes for name, work in head.workloads.items()}
     return [head.model_copy(update={"workloads": works}), *records[1:]]
 
 
@@ -252,9 +252,9 @@ def run(one, cell, name, block, order, machine, noise, generator, effect) -> Run
         for t, v in zip(np.linspace(0, seconds, 40), ramp, strict=True)
     ]
     process = Process(
-        wall=seconds + 0.02,
-        user=seconds * 0.8,
-        system=seconds * 0.15,
+        wall_time=seconds + 0.02,
+        user_time=seconds * 0.8,
+        system_time=seconds * 0.15,
         minor_faults=int(peak / 4096 * (1.2 if name.startswith("glibc") else 0.7)),
         major_faults=0,
         voluntary_switches=10,

@@ -29,7 +29,7 @@ def test_a_complete_run_that_does_not_count_gives_no_value(tmp_path, status):
     records = synthetic.campaign(["glibc", "jemalloc"], ONE, blocks=6, faults=False)
     (study,) = analysis_of(with_status(records, status, "jemalloc", {1, 4}), tmp_path).studies
     for cell in study.cells:
-        for metric in ("throughput", "peak_memory", "wall"):
+        for metric in ("throughput", "peak_memory", "wall_time"):
             assert set(study.values(cell, "jemalloc", metric)) == {0, 2, 3, 5}
             assert len(study.pair(cell, "glibc", "jemalloc", metric)[0]) == 4
 
@@ -48,12 +48,12 @@ def test_what_the_kernel_counts_in_two_parts_is_added_up(tmp_path):
     def counted(record):
         if not isinstance(record, Run):
             return record
-        parts = {"user": 0.5, "system": 0.25, "minor_faults": 40, "major_faults": 2}
+        parts = {"user_time": 0.5, "system_time": 0.25, "minor_faults": 40, "major_faults": 2}
         return record.model_copy(update={"process": record.process.model_copy(update=parts)})
 
     records = synthetic.campaign(["glibc"], synthetic.experiments()[3:4], blocks=1, faults=False)
     (study,) = analysis_of(map(counted, records), tmp_path).studies
-    assert study.values((), "glibc", "cpu") == {0: 0.75}
+    assert study.values((), "glibc", "cpu_time") == {0: 0.75}
     assert study.values((), "glibc", "page_faults") == {0: 42}
 
 

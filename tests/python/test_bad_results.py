@@ -41,11 +41,11 @@ def field(name: str, value: str) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("wall", "NaN"),
-        ("wall", "-1.0"),
-        ("wall", "0"),
-        ("user", "Infinity"),
-        ("system", "-0.5"),
+        ("wall_time", "NaN"),
+        ("wall_time", "-1.0"),
+        ("wall_time", "0"),
+        ("user_time", "Infinity"),
+        ("system_time", "-0.5"),
         ("peak_memory", "-4096"),
         ("minor_faults", "1e400"),
         ("mean_memory", "NaN"),
@@ -69,7 +69,7 @@ def test_a_run_that_cannot_have_been_measured_is_left_out_and_counted(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (field("schema", "99"), "written by a newer heaplab (schema 99, this one reads 1)"),
+        (field("schema", "99"), "written by a newer heaplab (schema 99, this one reads 1 to 2)"),
         (field("schema", '"x"'), "not a results file of heaplab"),
         (
             field("seed", "-1"),

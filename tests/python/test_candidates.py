@@ -53,7 +53,7 @@ def experiment(**changes: object) -> spec.Experiment:
         "title": "Structures that grow",
         "publication": "P0213R0",
         "compare": spec.ComparedParameter(along="strategy", reference="AS1"),
-        "settings": {"heap": {"fresh": {"fragments": 0}, "aged": {"fragments": 9, "freed": 50}}},
+        "presets": {"heap": {"fresh": {"fragments": 0}, "aged": {"fragments": 9, "freed": 50}}},
         "main_metric": "allocation_time",
     }
     plots = [
@@ -217,7 +217,7 @@ def test_what_is_compared_must_be_swept_at_both_scales() -> None:
     for changes in (
         {"compare": spec.ComparedParameter(along="strategy", reference="AS99")},
         {"compare": spec.ComparedParameter(along="colour", reference="AS1")},
-        {"settings": {"heap": {"fresh": {}}}},
+        {"presets": {"heap": {"fresh": {}}}},
     ):
         with pytest.raises(ValueError, match="swept"):
             experiment(**changes)

@@ -20,7 +20,11 @@ def counted(run: Run, faults: float = 1.0, system: float = 1.0) -> Run:
     """A run with so many times glibc's page faults and system time, whatever its time."""
     assert run.process
     noise = 1 + 0.002 * (run.order % 5)
-    counts = {"minor_faults": int(10_000 * faults * noise), "system": 0.1 * system * noise, "user": 0.3}
+    counts = {
+        "minor_faults": int(10_000 * faults * noise),
+        "system_time": 0.1 * system * noise,
+        "user_time": 0.3,
+    }
     process = Process.model_validate(run.process.model_dump() | counts)
     return run.model_copy(update={"process": process})
 
@@ -79,7 +83,7 @@ def test_a_run_whose_system_time_the_kernel_did_not_see_makes_no_ratio(tmp_path:
         tmp_path, lambda run: counted(run, system=0.0 if (run.allocator, run.block) == ("slow", 2) else 1.0)
     )
     known = {cause.metric: cause.judged for cause in causes(analysis, "program")}
-    assert set(known["system"]) == {"swift"}
+    assert set(known["system_time"]) == {"swift"}
     assert set(known["page_faults"]) == {"slow", "swift"}
 
 

@@ -30,7 +30,7 @@ def test_a_campaign_holds_everything_it_takes_to_judge_it(finished: Laboratory) 
     assert run.sample is not None
     assert run.sample.metrics["time"].value == pytest.approx(1.1, rel=0.01)
     assert run.process is not None
-    assert run.process.wall > 0.003
+    assert run.process.wall_time > 0.003
     assert run.process.peak_memory != 0
 
 

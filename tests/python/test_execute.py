@@ -25,7 +25,7 @@ def python(program: str, limits: Limits = LIMITS) -> Execution:
 def test_a_program_that_ends_well() -> None:
     ended = execute(["/bin/sleep", "0.1"], {}, Limits(time=20))
     assert (ended.exit_status, ended.killed_for) == (0, "")
-    assert 0.1 <= ended.process.wall < 5
+    assert 0.1 <= ended.process.wall_time < 5
     assert ended.process.minor_faults > 10
 
 
@@ -64,7 +64,7 @@ def test_the_memory_limit_ends_it() -> None:
         "block = bytearray(400 << 20)\nimport time; time.sleep(20)", Limits(time=20, memory=100 * MIB)
     )
     assert ended.killed_for == "memory"
-    assert ended.process.wall < 15
+    assert ended.process.wall_time < 15
 
 
 def test_memory_of_the_process_and_of_its_children_counts() -> None:

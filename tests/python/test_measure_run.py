@@ -17,9 +17,17 @@ CARD_LEAST = 128 * MIB  # memory_mib of the card unless it says otherwise
 
 def execution(status: int = 0, killed_for: str = "", peak: int = 0, wall: float = 1.0) -> Execution:
     counts = dict.fromkeys(
-        ("user", "system", "minor_faults", "major_faults", "voluntary_switches", "involuntary_switches"), 0
+        (
+            "user_time",
+            "system_time",
+            "minor_faults",
+            "major_faults",
+            "voluntary_switches",
+            "involuntary_switches",
+        ),
+        0,
     )
-    process = Process(wall=wall, peak_memory=peak, mean_memory=peak, **counts)
+    process = Process(wall_time=wall, peak_memory=peak, mean_memory=peak, **counts)
     return Execution(status, killed_for, process)
 
 

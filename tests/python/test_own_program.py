@@ -32,7 +32,7 @@ FOREVER = 1e9  # s
 def campaign(budget: float | None = 100.0, **changes: object) -> Campaign:
     experiments, workloads = program_experiment.experiment_of(("sort", "big"))
     return Campaign(
-        schema=1,
+        schema=2,
         id="0",
         started="2026-01-02T03:04:05Z",
         heaplab="0",
@@ -50,9 +50,9 @@ def campaign(budget: float | None = 100.0, **changes: object) -> Campaign:
 def process(wall: float = 1.0, peak: int | None = None, faults: int = 0) -> Process:
     counts = dict.fromkeys(("major_faults", "voluntary_switches", "involuntary_switches"), 0)
     return Process(
-        wall=wall,
-        user=wall / 2,
-        system=wall / 4,
+        wall_time=wall,
+        user_time=wall / 2,
+        system_time=wall / 4,
         minor_faults=faults,
         peak_memory=peak,
         mean_memory=peak,
@@ -120,7 +120,7 @@ def test_a_run_may_take_what_lets_two_blocks_fit_in_the_budget() -> None:
 def test_the_pilot_tells_how_long_a_run_takes_and_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
     found, said = tried(monkeypatch, campaign(100), 2.0)
     assert found.pilot is not None
-    assert (found.pilot.wall, found.pilot.executions) == (2.0, 1)
+    assert (found.pilot.wall_time, found.pilot.executions) == (2.0, 1)
     expected = "may take 12.5 s (two blocks of 4 runs in the budget of 100 s; --time-limit changes that)"
     assert said == f"one run takes 2 s and {expected}"
 
@@ -167,7 +167,7 @@ def test_a_program_that_never_ends_is_told_in_one_line_and_leaves_nothing(lab: L
 def test_a_short_program_is_executed_several_times_in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     found, said = tried(monkeypatch, campaign(), 0.4, 0.025, 0.015)
     assert found.pilot is not None
-    assert (found.pilot.wall, found.pilot.executions) == (0.015, 10)
+    assert (found.pilot.wall_time, found.pilot.executions) == (0.015, 10)
     assert "one execution takes 15 ms" in said
     assert found.pilot.memory
     assert "memory" not in said
@@ -194,7 +194,7 @@ def test_executions_in_a_row_are_means_with_the_largest_peak() -> None:
     left = iter([process(1.0, None, 10), process(2.0, 300, 21), process(3.0, 200, 30)])
     ended = in_a_row(3, lambda: Execution(0, "", next(left), 1, {"a"}))
     found = ended.process
-    assert (found.wall, found.user, found.system, found.minor_faults) == (2.0, 1.0, 0.5, 20)
+    assert (found.wall_time, found.user_time, found.system_time, found.minor_faults) == (2.0, 1.0, 0.5, 20)
     assert (found.executions, found.peak_memory, found.mean_memory) == (3, 300, 250)
     assert found.memory == [(0.1, 300, 0)]
     assert (ended.seen, ended.mapped) == (3, {"a"})
@@ -207,7 +207,7 @@ def test_executions_in_a_row_stop_at_the_first_that_fails() -> None:
 
 def test_the_memory_of_a_very_short_program_is_absent() -> None:
     for seen in (False, True):
-        given = campaign(pilot=Pilot(wall=0.03, executions=3, memory=seen))
+        given = campaign(pilot=Pilot(wall_time=0.03, executions=3, memory=seen))
         sleep = UserProgram(given, ["/bin/sleep", "0.05"], Limits(time=20), lambda: None)
         found = sleep.run({}, errors=subprocess.DEVNULL, watch=()).process
         assert found.executions == 3

@@ -104,4 +104,4 @@ def two_experiments(path):
 
 def test_one_figure_has_one_table(tmp_path):
     (study,) = analysis_of(tmp_path, lambda record: record, synthetic.experiments()[4:5]).studies
-    assert page.numbered(study, [MEMORY]) == ["wall", PEAK, FAULTS]
+    assert page.numbered(study, [MEMORY]) == ["wall_time", PEAK, FAULTS]

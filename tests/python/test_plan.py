@@ -15,7 +15,7 @@ WORKLOAD = spec.Workload(id="w", title="w", program="w", card=CARD, metrics={})
 def experiment(**changes: object) -> spec.Experiment:
     scale = {"sweep": {"n": [1, 2], "m": [3, 4]}, "parameters": {"k": 5}, "blocks": 5, "blocks_most": 15}
     texts = dict.fromkeys(("title", "publication", "figure", "claim"), "")
-    values = texts | {"id": "e", "workload": "w", "metrics": ["wall"], "quick": scale, "full": scale}
+    values = texts | {"id": "e", "workload": "w", "metrics": ["wall_time"], "quick": scale, "full": scale}
     return spec.Experiment.model_validate(values | changes)
 
 

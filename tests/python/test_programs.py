@@ -45,8 +45,8 @@ void* realloc(void* old, size_t size) {
 """
 
 
-def job(command: Sequence[str], input: str = "perl_script", **setting: object) -> PreparedProgram:
-    return PreparedProgram(Fixture(package="none", input=input, **setting), command, LIMITS)
+def job(command: Sequence[str], input: str = "perl_script", **fixture: object) -> PreparedProgram:
+    return PreparedProgram(Fixture(package="none", input=input, **fixture), command, LIMITS)
 
 
 def run(job: PreparedProgram, **environment: str) -> CheckedExecution:
@@ -141,7 +141,7 @@ title = "a program"
 kind = "program"
 program = "{program}"
 metrics = {{}}
-[setting]
+[fixture]
 package = "some-package"
 input = "perl_script"
 {more}
@@ -158,7 +158,9 @@ def plant(lab: Laboratory, program: str, more: str = "") -> None:
     card = PROGRAM_CARD.format(program=program, more=more)
     (lab.catalog / "workloads" / "fake.toml").write_text(card)
     experiment = lab.catalog / "experiments" / "fake" / "one.toml"
-    text = experiment.read_text().replace("sweep = { size = [1, 2] }\n", "").replace('["time"]', '["wall"]')
+    text = (
+        experiment.read_text().replace("sweep = { size = [1, 2] }\n", "").replace('["time"]', '["wall_time"]')
+    )
     experiment.write_text(text)
 
 
@@ -168,7 +170,7 @@ def test_a_program_that_is_not_here_is_left_out_before_measuring(lab: Laboratory
     (lab.catalog / "workloads" / "absent.toml").write_text(card)
     experiments = lab.catalog / "experiments" / "fake"
     text = (experiments / "one.toml").read_text().replace('workload = "fake"', 'workload = "absent"')
-    (experiments / "absent.toml").write_text(text.replace('["time"]', '["wall"]'))
+    (experiments / "absent.toml").write_text(text.replace('["time"]', '["wall_time"]'))
     status, printed = lab.heaplab("run", "fake", *lab.own, *WARM, "-o", lab.out)
     why = "fake/absent (no no-such-program, see Debian's package some-package)"
     assert f"heaplab: left out, for want of a program: {why}\n" in printed
@@ -283,7 +285,7 @@ def test_a_program_keeps_the_name_it_is_called_by(tmp_path: Path) -> None:
 def test_a_program_of_the_catalog_always_writes_the_same(work: Workload) -> None:
     program = shutil.which(work.program)
     if program is None:
-        pytest.skip(f"Debian's package {work.setting.package} is not here")
-    again = PreparedProgram(work.setting, [program, *work.arguments], Limits(time=work.timeout_s))
+        pytest.skip(f"Debian's package {work.fixture.package} is not here")
+    again = PreparedProgram(work.fixture, [program, *work.arguments], Limits(time=work.timeout_s))
     execution, fault = run(again)
     assert (execution.exit_status, fault) == (0, "")

@@ -36,9 +36,9 @@ class Fake:
         self.now += 1
         self.asked.append((cell.key, block.number, allocator, attempt))
         process = Process(
-            wall=1,
-            user=0,
-            system=0,
+            wall_time=1,
+            user_time=0,
+            system_time=0,
             minor_faults=0,
             major_faults=0,
             voluntary_switches=0,

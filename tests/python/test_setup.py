@@ -39,15 +39,15 @@ def call(folder: Path, *command: object, shadowing: Path | None = None) -> subpr
 def test_make_compare_installs_what_the_quick_suite_needs() -> None:
     catalog = catalogs.load()
     chosen = catalog.experiments_matching(catalog.suite("quick").experiments)
-    settings = [catalog.workloads[item.workload].setting for item in chosen]
-    needed = {setting.package for setting in settings if setting}
+    fixtures = [catalog.workloads[item.workload].fixture for item in chosen]
+    needed = {fixture.package for fixture in fixtures if fixture}
     assert needed
     assert needed <= packages("build", "compare")
 
 
 def test_make_test_installs_every_program_and_ready_made_allocator_of_the_catalog() -> None:
     catalog = catalogs.load()
-    programs = {work.setting.package for work in catalog.workloads.values() if work.setting}
+    programs = {work.fixture.package for work in catalog.workloads.values() if work.fixture}
     assert programs <= packages("build", "compare", "test")
     ready = [item for item in catalog.allocators.values() if item.quick]
     libraries = {item.sources[0].package for item in ready if item.sources[0].kind == "debian"}

@@ -6,10 +6,10 @@ from heaplab.catalog import spec
 from heaplab.records import Process, Run
 
 PROCESS_METRICS = {
-    "wall": spec.MetricSpec(title="wall time", unit="s"),
-    "user": spec.MetricSpec(title="user time", unit="s"),
-    "system": spec.MetricSpec(title="system time", unit="s"),
-    "cpu": spec.MetricSpec(title="CPU time", unit="s"),
+    "wall_time": spec.MetricSpec(title="wall time", unit="s"),
+    "user_time": spec.MetricSpec(title="user time", unit="s"),
+    "system_time": spec.MetricSpec(title="system time", unit="s"),
+    "cpu_time": spec.MetricSpec(title="CPU time", unit="s"),
     "peak_memory": spec.MetricSpec(title="peak memory with page tables", unit="B"),
     "mean_memory": spec.MetricSpec(title="mean memory with page tables", unit="B"),
     "footprint": spec.MetricSpec(title="peak memory with page tables", unit="B"),
@@ -22,7 +22,7 @@ COUNTED_METRICS = {"instructions": spec.MetricSpec(title="instructions in user m
 PEAK = "peak_memory"  # of a workload that declares it: without page tables
 MEMORY = "footprint"  # what is said of memory rests on it: page tables are the price of sparse addresses
 FAULTS = "page_faults"
-SYSTEM = "system"
+SYSTEM = "system_time"
 INSTRUCTIONS = "instructions"
 
 OPERATIONS = ("allocation", "free")
@@ -67,8 +67,8 @@ def _sample_value(run: Run, metric: str) -> float | None:
 def _process_value(process: Process, metric: str) -> float | None:
     if metric == MEMORY:
         metric = PEAK  # counts page tables already
-    if metric == "cpu":
-        return process.user + process.system
+    if metric == "cpu_time":
+        return process.user_time + process.system_time
     if metric == FAULTS:
         return process.minor_faults + process.major_faults
     value = getattr(process, metric)

@@ -15,7 +15,7 @@ from heaplab.campaign.store import Store
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.machine import host
-from heaplab.records import Campaign, Host, Input, Library, Run, refuse_no_text
+from heaplab.records import SCHEMA, Campaign, Host, Input, Library, Run, refuse_no_text
 
 # Facts that must agree for results to belong to the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
@@ -99,7 +99,8 @@ def begin(
     earlier = None
     if path.exists():
         results = store.load(path)
-        if results.campaign.id == campaign.id and results.end is None and same_machine(results.host):
+        same = results.schema == SCHEMA and results.campaign.id == campaign.id
+        if same and results.end is None and same_machine(results.host):
             again = results.campaign.model_copy(
                 update={"budget": campaign.budget, "precision": campaign.precision}
             )
@@ -123,8 +124,14 @@ def resume(
 ) -> OpenedCampaign:
     """Go on with the campaign that was read, for `budget` seconds more or else with its own budget.
 
-    A budget that was spent to the end counts anew. Raises UsageError if the machine or a library has changed.
+    A budget that was spent to the end counts anew. Raises UsageError if the machine or a library has
+    changed, or if an earlier heaplab wrote the file.
     """
+    if results.schema != SCHEMA:
+        raise UsageError(
+            f"{results.path}: written by an earlier heaplab (schema {results.schema}); it can be reported, "
+            "not resumed: start a new campaign"
+        )
     standard_input.refuse_changed(results.campaign.input)
     if not same_machine(results.host):
         raise UsageError(f"{results.path}: measured on another machine, cannot be resumed here")

@@ -18,18 +18,18 @@ def program_of(cell: Cell) -> Path:
     try:
         return interposition.resolve_program(cell.workload.program, os.environ)
     except UsageError as error:
-        setting = cell.workload.setting
+        fixture = cell.workload.fixture
         raise UsageError(
-            f"{error}; Debian's package {setting.package} has it" if setting else str(error)
+            f"{error}; Debian's package {fixture.package} has it" if fixture else str(error)
         ) from None
 
 
 def why_absent(workload: spec.Workload) -> str:
     """Which command that a real program of the catalog needs is not on this machine; "" if all are here."""
-    if workload.setting is None:
+    if workload.fixture is None:
         return ""
-    missing = [name for name in (workload.program, *workload.setting.needs) if shutil.which(name) is None]
-    return f"no {missing[0]}, see Debian's package {workload.setting.package}" if missing else ""
+    missing = [name for name in (workload.program, *workload.fixture.needs) if shutil.which(name) is None]
+    return f"no {missing[0]}, see Debian's package {workload.fixture.package}" if missing else ""
 
 
 def words_of(cell: Cell) -> list[str]:

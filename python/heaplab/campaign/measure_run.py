@@ -155,8 +155,8 @@ class RunMeasurer:
     ) -> tuple[Execution, RunOutcome]:
         limits, watch, fault = self._limits(cell), library.preload[:1], ""
         with tempfile.TemporaryFile() as errors:
-            if setting := cell.workload.setting:
-                job = self._job(program, cell, setting)
+            if fixture := cell.workload.fixture:
+                job = self._job(program, cell, fixture)
                 execution, fault = job.run(environment, limits, errors=errors, watch=watch, tick=self.tick)
             else:
                 command: list[str | Path] = [program, *cell.workload.arguments]
@@ -170,13 +170,13 @@ class RunMeasurer:
             return execution, RunOutcome(Status.VOID, f"no process of it loaded {library.preload[0]}")
         return execution, RunOutcome(Status.OK)
 
-    def _job(self, program: Path, cell: Cell, setting: Fixture) -> PreparedProgram:
+    def _job(self, program: Path, cell: Cell, fixture: Fixture) -> PreparedProgram:
         """The program with its input, prepared before its first run. Raises HeaplabError if it cannot be."""
         name = cell.workload.id
         if name not in self._jobs:
             try:
                 self._jobs[name] = PreparedProgram(
-                    setting, [str(program), *cell.workload.arguments], self._limits(cell)
+                    fixture, [str(program), *cell.workload.arguments], self._limits(cell)
                 )
             except HeaplabError as error:
                 self._jobs[name] = error
@@ -249,7 +249,7 @@ def judge_sample(stream: IO[bytes], library: Library) -> RunOutcome:
 def judge_disturbance(outcome: RunOutcome, execution: Execution, foreign: float, attempt: int) -> RunOutcome:
     """Void a first attempt during which others used too much of the machine; a later one stands."""
     process = execution.process
-    if foreign <= host.foreign_limit(process.wall * process.executions):
+    if foreign <= host.foreign_limit(process.wall_time * process.executions):
         return outcome
     reason = f"others used more than {host.FOREIGN_SHARE:.0%} of the CPU time meanwhile"
     if attempt == 0:

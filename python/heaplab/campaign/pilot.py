@@ -44,12 +44,12 @@ class PilotRunner:
         if runs[-1].status is not Status.OK:
             return campaign  # the runs to come tell the reason, under each library
         processes = [run.process for run in runs if run.process]
-        wall = min(process.wall for process in processes)
+        wall = min(process.wall_time for process in processes)
         if reason := too_long(campaign, cell, wall):
             raise HeaplabError(reason)
         most = (campaign.budget or limit) / runs_of(cell, plan.ROUNDS_AT_LEAST)
         seen = wall >= SHORT_S or all(process.peak_memory for process in processes)
-        found = Pilot(wall=wall, executions=executions_of(wall, most), memory=seen)
+        found = Pilot(wall_time=wall, executions=executions_of(wall, most), memory=seen)
         tried = campaign.model_copy(update={"pilot": found})
         self.say(told(tried, cell, limit))
         return tried
@@ -68,7 +68,7 @@ class PilotRunner:
 
 
 def is_quick(run: Run) -> bool:
-    return run.status is Status.OK and run.process is not None and run.process.wall < QUICK_S
+    return run.status is Status.OK and run.process is not None and run.process.wall_time < QUICK_S
 
 
 def runs_of(cell: Cell, blocks: int) -> int:
@@ -103,10 +103,10 @@ def told(campaign: Campaign, cell: Cell, limit: float) -> str:
     if pilot.executions > 1:
         unseen = "" if pilot.memory else "; its memory cannot be seen"
         return (
-            f"one execution takes {in_words(pilot.wall)}, less than {in_words(SHORT_S)}: a run is "
+            f"one execution takes {in_words(pilot.wall_time)}, less than {in_words(SHORT_S)}: a run is "
             f"{pilot.executions} of them in a row, and times are their means{unseen}"
         )
-    may = f"one run takes {in_words(pilot.wall)} and may take {in_words(limit)}"
+    may = f"one run takes {in_words(pilot.wall_time)} and may take {in_words(limit)}"
     if campaign.time_limit or campaign.budget is None:
         return may
     fit = f"two blocks of {len(cell.allocators)} runs in the budget of {in_words(campaign.budget)}"

@@ -167,4 +167,4 @@ def runs_at_most(comparison: Comparison) -> int:
 
 def wall_time(runs: Iterable[Run]) -> float:
     """Seconds of all processes together."""
-    return sum(run.process.wall * run.process.executions for run in runs if run.process)
+    return sum(run.process.wall_time * run.process.executions for run in runs if run.process)

@@ -14,6 +14,7 @@ from typing import Self
 
 from pydantic import ValidationError
 
+from heaplab.campaign.schema_1 import SCHEMA_1, upgraded
 from heaplab.catalog import spec
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Campaign, End, Host, Library, Run, fault_of
@@ -26,6 +27,7 @@ class Results:
     """One results file as read."""
 
     path: Path
+    schema: int  # of the file; the records are those of the newest
     campaign: Campaign
     host: Host | None
     libraries: dict[str, Library]  # by the name the allocator had in the campaign
@@ -63,6 +65,7 @@ def load(path: Path) -> Results:
     runs = [record for record in known if isinstance(record, Run)]
     return Results(
         path=path,
+        schema=schema_of(content),
         campaign=known[0],
         host=next((record for record in known if isinstance(record, Host)), None),
         libraries={record.allocator: record for record in known if isinstance(record, Library)},
@@ -73,20 +76,26 @@ def load(path: Path) -> Results:
     )
 
 
-def why_no_results(content: bytes) -> str:
-    """What is wrong with the beginning of a file, in one line."""
+def schema_of(content: bytes) -> int:
+    """The schema that the first line of a file names; 0 if the line begins no campaign."""
     first = next((line for line in content.splitlines() if line.strip()), b"")
     try:
         begin = json.loads(first)
-        schema = begin["schema"] if begin["kind"] == "campaign" else None
-        if isinstance(schema, int) and schema > SCHEMA:
-            return f"written by a newer heaplab (schema {schema}, this one reads {SCHEMA})"
+        return int(begin["schema"]) if begin["kind"] == "campaign" else 0
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return 0
+
+
+def why_no_results(content: bytes) -> str:
+    """What is wrong with the beginning of a file, in one line."""
+    schema = schema_of(content)
+    if schema > SCHEMA:
+        return f"written by a newer heaplab (schema {schema}, this one reads {SCHEMA_1} to {SCHEMA})"
+    try:
         if schema == SCHEMA:
-            Campaign.model_validate(begin)
+            Campaign.model_validate_json(next(line for line in content.splitlines() if line.strip()))
     except ValidationError as error:
         return f"its campaign cannot be read: {fault_of(error, 'the line')}"
-    except (ValueError, KeyError, TypeError, RecursionError):
-        pass
     return "not a results file of heaplab"
 
 
@@ -107,12 +116,22 @@ def fault_of_campaign(campaign: Campaign) -> str:
 
 def parse(content: bytes) -> Iterator[AnyRecord | None]:
     """Yield the record of every line, None for a line that is none (cut off, or from another program)."""
+    read = read_schema_1 if schema_of(content) == SCHEMA_1 else ANY_RECORD.validate_json
     for line in content.splitlines():
         if line.strip():
             try:
-                yield ANY_RECORD.validate_json(line)
+                yield read(line)
             except ValidationError:
                 yield None
+
+
+def read_schema_1(line: bytes) -> AnyRecord | None:
+    """The record of a line of schema 1, None if it is none. Raises ValidationError."""
+    try:
+        content = upgraded(json.loads(line))
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        return None
+    return ANY_RECORD.validate_python(content)
 
 
 class Store:

@@ -109,10 +109,10 @@ class Workload(Spec):
     kind: Literal["synthetic", "program"] = "synthetic"
     program: str  # heaplab's own: name of the executable; else a path or command
     arguments: list[str] = []  # always given
-    setting: Fixture | None = None  # kind "program": what it needs; None for one of the user's
+    fixture: Fixture | None = None  # kind "program": what it needs; None for one of the user's
     card: Card
     metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
-    main_metric: str = "wall"  # what a suite compares
+    main_metric: str = "wall_time"  # what a suite compares
     memory_mib: int = Field(
         default=128, ge=0
     )  # warmed before each run, or twice the peak seen if that is more
@@ -121,7 +121,7 @@ class Workload(Spec):
     @property
     def is_users(self) -> bool:
         """Whether it is a program of the user's, of which nothing is known."""
-        return self.kind == "program" and self.setting is None
+        return self.kind == "program" and self.fixture is None
 
 
 # ---------------------------------------------------------------- experiments
@@ -152,7 +152,7 @@ class Scale(Spec):
     parameters: dict[str, Parameter] = {}
     sweep: dict[str, list[Parameter]] = {}
     derived: dict[str, Derived] = {}  # beside those of the experiment
-    settings: Presets = {}  # beside those of the experiment
+    presets: Presets = {}  # beside those of the experiment
     blocks: int = Field(default=5, ge=1, le=1000)  # at least this many paired repetitions
     blocks_most: int = Field(
         default=15, ge=1, le=1000
@@ -204,7 +204,7 @@ class Experiment(Spec):
     workload: str
     parameters: dict[str, Parameter] = {}
     derived: dict[str, Derived] = {}
-    settings: Presets = {}
+    presets: Presets = {}
     compare: ComparedParameter | None = None
     allocators: list[str] = []  # empty: all that are asked for
     metrics: list[str] = Field(min_length=1)
@@ -222,9 +222,9 @@ class Experiment(Spec):
                 raise ValueError(
                     f"compare: {self.compare.reference} is no value swept as {self.compare.along}"
                 )
-            for name, values in (self.settings | scale.settings).items():
+            for name, values in (self.presets | scale.presets).items():
                 if unknown := [value for value in scale.sweep.get(name, []) if value not in values]:
-                    raise ValueError(f"settings.{name}: there is no {unknown[0]!r}, which is swept")
+                    raise ValueError(f"presets.{name}: there is no {unknown[0]!r}, which is swept")
         return self
 
     @model_validator(mode="after")
@@ -251,14 +251,14 @@ class Experiment(Spec):
         return cells
 
     def resolved(self, scale: ScaleName, cell: dict[str, Parameter]) -> dict[str, Parameter]:
-        """All parameters of a cell: the fixed, the scale's, the swept with their settings, the derived.
+        """All parameters of a cell: the fixed, the scale's, the swept with their presets, the derived.
 
         Raises ValueError if a derived one follows something that is no number, or what follows it.
         """
         own: Scale = getattr(self, scale)
-        found, settings = self.parameters | own.parameters | cell, self.settings | own.settings
-        for name in settings.keys() & cell.keys():
-            found |= settings[name][str(found.pop(name))]
+        found, presets = self.parameters | own.parameters | cell, self.presets | own.presets
+        for name in presets.keys() & cell.keys():
+            found |= presets[name][str(found.pop(name))]
         for name, rule in (self.derived | own.derived).items():
             followed = found.get(rule.of)
             if isinstance(followed, bool) or not isinstance(followed, int | float):
@@ -282,6 +282,10 @@ class Suite(Spec):
     )  # stop after this time even where intervals are still wide
 
 
+# Keys of earlier TOML files, which are refused with the key that took their place.
+RENAMED_KEYS = {"setting": "fixture", "settings": "presets"}
+
+
 def load(kind: type[Kind], path: Path, identifier: str) -> Kind:
     """Read one TOML file. Raises UsageError with one line that names file, key and fault."""
     try:
@@ -293,4 +297,11 @@ def load(kind: type[Kind], path: Path, identifier: str) -> Kind:
     try:
         return kind.model_validate({"id": identifier} | content)
     except ValidationError as error:
-        raise UsageError(f"{path}: {fault_of(error, '(file)')}") from error
+        raise UsageError(f"{path}: {renamed_key(error) or fault_of(error, '(file)')}") from error
+
+
+def renamed_key(error: ValidationError) -> str:
+    """The first key of an earlier form among the faults, with the key of today; "" if there is none."""
+    unknown = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
+    old = [".".join(map(str, place)) for place in unknown if place[-1] in RENAMED_KEYS]
+    return f"{old[0]}: is now called {RENAMED_KEYS[old[0].split('.')[-1]]}" if old else ""

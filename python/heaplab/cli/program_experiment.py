@@ -47,7 +47,7 @@ def experiment_of(
         figure="",
         claim="",
         workload=PROGRAM,
-        metrics=["wall", "user", "system", "peak_memory", "mean_memory"],
+        metrics=["wall_time", "user_time", "system_time", "peak_memory", "mean_memory"],
         quick=scale,
         full=scale,
     )

@@ -128,9 +128,9 @@ def process_of(watcher: Watcher, begin: float, usage: Sequence[float]) -> Proces
     minor_faults, major_faults, voluntary_switches, involuntary_switches = map(int, counts)
     seen = len(watcher.curve) >= FEWEST_LOOKS
     return Process(
-        wall=watcher.ended - begin,
-        user=max(0.0, user),
-        system=max(0.0, system),
+        wall_time=watcher.ended - begin,
+        user_time=max(0.0, user),
+        system_time=max(0.0, system),
         minor_faults=minor_faults,
         major_faults=major_faults,
         voluntary_switches=voluntary_switches,

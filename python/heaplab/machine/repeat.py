@@ -35,9 +35,9 @@ def mean_of(processes: Sequence[Process]) -> Process:
     highest = max(processes, key=lambda one: one.peak_memory or 0)
     known = [one.mean_memory for one in processes if one.mean_memory is not None]
     return Process(
-        wall=mean("wall"),
-        user=mean("user"),
-        system=mean("system"),
+        wall_time=mean("wall_time"),
+        user_time=mean("user_time"),
+        system_time=mean("system_time"),
         minor_faults=round(mean("minor_faults")),
         major_faults=round(mean("major_faults")),
         voluntary_switches=round(mean("voluntary_switches")),

@@ -31,19 +31,19 @@ class PreparedProgram:
     The first run is the reference: without any library preloaded. Every later one must write the same.
     """
 
-    def __init__(self, setting: Fixture, command: Sequence[str], limits: Limits) -> None:
+    def __init__(self, fixture: Fixture, command: Sequence[str], limits: Limits) -> None:
         """Raise HeaplabError if the program fails without any library preloaded."""
-        if setting.input not in INPUTS:
-            raise UsageError(f"no input {setting.input!r}; known: {', '.join(INPUTS)}")
-        if missing := [name for name in setting.needs if shutil.which(name) is None]:
+        if fixture.input not in INPUTS:
+            raise UsageError(f"no input {fixture.input!r}; known: {', '.join(INPUTS)}")
+        if missing := [name for name in fixture.needs if shutil.which(name) is None]:
             raise UsageError(f"{missing[0]}: no such program")
-        self._setting = setting
+        self._fixture = fixture
         self._command = command
         self._holder = Path(tempfile.mkdtemp(prefix="heaplab-"))
         self._remove = weakref.finalize(self, shutil.rmtree, self._holder, ignore_errors=True)
         self._input = self._holder / "input"
         self._input.mkdir()
-        INPUTS[setting.input](self._input)
+        INPUTS[fixture.input](self._input)
         self._expected = ""
         execution, fault = self.run(plain_environment(), limits, errors=subprocess.DEVNULL)
         if execution.exit_status != 0 or fault:
@@ -63,7 +63,7 @@ class PreparedProgram:
         watch: Sequence[str] = (),
         tick: Callable[[], None] = lambda: None,
     ) -> CheckedExecution:
-        surroundings = {**environment, **self._setting.environment}
+        surroundings = {**environment, **self._fixture.environment}
         with self._copy() as folder, (folder / STANDARD_OUTPUT).open("wb") as output:
             with self._driver(folder) as driver:
                 execution = execute(
@@ -90,12 +90,12 @@ class PreparedProgram:
     @contextlib.contextmanager
     def _driver(self, folder: Path) -> Iterator[subprocess.Popen[bytes] | None]:
         """The client of a server: runs beside it, without the library, and does not outlive it for long."""
-        if not self._setting.driver:
+        if not self._fixture.driver:
             yield None
             return
         with contextlib.ExitStack() as at_end:
             driver = start(
-                self._setting.driver,
+                self._fixture.driver,
                 at_end,
                 cwd=folder,
                 env=plain_environment(),
@@ -107,7 +107,7 @@ class PreparedProgram:
                 driver.wait(DRIVER_ENDS_S)
 
     def _fault_of(self, folder: Path) -> str:
-        name = self._setting.output or STANDARD_OUTPUT
+        name = self._fixture.output or STANDARD_OUTPUT
         try:
             digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         except FileNotFoundError:

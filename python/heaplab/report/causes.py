@@ -130,5 +130,5 @@ def _system_share(analysis: Analysis, kind: str, allocator: str) -> float:
         for run in runs.values()
         if name == allocator and run.process
     ]
-    total = sum(process.system + process.user for process in processes)
-    return sum(process.system for process in processes) / total if total else nan
+    total = sum(process.system_time + process.user_time for process in processes)
+    return sum(process.system_time for process in processes) / total if total else nan

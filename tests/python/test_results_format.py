@@ -1,0 +1,36 @@
+"""docs/results-format.md names every field of every line of a results file, and no other."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from heaplab.records import SCHEMA, Campaign, End, Host, Library, Process, Record, Run, Sample
+
+PAGE = (Path(__file__).parents[2] / "docs" / "results-format.md").read_text()
+RECORDS = {
+    "campaign": Campaign,
+    "host": Host,
+    "library": Library,
+    "run": Run,
+    "process": Process,
+    "sample": Sample,
+    "end": End,
+}
+
+
+def first_columns(heading: str) -> list[str]:
+    """The first cell of every row of the table under a heading."""
+    section = re.split(r"^#+ ", PAGE.partition(f"# {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    return re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("heading", "kind"), RECORDS.items())
+def test_the_table_of_a_record_names_its_fields(heading: str, kind: type[Record]) -> None:
+    named = [name for cell in first_columns(heading) for name in re.findall(r"`(\w+)`", cell)]
+    fields = [field.alias or name for name, field in kind.model_fields.items()]
+    assert sorted(named) == sorted(fields)
+
+
+def test_the_newest_schema_is_explained() -> None:
+    assert first_columns("Schemas")[-1] == str(SCHEMA)
