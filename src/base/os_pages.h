@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,16 +31,11 @@ inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 using heaplab::errno_keeper;
 
-// Bytes that a limit of the process allows; SIZE_MAX: no limit.
-inline std::size_t limit_of(decltype(RLIMIT_AS) resource) {
+// Bytes of address space that the process may have; SIZE_MAX: no limit.
+inline std::size_t address_space_limit() {
   const errno_keeper keep;
   rlimit limit;
-  return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
-}
-
-// Bytes of address space that the process may have.
-inline std::size_t address_space_limit() {
-  return limit_of(RLIMIT_AS);
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
 }
 
 // False: refused, as where the pages lie between others of their mapping, which would become two, and the
@@ -102,15 +98,13 @@ inline void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes) 
 // there are addresses for it.
 //
 // The system may refuse the move before or after it has emptied `place`, and does not say which. So only
-// where nothing speaks against the move: no limit, and no pages of several kinds (EFAULT) or too many locked
-// ones (EAGAIN).
+// where nothing speaks against the move: no pages of several kinds (EFAULT), not too many locked ones
+// (EAGAIN), and limits that allow both places at once.
 inline void* remap_aligned(void* address, std::size_t old_bytes, std::size_t new_bytes,
                            std::size_t alignment) {
   const errno_keeper keep;
   if (::mremap(address, old_bytes, new_bytes, 0) != MAP_FAILED) return address;
-  const bool may_move =
-      errno == ENOMEM && address_space_limit() == SIZE_MAX && limit_of(RLIMIT_DATA) == SIZE_MAX;
-  void* const place = may_move ? allocate(new_bytes, alignment) : nullptr;
+  void* const place = errno == ENOMEM ? allocate(new_bytes, alignment) : nullptr;
   if (place == nullptr) return remap(address, old_bytes, new_bytes);
   if (::mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
     return place;
@@ -124,17 +118,22 @@ inline bool purge(void* address, std::size_t bytes) {
   return ::madvise(address, bytes, MADV_DONTNEED) == 0;
 }
 
-// The same for many ranges, in one call where the kernel takes it for the caller's own memory (Linux 6.18
-// does): other CPUs are then interrupted once instead of once a range.
-inline void purge_all(std::span<const iovec> ranges) {
+// The same for many ranges.
+inline void purge_each(std::span<const iovec> ranges) {
+  for (const iovec& it : ranges) purge(it.iov_base, it.iov_len);
+}
+
+// The same in one call where the kernel takes it for the caller's own memory (Linux 6.18 does): other CPUs
+// are then interrupted once instead of once a range. Only on demand: a seccomp filter that kills at calls
+// that few programs make kills here, and nothing tells before.
+inline void purge_at_once(std::span<const iovec> ranges) {
   const errno_keeper keep;
   constexpr long this_process = -10'000;  // PIDFD_SELF
   std::size_t bytes = 0;
   for (const iovec& it : ranges) bytes += it.iov_len;
   const long done =
       ::syscall(SYS_process_madvise, this_process, ranges.data(), ranges.size(), MADV_DONTNEED, 0);
-  if (done >= 0 && static_cast<std::size_t>(done) == bytes) return;
-  for (const iovec& it : ranges) ::madvise(it.iov_base, it.iov_len, MADV_DONTNEED);
+  if (done < 0 || static_cast<std::size_t>(done) != bytes) purge_each(ranges);
 }
 
 // Asks for (or forbids) huge pages; only a wish.
@@ -143,11 +142,23 @@ inline bool advise_huge(void* address, std::size_t bytes, bool wanted) {
   return ::madvise(address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
 }
 
-// Whether the page at `address` is in memory. False where the kernel does not tell.
-inline bool is_resident(const void* address) {
+// Whether the 8 bytes at `address` can be read: the kernel reads them as a set of signals, for a request that
+// it then refuses. Every thread of the C library makes this call, so that seccomp filters let it pass; not
+// all let mincore pass.
+inline bool is_readable(const void* address) {
   const errno_keeper keep;
-  unsigned char state = 0;
-  return ::mincore(const_cast<void*>(address), page_bytes, &state) == 0 && (state & 1U) != 0;
+  constexpr int no_request = -1;
+  constexpr std::size_t kernel_signals_bytes = 8;
+  return ::syscall(SYS_rt_sigprocmask, no_request, address, nullptr, kernel_signals_bytes) == 0 ||
+         errno != EFAULT;
+}
+
+// Whether the page at `page` holds anything. False: all zero, as one that was never written, or not to be
+// read.
+inline bool holds_data(const void* page) {
+  if (!is_readable(page)) return false;
+  const std::span words(static_cast<const std::uint64_t*>(page), page_bytes / sizeof(std::uint64_t));
+  return std::ranges::any_of(words, [](std::uint64_t word) { return word != 0; });
 }
 
 // Touches every page in one call, so that no page fault comes later; false where the kernel cannot.

@@ -17,9 +17,10 @@ struct system_platform {
   static constexpr auto& remap = os_pages::remap;
   static constexpr auto& remap_aligned = os_pages::remap_aligned;
   static constexpr auto& purge = os_pages::purge;
-  static constexpr auto& purge_all = os_pages::purge_all;
+  static constexpr auto& purge_each = os_pages::purge_each;
+  static constexpr auto& purge_at_once = os_pages::purge_at_once;
   static constexpr auto& advise_huge = os_pages::advise_huge;
-  static constexpr auto& is_resident = os_pages::is_resident;
+  static constexpr auto& holds_data = os_pages::holds_data;
   static constexpr auto& milliseconds = coarse_milliseconds;
 };
 

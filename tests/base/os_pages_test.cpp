@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <vector>
 
 namespace heaplab::os_pages {
@@ -20,6 +21,11 @@ bool is_all(const void* place, std::size_t bytes, unsigned char value) {
   for (std::size_t i = 0; i < bytes; ++i)
     if (begin[i] != value) return false;
   return true;
+}
+
+bool is_resident(void* place) {
+  unsigned char state = 0;
+  return ::mincore(place, page_bytes, &state) == 0 && (state & 1U) != 0;
 }
 
 TEST(os_pages, knows_the_page_size) {
@@ -86,11 +92,14 @@ TEST(os_pages, purges_the_memory_and_keeps_the_addresses) {
   unmap(place, 4 * page_bytes);
 }
 
-TEST(os_pages, purges_every_range_of_many) {
+class purging : public testing::TestWithParam<void (*)(std::span<const iovec>)> {};
+INSTANTIATE_TEST_SUITE_P(os_pages, purging, testing::Values(purge_each, purge_at_once));
+
+TEST_P(purging, purges_every_range_of_many) {
   auto* const place = static_cast<char*>(allocate(6 * page_bytes));
   std::memset(place, 1, 6 * page_bytes);
   const iovec ranges[] = {{place, page_bytes}, {place + 2 * page_bytes, 2 * page_bytes}};
-  purge_all(ranges);
+  GetParam()(std::span(ranges));
   for (const unsigned page : {0U, 2U, 3U}) EXPECT_TRUE(is_all(place + page * page_bytes, page_bytes, 0));
   for (const unsigned page : {1U, 4U, 5U}) EXPECT_TRUE(is_all(place + page * page_bytes, page_bytes, 1));
   unmap(place, 6 * page_bytes);
@@ -111,13 +120,13 @@ TEST(os_pages, keeps_the_contents_of_what_it_resizes) {
 }
 
 // More ranges than the kernel takes in one call.
-TEST(os_pages, purges_a_thousand_ranges_and_more) {
+TEST_P(purging, purges_a_thousand_ranges_and_more) {
   constexpr std::size_t count = 1100;
   auto* const place = static_cast<char*>(allocate(2 * count * page_bytes));
   std::memset(place, 1, 2 * count * page_bytes);
   std::vector<iovec> ranges;
   for (std::size_t i = 0; i < count; ++i) ranges.push_back({place + 2 * i * page_bytes, page_bytes});
-  purge_all(ranges);
+  GetParam()(ranges);
   for (std::size_t i = 0; i < count; ++i) {
     EXPECT_EQ(place[2 * i * page_bytes], 0) << i;
     EXPECT_EQ(place[(2 * i + 1) * page_bytes], 1) << i;
@@ -147,17 +156,46 @@ TEST(os_pages, moves_what_cannot_grow_to_an_aligned_address) {
   unmap(place, page_bytes);
 }
 
-TEST(os_pages, tells_which_page_is_in_memory) {
+// Where the limit leaves no room for both places at once, it moves to where the kernel will.
+TEST(os_pages, moves_what_cannot_grow_within_a_limit) {
+  constexpr std::size_t before = 64 * mib, after = 96 * mib;
+  const auto limited = [] {
+    auto* const block = static_cast<char*>(allocate(before + page_bytes, huge_page_bytes));
+    std::memset(block, 1, page_bytes);
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit limit{.rlim_cur = pages * page_bytes + 40 * mib, .rlim_max = RLIM_INFINITY};
+    ::setrlimit(RLIMIT_AS, &limit);
+    const auto* const moved = static_cast<char*>(remap_aligned(block, before, after, huge_page_bytes));
+    std::_Exit(moved != nullptr && moved != block && is_all(moved, page_bytes, 1) ? 0 : 1);
+  };
+  EXPECT_EXIT(limited(), testing::ExitedWithCode(0), "");
+}
+
+TEST(os_pages, touches_pages_ahead_where_the_kernel_can) {
   auto* const place = static_cast<char*>(allocate(2 * page_bytes));
   advise_huge(place, 2 * page_bytes, false);
-  EXPECT_FALSE(is_resident(place));
-  place[0] = 1;
-  EXPECT_TRUE(is_resident(place));
   EXPECT_FALSE(is_resident(place + page_bytes));
   if (populate(place, 2 * page_bytes)) {
     EXPECT_TRUE(is_resident(place + page_bytes));
   }
   unmap(place, 2 * page_bytes);
+}
+
+TEST(os_pages, tells_what_can_be_read_and_what_holds_something) {
+  auto* const place = static_cast<char*>(allocate(3 * page_bytes));
+  place[page_bytes - 1] = 1;
+  EXPECT_TRUE(is_readable(place + 2 * page_bytes - 8));
+  EXPECT_TRUE(holds_data(place));
+  EXPECT_FALSE(holds_data(place + page_bytes));
+  place[2 * page_bytes] = 1;
+  ASSERT_EQ(::mprotect(place + 2 * page_bytes, page_bytes, PROT_NONE), 0);
+  errno = 4711;
+  EXPECT_FALSE(is_readable(place + 2 * page_bytes));
+  EXPECT_FALSE(holds_data(place + 2 * page_bytes));
+  EXPECT_EQ(errno, 4711);
+  unmap(place, 3 * page_bytes);
+  EXPECT_FALSE(is_readable(place));
 }
 
 TEST(os_pages, knows_the_limit_of_address_space) {

@@ -29,6 +29,7 @@ protected:
     EXPECT_EQ(result_.purge_above, knobs.purge_above);
     EXPECT_EQ(result_.retained_span_bytes, knobs.retained_span_bytes);
     EXPECT_EQ(result_.retained_large_bytes, knobs.retained_large_bytes);
+    EXPECT_EQ(result_.purge_at_once, knobs.purge_at_once);
     EXPECT_EQ(result_.huge_pages, knobs.huge_pages);
   }
   tuning result_{knobs};
@@ -63,6 +64,10 @@ TEST_F(settings_test, takes_usable_values) {
   EXPECT_EQ(result_.huge_pages, huge_page_policy::always);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_HUGE_PAGES", "never"), "");
   EXPECT_EQ(result_.huge_pages, huge_page_policy::never);
+  EXPECT_EQ(read("HEAPLAB_SCALLOC_PURGE_AT_ONCE", "1"), "");
+  EXPECT_TRUE(result_.purge_at_once);
+  EXPECT_EQ(read("HEAPLAB_SCALLOC_PURGE_AT_ONCE", "0"), "");
+  EXPECT_FALSE(result_.purge_at_once);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_STATISTICS", "1"), "");
   EXPECT_TRUE(result_.statistics_at_exit);
 }
@@ -75,7 +80,7 @@ TEST_F(settings_test, says_one_line_for_an_unusable_value_and_keeps_the_default)
       {"HEAPLAB_SCALLOC_RETAIN", "never"},       {"HEAPLAB_SCALLOC_ARENA", "7MiB"},
       {"HEAPLAB_SCALLOC_ARENA", "2TiB"},         {"HEAPLAB_SCALLOC_ARENA", "18446744073709551616"},
       {"HEAPLAB_SCALLOC_ARENA", "16777216TiB"},  {"HEAPLAB_SCALLOC_HUGE_PAGES", "sometimes"},
-      {"HEAPLAB_SCALLOC_STATISTICS", "yes"},
+      {"HEAPLAB_SCALLOC_STATISTICS", "yes"},     {"HEAPLAB_SCALLOC_PURGE_AT_ONCE", "never"},
   };
   for (const auto& [variable, value] : unusable) {
     const std::string said = read(variable, value);

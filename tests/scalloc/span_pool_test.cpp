@@ -132,14 +132,14 @@ TEST(purge_batch, gives_neighbours_back_in_one_range_and_nothing_between) {
   purge_batch<traits<kept>> batch;
   for (const unsigned index : {4U, 0U, 1U, 5U}) batch.add(*all[index]);
   std::set<pool_of<kept>::span_type*> done;
-  batch.flush([&](auto& span) { done.insert(&span); });
+  batch.flush(false, [&](auto& span) { done.insert(&span); });
   EXPECT_EQ(done.size(), 4U);
   for (unsigned index = 0; index < 6; ++index) {
     const bool kept_it = index == 2 || index == 3;
     EXPECT_EQ(all[index]->base[0], kept_it ? 1 : 0) << index;
     EXPECT_EQ(all[index]->resident_bytes() > 0, kept_it) << index;
   }
-  batch.flush([](auto&) { FAIL() << "it is empty"; });
+  batch.flush(false, [](auto&) { FAIL() << "it is empty"; });
 }
 
 TEST(span_pool, counts_out_what_is_used_again) {

@@ -31,6 +31,8 @@ TAKEN: list[tuple[str, str, str, Callable[[str], bool]]] = [
     ("HUGE_PAGES", "never", "flags", lambda flags: " nh" in flags and " hg" not in flags),
     ("HUGE_PAGES", "grown", "flags", lambda flags: " nh" in flags and " hg" not in flags),
     ("HUGE_PAGES", "always", "flags", lambda flags: " hg" in flags and " nh" not in flags),
+    ("PURGE_AT_ONCE", "0", "retained", lambda kept: int(kept) < 75 * MIB),
+    ("PURGE_AT_ONCE", "1", "retained", lambda kept: int(kept) < 75 * MIB),
     ("STATISTICS", "0", "reserved", lambda bytes_: int(bytes_) > 0),
 ]
 
@@ -39,6 +41,7 @@ UNUSABLE = [
     *(("MADVISE_ABOVE", value) for value in ("", "much", "64kb", "-1", "16 KiB", "99999999TiB")),
     *(("ARENA", value) for value in ("", "0", "7MiB", "1025GiB", "2TiB", "always", "18446744073709551616")),
     *(("HUGE_PAGES", value) for value in ("", "sometimes", "Always", "1", "x" * 5000)),
+    *(("PURGE_AT_ONCE", value) for value in ("", "2", "always")),
     *(("STATISTICS", value) for value in ("", "2", "yes", "\x1b[31m")),
 ]
 

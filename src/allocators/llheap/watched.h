@@ -2,8 +2,6 @@
 // and overwrites what must not be read. A layer above the operations, which know nothing of it.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -120,11 +118,7 @@ private:
 
   // Whether there is memory at all.
   static bool can_be_read(const header* place) {
-    if (below::storage().is_in_area(place)) return true;
-    const os_pages::errno_keeper keep;
-    const std::uintptr_t page = align_down(reinterpret_cast<std::uintptr_t>(place), os_pages::page_bytes);
-    unsigned char resident;
-    return ::mincore(reinterpret_cast<void*>(page), os_pages::page_bytes, &resident) == 0;
+    return below::storage().is_in_area(place) || os_pages::is_readable(place);
   }
 
   static bool names_a_heap(std::uintptr_t word) {

@@ -88,8 +88,11 @@ struct config {
   // When retained memory exceeds its bound, 1/N of the bound is purged at once. A small N makes system calls
   // rarer and page faults more.
   std::size_t purge_divisor = 16;
-  // Most spans of one purging system call; the array of their ranges lies on the stack.
+  // Most spans that are purged together; the array of their ranges lies on the stack.
   static constexpr std::size_t purge_batch_spans = 128;
+  // Purge them by one call (process_madvise, Linux 6.18) instead of one for each run of neighbours. A seccomp
+  // filter that kills at unknown calls then kills the process.
+  bool purge_at_once = false;
   // A span that passes to a class of smaller real spans keeps its tail if the tail is at most 1/N of the new
   // real span: a system call costs more than so few pages.
   std::uint32_t tail_slack_divisor = 8;

@@ -5,7 +5,7 @@
 // lie side by side instead, and the kernel makes one mapping of them.
 //
 // Blocks of at least `huge_block_bytes` consist of huge pages as soon as the program has freed such a block
-// that it had touched throughout: a page fault then brings 512 pages. A program that never fills its large
+// that it had filled throughout: a page fault then brings 512 pages. A program that never fills its large
 // blocks gets no huge pages, and holds no more memory than it touches.
 #pragma once
 
@@ -65,7 +65,7 @@ public:
     if (!may_be_huge_ || wants_huge_.load(std::memory_order_relaxed) || !is_huge(bytes)) return;
     const std::size_t stride = align_down(bytes / 16, page);
     for (std::size_t at = 0; at < bytes; at += stride)
-      if (!platform::is_resident(block + at)) return;
+      if (!platform::holds_data(block + at)) return;
     wants_huge_.store(true, std::memory_order_relaxed);
   }
 

@@ -11,9 +11,9 @@
 
 namespace heaplab::scalloc {
 
-// Collects free spans and purges them with one system call. Purging makes the kernel interrupt every CPU on
+// Collects free spans and purges them with few system calls. Purging makes the kernel interrupt every CPU on
 // which the process runs, to drop translations; the interrupts cost more than the pages. Adjacent spans
-// therefore become one range, and all ranges go into one call.
+// therefore become one range, and all ranges go into one call where that is wanted.
 template <class Traits>
 class purge_batch {
   using span_type = span<Traits>;
@@ -24,10 +24,10 @@ public:
   // Precondition: the batch is not full, and no other thread can reach the span.
   void add(span_type& it) { spans_[count_++] = &it; }
 
-  // Purges all spans of the batch, then calls `done` with each of them, in address order. The batch is empty
-  // afterwards.
+  // Purges all spans of the batch, by one system call if `at_once`, then calls `done` with each of them, in
+  // address order. The batch is empty afterwards.
   template <class Done>
-  void flush(Done&& done) {
+  void flush(bool at_once, Done&& done) {
     if (count_ == 0) return;
     const std::span<span_type*> all(spans_, count_);
     std::ranges::sort(all, {}, [](const span_type* it) { return it->base; });
@@ -39,7 +39,7 @@ public:
       else
         ranges[used++] = {it->base, it->resident_bytes()};
     }
-    Traits::platform::purge_all({ranges, used});
+    (at_once ? Traits::platform::purge_at_once : Traits::platform::purge_each)({ranges, used});
     count_ = 0;
     for (span_type* const it : all) {
       it->set_resident_bytes(0);

@@ -6,7 +6,8 @@
 //   HEAPLAB_SCALLOC_RETAIN          bytes of free spans kept for reuse, and as many of large blocks; 0: none
 //   HEAPLAB_SCALLOC_ARENA           bytes of address space, 8MiB to 1TiB; at most half of RLIMIT_AS
 //   HEAPLAB_SCALLOC_HUGE_PAGES      never, grown, always
-//   HEAPLAB_SCALLOC_STATISTICS      0, 1: statistics on standard error when the process ends
+//   HEAPLAB_SCALLOC_PURGE_AT_ONCE   0, 1: free spans return their memory by process_madvise, where Linux has
+//   it HEAPLAB_SCALLOC_STATISTICS      0, 1: statistics on standard error when the process ends
 //
 // Sizes take a suffix: KiB, MiB, GiB, TiB.
 #pragma once
@@ -85,9 +86,18 @@ constexpr bool set_huge_pages(tuning& to, std::string_view text) {
   return false;
 }
 
+constexpr bool set_switch(bool& to, std::string_view text) {
+  if (text != "0" && text != "1") return false;
+  to = text == "1";
+  return true;
+}
+
+constexpr bool set_purge_at_once(tuning& to, std::string_view text) {
+  return set_switch(to.purge_at_once, text);
+}
+
 constexpr bool set_statistics(tuning& to, std::string_view text) {
-  to.statistics_at_exit = text == "1";
-  return text == "0" || text == "1";
+  return set_switch(to.statistics_at_exit, text);
 }
 
 struct setting {
@@ -102,6 +112,7 @@ inline constexpr setting settings[] = {
     {"HEAPLAB_SCALLOC_RETAIN", "a size such as 16MiB, or 0 for none", set_retain},
     {"HEAPLAB_SCALLOC_ARENA", "a size from 8MiB to 1TiB", set_arena},
     {"HEAPLAB_SCALLOC_HUGE_PAGES", "never, grown or always", set_huge_pages},
+    {"HEAPLAB_SCALLOC_PURGE_AT_ONCE", "0 or 1", set_purge_at_once},
     {"HEAPLAB_SCALLOC_STATISTICS", "0 or 1", set_statistics},
 };
 

@@ -3,7 +3,7 @@
 // thread's own stack is empty.
 //
 // The pool retains the memory of free spans up to a bound (config.h, retained_span_bytes). A put that exceeds
-// the bound purges a fraction of it in one system call. Retained memory also decays: memory that no get
+// the bound purges a fraction of it together. Retained memory also decays: memory that no get
 // needed for a whole decay period is purged by the next thread that puts or gets a span. A process in which
 // no thread does either keeps what the pool retains.
 //
@@ -37,6 +37,7 @@ public:
   void open(unsigned columns, const tuning& chosen) {
     columns_.store(std::clamp(columns, 1U, column_limit), std::memory_order_relaxed);
     purge_above_ = chosen.purge_above;
+    purge_at_once_ = chosen.purge_at_once;
     retained_limit_ = chosen.retained_span_bytes;
   }
 
@@ -230,7 +231,7 @@ private:
   }
 
   void flush(arena<Traits>& spans, purge_batch<Traits>& batch, std::uint32_t column) {
-    batch.flush([&](span_type& it) {
+    batch.flush(purge_at_once_, [&](span_type& it) {
       const bool fine = classes::table[it.class_index.load(std::memory_order_relaxed)].fine;
       bare_at(fine, column).push(spans.number_of(it), links(spans));
     });
@@ -239,6 +240,7 @@ private:
   // relaxed: every value there was shows all stacks that were in use then. No point for the explorer.
   heaplab::atomic<unsigned> columns_{1};
   std::size_t purge_above_ = unlimited;
+  bool purge_at_once_ = false;
   std::size_t retained_limit_ = 0;
   alignas(cache_line_bytes) typename Traits::template atomic<std::size_t> retained_{0};
   // The minimum of retained_ since period_start_, which is in ms.

@@ -13,6 +13,7 @@ struct tuning {
   std::size_t purge_above;
   std::size_t retained_span_bytes;
   std::size_t retained_large_bytes;
+  bool purge_at_once;
   huge_page_policy huge_pages;
   bool statistics_at_exit = false;
 
@@ -22,6 +23,7 @@ struct tuning {
         purge_above(from.purge_above),
         retained_span_bytes(from.retained_span_bytes),
         retained_large_bytes(from.retained_large_bytes),
+        purge_at_once(from.purge_at_once),
         huge_pages(from.huge_pages) {}
 };
 
