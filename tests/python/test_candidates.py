@@ -349,7 +349,7 @@ def test_the_choice_names_the_planted_best_in_every_situation(analysis: Analysis
     assert found.experiments[0].startswith(
         "Structures that grow: AS4 (monotonic, wink) takes 0.35× the time of AS1 (0.3"
     )
-    assert found.sentences[0] == "In 2 of 2 situations something is faster than AS1."
+    assert found.sentences[0] == "In 2 of 2 situations something is faster than AS1 (global)."
     assert "Access through an abstract base, all else equal: 10 % more time" in " ".join(found.sentences)
     assert "Winking out, all else equal: 20 % less time" in " ".join(found.sentences)
     assert found.families
@@ -390,7 +390,9 @@ def test_with_too_few_blocks_nothing_is_chosen_and_that_is_said(study: Study) ->
         "Undecided: too few blocks were measured to choose. What is shown are estimates alone."
     ]
     decided = situations.answer_of(where)
-    assert choice.sentences([open_, decided])[0] == "In 1 of 1 situations something is faster than AS1."
+    assert (
+        choice.sentences([open_, decided])[0] == "In 1 of 1 situations something is faster than AS1 (global)."
+    )
     assert choice.sentences([open_, decided])[-1].startswith("Undecided: 1 more")
 
 

@@ -19,6 +19,8 @@ from heaplab.report.situations import (
 )
 from heaplab.report.table_parts import Table
 
+FEW = 3  # situations that a sentence names
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -88,7 +90,9 @@ def sentences(answers: list[StrategyAnswer]) -> list[str]:
     keep = [answer for answer in judged if answer.keeps_reference]
     gains = sorted((a for a in judged if not a.keeps_reference), key=lambda a: a.judged.ratio.estimate)
     reference = judged[0].reference
-    found = [f"In {len(gains)} of {len(judged)} situations something is faster than {reference}."]
+    found = [
+        f"In {len(gains)} of {len(judged)} situations something is faster than {strategies.title(reference)}."
+    ]
     if gains:
         top = gains[0]
         ratio = top.judged.ratio.inverse()
@@ -97,11 +101,17 @@ def sentences(answers: list[StrategyAnswer]) -> list[str]:
             f"{units.ratio(ratio.estimate)} as fast ({units.bounds(ratio)})."
         )
     if keep:
-        names = wording.listed([answer.situation.name for answer in keep]) if gains else "all of them"
-        found.append(f"Stay with {reference} in {names}: nothing is shown to be faster.")
+        found.append(f"Stay with {reference} in {_named(keep, gains)}: nothing is shown to be faster.")
     if len(judged) < len(answers):
         found.append(f"Undecided: {len(answers) - len(judged)} more, of which too few blocks were measured.")
     return found
+
+
+def _named(kept: list[StrategyAnswer], gains: list[StrategyAnswer]) -> str:
+    """Few situations by their names, many by their number; the table below names them all."""
+    if not gains:
+        return "all of them"
+    return wording.listed([a.situation.name for a in kept]) if len(kept) <= FEW else f"the other {len(kept)}"
 
 
 def differences(studies: list[Study]) -> list[str]:
