@@ -72,6 +72,10 @@ def test_an_allocator_that_failed_is_named_and_not_ranked(tmp_path):
     assert found.notes == ["Not ranked, because some of its cells have no figure: tbbmalloc."]
 
 
+def test_a_single_allocator_is_not_compared_and_another_is_asked_for(tmp_path):
+    assert answer_of(tmp_path, {}).advice.endswith("name another allocator by --allocator.")
+
+
 def test_a_trade_off_that_is_decided_is_not_called_undecided(tmp_path):
     found = answer_of(tmp_path, {"heavy": (0.97, 2.0)}, noise=0.05)
     assert found.leaders[2].names == ["glibc"]

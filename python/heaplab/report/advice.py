@@ -46,6 +46,10 @@ class Answer:
         return [] if all(leader.open for leader in self.leaders) else self.leaders
 
 
+NOTHING_RANKED = "Nothing here was measured completely enough to give advice."
+ALONE = "There is nothing to compare with: name another allocator by --allocator."
+
+
 def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
     ranked = [s for s in standings if s.complete and isfinite(s.cost.ratio.estimate)]
     left_out = [s.allocator for s in standings if s not in ranked]
@@ -54,7 +58,7 @@ def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
         whose = "its" if len(left_out) == 1 else "their"
         notes.append(f"Not ranked, because some of {whose} cells have no figure: {wording.listed(left_out)}.")
     if not ranked:
-        return Answer(kind, "Nothing here was measured completely enough to give advice.", [], notes, [], [])
+        return Answer(kind, NOTHING_RANKED if standings else ALONE, [], notes, [], [])
     undecided = [s.allocator for s in ranked if Verdict.UNDECIDED in (s.time.verdict, s.memory.verdict)]
     notes += [few] if (few := wording.few_blocks(s.time for s in ranked)) else []
     if not analysis.shows_memory(kind):
