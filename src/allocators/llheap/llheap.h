@@ -186,7 +186,7 @@ private:
   static header* carve(thread_heap& mine, std::size_t bucket) {
     if (header* const block = mine.try_carve(bucket)) return block;
     const std::size_t bytes = sizeof(header) + bucket_bytes(bucket);
-    if (bytes > storage_.current_limits().thread_buffer_bytes / 4)
+    if (bytes > storage_.current_limits().thread_buffer_bytes / Config.direct_carve_divisor)
       return reinterpret_cast<header*>(storage_.carve(bytes).start);
     return storage_.extend_buffer_of(mine) ? mine.try_carve(bucket) : nullptr;
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "allocators/llheap/block.h"
+#include "allocators/llheap/config.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
@@ -87,7 +88,7 @@ private:
   atomic<std::size_t> bytes_{0};
   atomic<std::uint64_t> maps_{0};
   atomic<std::uint64_t> unmaps_{0};
-  std::array<atomic<header*>, 16> gone_{};  // headers of the blocks unmapped last
+  std::array<atomic<header*>, config::double_free_window> gone_{};  // headers of the blocks unmapped last
   concurrent::unreturned_mappings<concurrent::std_sync> unreturned_;
 };
 

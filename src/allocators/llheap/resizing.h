@@ -56,10 +56,11 @@ public:
   }
 
 private:
-  // Room for `size` without leaving idle more than half, or more than another block would.
+  // Whether the block has room for `size` and is used well enough: by the share of shrink_divisor, or as well
+  // as a block of its own would be.
   static bool fits_in_place(const block_view& block, std::size_t size) {
     if (size > block.usable()) return false;
-    if (block.usable() / 2 <= size) return true;
+    if (block.usable() / Core::settings.shrink_divisor <= size) return true;
     const std::size_t room = block.has_mark() ? bytes_to_align(block.alignment()) : 0;
     return !block.is(mapped) && bucket_of(size + room) == block.bucket();
   }

@@ -39,13 +39,7 @@ public:
   void start(limits wanted) {
     const std::lock_guard guard(lock_);
     if (started_.load(std::memory_order_relaxed)) return;
-    wanted.thread_buffer_bytes =
-        align_up(std::clamp(wanted.thread_buffer_bytes, 64 * kib, 64 * mib), 64 * kib);
-    wanted.area_bytes =
-        align_up(std::clamp(wanted.area_bytes, wanted.thread_buffer_bytes, std::size_t{1} << 40),
-                 os_pages::huge_page_bytes);
-    wanted.heaps_per_chunk = std::clamp(wanted.heaps_per_chunk, std::size_t{1}, std::size_t{4096});
-    limits_ = wanted;
+    limits_ = in_range(wanted);
     mapping_threshold_.store(std::min(wanted.mapping_threshold, largest_bucketed), std::memory_order_relaxed);
     started_.store(true, std::memory_order_release);
   }

@@ -46,13 +46,13 @@ class arena {
 public:
   static constexpr bool has_coarse_zone = settings.fine_block_limit < settings.span_block_limit;
 
-  // Reserves up to `wanted` bytes; at most half of a limited address space, whose rest is for large blocks,
-  // stacks and everybody else; less where the system refuses: halves down to 4 coarse spans. False: not even
-  // that. Once, before all else.
+  // Reserves up to `wanted` bytes: at most a share of a limited address space (config.h), and half as much
+  // again and again while the system refuses. False: the system refuses even the least arena. Called once,
+  // before every other function.
   bool open(std::size_t wanted, huge_page_policy huge_pages) {
-    wanted = std::min(wanted, platform::address_space_limit() / 2);
+    wanted = std::min(wanted, platform::address_space_limit() / settings.address_space_divisor);
     wanted = align_down(wanted, settings.coarse_span_bytes);
-    for (; wanted >= 4 * settings.coarse_span_bytes;
+    for (; wanted >= settings.least_arena_spans * settings.coarse_span_bytes;
          wanted = align_down(wanted / 2, settings.coarse_span_bytes))
       if (reserve(wanted)) break;
     if (records_ == nullptr) return false;
@@ -138,12 +138,9 @@ public:
   void after_fork_in_child() { lock_.forget_holder(); }
 
 private:
-  // Fine spans get huge pages when the zone is this large: 2 MiB is then less than a sixteenth.
-  static constexpr std::size_t huge_page_onset = 16 * os_pages::huge_page_bytes;
-
   span_type* carve_fine() {
     const std::size_t used = fine_.carved_bytes();
-    const bool huge = huge_pages_ == huge_page_policy::grown && used >= huge_page_onset;
+    const bool huge = huge_pages_ == huge_page_policy::grown && used >= settings.huge_zone_bytes;
     const std::size_t limit = has_gap() ? gap_begin_ : bytes_ - coarse_.carved_bytes();
     span_type* const it = fine_.prepare(settings.fine_span_bytes, limit, huge);
     if (it == nullptr) return nullptr;

@@ -1,5 +1,8 @@
 // Every knob of scalloc, and the named variants as values of one struct. A variant is a library of its own
 // (CMakeLists.txt), made from the same source.
+//
+// Each knob says what follows from its value. "Measured" refers to docs/scalloc-performance.md, a section
+// number to the paper; the value of a knob that names neither was chosen by the argument in its comment.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +12,13 @@ namespace heaplab::scalloc {
 
 inline constexpr std::size_t kib = std::size_t{1} << 10;
 inline constexpr std::size_t mib = std::size_t{1} << 20;
+inline constexpr std::size_t gib = std::size_t{1} << 30;
 inline constexpr std::size_t tib = std::size_t{1} << 40;
 inline constexpr std::size_t unlimited = SIZE_MAX;
+
+// The range of arena_bytes as a setting of the environment (settings.h).
+inline constexpr std::size_t least_arena_setting = 8 * mib;
+inline constexpr std::size_t most_arena_setting = 1 * tib;
 
 enum class huge_page_policy : std::uint8_t {
   never,   // the arena forbids huge pages, even where the system gives them to every process
@@ -26,6 +34,15 @@ struct config {
   // Address space reserved once, at the first allocation. It bounds what spans may hold and costs nothing
   // else. At most 2^26 fine spans, as far as span numbers reach.
   std::size_t arena_bytes = 1 * tib;
+  // The smallest arena, in coarse spans: where the system refuses it, no block of a span is to be had.
+  std::size_t least_arena_spans = 4;
+  // The arena takes at most 1/N of a limited address space (RLIMIT_AS). The rest serves large blocks, stacks
+  // and libraries, which the process cannot do without.
+  std::size_t address_space_divisor = 2;
+  // A zone gets access rights for as many bytes as it has already, within these bounds. Larger steps mean
+  // fewer system calls, and more memory that counts as used in overcommit mode 2 or under mlockall.
+  std::size_t least_open_step = 4 * mib;
+  std::size_t most_open_step = 4 * gib;
   // Address space of a span of the fine zone, which grows from the bottom of the arena. A span holds blocks
   // of one class at a time: larger spans mean fewer visits to the span-pool and more memory tied to a class.
   std::size_t fine_span_bytes = 64 * kib;
@@ -38,11 +55,16 @@ struct config {
 
   // --- size classes ---
 
-  // Above 256 bytes, the number of classes per doubling of size. 1 wastes up to half of a block, 4 a fifth, 8
-  // a ninth; more classes spread a program's blocks over more spans.
+  // Up to this size there is a class for each multiple of 16 bytes. The paper's limit (section 3.1).
+  std::size_t linear_class_limit = 256;
+  // Above linear_class_limit, the number of classes per doubling of size. 1 wastes up to half of a block, 4 a
+  // fifth, 8 a ninth; more classes spread a program's blocks over more spans.
   unsigned classes_per_doubling = 4;
   // Blocks in a span of a class.
   unsigned (*blocks_in_span)(const config&, std::size_t block_bytes);
+  // The class of a size up to this is looked up in a table, one byte for 16 bytes of size; the class of a
+  // larger size is computed. Only looked-up sizes take malloc's fast path.
+  std::size_t class_lookup_limit = 8 * kib;
 
   // --- when spans change hands ---
 
@@ -60,22 +82,35 @@ struct config {
   // the owner returns the span when the owner next looks for one.
   bool eager_return = true;
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
-  // CLAB), and every operation takes the buffer's lock.
+  // CLAB), and every operation takes the buffer's lock (lab_policy.h).
   bool shared_labs = false;
+  // Blocks never used before are linked into a free list in batches of about this many bytes. A page: larger
+  // batches touch pages that the program may never need, smaller ones leave the fast path more often.
+  std::uint32_t fresh_batch_bytes = 4 * kib;
+
+  // --- realloc ---
 
   // realloc to a larger size returns a block at least this percentage larger than the old block. 0: as large
   // as asked (paper).
   unsigned growth_percent = 0;
-  // realloc to 32 KiB and more returns a block at least this percentage larger than asked, because copying
-  // such a block is dear, and pages that the program never writes cost no memory. 0: as large as asked
-  // (paper).
+  // Smaller blocks grow to the size asked for: they are copied fast.
+  std::size_t growth_from_bytes = 256;
+  // realloc to growth_ahead_from_bytes and more returns a block at least this percentage larger than asked,
+  // because copying such a block is dear, and pages that the program never writes cost no memory. 0: as large
+  // as asked (paper). Measured (growing_buffers).
   unsigned growth_ahead_percent = 0;
+  std::size_t growth_ahead_from_bytes = 32 * kib;
+  // realloc to a smaller size stays in place unless it would use at most 1/N of the block. A larger N copies
+  // less and leaves more of a block unused.
+  std::size_t shrink_divisor = 2;
 
   // --- the span-pool and memory of the system ---
 
   // Stacks per real-span size; 0: one for each CPU up to the highest on which a thread first allocated. With
   // 1 a free span is found at the first look, and all threads contend for the same stack.
   unsigned pool_columns = 0;
+  // Most stacks per real-span size. Threads on CPUs beyond share the last; each stack takes a cache line.
+  static constexpr unsigned pool_column_limit = 64;
   // A free span is purged if its real span is larger than this (MADVISE_THRESHOLD of the original).
   std::size_t purge_above = 32 * kib;
   // Free spans that would be purged are retained instead while together they have no more than this plus
@@ -99,10 +134,34 @@ struct config {
   // Retained memory that no allocation needed for this long is purged. Shorter gives memory back earlier, and
   // a program with pauses of that length pays page faults after each.
   std::int64_t decay_milliseconds = 1'000;
-  // Freed blocks above span_block_limit that are retained for reuse instead of being unmapped. 0: none
-  // (paper).
-  std::size_t retained_large_bytes = 0;
   huge_page_policy huge_pages = huge_page_policy::never;
+  // With huge_page_policy::grown, fine spans beyond this many bytes of the zone get huge pages. 32 MiB: the
+  // 2 MiB that a huge page may touch too early are then less than a sixteenth.
+  std::size_t huge_zone_bytes = 32 * mib;
+
+  // --- large blocks: those above span_block_limit ---
+
+  // Bytes of freed large blocks that may be retained for reuse instead of being unmapped. 0: none (paper).
+  std::size_t retained_large_bytes = 0;
+  // Within retained_large_bytes, freed blocks are retained up to this plus 1/N of the bytes of live large
+  // blocks. Measured: twice as much of each saves page faults in large_cycle and raises its peak.
+  std::size_t retained_large_floor_bytes = 8 * mib;
+  std::size_t retained_large_live_divisor = 8;
+  // Most freed blocks that are retained. Each request looks at all of them, under the lock.
+  static constexpr unsigned retained_large_slots = 64;
+  // A request takes a retained block whole if at most 1/N more than asked would remain.
+  std::size_t large_rest_divisor = 16;
+  // realloc to a smaller size gives pages back if that is more than 1/N of the block.
+  std::size_t large_shrink_divisor = 8;
+  // Large blocks that may have a mapping of the kernel's own each, of the 65 530 that a process usually may
+  // have (vm.max_map_count). Further ones lie side by side, where the kernel joins them.
+  std::size_t spread_large_blocks = 1'024;
+  // Blocks of this size and more begin at a huge page, and consist of huge pages once the program has filled
+  // such a block. Smaller ones would waste up to half in rounding to huge pages.
+  std::size_t huge_block_bytes = 4 * mib;
+  // Pages that are looked at to tell whether a block was filled. Each costs a system call, once in the life
+  // of a process if the block was filled, at most of every such free if not.
+  std::size_t huge_page_samples = 16;
 };
 
 // The paper's arrangement: one zone of sparse 2 MiB virtual spans, 28 classes. Real spans of the fine classes

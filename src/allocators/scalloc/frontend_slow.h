@@ -124,11 +124,11 @@ bool frontend<Traits>::refill(span_type& hot, std::int32_t worth) {
   }
 }
 
-// Links the next fresh blocks, about a page of them, into the local list, which is empty.
+// Links the next fresh blocks, about fresh_batch_bytes of them, into the local list, which is empty.
 template <class Traits>
 bool frontend<Traits>::extend(span_type& hot) {
   const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
-  const std::uint32_t wanted = os_pages::page_bytes / kind.block_bytes;
+  const std::uint32_t wanted = Traits::settings.fresh_batch_bytes / kind.block_bytes;
   const std::uint32_t count = std::min(std::max(wanted, 1U), kind.blocks - hot.fresh);
   if (count == 0) return false;
   char* const first = hot.base + std::size_t{hot.fresh} * kind.block_bytes;

@@ -8,45 +8,42 @@
 
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/lab.h"
+#include "allocators/scalloc/lab_policy.h"
 #include "base/os_pages.h"
 #include "concurrent/futex_lock.h"
 
 namespace heaplab::scalloc {
 
-// Buffers are made when there are more threads than ever before, and never unmade: a thread that ends leaves
-// its buffer, empty, to the next one.
+// A buffer is made when no existing buffer will do for a thread, and never unmade.
 template <class Traits>
 class lab_registry {
   using lab_type = lab<Traits>;
-  static constexpr bool shared = Traits::settings.shared_labs;
+  using policy = lab_policy<Traits>;
 
 public:
-  // For the thread `self`. Null: no memory.
+  // The buffer for the thread `self`. Null: no memory.
   lab_type* attach(std::size_t columns, std::uintptr_t self) {
     const concurrent::lock_holder hold(lock_);
-    const std::uint32_t number = threads_started_++;
-    lab_type* const it = shared ? find_shared(number % columns) : take_idle();
+    lab_type* const it = policy_.choose(threads_started_++, columns, known_, [this] { return make(); });
     if (it == nullptr) return nullptr;
-    if (!shared) it->column = number;
-    it->identity = shared ? reinterpret_cast<std::uintptr_t>(it) : self;
+    it->identity = policy::identity_of(*it, self);
     ++it->threads;
     it->adopts = true;
     return it;
   }
 
-  // By the thread that has the buffer and uses it no more.
+  // By a thread that has the buffer and does not use the buffer again.
   void detach(frontend<Traits>& front, lab_type& it) {
     const concurrent::lock_holder hold(lock_);
     if (--it.threads > 0) return;
-    if (shared) it.use_lock.lock();
+    const typename policy::use in_use(&it);
     abandon(front, it);
-    if (shared) it.use_lock.unlock();
   }
 
-  // Of all threads only the one that has `survivor` (or none) is left. Whatever another was changing can be
-  // told from what it had changed last: a list that is torn, from the words of the spans; which buffers are
-  // idle, from which there are. In front of a buffer's free lists it stopped where a block may be lost, never
-  // given twice.
+  // In the child of fork only the thread that has `survivor` (or no buffer) is left. The repair rests on what
+  // the vanished threads changed last: the lists of a buffer are rebuilt from the words of the spans, the
+  // idle buffers are found among the known ones. A thread that stood between a buffer's free list and its
+  // count may have lost a block; no block is handed out twice.
   void after_fork_in_child(frontend<Traits>& front, const lab_type* survivor) {
     lock_.forget_holder();
     front.expect_lost_counts();
@@ -55,7 +52,7 @@ public:
     if (torn) front.refill_torn_lists();
     forget_holders(front.orphanage());
     for (lab_type* it = known_; it != nullptr; it = it->next_known) forget_holders(*it);
-    idle_ = nullptr;
+    policy_.forget_idle();
     for (lab_type* it = known_; it != nullptr; it = it->next_known) {
       it->threads = it == survivor ? 1 : 0;
       if (it != survivor) abandon(front, *it);
@@ -71,25 +68,7 @@ private:
   void abandon(frontend<Traits>& front, lab_type& it) {
     it.adopts = false;
     front.abandon(it);
-    if (shared) return;
-    it.next_idle = idle_;
-    idle_ = &it;
-  }
-
-  lab_type* take_idle() {
-    if (idle_ == nullptr) return make();
-    lab_type* const it = idle_;
-    idle_ = it->next_idle;
-    return it;
-  }
-
-  // The buffer of a CPU. Idle or not, it stays where it is known.
-  lab_type* find_shared(std::size_t column) {
-    for (lab_type* it = known_; it != nullptr; it = it->next_known)
-      if (it->column == column) return it;
-    lab_type* const it = make();
-    if (it != nullptr) it->column = static_cast<std::uint32_t>(column);
-    return it;
+    policy_.put_back(it);
   }
 
   lab_type* make() {
@@ -106,7 +85,7 @@ private:
 
   concurrent::futex_lock<typename Traits::sync> lock_;
   std::uint32_t threads_started_ = 0;
-  lab_type* idle_ = nullptr;
+  policy policy_;
   lab_type* known_ = nullptr;
 };
 

@@ -26,6 +26,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 class large_blocks {
   using platform = typename Traits::platform;
+  static constexpr const config& settings = Traits::settings;
 
 public:
   // Bytes of freed mappings that may be retained (retained_mappings.h).
@@ -44,7 +45,7 @@ public:
       const holder hold(lock_);
       retained_.decay(platform::milliseconds(), mappings_);
       kept = retained_.take(bytes, alignment);
-      sparse = registry_.count() < most_sparse;
+      sparse = registry_.count() < settings.spread_large_blocks;
     }
     char* block = kept.block == nullptr ? nullptr : fit(kept, bytes);
     if (block == nullptr) {
@@ -139,8 +140,6 @@ public:
 
 private:
   using holder = concurrent::lock_holder<concurrent::futex_lock<typename Traits::sync>>;
-  // Blocks that may be mappings of the kernel's own, of the 65 530 that are usual.
-  static constexpr std::size_t most_sparse = 1'024;
 
   // Never under the lock: a handler of SIGABRT may allocate.
   [[noreturn]] static void refuse(const void* block) { fatal("not a live block", block); }
@@ -177,8 +176,9 @@ private:
   void* try_resize(void* block, std::size_t bytes, std::size_t& before) {
     const holder hold(lock_);
     before = registry_.bytes_of(block);
-    // A little less is no reason to give pages back.
-    if (bytes <= before && bytes >= before - before / 8) return before == 0 ? nullptr : block;
+    // A small excess is kept: to give back so few pages does not pay for a system call.
+    if (bytes <= before && bytes >= before - before / settings.large_shrink_divisor)
+      return before == 0 ? nullptr : block;
     if (before == 0) return nullptr;
     char* const resized = mappings_.resize(static_cast<char*>(block), before, bytes);
     if (resized == nullptr) return nullptr;

@@ -22,6 +22,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 class large_mappings {
   using platform = typename Traits::platform;
+  static constexpr const config& settings = Traits::settings;
   static constexpr std::size_t page = os_pages::page_bytes;
   static constexpr std::size_t huge_page = os_pages::huge_page_bytes;
 
@@ -60,17 +61,17 @@ public:
   bool give_refused_back() { return unreturned_.give_all_back(); }
 
   // Decides from a block that is being freed whether the program fills its large blocks: looks at one page in
-  // each of 16 parts.
+  // each of huge_page_samples equal parts.
   void learn(const char* block, std::size_t bytes) {
     if (!may_be_huge_ || wants_huge_.load(std::memory_order_relaxed) || !is_huge(bytes)) return;
-    const std::size_t stride = align_down(bytes / 16, page);
+    const std::size_t stride = align_down(bytes / settings.huge_page_samples, page);
     for (std::size_t at = 0; at < bytes; at += stride)
       if (!platform::holds_data(block + at)) return;
     wants_huge_.store(true, std::memory_order_relaxed);
   }
 
 private:
-  static bool is_huge(std::size_t bytes) { return bytes >= 2 * huge_page; }
+  static bool is_huge(std::size_t bytes) { return bytes >= settings.huge_block_bytes; }
 
   char* with_huge_pages(void* block, std::size_t bytes) const {
     if (block != nullptr && is_huge(bytes) && wants_huge_.load(std::memory_order_relaxed))

@@ -17,6 +17,8 @@ enum class growth_direction : std::uint8_t { up, down };
 template <class Traits>
 class opened_range {
   using platform = typename Traits::platform;
+  static constexpr std::size_t least_step = Traits::settings.least_open_step;
+  static constexpr std::size_t most_step = Traits::settings.most_open_step;
 
 public:
   // `start` is where the range begins, or where it ends if it grows down.
@@ -29,8 +31,8 @@ public:
   // a range of n bytes takes log n system calls. `huge`: asks for huge pages on the new part.
   bool ensure(std::size_t bytes, std::size_t limit, bool huge) {
     if (bytes <= opened_) return true;
-    const std::size_t step = std::clamp(opened_, smallest_step, largest_step);
-    const std::size_t generous = std::min(limit, align_up(std::max(opened_ + step, bytes), smallest_step));
+    const std::size_t step = std::clamp(opened_, least_step, most_step);
+    const std::size_t generous = std::min(limit, align_up(std::max(opened_ + step, bytes), least_step));
     return open_up_to(generous, huge) ||
            open_up_to(std::min(limit, align_up(bytes, os_pages::page_bytes)), huge);
   }
@@ -42,9 +44,6 @@ public:
   std::size_t opened() const { return opened_; }
 
 private:
-  static constexpr std::size_t smallest_step = std::size_t{4} << 20;
-  static constexpr std::size_t largest_step = std::size_t{4} << 30;
-
   bool open_up_to(std::size_t bytes, bool huge) {
     const std::size_t added = bytes - opened_;
     char* const part = grows_ == growth_direction::up ? start_ + opened_ : start_ - bytes;

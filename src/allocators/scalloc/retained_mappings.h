@@ -29,7 +29,8 @@ template <class Traits>
 class retained_mappings {
   static constexpr const config& settings = Traits::settings;
   static constexpr std::size_t page = os_pages::page_bytes;
-  static constexpr unsigned slots = 64;
+  static constexpr unsigned slots = settings.retained_large_slots;
+  static constexpr std::size_t rest_divisor = settings.large_rest_divisor;
   using system = large_mappings<Traits>;
 
 public:
@@ -51,7 +52,7 @@ public:
     if (best == slots) return {};
     const retained_mapping found = all_[best];
     // A small rest is not worth a slot.
-    if (found.bytes <= bytes + bytes / 16) {
+    if (found.bytes <= bytes + bytes / rest_divisor) {
       remove(best);
       return found;
     }
@@ -61,13 +62,16 @@ public:
     return {found.block, bytes, found.since};
   }
 
-  // Retains a mapping and gives back the oldest ones beyond the bound: 8 MiB and an eighth of what is live,
-  // and no more than what is live has fallen below its recent peak; but the mapping that comes is always
-  // within the bound, unless it alone exceeds the limit. False: it does.
+  // Retains a mapping and gives back the oldest ones beyond a bound. The bound grows with the live bytes
+  // (config.h), and is never above the distance of the live bytes from their recent peak: what the program
+  // did not use at its peak is not needed to reach that peak again. The new mapping alone is always within
+  // the bound, unless it exceeds the limit. False: it does, and nothing has changed.
   bool put(char* block, std::size_t bytes, const live_account<Traits>& live, std::int64_t now, system& from) {
     if (bytes > limit_) return false;
-    const std::size_t share = std::min(8 * mib + live.bytes() / 8, live.recent_peak() - live.bytes());
-    const std::size_t bound = std::min(limit_, std::max(bytes, share));
+    const std::size_t share =
+        settings.retained_large_floor_bytes + live.bytes() / settings.retained_large_live_divisor;
+    const std::size_t fallen = live.recent_peak() - live.bytes();
+    const std::size_t bound = std::min(limit_, std::max(bytes, std::min(share, fallen)));
     while (bytes_ + bytes > bound || count_ == slots) give_oldest_back(from);
     all_[count_++] = {block, bytes, now};
     bytes_ += bytes;

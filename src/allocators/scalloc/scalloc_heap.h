@@ -37,13 +37,14 @@
 #include <cstring>
 
 #include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/lab_policy.h"
 #include "allocators/scalloc/lab_registry.h"
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/settings.h"
+#include "allocators/scalloc/statistics.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/platform.h"
-#include "base/text_line.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/sync.h"
 #include "shim/heap_concept.h"
@@ -65,13 +66,14 @@ class scalloc_heap {
   using traits = library_traits<Config>;
   using classes = typename traits::classes;
   using lab_type = lab<traits>;
+  using policy = lab_policy<traits>;
   using span_type = span<traits>;
 
 public:
   static constexpr const char* name = Config.name;
 
   HEAPLAB_FAST_PATH static void* allocate(std::size_t bytes) noexcept {
-    if (!Config.shared_labs && bytes <= lookup_limit) [[likely]]
+    if (policy::has_fast_path && bytes <= Config.class_lookup_limit) [[likely]]
       if (void* const block = front_.try_allocate(*local_, classes::looked_up(bytes))) [[likely]]
         return block;
     return allocate_slow(bytes);
@@ -82,7 +84,7 @@ public:
 
   HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
     const std::size_t step = front_.spans().step_of(block);
-    if (Config.shared_labs || !front_.spans().in_fine_zone(step)) [[unlikely]]
+    if (!policy::has_fast_path || !front_.spans().in_fine_zone(step)) [[unlikely]]
       return deallocate_slow(block);
     span_type& it = front_.spans().fine_span_at(step);
     bool due;
@@ -116,9 +118,9 @@ public:
     if (it == nullptr) {
       if (bytes > Config.span_block_limit) return reallocate_large(block, bytes);
     } else {
-      // In place unless more than half would be unused.
+      // In place, unless too much of the block would be unused.
       const std::size_t usable = front_.class_of(*it, block).block_bytes;
-      if (bytes <= usable && (bytes > usable / 2 || usable <= class_step)) return block;
+      if (bytes <= usable && (bytes > usable / Config.shrink_divisor || usable <= class_step)) return block;
       if (bytes > usable && bytes <= Config.span_block_limit) bytes = classes::grown(usable, bytes);
     }
     return reallocate_by_copy<scalloc_heap>(block, bytes);
@@ -132,17 +134,7 @@ public:
 
   static heap_statistics statistics() noexcept {
     if (!is_open_.load(std::memory_order_acquire)) return {};
-    heap_statistics result{
-        .reserved = front_.spans().bytes(), .mapped = large_.live_bytes(), .mappings = large_.count()};
-    front_.spans().for_each_span([&result](const span_type& it) {
-      const span_word word = it.load_word(std::memory_order_acquire);
-      const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-      result.committed += it.resident_bytes();
-      if (!word.allows(span_event::push)) return;
-      const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
-      result.live += static_cast<std::size_t>(std::max(out, 0)) * kind.block_bytes;
-    });
-    return result;
+    return statistics_of(front_, large_);
   }
 
   static void after_fork_in_child() noexcept {
@@ -156,19 +148,7 @@ public:
   // to a thread as it would a block.
   static void expect_address_space_limit(std::size_t bytes) noexcept { shrink_arena_to_fit(bytes); }
 
-  static void print_statistics(int file) noexcept {
-    const heap_statistics now = statistics();
-    const auto line = [file](const char* what, std::size_t bytes) {
-      text_line().add(name).add(": ").add(what).add(" ").add_decimal(bytes).write_to(file);
-    };
-    line("address space reserved, bytes:", now.reserved);
-    line("memory of spans, bytes:", now.committed);
-    line("live blocks in spans, bytes:", now.live);
-    line("memory kept by free spans, bytes:", front_.pool().retained_bytes());
-    line("large blocks, bytes:", now.mapped);
-    line("large blocks:", now.mappings);
-    line("freed large blocks kept, bytes:", large_.retained_bytes());
-  }
+  static void print_statistics(int file) noexcept { print_statistics_of(front_, large_, statistics(), file); }
 
   static void end_process() noexcept {
     if (tuning_.statistics_at_exit) print_statistics(STDERR_FILENO);
@@ -182,8 +162,11 @@ private:
     const unsigned class_index = classes::index_of(bytes);
     lab_type* const local = own_lab();
     if (local == nullptr) return nullptr;
-    if (!Config.shared_labs && local != &front_.orphanage()) return allocate_in(*local, class_index);
-    const concurrent::lock_holder hold(local->use_lock);
+    if (local == &front_.orphanage()) {
+      const concurrent::lock_holder hold(local->use_lock);
+      return allocate_in(*local, class_index);
+    }
+    const typename policy::use in_use(local);
     return allocate_in(*local, class_index);
   }
 
@@ -213,7 +196,7 @@ private:
   }
 
   static bool shrink_arena_to_fit(std::size_t address_space) {
-    return front_.spans().shrink(address_space / 2);
+    return front_.spans().shrink(address_space / Config.address_space_divisor);
   }
 
   // A block of the coarse zone, of another owner, of its own mapping, or one that is suspect.
@@ -221,10 +204,8 @@ private:
     if (block == nullptr) return;
     span_type* const it = front_.spans().find(block);
     if (it == nullptr) return large_.deallocate(block);
-    // Who has no buffer, or none any more, has nothing to be locked.
-    if (!Config.shared_labs || local_ == &none_ || local_ == &ended_)
-      return front_.deallocate_slow(*local_, *it, block);
-    const concurrent::lock_holder hold(local_->use_lock);
+    const bool has_buffer = local_ != &none_ && local_ != &ended_;
+    const typename policy::use in_use(has_buffer ? local_ : nullptr);
     front_.deallocate_slow(*local_, *it, block);
   }
 

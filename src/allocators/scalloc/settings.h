@@ -71,7 +71,7 @@ constexpr bool set_retain(tuning& to, std::string_view text) {
 
 constexpr bool set_arena(tuning& to, std::string_view text) {
   const auto value = parse_size(text);
-  if (!value || *value < 8 * mib || *value > 1 * tib) return false;
+  if (!value || *value < least_arena_setting || *value > most_arena_setting) return false;
   to.arena_bytes = *value;
   return true;
 }

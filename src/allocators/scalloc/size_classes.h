@@ -27,15 +27,12 @@ struct size_class {
 };
 
 inline constexpr std::size_t class_step = 16;
-inline constexpr std::size_t linear_limit = 256;
-// Blocks of this size and more that grow are made larger than asked.
-inline constexpr std::size_t ahead_limit = 32 * kib;
 inline constexpr unsigned reciprocal_shift = 44;
-// The class of a size up to this is looked up, of a larger one computed.
-inline constexpr std::size_t lookup_limit = 8 * kib;
 
 template <const config& Config>
 class size_classes {
+  static constexpr std::size_t linear_limit = Config.linear_class_limit;
+  static constexpr std::size_t lookup_limit = Config.class_lookup_limit;
   static constexpr unsigned linear_count = linear_limit / class_step;
   static constexpr unsigned step_bits = log2_floor(Config.classes_per_doubling);
   static constexpr unsigned doublings = log2_floor(Config.span_block_limit) - log2_floor(linear_limit);
@@ -69,11 +66,12 @@ public:
     return index;
   }
 
-  // How large to make a block of `from` bytes that shall hold `wanted`: what grows step by step would be
-  // copied at every step to the next class. Small blocks are copied fast.
+  // How large to make a block of `from` bytes that is to hold `wanted`. A block that grows in small steps
+  // would otherwise be copied at each step that leads to another class.
   static constexpr std::size_t grown(std::size_t from, std::size_t wanted) {
-    if (from < linear_limit) return wanted;
-    const std::size_t ahead = wanted >= ahead_limit ? wanted * Config.growth_ahead_percent / 100 : 0;
+    if (from < Config.growth_from_bytes) return wanted;
+    const std::size_t ahead =
+        wanted >= Config.growth_ahead_from_bytes ? wanted * Config.growth_ahead_percent / 100 : 0;
     const std::size_t generous = std::max(from + from * Config.growth_percent / 100, wanted + ahead);
     return std::max(wanted, std::min(generous, Config.span_block_limit));
   }

@@ -31,7 +31,7 @@ class span_pool {
   static constexpr const config& settings = Traits::settings;
 
 public:
-  static constexpr unsigned column_limit = 64;
+  static constexpr unsigned column_limit = settings.pool_column_limit;
 
   // Called once, before every other function.
   void open(unsigned columns, const tuning& chosen) {

@@ -1,0 +1,47 @@
+// What scalloc says about itself: for mallinfo2 and its relatives, and for a reader.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/large.h"
+#include "base/compiler.h"
+#include "base/text_line.h"
+#include "shim/heap_concept.h"
+
+namespace heaplab::scalloc {
+
+// Other threads may be at work: the sums are of slightly different moments.
+template <class Traits>
+HEAPLAB_SLOW_PATH heap_statistics statistics_of(frontend<Traits>& front, large_blocks<Traits>& large) {
+  heap_statistics result{
+      .reserved = front.spans().bytes(), .mapped = large.live_bytes(), .mappings = large.count()};
+  front.spans().for_each_span([&result](const span<Traits>& it) {
+    const span_word word = it.load_word(std::memory_order_acquire);
+    const size_class& kind = Traits::classes::table[it.class_index.load(std::memory_order_relaxed)];
+    result.committed += it.resident_bytes();
+    if (!word.allows(span_event::push)) return;
+    const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
+    result.live += static_cast<std::size_t>(std::max(out, 0)) * kind.block_bytes;
+  });
+  return result;
+}
+
+template <class Traits>
+HEAPLAB_SLOW_PATH void print_statistics_of(frontend<Traits>& front, large_blocks<Traits>& large,
+                                           const heap_statistics& now, int file) {
+  const auto line = [file](const char* what, std::size_t bytes) {
+    text_line().add(Traits::settings.name).add(": ").add(what).add(" ").add_decimal(bytes).write_to(file);
+  };
+  line("address space reserved, bytes:", now.reserved);
+  line("memory of spans, bytes:", now.committed);
+  line("live blocks in spans, bytes:", now.live);
+  line("memory kept by free spans, bytes:", front.pool().retained_bytes());
+  line("large blocks, bytes:", now.mapped);
+  line("large blocks:", now.mappings);
+  line("freed large blocks kept, bytes:", large.retained_bytes());
+}
+
+}  // namespace heaplab::scalloc
