@@ -156,7 +156,10 @@ class Host(Record):
 
 
 class Library(Record):
-    """One allocator as it was found here. `preload` is empty for the C library's own malloc."""
+    """One arm: an allocator as it was found here, with its settings; or a command of the user's.
+
+    `preload` is empty for the C library's own malloc, and for a command, of whose malloc nothing is claimed.
+    """
 
     kind: Literal["library"] = "library"
     allocator: str
@@ -166,6 +169,11 @@ class Library(Record):
     environment: dict[str, str]
     sha256: dict[str, str]  # by path
     build_id: dict[str, str]  # by path
+    huge_pages: Literal["never", "advised", "always"] | None = None  # of the process; None: as the machine
+    command: list[str] = []  # what an arm that is a command runs; empty: the program of each cell
+    levels: dict[str, str] = {}  # of a factorial, by setting; "" where the setting is left alone
+    proof: str = ""  # what showed that the settings took effect, or that nothing can; "" without settings
+    void: str = ""  # why they did not, in one line: the arm gives no figure
 
 
 class Run(Record):

@@ -92,7 +92,7 @@ def test_a_derived_parameter_follows_the_swept_one() -> None:
 def test_a_comparison_takes_neither_variants_nor_references_unless_they_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(locate, "locate", lambda _catalog, name: name)
+    monkeypatch.setattr(selection, "arm_of", lambda _catalog, name: name)
     ready, every = selection.libraries(CATALOG, None, ()), selection.libraries(CATALOG, "all", ())
     assert ready[0] == every[0] == "glibc"
     assert set(ready) < set(every) == CATALOG.allocators.keys() - {"bump"}

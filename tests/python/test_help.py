@@ -37,7 +37,7 @@ def test_an_example_can_be_typed(_owner: str, words: list[str]) -> None:
         assert CATALOG.experiments_matching(list(given["experiments"]))
     if words[0] in ("get", "with", "path"):
         names = given["names"] if "names" in given else [given["name"]]
-        assert set(names) <= ALLOCATORS
+        assert set(names) <= ALLOCATORS | {own.name for own in given.get("own", ())}
     if asked := given.get("allocators"):
         assert set(asked.split(",")) <= ALLOCATORS
 

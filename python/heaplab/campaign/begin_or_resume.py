@@ -56,7 +56,7 @@ class OpenedCampaign:
 
 def campaign_of(request: Request) -> Campaign:
     """The record of what was asked for. Raises UsageError if a record cannot hold it."""
-    refuse_no_text([*request.command, *(path for item in request.libraries for path in item.preload)])
+    refuse_no_text([*request.command, *(text for arm in request.libraries for text in texts_of(arm))])
     content: dict[str, Any] = {
         "experiments": [experiment.model_dump(mode="json") for experiment in request.experiments],
         "workloads": {name: work.model_dump(mode="json") for name, work in request.workloads.items()},
@@ -80,10 +80,19 @@ def campaign_of(request: Request) -> Campaign:
     )
 
 
+def texts_of(arm: Library) -> list[str]:
+    return [*arm.preload, *arm.command, *arm.environment.values()]
+
+
 def identity(content: dict[str, Any], libraries: Sequence[Library]) -> str:
-    """Hash of what must agree for runs to belong together: what is measured, with which files."""
-    files = {library.allocator: library.sha256 for library in libraries}
-    return hashlib.sha256(json.dumps([content, files], sort_keys=True).encode()).hexdigest()[:16]
+    """Hash of what must agree for runs to belong together: what is measured, under which arms."""
+    arms = {library.allocator: what_runs(library) for library in libraries}
+    return hashlib.sha256(json.dumps([content, arms], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def what_runs(arm: Library) -> dict[str, Any]:
+    """The part of an arm that its figures depend on."""
+    return arm.model_dump(include={"sha256", "environment", "huge_pages", "command"})
 
 
 def begin(
@@ -136,7 +145,7 @@ def resume(
     if not same_machine(results.host):
         raise UsageError(f"{results.path}: measured on another machine, cannot be resumed here")
     for name, library in results.libraries.items():
-        if library.sha256 != libraries[name].sha256:
+        if what_runs(library) != what_runs(libraries[name]):
             raise UsageError(f"{results.path}: {name} has changed since, start a new campaign")
     if budget is None:
         return go_on(results, results.campaign, libraries)

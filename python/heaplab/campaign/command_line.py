@@ -1,4 +1,4 @@
-"""The command line of a cell: which program, with which words."""
+"""The command line of a cell under an arm: which program, with which words."""
 
 import os
 import shutil
@@ -8,11 +8,16 @@ from heaplab.campaign.plan import Cell
 from heaplab.catalog import native, spec
 from heaplab.errors import UsageError
 from heaplab.machine import interposition
-from heaplab.records import Parameter
+from heaplab.records import Library, Parameter
 
 
-def program_of(cell: Cell) -> Path:
-    """The file a workload's program is. Raises UsageError if there is none."""
+def program_of(cell: Cell, arm: Library | None = None) -> Path:
+    """The file that is executed: the workload's program, or that of an arm that is a command of its own.
+
+    Raises UsageError if there is none.
+    """
+    if arm and arm.command:
+        return interposition.resolve_program(arm.command[0], os.environ)
     if built := native.program(cell.workload.program):
         return built
     try:
@@ -32,8 +37,10 @@ def why_absent(workload: spec.Workload) -> str:
     return f"no {missing[0]}, see Debian's package {workload.fixture.package}" if missing else ""
 
 
-def words_of(cell: Cell) -> list[str]:
-    """The arguments with which a workload of heaplab runs a cell."""
+def words_of(cell: Cell, arm: Library | None = None) -> list[str]:
+    """The arguments with which an arm runs a cell; without those of the harness."""
+    if arm and arm.command:
+        return arm.command[1:]
     return [*cell.workload.arguments, *options_of(dict(cell.parameters))]
 
 

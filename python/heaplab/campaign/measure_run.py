@@ -66,7 +66,7 @@ class RunMeasurer:
         environment = environment_of(cell, library) | {"HEAPLAB_PADDING": "x" * padding}
         execution, foreign = None, 0.0
         try:
-            program = program_of(cell)
+            program = program_of(cell, library)
             if fault := self._fault(cell, program, environment, library) or self._too_large(cell):
                 outcome = RunOutcome(Status.SKIPPED, fault)
             else:
@@ -118,14 +118,16 @@ class RunMeasurer:
 
     def _too_large(self, cell: Cell) -> str:
         """Why there is no point in starting a run that needs more memory than it may use."""
-        most, needed = self._limits(cell).memory or 0, self.estimates.get(cell.key, 0)
+        most, needed = self._most_memory(), self.estimates.get(cell.key, 0)
         if needed <= most:
             return ""
         return f"needs {memory_needs.in_words(needed)} of memory and may use {memory_needs.in_words(most)}"
 
     def _fault(self, cell: Cell, program: Path, environment: dict[str, str], library: Library) -> str:
-        """Why a program that is no workload cannot be served by the library; asked once for each pair."""
-        if cell.workload.kind != "program":
+        """Why the arm gives no figure here; of a program that is no workload asked once for each pair."""
+        if library.void:
+            return f"void: {library.void}"
+        if cell.workload.kind != "program" or library.command:
             return ""
         pair = (str(program), library.allocator)
         if pair not in self._faults:
@@ -139,9 +141,9 @@ class RunMeasurer:
             return self._execute_program(program, cell, environment, library)
         with tempfile.TemporaryFile() as errors, memory_file() as samples:
             harness = ["--seed", str(seed), "--json", f"fd:{samples.fileno()}"]
-            limits = self._limits(cell)
+            limits = self._limits(cell, library)
             execution = execute(
-                [program, *words_of(cell), *harness],
+                [program, *words_of(cell, library), *harness],
                 environment,
                 limits,
                 pass_fds=[samples.fileno()],
@@ -153,13 +155,13 @@ class RunMeasurer:
     def _execute_program(
         self, program: Path, cell: Cell, environment: dict[str, str], library: Library
     ) -> tuple[Execution, RunOutcome]:
-        limits, watch, fault = self._limits(cell), library.preload[:1], ""
+        limits, watch, fault = self._limits(cell, library), library.preload[:1], ""
         with tempfile.TemporaryFile() as errors:
             if fixture := cell.workload.fixture:
                 job = self._job(program, cell, fixture)
                 execution, fault = job.run(environment, limits, errors=errors, watch=watch, tick=self.tick)
             else:
-                command: list[str | Path] = [program, *cell.workload.arguments]
+                command: list[str | Path] = [program, *words_of(cell, library)]
                 own = UserProgram(self.campaign, command, limits, self.tick)
                 execution = own.run(environment, errors=errors, watch=watch)
             if outcome := ended_badly(execution, errors, limits):
@@ -176,7 +178,7 @@ class RunMeasurer:
         if name not in self._jobs:
             try:
                 self._jobs[name] = PreparedProgram(
-                    fixture, [str(program), *cell.workload.arguments], self._limits(cell)
+                    fixture, [str(program), *cell.workload.arguments], self._limits(cell, None)
                 )
             except HeaplabError as error:
                 self._jobs[name] = error
@@ -185,18 +187,22 @@ class RunMeasurer:
             raise job
         return job
 
-    def _limits(self, cell: Cell) -> Limits:
+    def _limits(self, cell: Cell, library: Library | None) -> Limits:
         return Limits(
             time=time_limit(self.campaign, cell),
-            memory=self.campaign.memory_limit or memory_needs.of_this_machine(),
+            memory=self._most_memory(),
             cpus=host.cpus_to_pin() if self.campaign.pinned else None,
+            huge_pages=library.huge_pages if library else None,
         )
+
+    def _most_memory(self) -> int:
+        return self.campaign.memory_limit or memory_needs.of_this_machine()
 
 
 def environment_of(cell: Cell, library: Library) -> dict[str, str]:
-    """That of the library. The C library comes first even in a program linked with another malloc."""
+    """That of the arm. The C library's malloc comes first even in a program linked with another one."""
     environment = environment_for(library)
-    if cell.workload.kind == "program" and not library.preload:
+    if cell.workload.kind == "program" and not (library.preload or library.command):
         environment["LD_PRELOAD"] = C_LIBRARY
     return environment
 

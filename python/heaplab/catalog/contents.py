@@ -5,11 +5,10 @@ a file there replaces the file of the same id.
 """
 
 import fnmatch
-from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import Final, Generic, TypeVar
 
 import platformdirs
 
@@ -17,6 +16,7 @@ from heaplab.catalog import native, spec
 from heaplab.errors import UsageError
 
 Kind = TypeVar("Kind", bound=spec.Spec)
+TUNABLES: Final = "GLIBC_TUNABLES"
 
 
 class CatalogFiles(Mapping[str, Kind], Generic[Kind]):
@@ -47,9 +47,12 @@ class Catalog:
     workloads: Mapping[str, spec.Workload] = field(default_factory=dict)
     experiments: Mapping[str, spec.Experiment] = field(default_factory=dict)
     suites: Mapping[str, spec.Suite] = field(default_factory=dict)
+    named: Mapping[str, tuple[spec.Allocator, spec.Variant | None]] = field(default_factory=dict)
 
     def allocator(self, name: str) -> tuple[spec.Allocator, spec.Variant | None]:
-        """Return what NAME or NAME-VARIANT stands for."""
+        """Return what NAME or NAME-VARIANT stands for; a name given on the command line comes first."""
+        if name in self.named:
+            return self.named[name]
         if name in self.allocators:
             return self.allocators[name], None
         for base, allocator in self.allocators.items():
@@ -93,18 +96,36 @@ class Catalog:
             title=name,
             summary=f"The library {library.name}, given on the command line.",
             licence="",
-            quick=True,
             sources=[spec.Source(kind="system", library=str(library.absolute()))],
         )
-        # A ChainMap writes to its first map alone, but is typed as if it wrote to all.
-        others = cast(MutableMapping[str, spec.Allocator], self.allocators)
-        return replace(self, allocators=ChainMap({name: allocator}, others))
+        return replace(self, named={**self.named, name: (allocator, None)})
+
+    def with_settings(self, name: str, base: str, settings: spec.Variant) -> "Catalog":
+        """A catalog in which NAME is the allocator BASE with settings beyond its own."""
+        allocator, variant = self.allocator(base)
+        if variant:
+            settings = settings.model_copy(
+                update={
+                    "environment": joined(variant.environment, settings.environment),
+                    "library": variant.library,
+                    "huge_pages": settings.huge_pages or variant.huge_pages,
+                }
+            )
+        return replace(self, named={**self.named, name: (allocator, settings)})
 
     @staticmethod
     def _get(kind: str, table: Mapping[str, Kind], name: str) -> Kind:
         if name not in table:
             raise UsageError(f"no {kind} {name!r}; known: {', '.join(table) or 'none'}")
         return table[name]
+
+
+def joined(environment: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Both, the second over the first; but GLIBC_TUNABLES is a list, to which the second adds."""
+    both = {**environment, **more}
+    if TUNABLES in environment and TUNABLES in more:
+        both[TUNABLES] = f"{environment[TUNABLES]}:{more[TUNABLES]}"
+    return both
 
 
 def user_folder() -> Path:

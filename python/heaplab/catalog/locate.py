@@ -12,7 +12,7 @@ import platformdirs
 from pydantic import BaseModel
 
 from heaplab.catalog import native, spec
-from heaplab.catalog.contents import Catalog
+from heaplab.catalog.contents import Catalog, joined
 from heaplab.errors import HeaplabError
 from heaplab.machine import elf
 from heaplab.machine.preload_paths import loadable
@@ -135,7 +135,7 @@ def cache_folder(identifier: str, source: spec.Source) -> Path:
 def describe(
     name: str, allocator: spec.Allocator, variant: spec.Variant | None, found: FoundLibrary
 ) -> Library:
-    environment = allocator.environment | (variant.environment if variant else {})
+    environment = joined(allocator.environment, variant.environment if variant else {})
     preload: list[Path] = []
     if found.path:
         elf.check_allocator(found.path)
@@ -151,4 +151,5 @@ def describe(
         environment=environment,
         sha256={str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in preload},
         build_id={str(path): elf.build_id(path) for path in preload},
+        huge_pages=variant.huge_pages if variant else None,
     )

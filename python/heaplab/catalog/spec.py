@@ -9,9 +9,10 @@ import tomllib
 from pathlib import Path
 from typing import Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from heaplab.errors import UsageError
+from heaplab.machine.huge_pages import HugePages
 from heaplab.records import Parameter, fault_of
 
 ScaleName = Literal["quick", "full"]
@@ -55,6 +56,28 @@ class Variant(Spec):
     title: str
     environment: dict[str, str] = {}
     library: str = ""  # another file of the same source, as in Source.library
+    huge_pages: HugePages | None = None  # transparent ones, of the whole process
+
+
+class WorthTrying(Spec):
+    """One setting that is worth trying, as it is typed on the command line."""
+
+    setting: str  # NAME=VALUE, or thp=MODE
+    trades: str  # what it gives, and what that costs
+
+    @field_validator("setting")
+    @classmethod
+    def _has_a_value(cls, text: str) -> str:
+        if not all(text.partition("=")):
+            raise ValueError("takes NAME=VALUE")
+        return text
+
+
+class Unsafe(Spec):
+    """From which kernel on an allocator may hand out memory twice or crash."""
+
+    kernel: str  # first release, as in "6.19"
+    why: str
 
 
 class Allocator(Spec):
@@ -69,6 +92,8 @@ class Allocator(Spec):
     environment: dict[str, str] = {}
     library_path: bool = False  # the library's folder must be on LD_LIBRARY_PATH
     variants: dict[str, Variant] = {}  # "scalloc" with variant "paper" is named scalloc-paper
+    settings: list[WorthTrying] = []
+    unsafe: Unsafe | None = None
     notes: str = ""
 
 

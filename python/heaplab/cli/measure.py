@@ -1,25 +1,23 @@
 """`heaplab compare` and `heaplab run`: measure, and tell what came out."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import click
 
-from heaplab import analysis, stats
-from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store
+from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
-from heaplab.campaign.measure_run import RunMeasurer
-from heaplab.campaign.pilot import PilotRunner
-from heaplab.campaign.runner import Precise, Runner
-from heaplab.catalog import contents as catalogs, locate, spec
-from heaplab.cli import exit_status, program_experiment, resume_checks, selection
-from heaplab.cli.option_types import DURATION, FOLDER, NAMED_LIBRARY, PLACE, SEED, SHARE, SIZE
-from heaplab.cli.progress_bar import ProgressBar
+from heaplab.catalog import contents as catalogs, spec
+from heaplab.catalog.contents import Catalog
+from heaplab.cli import command_arms, resume_checks, selection
+from heaplab.cli.carry_out import carry_out, needed_by, opened_for
+from heaplab.cli.given_arms import GIVEN_ALLOCATOR, GIVEN_COMMAND, GIVEN_FACTORIAL, GivenCommand
+from heaplab.cli.option_types import DURATION, FOLDER, PLACE, SEED, SHARE, SIZE
 from heaplab.cli.results import tell
-from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import Campaign, Run
+from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands
+from heaplab.errors import UsageError
+from heaplab.records import Library
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,7 +28,17 @@ MEASURING_OPTIONS = [
         help="Names, or 'all' found here. The first is the baseline.",
     ),
     click.option(
-        "--allocator", "own", multiple=True, type=NAMED_LIBRARY, help="A library of your own: NAME=LIBRARY."
+        "--allocator",
+        "own",
+        multiple=True,
+        type=GIVEN_ALLOCATOR,
+        help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
+    ),
+    click.option(
+        "--factorial",
+        type=GIVEN_FACTORIAL,
+        metavar="'ALLOCATOR SETTING=LOW|HIGH ...'",
+        help="Every combination of two or three settings: main effects and interactions.",
     ),
     click.option("-o", "--output", type=FOLDER, help="Folder for results and report."),
     click.option("--resume", type=PLACE, metavar="DIR", help="Go on with what lies in DIR."),
@@ -85,6 +93,13 @@ def measuring(command: Command) -> Command:
     metavar="FILE",
     help="What each run of PROGRAM reads as its standard input.  [default: < FILE, else nothing]",
 )
+@click.option(
+    "--arm",
+    "commands",
+    multiple=True,
+    type=GIVEN_COMMAND,
+    help="A command to compare with others, two at least: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
+)
 @measuring
 @click.pass_obj
 def compare(
@@ -93,9 +108,10 @@ def compare(
     program: tuple[str, ...],
     suite: str | None,
     source: Path | None,
+    commands: tuple[GivenCommand, ...],
     **options: Any,
 ) -> int:
-    """Compare allocators on a suite of experiments, or on PROGRAM.
+    """Compare allocators on a suite of experiments, or on PROGRAM; or commands with each other.
 
     The allocators are the ready-made ones found here, compared with the C library's.
 
@@ -105,30 +121,27 @@ def compare(
       heaplab compare --allocators glibc,jemalloc -- python3 -c 'print(1)'
       heaplab compare --input words.txt -- sort --numeric-sort
       heaplab compare --allocator mine=./libmine.so --budget 2m
+      heaplab compare --allocator 'one=glibc MALLOC_ARENA_MAX=1' -- ls -l
+      heaplab compare --factorial 'glibc MALLOC_ARENA_MAX=|1 thp=|never' -- ls -l
+      heaplab compare --arm old='ls -l' --arm new='ls -l --color'
     """
     if program and suite is not None:
         raise UsageError("--suite and a program exclude each other")
-    if source and not (program or options["resume"]):
+    if source and not (program or commands or options["resume"]):
         raise UsageError("--input goes with a program: heaplab compare --input FILE -- PROGRAM")
     if options["resume"]:
-        resume_checks.refuse_more_work(program or suite is not None or source)
+        resume_checks.refuse_more_work(program or commands or suite is not None or source)
         return finish(extra, options)
-    catalog = selection.with_own(catalogs.load(extra), options["own"])
-    libraries = selection.libraries(catalog, options["allocators"], options["own"])
-    given = None
-    if program:
-        experiments, workloads = program_experiment.experiment_of(program)
-        program_experiment.check(program[0], libraries)
-        given = program_experiment.input_of(source, options["quiet"])
-        scale: Literal["quick", "full"] = "quick"
-        folder = Path("out") / Path(program[0]).name
-        budget: float | None = program_experiment.BUDGET_S
+    catalog = catalogs.load(extra)
+    if commands:
+        named = any(options[name] for name in ("allocators", "own", "factorial"))
+        command_arms.refuse_others(commands, bool(program) or suite is not None or named)
+        arms = command_arms.arms_of(commands)
+        subject = subject_of_commands(arms, source, options["quiet"])
     else:
-        chosen = catalog.suite("quick" if suite is None else suite)
-        experiments, workloads = selection.experiments(catalog, chosen.experiments)
-        scale, folder, budget = chosen.scale, Path("out") / "compare", chosen.budget_s
-    request = Request(experiments, workloads, libraries, scale, input=given, **how(options, budget))
-    return measure(request, folder, options)
+        catalog, arms = selection.arms(catalog, options["allocators"], options["own"], options["factorial"])
+        subject = subject_of(catalog, arms, program, suite, source, options["quiet"])
+    return measure(request_of(subject, arms, options), subject.folder, options)
 
 
 @click.command()
@@ -157,11 +170,12 @@ def run(
         return finish(extra, options)
     if not experiments:
         raise UsageError("run: name an experiment; `heaplab list experiments` names them all")
-    catalog = selection.with_own(catalogs.load(extra), options["own"])
+    catalog = catalogs.load(extra)
     chosen, workloads = selection.experiments(catalog, experiments)
-    libraries = selection.libraries(catalog, options["allocators"] or named_by_all(chosen), options["own"])
-    request = Request(chosen, workloads, libraries, scale, **how(options, None))
-    return measure(request, Path("out") / "run", options)
+    named = options["allocators"] or (None if options["factorial"] else named_by_all(chosen))
+    _, arms = selection.arms(catalog, named, options["own"], options["factorial"])
+    subject = Subject(chosen, workloads, scale, Path("out") / "run", None)
+    return measure(request_of(subject, arms, options), subject.folder, options)
 
 
 def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
@@ -173,17 +187,8 @@ def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
     return ",".join(dict.fromkeys(name for names in named for name in names)) if all(named) else None
 
 
-def how(options: dict[str, Any], budget: float | None) -> dict[str, Any]:
-    """The part of a request that the common options decide."""
-    sizes = {name: int(options[name]) if options[name] else None for name in ("warm", "memory_limit")}
-    return {
-        "seed": options["seed"],
-        "command": ["heaplab", *sys.argv[1:]],
-        "budget": options["budget"] or budget,
-        "precision": options["precision"],
-        "pinned": options["pin"],
-        "time_limit": options["time_limit"],
-    } | sizes
+def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
+    return report_on(*opened_for(request, folder, options), options)
 
 
 def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
@@ -193,84 +198,25 @@ def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
     if results.end and results.end.reason != "budget":
         selection.note(f"{results.path}: complete, nothing left to measure")
         return tell(results.path, quiet=options["quiet"], as_json=options["as_json"])
-    catalog = selection.with_own(catalogs.load(extra), options["own"])
-    libraries = {name: locate.locate(catalog, name) for name in results.campaign.allocators}
-    opened = campaigns.resume(results, libraries, options["budget"])
-    return carry_out(opened, needed_by(results.campaign), options)
+    again = arms_again(catalogs.load(extra), results, options)
+    opened = campaigns.resume(results, again, options["budget"])
+    return report_on(opened, needed_by(results.campaign), options)
 
 
-def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
-    needed = needed_by(campaigns.campaign_of(request))
-    found: list[str] = []
-    with bar_of(options, request.budget) as bar:
-        libraries = {library.allocator: library for library in request.libraries}
-        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick)
-        opened = campaigns.begin(options["output"] or folder, request, pilot)
-    for line in [] if options["quiet"] else found:
-        selection.note(line)
-    if opened.moved:
-        selection.note(f"earlier results are kept as {opened.moved}")
-    return carry_out(opened, needed, options)
+def arms_again(catalog: Catalog, results: store.Results, options: dict[str, Any]) -> dict[str, Library]:
+    """The arms of a campaign as they are here now, by name."""
+    recorded = results.libraries
+    if any(arm.command for arm in recorded.values()):
+        return {name: command_arms.again(arm) for name, arm in recorded.items()}
+    if options["factorial"]:
+        _, arms = selection.arms(catalog, None, options["own"], options["factorial"])
+        return {arm.allocator: arm for arm in arms}
+    catalog = selection.with_own(catalog, options["own"])
+    return {name: selection.arm_of(catalog, name) for name in results.campaign.allocators}
 
 
-def bar_of(options: dict[str, Any], budget: float | None) -> ProgressBar:
-    return ProgressBar(options["quiet"] or options["as_json"], budget)
-
-
-def needed_by(campaign: Campaign) -> dict[str, int]:
-    """Estimates of memory by cell. Raises UsageError if one is too large and no limit was asked for."""
-    exit_status.refuse_small_address_space()
-    comparisons = plan.comparisons(campaign)
-    needed = memory_needs.estimates(comparisons)
-    if not campaign.memory_limit:
-        memory_needs.refuse_too_large(comparisons, needed)
-    return needed
-
-
-def carry_out(opened: OpenedCampaign, needed: dict[str, int], options: dict[str, Any]) -> int:
-    """Measure what is missing, then tell. An interruption or a full disk keeps what was measured."""
-    if opened.dropped:
-        selection.note(f"{opened.store.path}: {opened.dropped} unreadable line(s) left out")
-    if opened.runs:
-        selection.note(f"{opened.store.path}: going on after {len(opened.runs)} runs")
-    campaign, stopped = opened.campaign, ""
-    bar = bar_of(options, campaign.budget)
-    with opened.store, RunMeasurer(campaign, opened.libraries, needed, tick=bar.tick) as measurer:
-        runner = Runner(
-            campaign,
-            measurer,
-            opened.store,
-            runs=opened.runs,
-            settled=opened.settled,
-            spent=opened.spent,
-            precise=precise_enough(campaign),
-            listen=bar.listen,
-        )
-        try:
-            with bar:
-                runner.run()
-        except KeyboardInterrupt:
-            stopped = f"interrupted; resume with: heaplab compare --resume {opened.store.path.parent}"
-        except HeaplabError as error:
-            stopped = str(error)
-    if stopped:
-        selection.note(stopped)
+def report_on(opened: OpenedCampaign, needed: dict[str, int], options: dict[str, Any]) -> int:
+    """Measure what is missing, then tell."""
+    stopped = carry_out(opened, needed, options)
     status = tell(opened.store.path, quiet=options["quiet"], as_json=options["as_json"])
     return 1 if stopped else status
-
-
-def precise_enough(campaign: Campaign) -> Precise:
-    """The stop rule: every ratio of the main metric to the reference is known well enough."""
-
-    def rule(comparison: plan.Comparison, runs: Sequence[Run]) -> bool:
-        studies = analysis.studies_of(comparison.experiment, campaign, list(runs))
-        pairs = [
-            study.pair(cell, study.baseline, name, study.main_metric)
-            for study in studies
-            for cell in study.cells_run
-            for name in study.candidates
-            if name != study.baseline
-        ]
-        return all(stats.precise_enough(base, [other], campaign.precision) for base, other in pairs)
-
-    return rule

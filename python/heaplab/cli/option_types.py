@@ -56,20 +56,6 @@ class Seed(click.ParamType[int, str | int]):
         return int(value)
 
 
-class NamedLibrary(click.ParamType[tuple[str, Path], str]):
-    """NAME=LIBRARY: an allocator of the user's."""
-
-    name = "name=library"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, Path]:
-        name, equals, library = value.partition("=")
-        if not equals or not library or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
-            self.fail(f"{value!r} is not NAME=LIBRARY, such as mine=./libmine.so", param, ctx)
-        return name, Path(library)
-
-
 class PathArgument(click.Path[Path]):
     """A file or folder. The empty name would be the current folder, and is what an unset variable gives."""
 
@@ -93,7 +79,6 @@ SIZE = Quantity(
 DURATION = Quantity("duration", TIME_UNITS, (0.001, LONGEST_H * 3600), f"0.001s to {LONGEST_H}h, such as 90s")
 SHARE = Percentage()
 SEED = Seed()
-NAMED_LIBRARY = NamedLibrary()
 PLACE = PathArgument()
 FOLDER = PathArgument(file_okay=False)
 FILE = PathArgument(dir_okay=False)

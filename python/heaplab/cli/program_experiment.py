@@ -16,14 +16,12 @@ from heaplab.records import Input, Library
 PROGRAM = "program"  # id of the experiment and the workload made from a program of the user's
 BLOCKS = (5, 30)  # at least, at most
 BUDGET_S = 300.0
+NO_CLAIM = "The arms are commands: nothing was preloaded, and which malloc served each was not looked at."
+Measured = tuple[list[spec.Experiment], dict[str, spec.Workload]]
 
 
-def experiment_of(
-    program: tuple[str, ...],
-) -> tuple[list[spec.Experiment], dict[str, spec.Workload]]:
+def experiment_of(program: tuple[str, ...]) -> Measured:
     """An experiment of one cell: the user's program."""
-    shown = shlex.join(program)
-    scale = spec.Scale(blocks=BLOCKS[0], blocks_most=BLOCKS[1])
     card = spec.Card(
         source="a program of yours",
         shows="what each allocator makes of exactly this command",
@@ -31,9 +29,26 @@ def experiment_of(
         defaults="as you gave them",
         note=note_on(program[0]),
     )
+    return experiment_with(card, shlex.join(program), program)
+
+
+def experiment_of_commands(arms: Sequence[Library]) -> Measured:
+    """An experiment of one cell in which every arm runs a command of its own."""
+    card = spec.Card(
+        source="commands of yours",
+        shows="what these commands cost as they are, each with the malloc that it brings",
+        does_not_show="which part of a difference is the allocator's",
+        defaults="as you gave them",
+        note=NO_CLAIM,
+    )
+    return experiment_with(card, ", ".join(arm.allocator for arm in arms), ("",))
+
+
+def experiment_with(card: spec.Card, title: str, program: tuple[str, ...]) -> Measured:
+    scale = spec.Scale(blocks=BLOCKS[0], blocks_most=BLOCKS[1])
     workload = spec.Workload(
         id=PROGRAM,
-        title=shown,
+        title=title,
         kind="program",
         program=program[0],
         arguments=list(program[1:]),
@@ -42,7 +57,7 @@ def experiment_of(
     )
     experiment = spec.Experiment(
         id=PROGRAM,
-        title=shown,
+        title=title,
         publication="",
         figure="",
         claim="",

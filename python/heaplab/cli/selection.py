@@ -3,14 +3,15 @@
 import contextlib
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from heaplab.campaign.command_line import why_absent
 from heaplab.catalog import locate, spec
 from heaplab.catalog.contents import Catalog
+from heaplab.cli.given_arms import GivenAllocator, GivenFactorial
 from heaplab.errors import UsageError
+from heaplab.machine import setting_proof
 from heaplab.records import CONTROL_SUFFIX, Library
 
 BASELINE = "glibc"
@@ -38,22 +39,48 @@ def note(message: str) -> None:
         click.echo(f"heaplab: {message}", err=True)
 
 
-def libraries(catalog: Catalog, asked: str | None, own: tuple[tuple[str, Path], ...]) -> list[Library]:
+def arms(
+    catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator], factorial: GivenFactorial | None
+) -> tuple[Catalog, list[Library]]:
+    """The arms that the options of a comparison name, the baseline first, and a catalog that knows them.
+
+    Raises UsageError where the baseline's settings have no effect: there would be nothing to compare with.
+    """
+    if factorial and (asked or own):
+        raise UsageError("--factorial excludes --allocators and --allocator: it names its arms itself")
+    if factorial:
+        catalog = with_own(catalog, [arm for arm in factorial.arms if arm.settings or arm.library])
+        found = [
+            arm_of(catalog, arm.name).model_copy(update={"levels": arm.levels}) for arm in factorial.arms
+        ]
+    else:
+        catalog = with_own(catalog, own)
+        found = libraries(catalog, asked, own)
+    if found[0].void:
+        raise UsageError(f"{found[0].allocator}: {found[0].void}; it is the baseline")
+    for arm in found[1:]:
+        if arm.void:
+            note(f"{arm.allocator} is void: {arm.void}")
+    return catalog, found
+
+
+def libraries(catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator]) -> list[Library]:
     """The allocators of a comparison, the baseline first.
 
     Asked for by name, each must be here. Without names it is every ready-made one that is here, with "all"
     every one; variants and references are measured only when named. The user's own libraries join in all
-    cases, and are the ones compared with the baseline if nothing else is named.
+    cases, and are the ones compared with the baseline if nothing else is named: that of which all of them
+    are settings, else the C library's.
     """
     if asked is None and own:
-        names, must = [BASELINE, *(name for name, _ in own)], True
+        names, must = [baseline_of(own), *(given.name for given in own)], True
     elif asked is None:
         names, must = [name for name in catalog.allocators if catalog.allocators[name].quick], False
     elif asked == "all":
         names, must = [name for name, item in catalog.allocators.items() if not item.reference], False
     else:
         names, must = [name.strip() for name in asked.split(",") if name.strip()], True
-        names += [name for name, _ in own if name not in names]
+    names += [given.name for given in own]
     if not names:
         raise UsageError("--allocators: no name given")
     if not must and BASELINE in names:
@@ -62,7 +89,7 @@ def libraries(catalog: Catalog, asked: str | None, own: tuple[tuple[str, Path], 
     found = []
     for name in dict.fromkeys(names):
         try:
-            found.append(locate.locate(catalog, name))
+            found.append(arm_of(catalog, name))
         except locate.NotHereError as error:
             if must:
                 raise
@@ -89,9 +116,31 @@ def experiments(
     return kept, {item.workload: catalog.workloads[item.workload] for item in kept}
 
 
-def with_own(catalog: Catalog, own: tuple[tuple[str, Path], ...]) -> Catalog:
-    for name, library in own:
-        if CONTROL_SUFFIX in name or name in catalog.allocators:
-            raise UsageError(f"--allocator {name}=...: the name is taken, choose another")
-        catalog = catalog.with_library(name, library)
+def baseline_of(own: Sequence[GivenAllocator]) -> str:
+    """The allocator that all given arms set differently; the C library's if they are of several."""
+    bases = {given.base for given in own if given.settings and given.library is None}
+    return bases.pop() if len(bases) == 1 and all(given.settings for given in own) else BASELINE
+
+
+def arm_of(catalog: Catalog, name: str) -> Library:
+    """The allocator NAME as it is here, with proof of its settings. Raises what `locate` raises."""
+    return setting_proof.proved(locate.locate(catalog, name))
+
+
+def with_own(catalog: Catalog, own: Sequence[GivenAllocator]) -> Catalog:
+    for given in own:
+        if CONTROL_SUFFIX in given.name or given.name in (*catalog.named, *catalog.allocators):
+            raise UsageError(f"--allocator {given.name}=...: the name is taken, choose another")
+        base = given.base
+        if given.library:
+            catalog, base = catalog.with_library(given.name, given.library), given.name
+        if given.settings:
+            settings = spec.Variant(
+                title=given.title,
+                environment=given.settings.environment,
+                huge_pages=given.settings.huge_pages,
+            )
+            catalog = catalog.with_settings(given.name, base, settings)
+        elif not given.library:
+            raise UsageError(f"--allocator {given.name}={base}: sets nothing; name {base} in --allocators")
     return catalog

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
-from heaplab.catalog import contents as catalogs, locate
-from heaplab.cli.option_types import NAMED_LIBRARY
-from heaplab.cli.selection import ProgramCommand, note, with_own
+from heaplab.catalog import contents as catalogs
+from heaplab.cli.given_arms import GIVEN_ALLOCATOR, GivenAllocator
+from heaplab.cli.selection import ProgramCommand, arm_of, note, with_own
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import interposition
+from heaplab.machine import huge_pages, interposition
 from heaplab.machine.execute import environment_for
 
 
@@ -17,28 +17,37 @@ from heaplab.machine.execute import environment_for
 @click.argument("name", metavar="ALLOCATOR")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
 @click.option(
-    "--allocator", "own", multiple=True, type=NAMED_LIBRARY, help="A library of your own: NAME=LIBRARY."
+    "--allocator",
+    "own",
+    multiple=True,
+    type=GIVEN_ALLOCATOR,
+    help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
 )
 @click.pass_obj
 def with_(
-    extra: tuple[Path, ...], /, name: str, program: tuple[str, ...], own: tuple[tuple[str, Path], ...]
+    extra: tuple[Path, ...], /, name: str, program: tuple[str, ...], own: tuple[GivenAllocator, ...]
 ) -> None:
     """Run PROGRAM with ALLOCATOR serving its malloc, in place of this command.
 
     \b
-    Example:
+    Examples:
       heaplab with jemalloc -- ls -l
+      heaplab with --allocator 'one=glibc MALLOC_ARENA_MAX=1' one -- ls -l
     """
     if program[0].startswith("-"):
         raise UsageError(
             f"with: {program[0]} stands behind ALLOCATOR; the order is: "
             "heaplab with --allocator NAME=LIBRARY NAME -- PROGRAM"
         )
-    library = locate.locate(with_own(catalogs.load(extra), own), name)
+    library = arm_of(with_own(catalogs.load(extra), own), name)
+    if library.void:
+        raise HeaplabError(f"{name}: {library.void}")
     environment = environment_for(library)
     path = interposition.resolve_program(program[0], environment)
     if library.preload and (fault := interposition.fault_of_program(path, environment, library)):
         note(f"warning: {fault}")
+    if library.huge_pages:
+        huge_pages.set_mode(library.huge_pages)
     try:
         os.execvpe(program[0], program, environment)
     except OSError as error:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from heaplab.errors import HeaplabError
-from heaplab.machine import signals
+from heaplab.machine import huge_pages, signals
 from heaplab.machine.preload_paths import loadable, loadable_folder
 from heaplab.machine.watch import FEWEST_LOOKS, INTERVAL_S, Limits, Watcher, kill_group, thin_curve
 from heaplab.records import Library, Process
@@ -31,13 +31,23 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 USAGE = ("ru_utime", "ru_stime", "ru_minflt", "ru_majflt", "ru_nvcsw", "ru_nivcsw")
 NOTE = struct.Struct(f"{len(USAGE) + 1}d")
 
-# Settings of an allocator in the user's own environment would disturb the comparison.
-DISTURBING = ("LD_PRELOAD", "LD_AUDIT", "GLIBC_TUNABLES", "MALLOC_CONF")
+# Settings of an allocator in the user's own environment would disturb the comparison: beginnings of names.
+DISTURBING = (
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "GLIBC_TUNABLES",
+    "MALLOC_",
+    "MIMALLOC_",
+    "TCMALLOC_",
+    "TBB_MALLOC_",
+    "SCUDO_OPTIONS",
+    "HEAPLAB_SCALLOC_",
+)
 
 
 def plain_environment() -> dict[str, str]:
     """The user's environment without settings of any allocator."""
-    return {name: value for name, value in os.environ.items() if name not in DISTURBING}
+    return {name: value for name, value in os.environ.items() if not name.startswith(DISTURBING)}
 
 
 def environment_for(library: Library) -> dict[str, str]:
@@ -91,6 +101,8 @@ def execute(
     def before_exec() -> None:
         if limits.cpus:
             os.sched_setaffinity(0, limits.cpus)
+        if limits.huge_pages and not huge_pages.set_mode(limits.huge_pages):
+            raise OSError  # reaches the parent as a SubprocessError
         NOTE.pack_into(note, 0, *used(resource.getrusage(resource.RUSAGE_SELF)), time.monotonic())
 
     with contextlib.ExitStack() as at_end:
@@ -108,6 +120,8 @@ def execute(
             )
         except OSError as error:
             raise CannotStartError(f"{command[0]}: {error.strerror}") from error
+        except subprocess.SubprocessError as error:
+            raise CannotStartError(f"{command[0]}: cannot have thp={limits.huge_pages}") from error
         *before, begin = NOTE.unpack_from(note)
         watcher = Watcher(child.pid, begin, limits, watch, interval, tick)
         killed_for = watcher.until_end()

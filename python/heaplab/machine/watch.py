@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from heaplab.machine.huge_pages import HugePages
+
 INTERVAL_S = 0.010  # between two looks at the memory, once the process is past its first steps
 FIRST_INTERVAL_S = 0.001
 CHILDREN_EVERY = 8  # looks between two searches for new processes of the tree
@@ -22,6 +24,7 @@ class Limits:
     time: float  # s
     memory: int | None = None  # B, resident memory of the whole tree
     cpus: frozenset[int] | None = None  # where it may run; None: everywhere
+    huge_pages: HugePages | None = None  # transparent ones; None: as heaplab itself may
 
 
 def kill_group(group: int) -> None:

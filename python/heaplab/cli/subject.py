@@ -1,0 +1,75 @@
+"""What arms are compared on: experiments of the catalog, a program, or the commands of the arms."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from heaplab.campaign.begin_or_resume import Request
+from heaplab.catalog import spec
+from heaplab.catalog.contents import Catalog
+from heaplab.cli import program_experiment, selection
+from heaplab.records import Input, Library
+
+
+@dataclass(frozen=True)
+class Subject:
+    experiments: Sequence[spec.Experiment]
+    workloads: dict[str, spec.Workload]
+    scale: spec.ScaleName
+    folder: Path  # for results, unless another is asked for
+    budget: float | None  # s, unless another is asked for
+    input: Input | None = None
+
+
+def subject_of(
+    catalog: Catalog,
+    arms: Sequence[Library],
+    program: tuple[str, ...],
+    suite: str | None,
+    source: Path | None,
+    quiet: bool,
+) -> Subject:
+    """A program of the user's, if there is one, else a suite. Raises HeaplabError if no arm can serve it."""
+    if program:
+        program_experiment.check(program[0], arms)
+        return Subject(
+            *program_experiment.experiment_of(program),
+            "quick",
+            Path("out") / Path(program[0]).name,
+            program_experiment.BUDGET_S,
+            program_experiment.input_of(source, quiet),
+        )
+    chosen = catalog.suite("quick" if suite is None else suite)
+    experiments, workloads = selection.experiments(catalog, chosen.experiments)
+    return Subject(experiments, workloads, chosen.scale, Path("out") / "compare", chosen.budget_s)
+
+
+def subject_of_commands(arms: Sequence[Library], source: Path | None, quiet: bool) -> Subject:
+    return Subject(
+        *program_experiment.experiment_of_commands(arms),
+        "quick",
+        Path("out") / "commands",
+        program_experiment.BUDGET_S,
+        program_experiment.input_of(source, quiet),
+    )
+
+
+def request_of(subject: Subject, arms: Sequence[Library], options: dict[str, Any]) -> Request:
+    """The request of a campaign: its subject, its arms, and what the common options decide."""
+    sizes = {name: int(options[name]) if options[name] else None for name in ("warm", "memory_limit")}
+    return Request(
+        subject.experiments,
+        subject.workloads,
+        arms,
+        subject.scale,
+        seed=options["seed"],
+        command=["heaplab", *sys.argv[1:]],
+        budget=options["budget"] or subject.budget,
+        precision=options["precision"],
+        pinned=options["pin"],
+        time_limit=options["time_limit"],
+        input=subject.input,
+        **sizes,
+    )

@@ -1,0 +1,176 @@
+"""Whether the settings of an arm took effect, as its allocator itself tells.
+
+Settings are environment variables, so an unknown or misspelt one is silently ignored. A small program is
+executed with the settings of the arm, and with those that make its allocator print what is in effect:
+
+- glibc: `ld.so --list-tunables`, which counts the variables MALLOC_* too;
+- jemalloc: `abort_conf:true` refuses what is unknown, `stats_print:true` prints the options in effect;
+- mimalloc: MIMALLOC_VERBOSE prints every option;
+- heaplab's own: one line on standard error for a value that is none.
+
+Of any other variable it is only known whether the library holds its name: without it, it cannot be read.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from heaplab.machine import elf, huge_pages
+from heaplab.machine.execute import environment_for
+from heaplab.records import Library
+
+# Allocates, and ends by exit(3) with standard error still open, which is when statistics are printed.
+PROBE = (sys.executable, "-I", "-S", "-c", "")
+PATIENCE_S = 30
+TUNABLES, JEMALLOC, MIMALLOC, OWN = "GLIBC_TUNABLES", "MALLOC_CONF", "MIMALLOC_", "HEAPLAB_"
+NO_SETTINGS = frozenset({"LD_LIBRARY_PATH"})
+TUNABLE = re.compile(r"(glibc\.[\w.]+): (\S*)(?: \(min: (\S+), max: (\S+)\))?")
+ON, OFF = ("1", "yes", "on", "true"), ("0", "no", "off", "false")
+
+
+def proved(library: Library) -> Library:
+    """The arm with what became of its settings: `void` says why one has no effect, `proof` what tells so."""
+    faults, proofs = [], []
+    if library.huge_pages:
+        fault = huge_pages.fault_of(library.huge_pages)
+        faults += [f"thp={library.huge_pages}: {fault}"] if fault else []
+        proofs.append("prctl")
+    for name, value in library.environment.items():
+        if name not in NO_SETTINGS and not library.command:
+            by, ask = asked_how(name, library)
+            if fault := ask(name, value, library):
+                faults.append(fault)
+            proofs.append(by)
+    return library.model_copy(
+        update={"proof": ", ".join(dict.fromkeys(proofs)), "void": faults[0] if faults else ""}
+    )
+
+
+Ask = Callable[[str, str, Library], str]
+
+
+def asked_how(name: str, library: Library) -> tuple[str, Ask]:
+    """What tells about a setting, and the function that asks: it returns why the setting is not in effect."""
+    if name == TUNABLES or not library.preload:
+        return "ld.so --list-tunables", fault_of_glibc
+    if name == JEMALLOC and holds(library, name):
+        return "stats_print of jemalloc", fault_of_jemalloc
+    if name.startswith(MIMALLOC) and holds(library, MIMALLOC.lower()):
+        return "MIMALLOC_VERBOSE", fault_of_mimalloc
+    if name.startswith(OWN):
+        return "the library's own check", fault_of_own
+    return "no proof: the library has the name, and does not tell its values", fault_of_name
+
+
+def holds(library: Library, name: str) -> bool:
+    """Whether a preloaded file has the text anywhere."""
+    return any(name.encode() in Path(path).read_bytes() for path in library.preload)
+
+
+def fault_of_name(name: str, _value: str, library: Library) -> str:
+    return "" if holds(library, name) else f"{Path(library.preload[0]).name} does not read {name}"
+
+
+# ---------------------------------------------------------------- glibc
+
+
+def fault_of_glibc(name: str, value: str, library: Library) -> str:
+    """Of a variable MALLOC_*, or the first of the list that GLIBC_TUNABLES holds."""
+    listed = tunables(library.environment)
+    if name != TUNABLES:
+        tunable = f"glibc.malloc.{name.removeprefix('MALLOC_').removesuffix('_').lower()}"
+        if not name.startswith("MALLOC_") or tunable not in listed:
+            return f"glibc has no setting {name}"
+        return fault_of_tunable(name, value, *listed[tunable])
+    for entry in value.split(":"):
+        tunable, _, wanted = entry.partition("=")
+        if tunable not in listed:
+            return f"glibc has no tunable {tunable!r}"
+        if library.preload and tunable.startswith("glibc.malloc."):
+            return f"{tunable} is a setting of glibc's malloc, which {library.allocator} replaces"
+        if fault := fault_of_tunable(tunable, wanted, *listed[tunable]):
+            return fault
+    return ""
+
+
+def fault_of_tunable(name: str, wanted: str, found: str, least: str, most: str) -> str:
+    if number_of(wanted) is not None and number_of(wanted) == number_of(found):
+        return ""
+    bounds = f", allowed is {least} to {most}" if least else ""
+    return f"{name}={wanted} is not in effect: ld.so has {found or 'nothing'}{bounds}"
+
+
+def tunables(environment: Mapping[str, str]) -> dict[str, tuple[str, str, str]]:
+    """By name: the value in effect and its bounds ("" where there are none)."""
+    loader = elf.interpreter(Path(sys.executable).resolve())
+    text = output_of([loader, "--list-tunables"], dict(environment)) if loader else ""
+    return {found[1]: (found[2], found[3] or "", found[4] or "") for found in TUNABLE.finditer(text)}
+
+
+def number_of(text: str) -> int | None:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return int(text) if text.isdigit() else None
+
+
+# ---------------------------------------------------------------- the others
+
+
+def fault_of_jemalloc(name: str, value: str, library: Library) -> str:
+    printed = output_of(PROBE, asking(library, {name: f"{value},abort_conf:true,stats_print:true"}))
+    if refused := re.search(r"<jemalloc>: ((?:Invalid|Out-of-range|Malformed|Conf).*)", printed):
+        return f"{name}={value}: jemalloc says: {refused[1]}"
+    effective = dict(re.findall(r"^ *opt\.(\w+): (\S+)", printed, re.MULTILINE))
+    for entry in value.split(","):
+        option, _, wanted = entry.partition(":")
+        found = effective.get(option, wanted)
+        plain = wanted in (*ON, *OFF) or number_of(wanted) is not None
+        if plain and found.strip('"') != wanted:
+            return f"{name}={entry} is not in effect: jemalloc has {found}"
+    return "" if effective else f"{name}={value}: jemalloc printed no options, so nothing is proved"
+
+
+def fault_of_mimalloc(name: str, value: str, library: Library) -> str:
+    printed = output_of(PROBE, asking(library, {"MIMALLOC_VERBOSE": "1", name: value}))
+    option = name.removeprefix(MIMALLOC).lower()
+    effective = dict(re.findall(r"option '(\w+)': (\S+)", printed))
+    if option not in effective:
+        return f"mimalloc has no option {option!r} ({name})"
+    if f"{name.lower()} has an invalid value" in printed:
+        return f"{name}={value}: mimalloc says that the value is invalid"
+    wanted = "1" if value.lower() in ON else "0" if value.lower() in OFF else value
+    if number_of(wanted) is not None and effective[option] != wanted:
+        return f"{name}={value} is not in effect: mimalloc has {effective[option]}"
+    return ""
+
+
+def fault_of_own(name: str, value: str, library: Library) -> str:
+    if not holds(library, name):
+        return f"{Path(library.preload[0]).name} does not read {name}"
+    printed = output_of(PROBE, asking(library, {}))
+    found = re.search(rf"heaplab: {re.escape(name)}=.*: wanted is (.*?);", printed)
+    return f"{name}={value}: wanted is {found[1]}" if found else ""
+
+
+def asking(library: Library, more: Mapping[str, str]) -> dict[str, str]:
+    return environment_for(library) | dict(more)
+
+
+def output_of(command: tuple[str, ...] | list[str], environment: dict[str, str]) -> str:
+    """All that a probe prints; "" if it cannot be started or does not end."""
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            timeout=PATIENCE_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace")
