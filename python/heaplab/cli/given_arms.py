@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import cast
 
 import click
 
@@ -151,7 +150,7 @@ def settings_of(words: Iterable[str]) -> Settings:
     mode = found.pop(HUGE_PAGES, None)
     if mode is not None and mode not in MODES:
         raise ValueError(f"thp={mode} is none of thp={'|'.join(MODES)}")
-    return Settings(found, cast(HugePages | None, mode))
+    return Settings(found, mode)
 
 
 def factorial_of(words: list[str]) -> GivenFactorial:

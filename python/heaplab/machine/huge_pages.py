@@ -54,4 +54,4 @@ def set_mode(mode: HugePages) -> bool:
     else:
         wanted, disable, flags = 0, 0, 0
     done = LIBC.prctl(PR_SET_THP_DISABLE, disable, flags, 0, 0) == 0
-    return done and LIBC.prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == wanted
+    return bool(done and LIBC.prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == wanted)
