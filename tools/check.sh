@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every check that CI runs, in the order that fails soonest.
-# Usage: tools/check.sh quick|all|long       quick leaves out sanitizers, real programs and the browser;
+# Usage: tools/check.sh quick|all|long       quick compiles once and leaves out what takes more than seconds:
+#                                            sanitizers, stress, real programs, the browser;
 #                                            long adds more compilers, and what takes minutes and a network
 set -eu
 cd "$(dirname "$0")/.."
@@ -18,9 +19,13 @@ step "layers, formatting, lint" "
   mypy --no-error-summary
   git ls-files '*.h' '*.cpp' '*.c' | xargs -r clang-format --dry-run --Werror"
 
-build_and_test() { # preset
+build_and_test() { # preset, options of ctest
   step "C++ build, $1" "cmake --preset $1 && cmake --build --preset $1"
-  step "C++ tests, $1" "ctest --preset $1 -j $(nproc) --no-tests=ignore"
+  step "C++ tests, $1" "ctest --preset $1 -j $(nproc) --no-tests=ignore ${2-}"
+}
+
+python_tests() { # options of pytest
+  step "Python tests" "pytest -n auto --dist loadfile ${1-}"
 }
 
 # The clang compilers among the packages of lists.
@@ -33,13 +38,16 @@ case $what in
     tests/compilers/run.py --each g++ $(clang_in tools/packages-test.txt tools/packages-long.txt)" ;;
 esac
 
-build_and_test release
-if [ "$what" != quick ]; then
-  step "clang-tidy" tools/tidy.py
-  for preset in asan tsan; do build_and_test "$preset"; done
+if [ "$what" = quick ]; then
+  build_and_test release "-LE 'linking|stress|programs|surroundings|out_of_memory'"
+  HEAPLAB_NATIVE=$PWD/build/release PYTHONPATH=$PWD/python python_tests "-m 'not slow'"
+  exit
 fi
 
-if [ "$what" = quick ]; then step "Python tests" "pytest -m 'not slow'"; else step "Python tests" pytest; fi
+build_and_test release
+step "clang-tidy" tools/tidy.py
+for preset in asan tsan; do build_and_test "$preset"; done
+python_tests
 if [ "$what" = long ]; then
   step "C++ build, paranoid" "cmake --preset paranoid && cmake --build --preset paranoid"
   step "C++ tests, paranoid" "ctest --preset paranoid -L 'conformance|llheap|properties|scalloc|stress' -j $(nproc)"
