@@ -1,0 +1,188 @@
+// Large blocks in every interleaving with two preemptions: operations on atomics and calls of the system are
+// the points at which another thread may go on.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "allocators/scalloc/large.h"
+#include "explore/explorer.h"
+#include "scalloc/fake_platform.h"
+#include "scalloc/traits.h"
+
+namespace heaplab::scalloc::testing {
+namespace {
+
+using explore::explored_sync;
+
+// Others may run behind each call of the system: only then has the call had its effect.
+struct explored_platform : fake_platform {
+  static void* allocate(std::size_t bytes, std::size_t alignment) {
+    return with_point(fake_platform::allocate(bytes, alignment));
+  }
+  static bool unmap(void* address, std::size_t bytes) {
+    return with_point(fake_platform::unmap(address, bytes));
+  }
+  static void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes) {
+    return with_point(fake_platform::remap(address, old_bytes, new_bytes));
+  }
+
+private:
+  template <class Result>
+  static Result with_point(Result result) {
+    if (explore::explorer* const it = explore::explorer::running()) it->point();
+    return result;
+  }
+};
+
+constexpr config knobs = standard();
+// A multiple of every page size.
+constexpr std::size_t unit = 64 * kib;
+
+void require(bool condition, const char* what) {
+  if (!condition) throw std::runtime_error(what);
+}
+
+// Blocks of a few units, each marked with its own number at both ends.
+template <class Sync>
+class scene {
+public:
+  ~scene() { clear(); }
+
+  void start(std::size_t retained_limit) {
+    clear();
+    fake_platform::reset();
+    heap_ = std::make_unique<heap_type>(retained_limit);
+  }
+  void allocate(unsigned number, std::size_t units) {
+    auto* const block = static_cast<char*>(heap_->allocate(units * unit, 16, true));
+    require(block != nullptr, "out of memory");
+    require(block[0] == 0 && block[units * unit - 1] == 0, "a zeroed block is not zero");
+    mark(number, block);
+  }
+  void free(unsigned number) {
+    char* const block = take(number);
+    heap_->deallocate(block);
+  }
+  void resize(unsigned number, std::size_t units) {
+    auto* const block = static_cast<char*>(heap_->reallocate(take(number), units * unit));
+    require(block != nullptr, "out of memory");
+    require(block[0] == static_cast<char>(number), "a resized block has lost its contents");
+    mark(number, block);
+  }
+  void trim() { heap_->trim(0); }
+
+  void check() {
+    require(heap_->is_valid(), "the accounts are wrong");
+    require(heap_->count() == blocks_.size(), "the number of live blocks is wrong");
+    for (const auto& [number, block] : blocks_) require(is_marked(number, block), "two blocks overlap");
+  }
+
+private:
+  using heap_type = large_blocks<test_traits<Sync, knobs, explored_platform>>;
+
+  void clear() {
+    if (heap_ == nullptr) return;
+    for (const auto& [number, block] : blocks_) heap_->deallocate(block);
+    heap_->trim(0);
+    blocks_.clear();
+  }
+
+  void mark(unsigned number, char* block) {
+    block[0] = block[heap_->usable_size(block) - 1] = static_cast<char>(number);
+    blocks_[number] = block;
+  }
+  bool is_marked(unsigned number, const char* block) {
+    return block[0] == static_cast<char>(number) &&
+           block[heap_->usable_size(block) - 1] == static_cast<char>(number);
+  }
+  char* take(unsigned number) {
+    char* const block = blocks_.at(number);
+    require(is_marked(number, block), "two blocks overlap");
+    blocks_.erase(number);
+    return block;
+  }
+
+  std::unique_ptr<heap_type> heap_;
+  std::map<unsigned, char*> blocks_;
+};
+
+using steps = std::function<void()>;
+
+template <class Sync>
+explore::outcome explore_scene(scene<Sync>& it, steps setup, std::vector<steps> threads) {
+  return explore::explorer({std::move(setup), std::move(threads), [&it] { it.check(); }}).explore();
+}
+
+void expect_sound(scene<explored_sync>& it, steps setup, std::vector<steps> threads) {
+  const explore::outcome result = explore_scene(it, std::move(setup), std::move(threads));
+  EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
+  EXPECT_GT(result.runs, 10U);
+}
+
+TEST(large_interleavings, two_threads_take_what_one_block_left) {
+  scene<explored_sync> it;
+  expect_sound(it, [&] { it.start(16 * mib), it.allocate(1, 8), it.free(1); },
+               {[&] { it.allocate(2, 4); }, [&] { it.allocate(3, 4); }});
+}
+
+TEST(large_interleavings, free_against_allocate_and_trim) {
+  scene<explored_sync> it;
+  expect_sound(it, [&] { it.start(16 * mib), it.allocate(1, 4), it.allocate(2, 6); },
+               {[&] { it.free(1); }, [&] { it.allocate(3, 4); }, [&] { it.trim(); }});
+}
+
+// While one thread moves a block, others allocate where the block was and free what they have.
+template <class Sync>
+explore::outcome resize_against_others() {
+  scene<Sync> it;
+  return explore_scene(it, [&] { it.start(0), it.allocate(1, 4), it.allocate(2, 4); },
+                       {[&] { it.resize(1, 64); }, [&] { it.free(2), it.allocate(3, 4); }});
+}
+
+TEST(large_interleavings, resize_against_others) {
+  const explore::outcome result = resize_against_others<explored_sync>();
+  EXPECT_FALSE(result.failed) << result.what;
+  EXPECT_GT(result.runs, 10U);
+}
+
+TEST(large_interleavings, pages_that_the_system_refuses_to_take) {
+  scene<explored_sync> it;
+  expect_sound(it,
+               [&] {
+                 it.start(0), it.allocate(1, 4), it.allocate(2, 8);
+                 fake_platform::refused_unmaps = 2;
+               },
+               {[&] { it.free(1), it.allocate(3, 2); }, [&] { it.free(2), it.allocate(4, 4); }});
+}
+
+// --- a planted fault: the exploration has to find it ---
+
+// A compare-and-swap that looks, and then acts whatever has happened meanwhile: two threads get the lock.
+struct torn_sync : explored_sync {
+  template <class T>
+  struct atomic : explore::explored_atomic<T> {
+    using explore::explored_atomic<T>::explored_atomic;
+    bool compare_exchange_strong(T& expected, T wanted, std::memory_order = {}, std::memory_order = {}) {
+      const T seen = this->load();
+      if (seen != expected) {
+        expected = seen;
+        return false;
+      }
+      this->store(wanted);
+      return true;
+    }
+  };
+};
+
+// The blocks themselves may notice first, and give up.
+TEST(large_interleavings, find_the_lock_that_two_threads_hold) {
+  EXPECT_DEATH(if (resize_against_others<torn_sync>().failed) std::abort(), "");
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc::testing

@@ -1,0 +1,197 @@
+// Large blocks where the system refuses a call, where time passes, and where a fault is planted.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "allocators/scalloc/large.h"
+#include "concurrent/sync.h"
+#include "scalloc/fake_platform.h"
+#include "scalloc/traits.h"
+
+namespace heaplab::scalloc::testing {
+namespace {
+
+constexpr config knobs = standard();
+using traits = test_traits<concurrent::std_sync, knobs, fake_platform>;
+using blocks = large_blocks<traits>;
+
+class large_refusals : public ::testing::Test {
+protected:
+  large_refusals() { fake_platform::reset(); }
+  ~large_refusals() override { fake_platform::reset(); }
+
+  char* allocate(std::size_t bytes, bool zeroed = false) {
+    return static_cast<char*>(it_.allocate(bytes, 16, zeroed));
+  }
+  char* allocate_filled(std::size_t bytes) {
+    char* const block = allocate(bytes);
+    std::memset(block, 7, bytes);
+    return block;
+  }
+
+  blocks it_{64 * mib};
+};
+
+TEST_F(large_refusals, no_pages_is_null) {
+  fake_platform::refused_allocations = 1;
+  EXPECT_EQ(allocate(2 * mib), nullptr);
+  EXPECT_EQ(it_.live_bytes(), 0U);
+  EXPECT_TRUE(it_.is_valid());
+}
+
+TEST_F(large_refusals, no_pages_for_the_registry_is_null_and_the_block_goes_back) {
+  void* const place = os_pages::allocate(2 * mib, os_pages::huge_page_bytes);
+  fake_platform::planted = place;
+  // The first block is served; the second allocation would be the registry's first table.
+  struct refusing_second : fake_platform {
+    static void* allocate(std::size_t bytes, std::size_t alignment) {
+      return planted == nullptr ? nullptr : fake_platform::allocate(bytes, alignment);
+    }
+  };
+  large_blocks<test_traits<concurrent::std_sync, knobs, refusing_second>> tested{0};
+  EXPECT_EQ(tested.allocate(2 * mib, 16, false), nullptr);
+  EXPECT_EQ(fake_platform::unmaps, 1U);
+  EXPECT_EQ(tested.count(), 0U);
+  EXPECT_EQ(tested.live_bytes(), 0U);
+}
+
+TEST_F(large_refusals, a_block_that_cannot_be_resized_is_copied) {
+  for (const std::size_t bytes : {2 * mib, 8 * mib}) {
+    char* const block = allocate_filled(bytes);
+    fake_platform::refused_remaps = 1;
+    auto* const moved = static_cast<char*>(it_.reallocate(block, 2 * bytes));
+    ASSERT_NE(moved, nullptr);
+    EXPECT_EQ(moved[0], 7);
+    EXPECT_EQ(moved[bytes - 1], 7);
+    EXPECT_EQ(it_.live_bytes(), 2 * bytes);
+    EXPECT_TRUE(it_.is_valid());
+    it_.deallocate(moved);
+    it_.trim(0);
+  }
+}
+
+TEST_F(large_refusals, a_block_that_can_be_neither_resized_nor_copied_stays) {
+  char* const block = allocate_filled(2 * mib);
+  fake_platform::refused_remaps = 1;
+  fake_platform::refused_allocations = 2;  // at a huge page, and anywhere
+  EXPECT_EQ(it_.reallocate(block, 4 * mib), nullptr);
+  EXPECT_EQ(block[2 * mib - 1], 7);
+  EXPECT_EQ(it_.usable_size(block), 2 * mib);
+  it_.deallocate(block);
+}
+
+TEST_F(large_refusals, a_retained_block_that_cannot_grow_goes_back) {
+  it_.deallocate(allocate_filled(2 * mib));
+  ASSERT_EQ(it_.retained_bytes(), 2 * mib);
+  fake_platform::refused_remaps = 1;
+  char* const block = allocate(3 * mib, true);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(block[0], 0);
+  EXPECT_EQ(it_.retained_bytes(), 0U);
+  EXPECT_EQ(fake_platform::unmaps, 1U);
+  EXPECT_TRUE(it_.is_valid());
+  it_.deallocate(block);
+}
+
+TEST_F(large_refusals, pages_that_the_system_refuses_serve_the_next_block_and_are_zero) {
+  blocks none{0};
+  auto* const block = static_cast<char*>(none.allocate(2 * mib, 16, false));
+  std::memset(block, 7, 2 * mib);
+  fake_platform::refused_unmaps = 1;
+  none.deallocate(block);
+  EXPECT_EQ(none.count(), 0U);
+  auto* const next = static_cast<char*>(none.allocate(2 * mib, 16, true));
+  EXPECT_EQ(next, block);
+  for (std::size_t at = 0; at < 2 * mib; at += 8) ASSERT_EQ(next[at], 0);
+  fake_platform::refused_unmaps = 1;
+  none.deallocate(next);
+  EXPECT_TRUE(none.trim(0)) << "the system takes them now";
+  EXPECT_FALSE(none.trim(0));
+}
+
+// --- time ---
+
+TEST_F(large_refusals, retained_blocks_go_back_after_a_decay_period) {
+  void* const first = allocate(2 * mib);
+  void* const second = allocate(3 * mib);
+  it_.deallocate(first);
+  fake_platform::now += knobs.decay_milliseconds;
+  it_.deallocate(second);
+  EXPECT_EQ(it_.retained_bytes(), 5 * mib) << "not longer than the period";
+  fake_platform::now += 1;
+  void* const other = it_.allocate(2 * mib, 64 * mib, false);
+  EXPECT_EQ(it_.retained_bytes(), 3 * mib) << "the first was retained for longer";
+  it_.deallocate(other);
+}
+
+TEST(live_account, remembers_the_peak_of_this_period_and_the_one_before) {
+  live_account<traits> it;
+  constexpr std::int64_t period = knobs.decay_milliseconds;
+  it.set(10, 5 * period);
+  it.set(3, 5 * period + 1);
+  EXPECT_EQ(it.recent_peak(), 10U);
+  it.set(4, 6 * period + 1);
+  EXPECT_EQ(it.recent_peak(), 10U) << "the peak of the period before";
+  it.set(2, 7 * period + 2);
+  EXPECT_EQ(it.recent_peak(), 4U);
+  it.set(1, 10 * period);
+  EXPECT_EQ(it.recent_peak(), 2U) << "nothing changed for more than a period";
+  EXPECT_EQ(it.bytes(), 1U);
+}
+
+// --- planted faults: with assertions the fault is fatal, and without them is_valid() tells ---
+
+void check(const auto& it) {
+  if (!it.is_valid()) std::abort();
+}
+
+TEST_F(large_refusals, invariants_see_pages_that_are_live_twice) {
+  char* const block = allocate(2 * mib);
+  check(it_);
+  EXPECT_DEATH((fake_platform::planted = block, allocate(3 * mib), check(it_)), "");
+  it_.deallocate(block);
+}
+
+TEST_F(large_refusals, invariants_see_pages_that_are_live_and_retained) {
+  char* const freed = allocate(2 * mib);
+  it_.deallocate(freed);
+  ASSERT_EQ(it_.retained_bytes(), 2 * mib);
+  check(it_);
+  // An alignment that no retained block has, so that none is taken.
+  const auto plant = [&] {
+    fake_platform::planted = freed + mib;
+    it_.allocate(mib, std::size_t{1} << 40, false);
+    check(it_);
+  };
+  EXPECT_DEATH(plant(), "");
+}
+
+TEST_F(large_refusals, invariants_see_what_is_retained_twice_or_out_of_order) {
+  large_mappings<traits> system;
+  live_account<traits> live;
+  live.set(64 * mib, 0);
+  live.set(0, 1);
+  char* const page = static_cast<char*>(os_pages::allocate(4 * mib, os_pages::huge_page_bytes));
+  const auto put_both = [&](char* first, std::int64_t since, char* second, std::int64_t later) {
+    retained_mappings<traits> it{64 * mib};
+    it.put(first, mib, live, since, system);
+    it.put(second, mib, live, later, system);
+    check(it);
+  };
+  put_both(page, 1, page + mib, 2);
+  EXPECT_DEATH(put_both(page, 1, page, 2), "");
+  EXPECT_DEATH(put_both(page, 2, page + mib, 1), "");
+  os_pages::unmap(page, 4 * mib);
+}
+
+TEST_F(large_refusals, invariants_see_an_entry_of_no_size) {
+  large_registry<fake_platform> it;
+  it.add(reinterpret_cast<char*>(1 * mib), 1);
+  EXPECT_TRUE(it.is_valid());
+  it.add(reinterpret_cast<char*>(2 * mib), 0);
+  EXPECT_FALSE(it.is_valid());
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc::testing
