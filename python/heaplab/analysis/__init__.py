@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from heaplab.lazy import door
 
 if TYPE_CHECKING:
+    from heaplab.analysis.factorial import Effect as Effect, effects as effects
     from heaplab.analysis.metrics import (
         FAULTS as FAULTS,
         INSTRUCTIONS as INSTRUCTIONS,

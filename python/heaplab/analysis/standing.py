@@ -90,6 +90,12 @@ class Analysis:
         return [study for study in self.studies if study.under]
 
     @property
+    def compared(self) -> str:
+        """What the arms of the campaign are: "allocator" or "command"."""
+        commands = any(arm.command for arm in self.results.libraries.values())
+        return "command" if commands else "allocator"
+
+    @property
     def only_within(self) -> bool:
         """Whether there is one allocator, which is compared with nothing."""
         return len(self.allocators) == 1 and bool(self.comparisons)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,10 @@ LOADER_FOLDERS = ("/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64")
 
 class NotHereError(HeaplabError):
     """The allocator is known but not on this machine (yet)."""
+
+
+class UnsafeHereError(NotHereError):
+    """The allocator is known to fail on this kernel."""
 
 
 class ObtainedLibrary(BaseModel):
@@ -46,6 +51,7 @@ def locate(catalog: Catalog, name: str) -> Library:
     the allocator has a library on this machine.
     """
     allocator, variant = catalog.allocator(name)
+    refuse_unsafe(name, allocator)
     _, found = find_first(name, allocator, variant)
     return describe(name, allocator, variant, found)
 
@@ -57,10 +63,31 @@ def version_here(catalog: Catalog, name: str) -> str:
     by `heaplab get` or by heaplab's own build.
     """
     allocator, variant = catalog.allocator(name)
+    refuse_unsafe(name, allocator)
     source, found = find_first(name, allocator, variant)
     if source.kind == "system" and found.path:
         elf.check_allocator(found.path)
     return found.version
+
+
+def refuse_unsafe(name: str, allocator: spec.Allocator) -> None:
+    """Raise UnsafeHereError where the allocator is known to fail on this kernel."""
+    if fault := fault_on_kernel(allocator, platform.release()):
+        raise UnsafeHereError(f"{name}: {fault}")
+
+
+def fault_on_kernel(allocator: spec.Allocator, release: str) -> str:
+    """Why the allocator must not be used on this release of Linux, in one line; "" if nothing is known."""
+    unsafe = allocator.unsafe
+    if unsafe is None or version_of(release) < version_of(unsafe.kernel):
+        return ""
+    return f"not on Linux {unsafe.kernel} and later, this is {release}: {unsafe.why}"
+
+
+def version_of(release: str) -> tuple[int, ...]:
+    """ "6.19.3-amd64" -> (6, 19)."""
+    found = re.match(r"(\d+)\.(\d+)", release)
+    return (int(found[1]), int(found[2])) if found else ()
 
 
 def find_first(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from heaplab.catalog import contents as catalogs
+from heaplab.catalog import contents as catalogs, locate
+from heaplab.catalog.contents import Catalog
 from heaplab.cli.listing import allocator_rows
 from heaplab.console import console, put
 from heaplab.machine import host
@@ -40,7 +42,7 @@ def doctor(extra: tuple[Path, ...], as_json: bool) -> None:
     catalog = catalogs.load(extra)
     facts = host.facts()
     here = [row["id"] for row in allocator_rows(catalog) if not row["here"].startswith(("-", "unusable"))]
-    advice = host_advice(facts)
+    advice = host_advice(facts) + unsafe_here(catalog)
     if as_json:
         click.echo(json.dumps({"host": facts, "allocators": here, "advice": advice}, indent=2))
         return
@@ -52,6 +54,14 @@ def doctor(extra: tuple[Path, ...], as_json: bool) -> None:
             put(out, f"needed to {purpose}", label=f"{tool} is missing", indent=LABEL)
     for line in advice:
         put(out, escape(line), label="-", indent=2)
+
+
+def unsafe_here(catalog: Catalog) -> list[str]:
+    """The allocators that are known to fail on this kernel, with the reason."""
+    faults = {
+        name: locate.fault_on_kernel(item, platform.release()) for name, item in catalog.allocators.items()
+    }
+    return [f"{name}: {fault}" for name, fault in faults.items() if fault]
 
 
 def host_advice(facts: dict[str, Any]) -> list[str]:

@@ -85,6 +85,8 @@ def allocator_rows(catalog: Catalog, name: str, thing: spec.Allocator) -> Iterat
     environment = thing.environment | (variant.environment if variant else {})
     for setting, value in environment.items():
         yield "run with", f"{setting}={value}"
+    for worth in thing.settings:
+        yield "worth trying", f"{worth.setting}: {worth.trades}"
     for other, own in ({} if variant else thing.variants).items():
         yield "variants", f"{thing.id}-{other}: {own.title}"
     yield "notes", thing.notes

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from heaplab.machine import elf, huge_pages
-from heaplab.machine.execute import environment_for
+from heaplab.machine.execute import environment_for, plain_environment
 from heaplab.records import Library
 
 # Allocates, and ends by exit(3) with standard error still open, which is when statistics are printed.
@@ -61,12 +61,20 @@ def asked_how(name: str, library: Library) -> tuple[str, Ask]:
         return "MIMALLOC_VERBOSE", fault_of_mimalloc
     if name.startswith(OWN):
         return "the library's own check", fault_of_own
-    return "no proof: the library has the name, and does not tell its values", fault_of_name
+    return "its name in the library, which tells no values", fault_of_name
 
 
 def holds(library: Library, name: str) -> bool:
-    """Whether a preloaded file has the text anywhere."""
-    return any(name.encode() in Path(path).read_bytes() for path in library.preload)
+    """Whether a preloaded file, or one that only comes with it, has the text anywhere."""
+    brought = mapped(environment_for(library)) - mapped(plain_environment())
+    files = {*library.preload, *brought}
+    return any(name.encode() in Path(path).read_bytes() for path in files)
+
+
+def mapped(environment: dict[str, str]) -> set[str]:
+    """The shared libraries that a process has mapped."""
+    shown = output_of((*PROBE[:-1], "print(open('/proc/self/maps').read())"), environment)
+    return set(re.findall(r" (/\S+\.so\S*)$", shown, re.MULTILINE))
 
 
 def fault_of_name(name: str, _value: str, library: Library) -> str:

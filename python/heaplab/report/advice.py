@@ -106,7 +106,9 @@ def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, me
 
     tied = [name for name in others if not worse(name)]
     if len(tied) == len(others):
-        return Leader(title, [best, *tied], "no allocator is told apart from the others", open=True)
+        return Leader(
+            title, [best, *tied], f"no {analysis.compared} is told apart from the others", open=True
+        )
     if tied:
         named = ", ".join(_place(name, ratios[name]) for name in (best, *tied))
         return Leader(title, [best, *tied], f"not told apart at {wording.threshold(threshold)}: {named}")

@@ -3,7 +3,7 @@
 from math import isfinite
 from typing import Any
 
-from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing, worst_cells
+from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing, effects, worst_cells
 from heaplab.catalog import spec
 from heaplab.report import wording
 from heaplab.report.advice import answer
@@ -43,6 +43,16 @@ def _summary(analysis: Analysis, kind: str) -> dict[str, Any]:
             "time": plain(analysis.noise_floor(kind, TIME_ONLY)),
             "memory": plain(analysis.noise_floor(kind, MEMORY_ONLY)),
         },
+        "effects": [
+            {
+                "settings": dict(zip(time.settings, time.high, strict=True)),
+                "time": plain_judged(time.judged, wording.TIME),
+                "memory": plain_judged(memory.judged, wording.MEMORY),
+            }
+            for time, memory in zip(
+                effects(analysis, kind, TIME_ONLY), effects(analysis, kind, MEMORY_ONLY), strict=True
+            )
+        ],
         "allocators": {standing.allocator: _standing(standing, known) for standing in standings},
         "worst": {
             name: {

@@ -23,7 +23,10 @@ def next_steps(analysis: Analysis, kind: str, found: Answer) -> list[Step]:
     """To use what won or to ask about one's own program; to decide what is open; to get rid of noise."""
     own = users_program(analysis, kind)
     first = next(kind for kind in wording.KINDS if analysis.summarised(kind))
-    steps = _own_program(analysis, found, own) if own else [ASK] * (kind == first)
+    if analysis.compared == "command":
+        steps = _command(analysis, found)
+    else:
+        steps = _own_program(analysis, found, own) if own else [ASK] * (kind == first)
     if found.open and _may_go_on(analysis):
         steps.append(_longer(analysis, f"about {wording.listed(found.open)}"))
     return steps + _quieter(analysis, kind)
@@ -61,6 +64,12 @@ def _own_program(analysis: Analysis, found: Answer, program: list[str]) -> list[
     if pick == analysis.baseline:
         return [] if found.open else [Step(f"Nothing: the program may stay with {pick}.")]
     return [Step(f"Start the program under {pick}:", shlex.join([*_with(analysis, pick), "--", *program]))]
+
+
+def _command(analysis: Analysis, found: Answer) -> list[Step]:
+    if not found.use or found.use[0] == analysis.baseline:
+        return []
+    return [Step(f"Take {found.use[0]}:", shlex.join(analysis.results.libraries[found.use[0]].command))]
 
 
 def _with(analysis: Analysis, pick: str) -> list[str]:

@@ -18,6 +18,7 @@ from heaplab.report import facts, figures, heat, overview, palette, summary, tab
 from heaplab.report.advice import Answer, answer, ordered
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.choice import Choice, choices
+from heaplab.report.effects_table import effects_table
 from heaplab.report.hosts import beside
 from heaplab.report.interaction import Interaction, interactions
 from heaplab.report.latencies import latencies
@@ -64,6 +65,7 @@ class KindSummary:
     standings: list[Standing]
     causes: list[Cause]
     trade_off: figures.Drawing | None
+    effects: Table | None  # of the settings of a factorial
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,7 @@ def kind_summary(analysis: Analysis, kind: str, looks: dict[str, palette.Look]) 
         standings=ordered(standings),
         causes=causes(analysis, kind),
         trade_off=overview.trade_off(analysis, kind, standings, looks),
+        effects=effects_table(analysis, kind),
     )
 
 

@@ -23,6 +23,7 @@ from heaplab.report import table_parts, units, wording
 from heaplab.report.advice import Answer, answer, ordered
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.choice import choices
+from heaplab.report.effects_table import effects_table
 from heaplab.report.interaction import interactions
 from heaplab.report.next_steps import Step, next_steps
 from heaplab.stats import Interval
@@ -67,6 +68,9 @@ def _print_kind(analysis: Analysis, kind: str, console: Console) -> None:
     caption = f"Times {analysis.baseline}'s, geometric means. Peak memory counts page tables."
     for line in (caption, *_undecided(standings)):
         put(console, escape(line))
+    if crossed := effects_table(analysis, kind):
+        console.print()
+        _print_table(crossed, console)
 
 
 def _print_answer(analysis: Analysis, found: Answer, why: list[str], console: Console) -> None:
@@ -99,7 +103,7 @@ def _columns(analysis: Analysis, kind: str, standings: list[Standing], known: li
     seen = "1" if analysis.shows_memory(kind) else units.NOTHING
     cells_run = [f"{s.cells}/{s.cells_of}" for s in standings]
     return [
-        Column("allocator", [escape(analysis.baseline), *map(escape, names)]),
+        Column(analysis.compared, [escape(analysis.baseline), *map(escape, names)]),
         _ratios("time", "1", [s.time for s in standings]),
         _verdicts([s.time for s in standings], wording.TIME, 0),
         _ratios("memory", seen, [s.memory for s in standings]),

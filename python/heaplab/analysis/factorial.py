@@ -1,0 +1,99 @@
+"""Effects of settings that were crossed in a factorial: what each does, and whether one changes another.
+
+The main effect of a setting is the geometric mean over all arms that have its high level, divided by that
+over all that have its low level. The interaction of two settings is the effect of one where the other is high
+divided by its effect where the other is low: 1 means that neither changes what the other does (Box, Hunter
+and Hunter, Statistics for Experimenters, on two-level factorials; here on logarithms).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+from heaplab import stats
+from heaplab.analysis.standing import Analysis
+from heaplab.analysis.study import MeasuredCell, Study
+from heaplab.stats import Judged, Pair
+
+Levels = dict[str, dict[str, str]]  # by arm, then by setting
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One setting, or the interaction of several: `judged` is below 1 if it lowers the metric."""
+
+    settings: tuple[str, ...]
+    high: tuple[str, ...]  # the high level of each
+    low: tuple[str, ...]
+    judged: Judged
+
+
+def levels_of(analysis: Analysis) -> Levels:
+    """The levels of all arms; nothing where the arms are no factorial, or one of them gave no figure."""
+    found = {name: arm.levels for name, arm in analysis.results.libraries.items() if arm.levels}
+    silent = any(arm.void for arm in analysis.results.libraries.values())
+    return {} if silent or len(found) < len(analysis.allocators) else found
+
+
+def effects(analysis: Analysis, kind: str, metrics: tuple[str | None, ...]) -> list[Effect]:
+    """Main effects, then interactions, over all cells of a kind of workload: one family of comparisons."""
+    levels = levels_of(analysis)
+    if not levels:
+        return []
+    low = levels[analysis.baseline]
+    high = {name: value for arm in levels.values() for name, value in arm.items() if value != low[name]}
+    chosen = [group for size in range(1, len(low) + 1) for group in combinations(low, size)]
+    ratios = [stats.geometric_mean(groups_of(analysis, kind, metrics, levels, group)) for group in chosen]
+    threshold = analysis.threshold(kind, metrics)
+    verdicts = stats.judge_family(ratios, threshold)
+    return [
+        Effect(
+            group,
+            tuple(high[name] for name in group),
+            tuple(low[name] for name in group),
+            Judged(ratio, verdict, threshold),
+        )
+        for group, ratio, verdict in zip(chosen, ratios, verdicts, strict=True)
+    ]
+
+
+def groups_of(
+    analysis: Analysis, kind: str, metrics: Iterable[str | None], levels: Levels, group: tuple[str, ...]
+) -> list[list[tuple[Pair, int]]]:
+    """The pairs of all cells with their seeds, by study: only those in which every arm has values."""
+    found = []
+    for metric in metrics:
+        for study in analysis.summarised(kind):
+            if metric or study.is_timed:
+                name = metric or study.main_metric
+                pairs = [
+                    (sides(study, cell, name, levels, levels[analysis.baseline], group), study.seed(cell))
+                    for cell in study.cells
+                ]
+                found.append([(pair, seed) for pair, seed in pairs if pair[0]])
+    return [pairs for pairs in found if pairs]
+
+
+def sides(
+    study: Study,
+    cell: MeasuredCell,
+    metric: str,
+    levels: Levels,
+    low: dict[str, str],
+    group: tuple[str, ...],
+) -> Pair:
+    """Per block, the two values whose ratio is the effect.
+
+    An arm stands above if an even number of the group's settings is low in it. Over 2^k arms with a group of
+    r settings the exponent 2^r / 2^k makes the ratio that of effects, whatever the number of other settings.
+    """
+    values = {arm: study.values(cell, arm, metric) for arm in levels}
+    blocks = sorted(set.intersection(*(set(by_block) for by_block in values.values())))
+    above = [arm for arm, own in levels.items() if sum(own[name] == low[name] for name in group) % 2 == 0]
+    below = [arm for arm in levels if arm not in above]
+    power = 2 ** len(group) / len(levels)
+    first, last = (
+        [prod(values[arm][block] ** power for arm in arms) for block in blocks] for arms in (below, above)
+    )
+    return (last, first) if study.metric(metric).better == "higher" else (first, last)
