@@ -112,7 +112,7 @@ def test_without_an_interval_the_advice_says_so():
 
 def test_a_gain_in_one_that_costs_nothing_in_the_other_is_a_better_trade_off(tmp_path):
     found = answer_of(tmp_path, {"both": (0.92, 0.98)}, noise=0.04)  # of the mean of both: undecided
-    assert found.advice == "Use both: 7 % less time and the same peak memory to 3 %, compared with glibc."
+    assert found.advice == "Use both: 8 % less time and the same peak memory to 3 %, compared with glibc."
     assert found.leaders[2].names == ["both"]
 
 

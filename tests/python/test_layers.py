@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "include/heaplab").mkdir(parents=True)
     (tmp_path / "include/heaplab/one.h").write_text("")
     for module in (
-        "stats/bootstrap",
+        "stats/ratios",
         "stats/stopping_rule",
         "campaign/store",
         "campaign/plan",
@@ -63,8 +63,8 @@ def test_heaplab_keeps_its_own_rule() -> None:
         ("src/elsewhere/new.h", '#include "base/bits.h"'),
         ("python/heaplab/stats/stopping_rule.py", "from heaplab.campaign import plan"),
         ("python/heaplab/stats/stopping_rule.py", "from heaplab.report.html import write"),
-        ("python/heaplab/stats/bootstrap.py", "from heaplab.stats import stopping_rule"),
-        ("python/heaplab/stats/bootstrap.py", "from heaplab.stats.stopping_rule import PRECISION"),
+        ("python/heaplab/stats/ratios.py", "from heaplab.stats import stopping_rule"),
+        ("python/heaplab/stats/ratios.py", "from heaplab.stats.stopping_rule import PRECISION"),
         ("python/heaplab/stats/unlisted.py", "import math"),
         ("python/heaplab/analysis/study.py", "from heaplab.campaign import plan"),
         ("python/heaplab/campaign/store.py", "import heaplab.cli"),
@@ -92,7 +92,7 @@ def test_a_use_without_an_arrow_is_found(project: Path, path: str, line: str) ->
         ("src/base/other.h", "#include <cstddef>"),
         ("python/heaplab/campaign/runner.py", "from heaplab.campaign import plan"),
         ("python/heaplab/campaign/runner.py", "from heaplab.errors import UsageError"),
-        ("python/heaplab/stats/stopping_rule.py", "from heaplab.stats.bootstrap import compare"),
+        ("python/heaplab/stats/stopping_rule.py", "from heaplab.stats.ratios import compare"),
         ("python/heaplab/stats/__init__.py", "from heaplab.stats.stopping_rule import PRECISION"),
         ("python/heaplab/analysis/study.py", "from heaplab.campaign.store import Results"),
     ],

@@ -5,10 +5,10 @@ from math import inf, isnan
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.stats import norm as normal
+from scipy.stats import norm as normal, wilcoxon
 
 from heaplab import stats
-from heaplab.stats import Interval, Judged, Verdict, Why, bootstrap
+from heaplab.stats import Interval, Judged, Verdict, Why, rank_intervals
 from heaplab.stats.verdict import error_probability
 
 POSITIVE = st.floats(1e-6, 1e6)
@@ -37,18 +37,6 @@ def shares(effect, threshold, repetitions=200, count=10, **kwargs):
     return {verdict: verdicts.count(verdict) / repetitions for verdict in Verdict}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def fewer_resamples():
-    """Enough for many repetitions of small samples; the results of other tests must not be reused."""
-    usual = bootstrap.RESAMPLES
-    for resamples in (1000, usual):
-        bootstrap.RESAMPLES = resamples
-        bootstrap._choices.cache_clear()
-        bootstrap._medians.cache_clear()
-        if resamples != usual:
-            yield
-
-
 # ---------------------------------------------------------------- known answers
 
 
@@ -72,34 +60,61 @@ def test_a_difference_at_the_threshold_is_seldom_called_larger():
 
 
 @pytest.mark.parametrize("effect", [0.9, 1.0, 1.1])
-@pytest.mark.parametrize("count", [7, 10, 15])
+@pytest.mark.parametrize("count", [7, 10, 12, 15])
 @pytest.mark.parametrize("factor", [0.001, 1000.0])
-def test_one_outlier_moves_no_verdict(effect, count, factor):
+def test_one_outlier_turns_no_verdict_and_costs_none_from_twelve_blocks_on(effect, count, factor):
     base, other = blocks(np.random.default_rng(5), count, effect, noise=0.004, drift=0.004)
     before = stats.judge(stats.compare(base, other))
     assert before is not Verdict.UNDECIDED
     other[2] *= factor
-    after = stats.compare(base, other)
-    assert stats.judge(after) is before
+    after = stats.judge(stats.compare(base, other))
+    assert after is before or (count < 12 and after is Verdict.UNDECIDED)
     assert stats.outliers(other) == [2]
 
 
-@pytest.mark.parametrize(("count", "noise", "drift"), [(5, 0.03, 0.0), (10, 0.03, 0.02), (15, 0.02, 0.05)])
-def test_the_interval_holds_the_truth_as_often_as_it_says(count, noise, drift):
-    generator = np.random.default_rng(11)
-    ratios = [stats.compare(*blocks(generator, count, 0.8, noise, drift)) for _ in range(500)]
-    inside = [ratio.low <= 0.8 <= ratio.high for ratio in ratios]
-    assert np.mean(inside) >= 0.90
+# Logarithms of two runs in each block of many campaigns. What disturbs one run disturbs the other as often,
+# since the order within a block is random.
+NOISES = {
+    "each run for itself": lambda g, shape: [g.normal(0, 0.1, shape) for _ in range(2)],
+    "shared by a block": lambda g, shape: g.normal(0, 0.1, shape) + g.normal(0, 0.03, (2, *shape)),
+    "heavy tails": lambda g, shape: 0.05 * g.standard_t(2, (2, *shape)),
+    "drift": lambda g, shape: np.linspace(0, 0.5, shape[1]) + g.normal(0, 0.05, (2, *shape)),
+    "slow runs": lambda g, shape: g.normal(0, 0.03, (2, *shape)) + 0.45 * (g.random((2, *shape)) < 0.12),
+    "slow blocks": lambda g, shape: 0.45 * (g.random(shape) < 0.3) + g.normal(0, 0.03, (2, *shape)),
+    "two speeds": lambda g, shape: 0.45 * (g.random((2, *shape)) < 0.4) + g.normal(0, 0.03, (2, *shape)),
+    "one-sided": lambda g, shape: g.exponential(0.1, (2, *shape)),
+}
+
+
+@pytest.mark.parametrize("count", [5, 6, 7, 10, 20, 30])
+@pytest.mark.parametrize("noise", NOISES)
+def test_the_interval_holds_the_truth_as_often_as_it_says(noise, count):
+    """93 % from five blocks on; three standard deviations of the simulation lie below that."""
+    repetitions = 2000
+    base, other = NOISES[noise](np.random.default_rng(11), (repetitions, count))
+    ratios = [stats.compare(*pair) for pair in zip(np.exp(base), 0.8 * np.exp(other), strict=True)]
+    inside = np.mean([ratio.low <= 0.8 <= ratio.high for ratio in ratios])
+    assert inside >= 0.93 - 3 * (0.93 * 0.07 / repetitions) ** 0.5
 
 
 def test_the_interval_is_as_wide_as_theory_says():
-    """The median of n normal values deviates by sigma * sqrt(pi / 2 / n); 95 % lie within 1.96 of that."""
+    """Of normal values the estimate has 3/pi of the mean's efficiency, the median 2/pi."""
     count, sigma = 401, 0.1
-    values = np.exp(sigma * normal.ppf((np.arange(count) + 0.5) / count)).tolist()
-    expected = 1.96 * sigma * np.sqrt(np.pi / 2 / count)
-    assert stats.compare([1.0] * count, values).half_width == pytest.approx(expected, rel=0.08)
-    median = stats.median_interval(values)
-    assert (median.high - median.low) / 2 == pytest.approx(expected, rel=0.08)
+    quantiles = sigma * normal.ppf((np.arange(count) + 0.5) / count)
+    expected = 1.96 * sigma * np.sqrt(np.pi / 3 / count)
+    assert stats.compare([1.0] * count, np.exp(quantiles)).half_width == pytest.approx(expected, rel=0.05)
+    median = stats.median_interval(quantiles.tolist())
+    assert (median.high - median.low) / 2 == pytest.approx(expected * np.sqrt(1.5), rel=0.05)
+
+
+@pytest.mark.parametrize("values", [[3, 1, 4, 1.5, 9, 2.6, 5, 3.5], list(range(1, 20))])
+def test_bounds_are_where_the_signed_rank_test_says(values):
+    """Moved to a bound, values are on the verge of being significantly different from 0."""
+    found = rank_intervals.hodges_lehmann(tuple(map(float, values)))
+    width = found.high - found.low
+    for bound, inwards in ((found.low, width), (found.high, -width)):
+        outside, inside = (wilcoxon(np.array(values) - bound + s * inwards / 20).pvalue for s in (1, -1))
+        assert outside <= 0.05 < inside
 
 
 def test_the_interval_of_a_geometric_mean_holds_the_truth_too():
@@ -107,10 +122,7 @@ def test_the_interval_of_a_geometric_mean_holds_the_truth_too():
     inside = 0
     for _ in range(200):
         groups = [
-            [
-                (blocks(generator, 5, effect), stats.seed_of(group, cell))
-                for cell, effect in enumerate(effects)
-            ]
+            [(blocks(generator, 5, effect), (group, cell)) for cell, effect in enumerate(effects)]
             for group, effects in enumerate([(0.5, 0.9), (0.7,), (1.2, 1.0, 0.8)])
         ]
         truth = np.exp(np.mean([np.mean(np.log(e)) for e in ([0.5, 0.9], [0.7], [1.2, 1.0, 0.8])]))
@@ -199,13 +211,6 @@ def test_the_estimate_does_not_depend_on_the_order_of_blocks(pair, random):
     assert stats.compare(base, other).estimate == stats.compare(*pair).estimate
 
 
-def test_results_are_functions_of_their_arguments():
-    pair = blocks(np.random.default_rng(1), 10)
-    assert stats.compare(*pair, seed=1) == stats.compare(*pair, seed=1)
-    assert stats.compare(*pair, seed=1) != stats.compare(*pair, seed=2)
-    assert stats.seed_of("fig12", {"threads": 4}) == 852971154
-
-
 def test_pairing_removes_the_drift_of_the_machine():
     base, other = blocks(np.random.default_rng(2), 15, 0.9, noise=0.005, drift=0.1)
     mixed = stats.compare(base, other[::-1])
@@ -264,6 +269,14 @@ def test_two_figures_of_the_same_blocks_are_no_more_blocks():
         pair = ([1.0] * count, [2.0] * count)
         both = stats.geometric_mean([[(pair, 7)], [(pair, 7)]])
         assert (both.count, both.bounded, both.estimate) == (count, bounded, pytest.approx(2))
+
+
+def test_what_disturbs_a_block_cancels_between_figures_of_it():
+    """Time rises where memory falls: their mean is certain, however far each is off."""
+    swing = [1.0, 1.3, 0.8, 1.1, 0.9, 1.2]
+    time, memory = ([1.0] * 6, swing), (swing, [1.0] * 6)
+    assert stats.geometric_mean([[(time, 7)], [(memory, 7)]]).half_width < 1e-12
+    assert stats.geometric_mean([[(time, 7)], [(memory, 8)]]).half_width > 0.05
 
 
 def test_the_mean_of_nothing_is_not_a_number():

@@ -14,7 +14,7 @@ from math import prod
 from heaplab import stats
 from heaplab.analysis.standing import Analysis
 from heaplab.analysis.study import MeasuredCell, Study
-from heaplab.stats import Judged, Pair
+from heaplab.stats import Judged, Keyed, Pair
 
 Levels = dict[str, dict[str, str]]  # by arm, then by setting
 
@@ -60,18 +60,18 @@ def effects(analysis: Analysis, kind: str, metrics: tuple[str | None, ...]) -> l
 
 def groups_of(
     analysis: Analysis, kind: str, metrics: Iterable[str | None], levels: Levels, group: tuple[str, ...]
-) -> list[list[tuple[Pair, int]]]:
-    """The pairs of all cells with their seeds, by study: only those in which every arm has values."""
+) -> list[list[Keyed]]:
+    """The pairs of all cells with their keys, by study: only those in which every arm has values."""
     found = []
     for metric in metrics:
         for study in analysis.summarised(kind):
             if metric or study.is_timed:
                 name = metric or study.main_metric
                 pairs = [
-                    (sides(study, cell, name, levels, levels[analysis.baseline], group), study.seed(cell))
+                    (sides(study, cell, name, levels, levels[analysis.baseline], group), study.key(cell))
                     for cell in study.cells
                 ]
-                found.append([(pair, seed) for pair, seed in pairs if pair[0]])
+                found.append([(pair, key) for pair, key in pairs if pair[0]])
     return [pairs for pairs in found if pairs]
 
 

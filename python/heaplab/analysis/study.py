@@ -1,6 +1,6 @@
 """One experiment as it was measured: values by block, ratios to the baseline, verdicts, the A/A control."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 
 from heaplab import stats
@@ -8,7 +8,7 @@ from heaplab.analysis.metrics import COUNTED_METRICS, LATENCY_METRICS, PROCESS_M
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
-from heaplab.stats import Interval, Judged, Pair
+from heaplab.stats import Interval, Judged, Keyed, Pair
 
 MeasuredCell = tuple[tuple[str, Parameter], ...]  # the swept parameters, in the order of the sweep
 
@@ -139,9 +139,9 @@ class Study:
         both = sorted(left.keys() & right.keys())
         return [left[block] for block in both], [right[block] for block in both]
 
-    def seed(self, cell: MeasuredCell) -> int:
-        """Of the resampling: all metrics of a cell take the same blocks, as they come from the same runs."""
-        return stats.seed_of(self.experiment.id, cell)
+    def key(self, cell: MeasuredCell) -> Hashable:
+        """All metrics and candidates of a cell come from the same blocks."""
+        return self.experiment.id, self.under, cell
 
     def oversubscribed(self, cell: MeasuredCell) -> bool:
         """Whether the workload has more threads here than the machine has CPUs."""
@@ -150,11 +150,11 @@ class Study:
         return self.cpus is not None and isinstance(threads, int) and threads > self.cpus
 
     def ratio(self, cell: MeasuredCell, candidate: str, metric: str) -> Interval:
-        """Median over the baseline's median, paired by block."""
+        """How many times the baseline's it is, paired by block."""
         key = (cell, candidate, metric)
         if key not in self._ratios:
             pair = self.pair(cell, self.baseline, candidate, metric)
-            self._ratios[key] = stats.compare(*pair, self.seed(cell))
+            self._ratios[key] = stats.compare(*pair)
         return self._ratios[key]
 
     def quotient(
@@ -203,19 +203,19 @@ class Study:
         started = {self.place(run)[0] for run in self.runs if run.status is not Status.SKIPPED}
         return [cell for cell in self.cells if cell in started or cell not in seen]
 
-    def cell_pairs(self, base: str, other: str, metric: str) -> list[tuple[Pair, int]]:
-        """Pairs with their seeds of all cells that have any, turned so that a lower ratio is better."""
-        pairs = [(self.pair(cell, base, other, metric), self.seed(cell)) for cell in self.cells]
-        known = [(pair, seed) for pair, seed in pairs if pair[0]]
+    def cell_pairs(self, base: str, other: str, metric: str) -> list[Keyed]:
+        """Pairs with their keys of all cells that have any, turned so that a lower ratio is better."""
+        pairs = [(self.pair(cell, base, other, metric), self.key(cell)) for cell in self.cells]
+        known = [(pair, key) for pair, key in pairs if pair[0]]
         if self.metric(metric).better == "higher":
-            return [((second, first), seed) for (first, second), seed in known]
+            return [((second, first), key) for (first, second), key in known]
         return known
 
     def median(self, cell: MeasuredCell, candidate: str, metric: str) -> Interval:
         key = (cell, candidate, metric)
         if key not in self._medians:
             values = list(self.values(cell, candidate, metric).values())
-            self._medians[key] = stats.median_interval(values, self.seed(cell))
+            self._medians[key] = stats.median_interval(values)
         return self._medians[key]
 
     def controls(self, metric: str) -> list[Interval]:

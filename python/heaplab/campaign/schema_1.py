@@ -31,9 +31,10 @@ def _renamed(content: Json, names: Mapping[str, str]) -> Json:
 
 def _campaign(record: Json) -> Json:
     declared = {name: work.get("metrics", {}) for name, work in record["workloads"].items()}
+    pilot = record.get("pilot")  # absent in the oldest files
     return record | {
         "schema": 2,
-        "pilot": record["pilot"] and _renamed(record["pilot"], TIMES),
+        "pilot": pilot and _renamed(pilot, TIMES),
         "workloads": {name: _workload(work) for name, work in record["workloads"].items()},
         "experiments": [_experiment(item, declared[item["workload"]]) for item in record["experiments"]],
     }

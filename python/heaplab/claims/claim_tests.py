@@ -86,7 +86,7 @@ class Claim:
 
     def ratio(self, pairs: list[tuple[Pair, MeasuredCell]]) -> Interval:
         """Not a number if any of the cells has no values: the sentence speaks of all of them."""
-        return stats.geometric_mean([[(pair, self.study.seed(cell)) for pair, cell in pairs]])
+        return stats.geometric_mean([[(pair, self.study.key(cell)) for pair, cell in pairs]])
 
     def between(self, candidate: str, than: str) -> Interval:
         """Geometric mean over the cells of candidate / than."""

@@ -57,7 +57,7 @@ def _studies(analysis: Analysis, kind: str) -> list[Study]:
 def _mean(analysis: Analysis, kind: str, allocator: str, metric: str) -> Interval:
     """Over the cells that have a count of every run: the kernel's clock may miss all of a short one's."""
     groups = [
-        [(pair, seed) for pair, seed in study.cell_pairs(analysis.baseline, allocator, metric) if _seen(pair)]
+        [(pair, key) for pair, key in study.cell_pairs(analysis.baseline, allocator, metric) if _seen(pair)]
         for study in _studies(analysis, kind)
     ]
     return stats.geometric_mean([group for group in groups if group])

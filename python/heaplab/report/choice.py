@@ -10,7 +10,6 @@ from heaplab.report.figures import Drawing
 from heaplab.report.next_steps import Step, steps_of_choice
 from heaplab.report.situation_tables import answer_table, family_table
 from heaplab.report.situations import (
-    Seeded,
     Situation,
     StrategyAnswer,
     answer_of,
@@ -18,6 +17,7 @@ from heaplab.report.situations import (
     situations,
 )
 from heaplab.report.table_parts import Table
+from heaplab.stats import Keyed
 
 FEW = 3  # situations that a sentence names
 
@@ -131,11 +131,11 @@ def differences(studies: list[Study]) -> list[str]:
     return found
 
 
-def _differing(study: Study, names: dict[str, str]) -> list[Seeded]:
+def _differing(study: Study, names: dict[str, str]) -> list[Keyed]:
     pairs = [
-        (study.pair(cell, plain, other, study.main_metric), study.seed(cell))
+        (study.pair(cell, plain, other, study.main_metric), study.key(cell))
         for other, plain in names.items()
         if {other, plain} <= set(study.candidates)
         for cell in study.cells
     ]
-    return [(pair, seed) for pair, seed in pairs if pair[0]]
+    return [(pair, key) for pair, key in pairs if pair[0]]

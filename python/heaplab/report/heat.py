@@ -110,7 +110,7 @@ def _value(chart: Chart, cell: MeasuredCell, candidate: str) -> Interval:
     study, plot = chart.study, chart.plot
     if not chart.is_ratio:
         return study.median(cell, candidate, plot.y)
-    return stats.compare(*_pair(chart, cell, candidate), study.seed(cell))
+    return stats.compare(*_pair(chart, cell, candidate))
 
 
 def _pair(chart: Chart, cell: MeasuredCell, candidate: str) -> Pair:

@@ -11,9 +11,7 @@ from math import isfinite
 from heaplab import stats
 from heaplab.analysis import MEMORY, Judged, MeasuredCell, Study
 from heaplab.report import strategies, units
-from heaplab.stats import Interval, Pair, Verdict, judge
-
-Seeded = tuple[Pair, int]
+from heaplab.stats import Interval, Keyed, Verdict, judge
 
 
 @dataclass(frozen=True)
@@ -24,16 +22,16 @@ class Situation:
     name: str
     cells: list[MeasuredCell]
 
-    def pairs(self, base: str, other: str, metric: str | None = None) -> list[Seeded]:
+    def pairs(self, base: str, other: str, metric: str | None = None) -> list[Keyed]:
         chosen = metric or self.study.main_metric
-        pairs = [(self.study.pair(cell, base, other, chosen), self.study.seed(cell)) for cell in self.cells]
-        return [(pair, seed) for pair, seed in pairs if pair[0]]
+        pairs = [(self.study.pair(cell, base, other, chosen), self.study.key(cell)) for cell in self.cells]
+        return [(pair, key) for pair, key in pairs if pair[0]]
 
     def ratio(self, name: str, base: str = "", metric: str | None = None) -> Interval:
         """Of a candidate to another, the reference unless given."""
         return stats.geometric_mean([self.pairs(base or self.study.baseline, name, metric)])
 
-    def of_all(self, names: Iterable[str], metric: str | None = None) -> list[Seeded]:
+    def of_all(self, names: Iterable[str], metric: str | None = None) -> list[Keyed]:
         """The pairs of several candidates with the reference."""
         return [pair for name in names for pair in self.pairs(self.study.baseline, name, metric)]
 

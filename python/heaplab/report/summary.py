@@ -65,11 +65,11 @@ def _mean(study: Study, plot: spec.Plot, cells: list[MeasuredCell], name: str) -
             study.quotient(cell, name, plot.y, plot.against)
             if plot.against
             else study.pair(cell, study.baseline, name, plot.y),
-            study.seed(cell),
+            study.key(cell),
         )
         for cell in cells
     ]
-    return stats.geometric_mean([[(pair, seed) for pair, seed in pairs if pair[0]]])
+    return stats.geometric_mean([[(pair, key) for pair, key in pairs if pair[0]]])
 
 
 def _judged(study: Study, plot: spec.Plot, judged: Judged) -> Entry:

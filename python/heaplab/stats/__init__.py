@@ -1,8 +1,7 @@
 """Statistics: pure functions over numbers. They know nothing of allocators, files or units.
 
 A *pair* is two equally long lists: entry i of both comes from block i. The unit of replication is the
-fresh process, the unit of resampling is the block. Every result is a function of its arguments alone:
-the resampling is seeded by them.
+fresh process, blocks are independent of each other. Every result is a function of its arguments alone.
 """
 
 from typing import TYPE_CHECKING
@@ -10,18 +9,20 @@ from typing import TYPE_CHECKING
 from heaplab.lazy import door
 
 if TYPE_CHECKING:
-    from heaplab.stats.bootstrap import (
+    from heaplab.stats.interval import (
         CONFIDENCE as CONFIDENCE,
         FEWEST_PAIRS as FEWEST_PAIRS,
         Interval as Interval,
+    )
+    from heaplab.stats.outlier_rule import outliers as outliers
+    from heaplab.stats.points import nines as nines, thin as thin
+    from heaplab.stats.ratios import (
+        Keyed as Keyed,
         Pair as Pair,
         compare as compare,
         geometric_mean as geometric_mean,
         median_interval as median_interval,
-        seed_of as seed_of,
     )
-    from heaplab.stats.outlier_rule import outliers as outliers
-    from heaplab.stats.points import nines as nines, thin as thin
     from heaplab.stats.stopping_rule import PRECISION as PRECISION, precise_enough as precise_enough
     from heaplab.stats.verdict import (
         THRESHOLD as THRESHOLD,

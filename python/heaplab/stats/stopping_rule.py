@@ -6,7 +6,7 @@ tells only about the spread. The numbers of blocks after which to look must be f
 
 from collections.abc import Iterable, Sequence
 
-from heaplab.stats.bootstrap import compare
+from heaplab.stats.ratios import compare
 
 PRECISION = 0.02  # half the interval's width, relative
 

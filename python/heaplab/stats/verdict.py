@@ -19,7 +19,7 @@ from math import inf, isnan, log
 import numpy as np
 from scipy.stats import t as student
 
-from heaplab.stats.bootstrap import CONFIDENCE, FEWEST_PAIRS, Interval
+from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
 
 THRESHOLD = 0.03  # differences below this change nobody's choice of an allocator
 
@@ -97,9 +97,9 @@ def judge_family(ratios: Sequence[Interval], threshold: float = THRESHOLD) -> li
 def error_probability(ratio: Interval, threshold: float = THRESHOLD) -> float:
     """The probability of the data if the verdict were wrong (a two-sided p-value), 1 for UNDECIDED.
 
-    The bootstrap knows no tails beyond the smallest and largest value, so the interval is read as one of
-    Student's t: the distance from the estimate to the threshold in units of the interval's own half. At
-    the threshold this is exactly 5 %, as in `judge`.
+    Ranks of few values know no small probabilities, so the interval is read as one of Student's t: the
+    distance from the estimate to the threshold in units of the interval's own half. At the threshold this
+    is exactly 5 %, as in `judge`.
     """
     verdict = judge(ratio, threshold)
     if verdict is Verdict.UNDECIDED:

@@ -1,0 +1,85 @@
+"""Where values lie: estimates with intervals that assume no distribution, exact however few the values are.
+
+- Differences within pairs: the Hodges-Lehmann estimate, which is the median of the means of any two values
+  (Walsh averages), with the interval of Wilcoxon's signed-rank test (Hodges and Lehmann 1963). It assumes
+  that differences are symmetric about what is estimated, as those of two equally noisy runs of a block are.
+- Single values: the median with the interval of the sign test, which assumes nothing.
+
+Both tests know only some probabilities of error. Between the two next to 5 % the bounds are interpolated
+(Hettmansperger and Sheather 1986).
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom, norm
+
+from heaplab.stats.interval import CONFIDENCE
+
+TAIL = (1 - CONFIDENCE) / 2
+EXACT_TO = 100  # values; above, the distribution of the signed-rank sum is normal for every purpose here
+
+
+class Location(NamedTuple):
+    estimate: float
+    low: float
+    high: float
+
+
+@lru_cache(maxsize=4096)  # a pair takes part in many tables
+def hodges_lehmann(values: tuple[float, ...]) -> Location:
+    """The median of the Walsh averages, and its interval: all of their range below six values."""
+    array = np.asarray(values, dtype=float)
+    rows, columns = np.triu_indices(len(array))
+    walsh = np.sort((array[rows] + array[columns]) / 2)
+    below, share = _signed_rank_cut(len(array))
+    return Location(float(np.median(walsh)), *_between(walsh, below, share))
+
+
+def median(values: Sequence[float]) -> Location:
+    """The median and its interval: all of the range below six values."""
+    array = np.sort(np.asarray(values, dtype=float))
+    below, share = _sign_cut(len(array))
+    return Location(float(np.median(array)), *_between(array, below, share))
+
+
+def _between(ordered: NDArray[np.float64], below: int, share: float) -> tuple[float, float]:
+    """Bounds with `below` values outside, moved by a share of the way to their inner neighbours."""
+    inner = min(below + 1, len(ordered) - 1)
+    low = (1 - share) * ordered[below] + share * ordered[inner]
+    high = (1 - share) * ordered[-1 - below] + share * ordered[-1 - inner]
+    return float(low), float(high)
+
+
+@lru_cache
+def _signed_rank_cut(count: int) -> tuple[int, float]:
+    """How many Walsh averages lie outside a bound, and how far inwards the bound is to be moved."""
+    if count > EXACT_TO:
+        mean, deviation = count * (count + 1) / 4, np.sqrt(count * (count + 1) * (2 * count + 1) / 24)
+        return int(mean + norm.ppf(TAIL) * deviation), 0.0
+    probability = np.zeros(count * (count + 1) // 2 + 1)  # of each sum of the ranks with a positive sign
+    probability[0] = 1.0
+    for rank in range(1, count + 1):
+        with_it = np.zeros_like(probability)
+        with_it[rank:] = probability[:-rank]
+        probability = (probability + with_it) / 2
+    errors = np.cumsum(probability)  # errors[k]: a bound with k averages outside is passed
+    below = int(np.searchsorted(errors, TAIL, side="right")) - 1
+    if below < 0:
+        return 0, 0.0
+    return below, float((TAIL - errors[below]) / (errors[below + 1] - errors[below]))
+
+
+@lru_cache
+def _sign_cut(count: int) -> tuple[int, float]:
+    """How many values lie outside a bound, and how far inwards the bound is to be moved."""
+    below = int(binom.ppf(TAIL, count, 0.5)) - 1
+    if below < 0:
+        return 0, 0.0
+    wide, narrow = (1 - 2 * binom.cdf(k, count, 0.5) for k in (below, below + 1))
+    share = (wide - CONFIDENCE) / (wide - narrow)
+    place = below + 1
+    return below, float((count - place) * share / (place + (count - 2 * place) * share))

@@ -1,0 +1,121 @@
+"""Ratios of paired values and their geometric means, with intervals.
+
+Everything happens on logarithms, so that a/b and b/a give intervals that are exact inverses.
+"""
+
+from collections.abc import Hashable, Sequence
+from math import exp, inf, isfinite, log, nan, sqrt
+from typing import NamedTuple
+
+from scipy.stats import t as student
+
+from heaplab.stats import rank_intervals
+from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
+
+# In a mean over many values single values may rest on fewer: what one interval misses the others make good.
+FEWEST_PAIRS_OF_MANY = 3
+
+Pair = tuple[Sequence[float], Sequence[float]]
+Keyed = tuple[Pair, Hashable]  # pairs of one key are of the same blocks, such as time and memory of one cell
+
+
+def compare(base: Sequence[float], other: Sequence[float]) -> Interval:
+    """How many times `base` `other` is: the Hodges-Lehmann estimate of the ratios of the pairs.
+
+    The estimate is not a number where a value is missing, not finite or not above 0; there are no bounds
+    with fewer than FEWEST_PAIRS pairs. Raises ValueError if the lists differ in length.
+    """
+    if len(base) != len(other):
+        raise ValueError(f"a pair has {len(base)} and {len(other)} values")
+    if not _usable(base, other):
+        return Interval(nan, count=len(base))
+    found = rank_intervals.hodges_lehmann(_logarithms((base, other)))
+    if len(base) < FEWEST_PAIRS:
+        return Interval(exp(found.estimate), count=len(base))
+    return Interval(exp(found.estimate), exp(found.low), exp(found.high), len(base))
+
+
+def geometric_mean(groups: Sequence[Sequence[Keyed]]) -> Interval:
+    """Geometric mean of paired ratios, every group weighing the same however many pairs it has.
+
+    The interval speaks of repeating the same cells, not of other workloads. No bounds if a cell has fewer
+    than FEWEST_PAIRS_OF_MANY pairs or all together have fewer than FEWEST_PAIRS, those of one key once.
+    """
+    cells = [cell for group in groups for cell in group]
+    count = _blocks(cells)
+    if not cells or not all(groups) or not all(_usable(*pair) for pair, _ in cells):
+        return Interval(nan, count=count)
+    parts: dict[Hashable, list[tuple[float, Pair]]] = {}
+    for group in groups:
+        for pair, key in group:
+            parts.setdefault(key, []).append((1 / len(group) / len(groups), pair))
+    found = [_part(weighted) for weighted in parts.values()]
+    estimate = sum(part.estimate for part in found)
+    if min(len(pair[0]) for pair, _ in cells) < FEWEST_PAIRS_OF_MANY or count < FEWEST_PAIRS:
+        return Interval(exp(estimate), count=count)
+    half = _half_width(found)
+    return Interval(exp(estimate), exp(estimate - half), exp(estimate + half), count)
+
+
+class _Part(NamedTuple):
+    """What the pairs of one key add to the logarithm of a mean."""
+
+    estimate: float
+    error: float  # standard error
+    freedom: int  # degrees of
+
+
+def _part(weighted: list[tuple[float, Pair]]) -> _Part:
+    """Added up block by block, as what disturbs a block disturbs all that is measured in it.
+
+    Where some blocks lack a figure they cannot be told apart; then errors add up as if they were the same.
+    """
+    lengths = {len(pair[0]) for _, pair in weighted}
+    scaled = [[weight * value for value in _logarithms(pair)] for weight, pair in weighted]
+    if len(lengths) == 1:
+        return _location([sum(values) for values in zip(*scaled, strict=True)])
+    found = [_location(values) for values in scaled]
+    return _Part(sum(f.estimate for f in found), sum(f.error for f in found), min(f.freedom for f in found))
+
+
+def _location(values: Sequence[float]) -> _Part:
+    """The standard error is read from the interval: half of it is so many as Student's t says."""
+    found, freedom = rank_intervals.hodges_lehmann(tuple(values)), max(len(values) - 1, 1)
+    covered = min(CONFIDENCE, 1 - 2.0 ** (1 - len(values)))
+    steps = student.ppf((1 + covered) / 2, freedom)
+    return _Part(found.estimate, (found.high - found.low) / 2 / steps if steps > 0 else inf, freedom)
+
+
+def _half_width(parts: list[_Part]) -> float:
+    """Of the sum of independent parts (Welch 1947, Satterthwaite 1946)."""
+    variance = sum(part.error**2 for part in parts)
+    if variance == 0:
+        return 0.0
+    freedom = variance**2 / sum(part.error**4 / part.freedom for part in parts)
+    return float(student.ppf((1 + CONFIDENCE) / 2, freedom)) * sqrt(variance)
+
+
+def _logarithms(pair: Pair) -> tuple[float, ...]:
+    return tuple(log(other) - log(base) for base, other in zip(*pair, strict=True))
+
+
+def _usable(*lists: Sequence[float]) -> bool:
+    """Ratios need positive finite values; one 0 in a list of counts leaves its ratio undefined."""
+    return all(len(values) > 0 and all(isfinite(v) and v > 0 for v in values) for values in lists)
+
+
+def _blocks(cells: Sequence[Keyed]) -> int:
+    lengths: dict[Hashable, int] = {}
+    for pair, key in cells:
+        lengths[key] = max(len(pair[0]), lengths.get(key, 0))
+    return sum(lengths.values())
+
+
+def median_interval(values: Sequence[float]) -> Interval:
+    """The median of one list with its interval; zeros and negative values are welcome here."""
+    if not values:
+        return Interval(nan)
+    found = rank_intervals.median(values)
+    if len(values) < FEWEST_PAIRS:
+        return Interval(found.estimate, -inf, inf, len(values))
+    return Interval(*found, len(values))
