@@ -29,7 +29,7 @@ TEST(option_table, keeps_to_the_range_both_ends_included) {
   EXPECT_EQ(size, 8192U);
   EXPECT_EQ(complaint(one, "15"), "15 is outside 16 to 8KiB");
   EXPECT_EQ(complaint(one, "8193"), "8193 is outside 16 to 8KiB");
-  EXPECT_EQ(complaint(one, "many"), "'many' is not a size (64, 8KiB, 1MiB); allowed is 16 to 8KiB");
+  EXPECT_EQ(complaint(one, "many"), "'many' is not a size (64, 8KiB, 2GB); allowed is 16 to 8KiB");
   EXPECT_EQ(size, 8192U);
 }
 

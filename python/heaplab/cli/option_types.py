@@ -2,31 +2,39 @@
 
 import os
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-SIZE_UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-TIME_UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+from heaplab.cli.quantities import read_duration, read_size, show_duration, show_size
+
 MACHINE_MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")  # B
-LONGEST_H = 8760  # a year
+LONGEST_S = 8760 * 3600  # a year
 
 
+@dataclass(frozen=True)
 class Quantity(click.ParamType[float, str | float]):
-    """A number with a unit, between two bounds in the base unit, which `allowed` spells out."""
+    """A number with a unit between two bounds, refused in the words in which a workload refuses it."""
 
-    def __init__(self, name: str, units: dict[str, int], bounds: tuple[float, float], allowed: str) -> None:
-        self.name = name
-        self._units = units
-        self._least, self._most = bounds
-        self._allowed = allowed
+    name: str
+    examples: str
+    read: Callable[[str], float | None]
+    show: Callable[[float], str]
+    least: float
+    most: float
+    bound: str = ""  # what the largest value is
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([A-Za-z]*)", str(value))
-        known = found is not None and found[2] in self._units
-        amount = float(found[1]) * self._units[found[2]] if found and known else 0.0
-        if not self._least <= amount <= self._most:
-            self.fail(f"{value!r} is no {self.name} from {self._allowed}", param, ctx)
+        if not isinstance(value, str):
+            return value
+        allowed = f"{self.show(self.least)} to {self.show(self.most)}{self.bound}"
+        amount = self.read(value)
+        if amount is None:
+            self.fail(f"{value!r} is not a {self.name} ({self.examples}); allowed is {allowed}", param, ctx)
+        if not self.least <= amount <= self.most:
+            self.fail(f"{value} is outside {allowed}", param, ctx)
         return amount
 
 
@@ -38,7 +46,7 @@ class Percentage(click.ParamType[float, str | float]):
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
-        found = re.fullmatch(r"([0-9]*\.?[0-9]+)%?", value)
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%?", value)
         if not found or not 0 < float(found[1]) < 100:
             self.fail(f"{value!r} is no percentage between 0 and 100, such as 2%", param, ctx)
         return float(found[1]) / 100
@@ -71,12 +79,22 @@ class PathArgument(click.Path[Path]):
 
 
 SIZE = Quantity(
-    "size",
-    SIZE_UNITS,
-    (1, MACHINE_MEMORY),
-    f"1B to this machine's memory of {MACHINE_MEMORY >> 20}MiB, such as 512MiB",
+    name="size",
+    examples="64, 8KiB, 2GB",
+    read=read_size,
+    show=show_size,
+    least=1,
+    most=MACHINE_MEMORY,
+    bound=", this machine's memory",
 )
-DURATION = Quantity("duration", TIME_UNITS, (0.001, LONGEST_H * 3600), f"0.001s to {LONGEST_H}h, such as 90s")
+DURATION = Quantity(
+    name="duration",
+    examples="2s, 200ms, 5m",
+    read=read_duration,
+    show=show_duration,
+    least=0.001,
+    most=LONGEST_S,
+)
 SHARE = Percentage()
 SEED = Seed()
 PLACE = PathArgument()

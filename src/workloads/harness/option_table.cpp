@@ -73,7 +73,7 @@ void option_table::integer(std::string name, std::int64_t& variable, range<std::
 
 void option_table::size(std::string name, std::uint64_t& variable, count_range allowed, std::string help) {
   options_.push_back(number_option<std::uint64_t>(std::move(name), variable, allowed, std::move(help),
-                                                  read_size, show_size, "SIZE", "a size (64, 8KiB, 1MiB)"));
+                                                  read_size, show_size, "SIZE", "a size (64, 8KiB, 2GB)"));
 }
 
 void option_table::percent(std::string name, double& variable, std::string help) {
@@ -83,7 +83,7 @@ void option_table::percent(std::string name, double& variable, std::string help)
 
 void option_table::duration(std::string name, double& variable, range<double> allowed, std::string help) {
   options_.push_back(number_option<double>(std::move(name), variable, allowed, std::move(help), read_duration,
-                                           show_seconds, "TIME", "a duration (2s, 100ms)"));
+                                           show_seconds, "DURATION", "a duration (2s, 200ms, 5m)"));
 }
 
 void option_table::flag(std::string name, bool& variable, std::string help) {

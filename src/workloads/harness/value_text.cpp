@@ -11,50 +11,81 @@ namespace heaplab::harness {
 
 namespace {
 
+// A unit: a value is the number times `factor`, over `divisor`. Both are whole, so that "10us" is exactly the
+// double nearest to 1e-5.
 struct suffix {
   std::string_view text;
   double factor;
+  double divisor = 1;
 };
 
 constexpr double kibi = 1024.0;
 constexpr std::array count_suffixes{suffix{"", 1}, suffix{"k", 1e3}, suffix{"M", 1e6}, suffix{"G", 1e9}};
 constexpr std::array size_suffixes{suffix{"", 1},
                                    suffix{"B", 1},
+                                   suffix{"kB", 1e3},
+                                   suffix{"MB", 1e6},
+                                   suffix{"GB", 1e9},
+                                   suffix{"TB", 1e12},
                                    suffix{"KiB", kibi},
                                    suffix{"MiB", kibi* kibi},
                                    suffix{"GiB", kibi* kibi* kibi},
-                                   suffix{"TiB", kibi* kibi* kibi* kibi},
-                                   suffix{"kB", 1e3},
-                                   suffix{"MB", 1e6},
-                                   suffix{"GB", 1e9}};
-constexpr std::array duration_suffixes{suffix{"", 1},      suffix{"s", 1},     suffix{"ms", 1e-3},
-                                       suffix{"us", 1e-6}, suffix{"ns", 1e-9}, suffix{"min", 60}};
+                                   suffix{"TiB", kibi* kibi* kibi* kibi}};
+constexpr std::array duration_suffixes{suffix{"", 1},       suffix{"ns", 1, 1e9}, suffix{"us", 1, 1e6},
+                                       suffix{"ms", 1, 1e3}, suffix{"s", 1},       suffix{"m", 60},
+                                       suffix{"min", 60},    suffix{"h", 3600}};
 constexpr std::array percent_suffixes{suffix{"", 1}, suffix{"%", 1}};
 
-// Splits "8KiB" into number and factor.
-template <class Number>
-std::optional<std::pair<Number, double>> split(std::string_view text, std::span<const suffix> suffixes) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+// A number without a sign, and its unit.
+struct quantity {
+  std::string_view number;
+  suffix unit;
+  bool has_point;
+};
+
+// Length of the digits that `text` begins with.
+std::size_t count_digits(std::string_view text) {
+  const std::size_t end = text.find_first_not_of("0123456789");
+  return end == std::string_view::npos ? text.size() : end;
+}
+
+// Splits "1.5KiB": digits, behind a point further digits if there is a point, and one of the units.
+std::optional<quantity> split(std::string_view text, std::span<const suffix> suffixes) {
+  std::size_t length = count_digits(text);
+  if (length == 0) return std::nullopt;
+  const bool has_point = length < text.size() && text[length] == '.';
+  if (has_point) {
+    const std::size_t decimals = count_digits(text.substr(length + 1));
+    if (decimals == 0) return std::nullopt;
+    length += 1 + decimals;
+  }
   for (const suffix& candidate : suffixes)
-    if (candidate.text == rest) return std::pair{number, candidate.factor};
+    if (candidate.text == text.substr(length))
+      return quantity{text.substr(0, length), candidate, has_point};
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> read_whole(std::string_view text, std::span<const suffix> suffixes) {
-  const auto parts = split<std::uint64_t>(text, suffixes);
-  if (!parts) return std::nullopt;
-  const auto factor = static_cast<std::uint64_t>(parts->second);
-  if (parts->first > std::numeric_limits<std::uint64_t>::max() / factor) return std::nullopt;
-  return parts->first * factor;
+template <class Number>
+std::optional<Number> to_number(std::string_view digits) {
+  Number number{};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return number;
+}
+
+// A number without a point times its unit, exactly.
+std::optional<std::uint64_t> read_whole(const quantity& parts) {
+  const auto number = to_number<std::uint64_t>(parts.number);
+  const auto factor = static_cast<std::uint64_t>(parts.unit.factor);
+  if (!number || *number > std::numeric_limits<std::uint64_t>::max() / factor) return std::nullopt;
+  return *number * factor;
 }
 
 std::optional<double> read_real(std::string_view text, std::span<const suffix> suffixes) {
-  const auto parts = split<double>(text, suffixes);
-  if (!parts || !std::isfinite(parts->first)) return std::nullopt;
-  return parts->first * parts->second;
+  const auto parts = split(text, suffixes);
+  const auto number = parts ? to_number<double>(parts->number) : std::nullopt;
+  if (!number || !std::isfinite(*number)) return std::nullopt;
+  return *number * parts->unit.factor / parts->unit.divisor;
 }
 
 // Bytes of the character that `text` begins with, 0 if it begins with none in UTF-8.
@@ -83,16 +114,22 @@ std::size_t length_of_character(std::string_view text) {
 }  // namespace
 
 std::optional<std::uint64_t> read_count(std::string_view text) {
-  return read_whole(text, count_suffixes);
+  const auto parts = split(text, count_suffixes);
+  return parts && !parts->has_point ? read_whole(*parts) : std::nullopt;
 }
 
 std::optional<std::int64_t> read_integer(std::string_view text) {
-  const auto parts = split<std::int64_t>(text, std::span(count_suffixes).first(1));
-  return parts ? std::optional(parts->first) : std::nullopt;
+  return to_number<std::int64_t>(text);
 }
 
 std::optional<std::uint64_t> read_size(std::string_view text) {
-  return read_whole(text, size_suffixes);
+  constexpr double exact = 9007199254740992.0;  // 2^53: up to here a double holds every whole number
+  const auto parts = split(text, size_suffixes);
+  if (!parts) return std::nullopt;
+  if (!parts->has_point) return read_whole(*parts);
+  const auto bytes = read_real(text, size_suffixes);
+  if (!bytes || *bytes > exact) return std::nullopt;
+  return static_cast<std::uint64_t>(std::floor(*bytes + 0.5));
 }
 
 std::optional<double> read_percent(std::string_view text) {

@@ -8,17 +8,19 @@
 
 namespace heaplab::harness {
 
-// Each reads the whole text, or returns nothing where it is not such a value or does not fit.
+// Each reads the whole text, or returns nothing where the text is not such a value or does not fit. The
+// grammar of sizes and durations is the one of docs/guide.md, which heaplab's command line shares; both are
+// tested against tests/units.txt.
 
 // "1000", "10k", "2M", "1G": suffixes are powers of 1000.
 std::optional<std::uint64_t> read_count(std::string_view text);
 // "5", "-5".
 std::optional<std::int64_t> read_integer(std::string_view text);
-// "64", "64B", "8KiB", "1MiB", "2GiB", "1TiB" (powers of 1024), "10kB", "1MB", "1GB" (powers of 1000). Bytes.
+// Bytes: "64", "64B", "8KiB", "1.5GiB" (powers of 1024), "10kB", "2GB" (powers of 1000). Rounded to a byte.
 std::optional<std::uint64_t> read_size(std::string_view text);
 // "10", "10%", "0.5". Percent.
 std::optional<double> read_percent(std::string_view text);
-// "2s", "0.5", "100ms", "10us", "500ns", "3min". Seconds.
+// Seconds: "2", "2s", "0.5s", "200ms", "10us", "500ns", "5m", "5min", "1h".
 std::optional<double> read_duration(std::string_view text);
 
 // Whether JSON can hold the text: Unicode's table 3-7, without overlong forms and surrogates.
