@@ -37,7 +37,7 @@ private:
 };
 
 TEST_F(accounts_file_test, is_replaced_by_a_whole_new_one) {
-  EXPECT_EQ(run_acdc("--duration 30" + option()).status, 0);
+  EXPECT_EQ(run_acdc("--ticks 30" + option()).status, 0);
   EXPECT_TRUE(contents().starts_with("tick\tallocated_bytes\t"));
   EXPECT_NE(contents().find("\nlog2_size\tobjects\n"), std::string::npos);
   EXPECT_EQ(files(), 1);
@@ -51,7 +51,7 @@ TEST_F(accounts_file_test, is_kept_when_the_run_fails) {
 }
 
 TEST_F(accounts_file_test, is_kept_when_the_run_is_interrupted) {
-  EXPECT_EQ(heaplab::testing::run_command("timeout -s INT 0.3 " ACDC " --duration 1000000" + option()).status,
+  EXPECT_EQ(heaplab::testing::run_command("timeout -s INT 0.3 " ACDC " --ticks 1000000" + option()).status,
             124);
   EXPECT_EQ(contents(), "earlier\n");
   EXPECT_EQ(files(), 1);
@@ -59,7 +59,7 @@ TEST_F(accounts_file_test, is_kept_when_the_run_is_interrupted) {
 
 // A file may not grow beyond one block here: the write fails in the middle, as on a full disk.
 TEST_F(accounts_file_test, is_kept_on_a_full_disk) {
-  const auto failed = run_acdc("--duration 100" + option() + " 2>&1", "trap '' XFSZ; ulimit -f 1;");
+  const auto failed = run_acdc("--ticks 100" + option() + " 2>&1", "trap '' XFSZ; ulimit -f 1;");
   EXPECT_EQ(failed.status, 1);
   EXPECT_EQ(failed.output,
             "acdc: --accounts: writing to '" + option().substr(12) + "' failed: File too large\n");

@@ -18,8 +18,8 @@ TEST(configuration, has_the_defaults_of_table1) {
   const std::string sample = sample_of("");
   EXPECT_NE(
       sample.find(
-          R"("parameters":{"mode":"acdc","threads":1,"objects":0,"min-size":16,"max-size":256,)"
-          R"("min-liveness":1,"max-liveness":10,"deallocation-delay":0,"time-quantum":262144,"duration":50,)"
+          R"("parameters":{"mode":"acdc","threads":1,"class-objects":0,"min-size":16,"max-size":256,)"
+          R"("min-liveness":1,"max-liveness":10,"deallocation-delay":0,"time-quantum":262144,"ticks":50,)"
           R"("max-time-drift":10,"list-ratio":100,"access-live-objects":true,"write-access-ratio":10,)"
           R"("write-iterations":1,"shared-objects":false,"shared-objects-ratio":100,)"
           R"("receiving-threads-ratio":100,"permanent-objects-ratio":0,"pseudo-allocator":"none",)"
@@ -31,7 +31,7 @@ TEST(configuration, has_the_defaults_of_table1) {
 TEST(configuration, has_the_defaults_of_table6_in_mode_false_sharing) {
   const std::string sample = sample_of("--mode false-sharing --time-quantum 1000");
   for (const char* part : {R"("min-size":10,"max-size":10,"min-liveness":1,"max-liveness":1,)",
-                           R"("time-quantum":1000,"duration":30,)"})
+                           R"("time-quantum":1000,"ticks":30,)"})
     EXPECT_NE(sample.find(part), std::string::npos) << part << sample;
 }
 
@@ -41,14 +41,14 @@ TEST(configuration, refuses_impossible_ranges) {
   expect_refused("--min-size 7", "--min-size: 7 is outside 8 to 1TiB");
   expect_refused("--min-liveness 11", "--min-liveness: 11 is more than --max-liveness; allowed is 1 to 10");
   expect_refused("--deallocation-delay 51",
-                 "--deallocation-delay: 51 is more than --duration; allowed is 0 to 50");
-  expect_refused("--max-time-drift 51", "--max-time-drift: 51 is more than --duration; allowed is 1 to 50");
+                 "--deallocation-delay: 51 is more than --ticks; allowed is 0 to 50");
+  expect_refused("--max-time-drift 51", "--max-time-drift: 51 is more than --ticks; allowed is 1 to 50");
 }
 
 TEST(configuration, refuses_a_duration_within_the_warm_up) {
-  expect_refused("--duration 20",
-                 "--duration: 20 is no longer than the warm-up of 2 x --max-liveness; allowed is 21 or more");
-  EXPECT_GT(metric(sample_of("--duration 21"), "average_memory"), 0);
+  expect_refused("--ticks 20",
+                 "--ticks: 20 is no longer than the warm-up of 2 x --max-liveness; allowed is 21 or more");
+  EXPECT_GT(metric(sample_of("--ticks 21"), "average_memory"), 0);
 }
 
 TEST(configuration, refuses_what_the_null_allocator_cannot_do) {

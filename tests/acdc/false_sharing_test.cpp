@@ -40,7 +40,7 @@ public:
     settings_.min_size = 10;
     settings_.max_size = 13;
     settings_.max_liveness = 1;
-    settings_.duration = rounds;
+    settings_.ticks = rounds;
     settings_.time_quantum = 10;
     const estimate expected(settings_);
     placed_array<thread_state> states(threads);

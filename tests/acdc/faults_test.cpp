@@ -44,7 +44,7 @@ TEST(faults, finds_a_block_out_of_alignment) {
 
 TEST(faults, finds_a_shared_byte_in_mode_false_sharing) {
   expect_caught(FAULTY_TWICE,
-                "--mode false-sharing --min-size 208 --threads 3 --duration 200 --time-quantum 2000",
+                "--mode false-sharing --min-size 208 --threads 3 --ticks 200 --time-quantum 2000",
                 "an object was written by somebody else");
 }
 

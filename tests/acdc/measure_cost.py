@@ -17,7 +17,7 @@ from statistics import median
 
 PROCESSES = 15
 RESAMPLES = 2000
-OPTIONS = ["--duration", "200", "--no-access-live-objects"]
+OPTIONS = ["--ticks", "200", "--no-access-live-objects"]
 
 
 def run(program: str, options: list[str], library: str) -> dict[str, float]:

@@ -24,7 +24,7 @@ TEST(metrics, tells_times_and_memory_apart) {
 
 // No thread's times can be more than the time that passed; their sum is.
 TEST(metrics, divides_by_the_threads) {
-  const std::string sample = sample_of("--threads 4 --duration 25");
+  const std::string sample = sample_of("--threads 4 --ticks 25");
   EXPECT_DOUBLE_EQ(metric(sample, "average_memory_per_thread"), metric(sample, "average_memory") / 4);
   EXPECT_LT(
       metric(sample, "allocation_time") + metric(sample, "deallocation_time") + metric(sample, "access_time"),
@@ -44,7 +44,7 @@ std::vector<double> series_values(const std::string& sample, const std::string& 
 }
 
 TEST(metrics, averages_from_the_end_of_the_warm_up) {
-  const std::string sample = sample_of("--max-liveness 4 --duration 20 --no-access-live-objects");
+  const std::string sample = sample_of("--max-liveness 4 --ticks 20 --no-access-live-objects");
   for (const char* what : {"memory", "live_bytes"}) {
     const std::vector<double> values = series_values(sample, what);
     ASSERT_EQ(values.size(), 20U) << what;
@@ -56,7 +56,7 @@ TEST(metrics, averages_from_the_end_of_the_warm_up) {
 
 TEST(metrics, counts_the_live_bytes_of_all_threads) {
   const std::string options =
-      "--objects 100 --min-size 64 --max-size 64 --min-liveness 4 --max-liveness 4 --duration 50"
+      "--class-objects 100 --min-size 64 --max-size 64 --min-liveness 4 --max-liveness 4 --ticks 50"
       " --max-time-drift 1 --threads ";
   const double one = metric(sample_of(options + "1"), "average_live_bytes");
   EXPECT_NEAR(metric(sample_of(options + "3"), "average_live_bytes"), 3 * one, one);
@@ -65,17 +65,16 @@ TEST(metrics, counts_the_live_bytes_of_all_threads) {
 // A thousand times the records, and not more memory.
 TEST(metrics, leaves_bookkeeping_out_of_memory) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  const std::string options =
-      "--min-size 16 --max-size 16 --max-liveness 1 --time-quantum 1MiB --duration 20 ";
-  const std::string few = sample_of(options + "--objects 10000 --no-access-live-objects");
-  const std::string many = sample_of(options + "--objects 1 --no-access-live-objects");
+  const std::string options = "--min-size 16 --max-size 16 --max-liveness 1 --time-quantum 1MiB --ticks 20 ";
+  const std::string few = sample_of(options + "--class-objects 10000 --no-access-live-objects");
+  const std::string many = sample_of(options + "--class-objects 1 --no-access-live-objects");
   EXPECT_GT(metric(many, "bookkeeping_memory"), metric(few, "bookkeeping_memory") + 4e6);
   EXPECT_NEAR(metric(many, "average_memory"), metric(few, "average_memory"), 1e6);
 #endif
 }
 
 TEST(metrics, keeps_dead_objects_for_the_delay) {
-  const std::string options = "--duration 100 --max-liveness 1 --no-access-live-objects ";
+  const std::string options = "--ticks 100 --max-liveness 1 --no-access-live-objects ";
   const double alone = metric(sample_of(options), "average_live_bytes");
   const double delayed = metric(sample_of(options + "--deallocation-delay 4"), "average_live_bytes");
   EXPECT_NEAR(delayed, 5 * alone, 0.25 * alone);
@@ -84,14 +83,14 @@ TEST(metrics, keeps_dead_objects_for_the_delay) {
 // Objects of liveness l are accessed in l ticks; 1 tick is all they get here, and no access is lost but those
 // that follow the last tick.
 TEST(metrics, accesses_live_objects_once_a_tick) {
-  const std::string once = sample_of("--min-liveness 1 --max-liveness 1 --duration 40");
+  const std::string once = sample_of("--min-liveness 1 --max-liveness 1 --ticks 40");
   EXPECT_EQ(metric(once, "accessed_objects"), metric(once, "allocated_objects"));
-  const std::string thrice = sample_of("--min-liveness 3 --max-liveness 3 --duration 200");
+  const std::string thrice = sample_of("--min-liveness 3 --max-liveness 3 --ticks 200");
   const double ratio = metric(thrice, "accessed_objects") / metric(thrice, "allocated_objects");
   EXPECT_GT(ratio, 2.9);
   EXPECT_LE(ratio, 3);
   const std::string delayed =
-      sample_of("--min-liveness 3 --max-liveness 3 --duration 200 --deallocation-delay 5");
+      sample_of("--min-liveness 3 --max-liveness 3 --ticks 200 --deallocation-delay 5");
   EXPECT_EQ(metric(delayed, "accessed_objects"), metric(thrice, "accessed_objects"));
 }
 
@@ -103,15 +102,14 @@ TEST(metrics, writes_the_share_asked_for) {
 }
 
 TEST(metrics, keeps_permanent_objects) {
-  const std::string sample =
-      sample_of("--permanent-objects-ratio 100 --duration 30 --no-access-live-objects");
+  const std::string sample = sample_of("--permanent-objects-ratio 100 --ticks 30 --no-access-live-objects");
   EXPECT_EQ(metric(sample, "freed_objects"), 0);
   EXPECT_GT(metric(sample, "allocated_objects"), 0);
 }
 
 TEST(metrics, allocates_the_number_asked_for) {
   const std::string sample = sample_of(
-      "--objects 100 --min-size 512 --max-size 512 --max-liveness 1 --time-quantum 1 --duration 1000");
+      "--class-objects 100 --min-size 512 --max-size 512 --max-liveness 1 --time-quantum 1 --ticks 1000");
   EXPECT_EQ(metric(sample, "allocated_objects"), 100'000);
   EXPECT_EQ(metric(sample, "allocated_bytes"), 51'200'000);
 }
@@ -138,7 +136,7 @@ TEST(metrics, offers_latencies) {
 TEST(false_sharing, gives_every_thread_an_object) {
   for (const char* stand_in : {"none", "compact", "align"}) {
     const std::string sample =
-        sample_of("--mode false-sharing --threads 20 --duration 10 --time-quantum 100 --pseudo-allocator " +
+        sample_of("--mode false-sharing --threads 20 --ticks 10 --time-quantum 100 --pseudo-allocator " +
                   std::string(stand_in));
     EXPECT_EQ(metric(sample, "allocated_objects"), 200) << stand_in;
     EXPECT_EQ(metric(sample, "freed_objects"), 200) << stand_in;

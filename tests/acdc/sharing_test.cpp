@@ -12,14 +12,14 @@ namespace heaplab::acdc {
 namespace {
 
 void expect_balanced(const std::string& arguments) {
-  const std::string sample = sample_of("--duration 40 --time-quantum 16KiB --max-liveness 4 " + arguments);
+  const std::string sample = sample_of("--ticks 40 --time-quantum 16KiB --max-liveness 4 " + arguments);
   EXPECT_GT(metric(sample, "freed_objects"), 0) << arguments;
   EXPECT_GE(metric(sample, "allocated_objects"), metric(sample, "freed_objects")) << arguments;
 }
 
 // In the original they lived for a random time: more than twice as many bytes were live.
 TEST(sharing, gives_shared_objects_their_lifetime) {
-  const std::string options = "--duration 200 --no-access-live-objects ";
+  const std::string options = "--ticks 200 --no-access-live-objects ";
   const double unshared = metric(sample_of(options), "average_live_bytes");
   const double shared = metric(sample_of(options + "--shared-objects"), "average_live_bytes");
   EXPECT_NEAR(shared, unshared, 0.1 * unshared);
@@ -56,7 +56,7 @@ TEST(sharing, bears_any_share_of_receivers) {
 // As many accesses as holders: each receiver walks what it has been given.
 TEST(sharing, lets_receivers_access_what_they_receive) {
   const std::string options =
-      "--threads 4 --duration 100 --max-liveness 3 --time-quantum 64KiB --max-time-drift 1 ";
+      "--threads 4 --ticks 100 --max-liveness 3 --time-quantum 64KiB --max-time-drift 1 ";
   const double alone = metric(sample_of(options), "accessed_objects");
   const auto with = [&](const std::string& more) {
     return metric(sample_of(options + "--shared-objects " + more), "accessed_objects");

@@ -31,14 +31,14 @@ std::map<std::uint32_t, double> shares(const stepped_sizes& sizes) {
 }
 
 TEST(stepped_sizes, are_the_multiples_of_the_step_up_to_the_most) {
-  const auto found =
-      shares(sizes_with({{"min", "10"}, {"max", "35"}, {"step", "10"}, {"distribution", "uniform"}}));
+  const auto found = shares(
+      sizes_with({{"min-size", "10"}, {"max-size", "35"}, {"step", "10"}, {"distribution", "uniform"}}));
   ASSERT_EQ(found.size(), 3U);
   for (const std::uint32_t size : {10U, 20U, 30U}) EXPECT_NEAR(found.at(size), 1.0 / 3, 0.01);
 }
 
 TEST(stepped_sizes, of_one_size) {
-  const stepped_sizes one = sizes_with({{"min", "64"}, {"max", "64"}});
+  const stepped_sizes one = sizes_with({{"min-size", "64"}, {"max-size", "64"}});
   EXPECT_EQ(shares(one).size(), 1U);
   EXPECT_EQ(one.mean(), 64);
   EXPECT_EQ(one.bounds().most, 64U);
@@ -75,9 +75,9 @@ TEST(stepped_sizes, are_the_same_for_the_same_seed) {
 }
 
 TEST(stepped_sizes, refuse_more_sizes_than_a_table_holds) {
-  EXPECT_NO_THROW(sizes_with({{"min", "1"}, {"max", "1000000"}, {"step", "1"}}).check());
-  EXPECT_THROW(sizes_with({{"min", "1"}, {"max", "1000001"}, {"step", "1"}}).check(), usage_error);
-  EXPECT_THROW(sizes_with({{"min", "9"}, {"max", "8"}}).check(), usage_error);
+  EXPECT_NO_THROW(sizes_with({{"min-size", "1"}, {"max-size", "1000000"}, {"step", "1"}}).check());
+  EXPECT_THROW(sizes_with({{"min-size", "1"}, {"max-size", "1000001"}, {"step", "1"}}).check(), usage_error);
+  EXPECT_THROW(sizes_with({{"min-size", "9"}, {"max-size", "8"}}).check(), usage_error);
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ TEST(local_workloads, run_under_every_strategy) {
   for (const std::string word : destroying_words) {
     expect_done("utilization --total 1MiB --active 64KiB --strategy " + word);
     expect_done("utilization --total 1MiB --active 64KiB --size 8KiB --buffer 64KiB --strategy " + word);
-    expect_done("contention --allocations 500 --rounds 2 --threads 2 --strategy " + word);
-    expect_done("contention --allocations 500 --rounds 2 --no-initial-buffer --strategy " + word);
+    expect_done("contention --allocations 500 --restarts 2 --threads 2 --strategy " + word);
+    expect_done("contention --allocations 500 --restarts 2 --no-initial-buffer --strategy " + word);
     expect_done("locality --elements-total 4096 --subsystems 16 --shuffle-factor 2 --strategy " + word);
     expect_done("locality --elements-total 4096 --subsystems 4096 --shuffle-factor -2 --strategy " + word);
   }
@@ -121,7 +121,7 @@ TEST(local_workloads, do_the_work_they_were_given) {
   const outcome few = run("utilization --total 1MiB --active 256KiB --size 1KiB --json -");
   EXPECT_EQ(metric(few, "allocations"), 1024);
   EXPECT_EQ(metric(few, "utilization_dimension"), 0.25);
-  const outcome threads = run("contention --threads 3 --allocations 100 --rounds 7 --json -");
+  const outcome threads = run("contention --threads 3 --allocations 100 --restarts 7 --json -");
   EXPECT_EQ(metric(threads, "pairs"), 2100);
   EXPECT_GT(metric(threads, "contention_dimension"), 0.6);
   EXPECT_EQ(metric(run("contention --allocations 10 --json -"), "contention_dimension"), 0);

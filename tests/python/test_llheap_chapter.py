@@ -56,8 +56,8 @@ def test_the_full_scale_is_the_publications(experiments):
     assert experiments["speed"].full.sweep["chain"] == experiments["speed"].quick.sweep["chain"] == CHAINS
     for name, number in (("memory-1x1", 1), ("memory-4x4", 4)):
         given = experiments[name].parameters | experiments[name].full.parameters
-        assert (given["producers"], given["consumers"]) == (number, number)
-        assert given["objects"] == given["round"] == 100000
+        assert (given["producers"], given["consumers-per-producer"]) == (number, number)
+        assert given["objects-per-consumer"] == given["batch"] == 100000
 
 
 def test_every_expectation_is_a_test_and_every_metric_is_on_the_card(experiments):

@@ -37,8 +37,9 @@ TEST(work, is_multiplied_by_threads) {
   for (const double threads : {1.0, 3.0}) {
     const std::string with = "--json - --threads " + std::to_string(static_cast<int>(threads));
     EXPECT_EQ(metric(run_program("churn", with + " --objects 500"), "pairs"), threads * 500);
-    EXPECT_EQ(metric(run_program("speed", with + " --objects 500 --chain malloc-realloc-free"), "calls"),
-              threads * 1500);
+    EXPECT_EQ(
+        metric(run_program("speed", with + " --chain-repeats 500 --chain malloc-realloc-free"), "calls"),
+        threads * 1500);
     for (const char* name : {"cache_thrash", "cache_scratch"})
       EXPECT_EQ(metric(run_program(name, with + " --iterations 5 --cache-rw 40 --size 8"), "accesses"),
                 threads * 5 * 40 * 8);
@@ -46,16 +47,16 @@ TEST(work, is_multiplied_by_threads) {
 }
 
 TEST(options, that_the_publication_leaves_open) {
-  for (const char* arguments : {"--spot in-turn", "--filled", "--filled --spot in-turn --spots 3",
+  for (const char* arguments : {"--spot in-turn", "--filled", "--filled --spot in-turn --live-objects 3",
                                 "--no-touch", "--distribution uniform", "--distribution geometric --step 7",
-                                "--distribution fisher-f", "--min 64 --max 64"}) {
+                                "--distribution fisher-f", "--min-size 64 --max-size 64"}) {
     const outcome done = run_program("churn", std::string("--threads 2 --objects 2000 ") + arguments);
     EXPECT_EQ(done.status, 0) << arguments << "\n" << done.output;
   }
   for (const char* chain : {"realloc", "free", "realloc-free", "malloc", "calloc-realloc"})
     for (const char* arguments : {"", "--no-prepared", "--time-leftovers", "--no-touch"}) {
-      const outcome done =
-          run_program("speed", std::string("--threads 2 --objects 500 --chain ") + chain + " " + arguments);
+      const outcome done = run_program(
+          "speed", std::string("--threads 2 --chain-repeats 500 --chain ") + chain + " " + arguments);
       EXPECT_EQ(done.status, 0) << chain << " " << arguments << "\n" << done.output;
     }
   EXPECT_EQ(run_program("cache_scratch", "--handed used --iterations 3 --cache-rw 9").status, 0);
@@ -63,8 +64,9 @@ TEST(options, that_the_publication_leaves_open) {
 
 // With one round the producer has allocated everything before the consumer frees the first object.
 TEST(memory, rises_to_all_objects_and_falls_to_none) {
-  const outcome done = run_program(
-      "memory", "--objects 20000 --round 20000 --distribution uniform --min 1000 --max 1000 --json -");
+  const outcome done = run_program("memory",
+                                   "--objects-per-consumer 20000 --batch 20000 --distribution uniform "
+                                   "--min-size 1000 --max-size 1000 --json -");
   const std::vector<double> requested = series(done, "requested");
   ASSERT_GE(requested.size(), 200U) << done.output;
   EXPECT_EQ(requested.front(), 0);
@@ -79,8 +81,9 @@ TEST(memory, rises_to_all_objects_and_falls_to_none) {
 }
 
 TEST(memory, is_the_sum_of_its_parts) {
-  const outcome done =
-      run_program("memory", "--producers 2 --consumers 3 --objects 1000 --round 300 --samples 50 --json -");
+  const outcome done = run_program("memory",
+                                   "--producers 2 --consumers-per-producer 3 --objects-per-consumer 1000 "
+                                   "--batch 300 --samples 50 --json -");
   const std::vector<double> total = series(done, "total");
   const std::vector<double> heap = series(done, "heap");
   const std::vector<double> files = series(done, "mmap_files");
@@ -94,13 +97,14 @@ TEST(memory, is_the_sum_of_its_parts) {
 // Neither the threads' stacks nor the program's own pages are the allocator's.
 TEST(memory, leaves_out_what_is_not_the_allocators) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // stacks of theirs are larger
-  const outcome few = run_program("memory", "--objects 10 --round 10 --json -");
-  const outcome large = run_program("memory", "--objects 10 --round 10M --json -");
+  const outcome few = run_program("memory", "--objects-per-consumer 10 --batch 10 --json -");
+  const outcome large = run_program("memory", "--objects-per-consumer 10 --batch 10M --json -");
   EXPECT_LE(metric(large, "most_total"), metric(few, "most_total") + (1 << 20));
-  const outcome many = run_program("memory", "--consumers 9 --objects 1 --round 1 --json -",
-                                   "GLIBC_TUNABLES=glibc.malloc.arena_max=1");
-  const outcome one =
-      run_program("memory", "--objects 1 --round 1 --json -", "GLIBC_TUNABLES=glibc.malloc.arena_max=1");
+  const outcome many =
+      run_program("memory", "--consumers-per-producer 9 --objects-per-consumer 1 --batch 1 --json -",
+                  "GLIBC_TUNABLES=glibc.malloc.arena_max=1");
+  const outcome one = run_program("memory", "--objects-per-consumer 1 --batch 1 --json -",
+                                  "GLIBC_TUNABLES=glibc.malloc.arena_max=1");
   EXPECT_NEAR(metric(many, "most_total"), metric(one, "most_total"), 1 << 20);
 #endif
 }

@@ -47,7 +47,7 @@ TEST(planted_fault, contents_lost_by_realloc) {
 }
 
 void expect_found_by_speed(const char* library, const char* chain, const std::string& says) {
-  const testing::outcome broken = run_program("speed", std::string("--objects 500 --chain ") + chain,
+  const testing::outcome broken = run_program("speed", std::string("--chain-repeats 500 --chain ") + chain,
                                               std::string("LD_PRELOAD=") + library);
   EXPECT_EQ(broken.status, 1) << broken.output;
   EXPECT_TRUE(broken.output.find(says) != std::string::npos) << broken.output;
@@ -57,7 +57,7 @@ TEST(planted_fault, of_chains) {
   expect_found_by_speed(FORGETFUL, "malloc-realloc-free", "lost its contents when it was reallocated");
   expect_found_by_speed(FORGETFUL, "realloc", "lost its contents when it was reallocated");
   expect_found_by_speed(UNCLEAN, "calloc-free", "does not hold what was written into it");
-  expect_found_by_speed(OVERLAPPING, "malloc --min 1000 --max 1100",
+  expect_found_by_speed(OVERLAPPING, "malloc --min-size 1000 --max-size 1100",
                         "does not hold what was written into it");
   expect_found_by_speed(MISALIGNED, "malloc-free --no-touch", "is not aligned");
 }

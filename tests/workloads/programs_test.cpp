@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(all, programs_test, ::testing::ValuesIn(programs),
 TEST(help, tells_where_the_upper_bound_is_excluded) {
   for (const program& one : programs) {
     const std::string help = run_program(one.name, "--help").output;
-    const bool told = help.find("All objects are smaller than this") != std::string::npos;
+    const bool told = help.find("Every object is smaller than this") != std::string::npos;
     EXPECT_EQ(told, one.name == std::string("larson") || one.name == std::string("shbench")) << help;
   }
 }
@@ -68,19 +68,21 @@ void expect_refused(const char* name, const char* arguments, const std::string& 
 }
 
 TEST(refusals, name_the_options_that_do_not_go_together) {
-  expect_refused("threadtest", "--threads 4 --objects 3", "--objects must not be fewer than --threads");
+  expect_refused("threadtest", "--threads 4 --round-objects 3",
+                 "--round-objects must not be fewer than --threads");
   expect_refused("shbench", "--threads 4 --calls 3", "--calls must not be fewer than --threads");
-  expect_refused("shbench", "--least 8 --most 8",
-                 "--least must be below --most, which itself is never requested");
-  expect_refused("larson", "--least 8 --most 8",
-                 "--least must be below --most, which itself is never requested");
+  expect_refused("shbench", "--min-size 8 --size-limit 8",
+                 "--min-size must be below --size-limit, which itself is never requested");
+  expect_refused("larson", "--min-size 8 --size-limit 8",
+                 "--min-size must be below --size-limit, which itself is never requested");
   expect_refused("active_false", "--threads 4 --repetitions 3",
                  "--repetitions must not be fewer than --threads");
-  expect_refused("churn", "--min 9 --max 8", "--min must not exceed --max");
-  expect_refused("churn", "--step 1 --max 1GiB",
-                 "--step: 1073741775 sizes from --min to --max, and at most 1000000 are possible");
-  expect_refused("producer_consumer", "--least 9 --most 8", "--least must not exceed --most");
-  expect_refused("asymmetric", "--producers 4 --objects 3", "--objects must not be fewer than --producers");
+  expect_refused("churn", "--min-size 9 --max-size 8", "--min-size must not exceed --max-size");
+  expect_refused("churn", "--step 1 --max-size 1GiB",
+                 "--step: 1073741775 sizes from --min-size to --max-size, and at most 1000000 are possible");
+  expect_refused("producer_consumer", "--min-size 9 --max-size 8", "--min-size must not exceed --max-size");
+  expect_refused("asymmetric", "--producers 4 --total-objects 3",
+                 "--total-objects must not be fewer than --producers");
   expect_refused("blowup", "--pattern remote --threads 3",
                  "--pattern remote needs an even number of --threads");
   expect_refused("blowup", "--pattern shift --stays 5", "--stays needs --pattern survivor");
@@ -102,11 +104,12 @@ TEST(refusals, of_chains) {
 
 TEST(refusals, of_more_threads_than_the_system_gives) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory exceeds any limit
-  const outcome refused = testing::run_command(std::string("ulimit -v 500000; ") + PROGRAMS +
-                                               "/memory --producers 16 --consumers 16 --objects 10 2>&1");
+  const outcome refused = testing::run_command(
+      std::string("ulimit -v 500000; ") + PROGRAMS +
+      "/memory --producers 16 --consumers-per-producer 16 --objects-per-consumer 10 2>&1");
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output,
-            "memory: --producers and --consumers: 272 threads: cannot create a thread: "
+            "memory: --producers and --consumers-per-producer: 272 threads: cannot create a thread: "
             "Resource temporarily unavailable\n");
 #endif
 }
@@ -115,8 +118,9 @@ TEST(refusals, of_more_threads_than_the_system_gives) {
 TEST(work, is_divided_among_threads) {
   for (const char* threads : {"1", "4"}) {
     const std::string with = std::string("--json - --threads ") + threads;
-    EXPECT_EQ(metric(run_program("threadtest", with + " --rounds 2 --objects 400"), "pairs"), 800);
-    EXPECT_EQ(metric(run_program("shbench", with + " --calls 8 --least 1 --most 8"), "pairs"), 8 * 2250);
+    EXPECT_EQ(metric(run_program("threadtest", with + " --rounds 2 --round-objects 400"), "pairs"), 800);
+    EXPECT_EQ(metric(run_program("shbench", with + " --calls 8 --min-size 1 --size-limit 8"), "pairs"),
+              8 * 2250);
     EXPECT_EQ(
         metric(run_program("active_false", with + " --iterations 5 --repetitions 40 --size 8"), "accesses"),
         5 * 40 * 8);
@@ -124,7 +128,8 @@ TEST(work, is_divided_among_threads) {
 }
 
 TEST(work, of_larson_goes_through_many_threads) {
-  const outcome done = run_program("larson", "--duration 100ms --objects 50 --rounds 2 --threads 2 --json -");
+  const outcome done = run_program(
+      "larson", "--duration 100ms --live-objects 50 --replacements-per-object 2 --threads 2 --json -");
   EXPECT_GT(metric(done, "threads_started"), 20) << done.output;
   EXPECT_GT(metric(done, "throughput"), 0);
   EXPECT_EQ(metric(done, "live_memory"), 2 * 50 * 7);
@@ -134,7 +139,7 @@ TEST(work, of_larson_goes_through_many_threads) {
 TEST(work, of_blowup_is_scored) {
   for (const char* pattern : {"remote", "shift", "survivor"}) {
     const outcome done = run_program(
-        "blowup", std::string("--live 16MiB --rounds 20 --threads 2 --json - --pattern ") + pattern);
+        "blowup", std::string("--live-bytes 16MiB --rounds 20 --threads 2 --json - --pattern ") + pattern);
     EXPECT_GE(metric(done, "blowup"), 0.9) << pattern;
     EXPECT_LE(metric(done, "peak_live"), 16 << 20) << pattern;
     EXPECT_GE(metric(done, "peak_live"), 15 << 20) << pattern;

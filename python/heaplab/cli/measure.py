@@ -59,7 +59,7 @@ MEASURING_OPTIONS = [
         "--seed",
         type=SEED,
         default=1,
-        help="Of order, environment and workloads.",
+        help="Seed of every random choice.",
         show_default=True,
     ),
     click.option("--pin", is_flag=True, help="Run on one CPU of each core only."),

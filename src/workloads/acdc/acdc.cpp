@@ -35,7 +35,7 @@ public:
     acdc::distribution_pool pool(pages, threads, settings_.max_liveness);
     probes::barrier drift_barrier(threads);
     acdc::memory_log memory(measured, settings_.warm_up());
-    acdc::accounts books(settings_.accounts, settings_.duration);
+    acdc::accounts books(settings_.accounts, settings_.ticks);
     acdc::round_table table(settings_);
     acdc::common_ground common{settings_, states, pool, drift_barrier, memory, books};
     measured_ = &measured;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bits.h"
+#include "workloads/harness/shared_options.h"
 #include "workloads/harness/value_text.h"
 
 namespace heaplab::acdc {
@@ -20,18 +21,20 @@ constexpr std::uint64_t largest_size = std::uint64_t{1} << 40;
 void configuration::declare(harness::option_table& options) {
   options.choice("mode", mode, {{"acdc", mode::acdc}, {"false-sharing", mode::false_sharing}},
                  "What is emulated: a mutator, or threads that write to neighbouring objects");
-  options.count("threads", threads, {1, 1024}, "Threads; each does all the work described below");
-  options.count("objects", objects, {0, 1'000'000'000},
+  harness::declare_threads(options, threads);
+  options.renamed("objects", "class-objects");
+  options.count("class-objects", objects, {0, 1'000'000'000},
                 "Objects of every lifetime-size-class; 0: many if small and short-lived");
-  options.size("min-size", min_size, {8, largest_size}, "Smallest object");
-  options.size("max-size", max_size, {8, largest_size}, "Largest object");
+  harness::declare_min_size(options, min_size, {8, largest_size});
+  harness::declare_max_size(options, max_size, {8, largest_size});
   options.count("min-liveness", min_liveness, {1, most_liveness}, "Shortest time of use, in ticks");
   options.count("max-liveness", max_liveness, {1, most_liveness}, "Longest time of use, in ticks");
   options.count("deallocation-delay", deallocation_delay, {0, most_liveness},
                 "Ticks from the last use of an object to its deallocation");
   options.size("time-quantum", time_quantum, {1, largest_size},
                "Bytes a thread allocates in a tick; in mode false-sharing, accesses in a tick");
-  options.count("duration", duration, {1, most_ticks}, "Ticks each thread runs");
+  options.count("ticks", ticks, {1, most_ticks}, "Ticks each thread runs");
+  options.renamed("duration", "ticks");
   options.count("max-time-drift", max_time_drift, {1, most_ticks},
                 "Ticks the threads' clocks may differ; as --max-liveness unless given");
   options.percent("list-ratio", list_ratio, "Lifetime-size-classes that are lists; the others are trees");
@@ -72,17 +75,17 @@ void configuration::check_times(const harness::option_table& options) {
   if (min_liveness > max_liveness)
     throw usage_error("--min-liveness: " + std::to_string(min_liveness) +
                       " is more than --max-liveness; allowed is 1 to " + std::to_string(max_liveness));
-  if (duration <= warm_up())
-    throw usage_error("--duration: " + std::to_string(duration) +
+  if (ticks <= warm_up())
+    throw usage_error("--ticks: " + std::to_string(ticks) +
                       " is no longer than the warm-up of 2 x --max-liveness; allowed is " +
                       std::to_string(warm_up() + 1) + " or more");
-  if (deallocation_delay > duration)
+  if (deallocation_delay > ticks)
     throw usage_error("--deallocation-delay: " + std::to_string(deallocation_delay) +
-                      " is more than --duration; allowed is 0 to " + std::to_string(duration));
+                      " is more than --ticks; allowed is 0 to " + std::to_string(ticks));
   if (!options.given("max-time-drift")) max_time_drift = max_liveness;
-  if (max_time_drift > duration)
+  if (max_time_drift > ticks)
     throw usage_error("--max-time-drift: " + std::to_string(max_time_drift) +
-                      " is more than --duration; allowed is 1 to " + std::to_string(duration));
+                      " is more than --ticks; allowed is 1 to " + std::to_string(ticks));
 }
 
 void configuration::check_pseudo_allocator(const harness::option_table& options) {
@@ -109,7 +112,7 @@ void configuration::check_historic() const {
 // Section 4.6 and Table 6: the objects live for one tick, and a tick is a number of accesses.
 void configuration::settle_false_sharing(const harness::option_table& options) {
   for (const char* name :
-       {"objects", "min-liveness", "max-liveness", "deallocation-delay", "max-time-drift", "list-ratio",
+       {"class-objects", "min-liveness", "max-liveness", "deallocation-delay", "max-time-drift", "list-ratio",
         "access-live-objects", "write-access-ratio", "write-iterations", "shared-objects",
         "shared-objects-ratio", "receiving-threads-ratio", "permanent-objects-ratio", "accounts"})
     if (options.given(name))
@@ -120,7 +123,7 @@ void configuration::settle_false_sharing(const harness::option_table& options) {
   if (!options.given("min-size"))
     min_size = options.given("max-size") ? std::min<std::uint64_t>(10, max_size) : 10;
   if (!options.given("max-size")) max_size = std::max<std::uint64_t>(10, min_size);
-  if (!options.given("duration")) duration = 30;
+  if (!options.given("ticks")) ticks = 30;
   if (!options.given("time-quantum")) time_quantum = 1'000'000;
 }
 

@@ -24,7 +24,7 @@ struct configuration {
   std::uint64_t max_liveness = 10;
   std::uint64_t deallocation_delay = 0;
   std::uint64_t time_quantum = 256 * std::uint64_t{1024};
-  std::uint64_t duration = 50;
+  std::uint64_t ticks = 50;
   std::uint64_t max_time_drift = 10;
   double list_ratio = 100;
   bool access_live_objects = true;

@@ -58,7 +58,7 @@ estimate::estimate(const configuration& settings) {
   // Beyond its liveness: the tick it is allocated in, the delay, and the wait for a receiver's clock.
   const double waiting = 1 + static_cast<double>(settings.deallocation_delay) +
                          static_cast<double>(settings.shared_objects ? settings.max_time_drift : 0);
-  const double lasting = settings.permanent_objects_ratio / 100 * static_cast<double>(settings.duration);
+  const double lasting = settings.permanent_objects_ratio / 100 * static_cast<double>(settings.ticks);
   live_bytes =
       static_cast<double>(settings.threads) * bytes_a_tick * (mean.byte_liveness + waiting + lasting);
   largest_class = mean.largest;

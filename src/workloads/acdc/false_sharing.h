@@ -40,7 +40,7 @@ public:
         agreed_(seed, settings_.threads) {}
 
   void run() {
-    for (std::uint64_t round = 0; round < settings_.duration; ++round) play(round);
+    for (std::uint64_t round = 0; round < settings_.ticks; ++round) play(round);
   }
 
 private:

@@ -44,9 +44,9 @@ public:
         heap_(heap),
         thread_(thread) {}
 
-  // Runs until the thread's clock shows the duration.
+  // Runs until the thread's clock shows that many ticks.
   void run() {
-    while (self_.heap.time() < settings_.duration) tick();
+    while (self_.heap.time() < settings_.ticks) tick();
   }
 
   // Frees whatever this thread still holds or has been sent, outside the measured time.

@@ -15,7 +15,7 @@ class blowup final : public harness::workload, probes::team_task {
 public:
   harness::description describe() const override {
     return {"blowup", "patterns that make heaps hold more memory than was ever live",
-            "blowup --pattern survivor --live 16MiB"};
+            "blowup --pattern survivor --live-bytes 16MiB"};
   }
 
   void declare(harness::option_table& options) override {
@@ -23,9 +23,11 @@ public:
                    {{"remote", pattern::remote}, {"shift", pattern::shift}, {"survivor", pattern::survivor}},
                    "One thread only allocates, another only frees; all of one size, then of the next; "
                    "or one object in many stays");
-    options.count("threads", threads_, {1, 256}, "Threads at work");
-    options.size("live", live_, {1 << 20, std::uint64_t{1} << 36}, "Bytes alive at the most, of all threads");
-    options.count("rounds", rounds_, {1, 100'000}, "Rounds; each fills the live bytes once");
+    harness::declare_threads(options, threads_, 256);
+    options.size("live-bytes", live_, {1 << 20, std::uint64_t{1} << 36},
+                 "Bytes alive at the most, of all threads");
+    options.renamed("live", "live-bytes");
+    harness::declare_rounds(options, rounds_, 100'000);
     sizes_.declare(options, {16, 1 << 18});
     options.count("stays", stays_, {2, 1'000'000}, "With survivor: one object in so many stays for good");
   }
@@ -37,8 +39,8 @@ public:
     if (pattern_ == pattern::remote && threads_ % 2 != 0)
       throw harness::usage_error("--pattern remote needs an even number of --threads");
     if (live_ / threads_ < sizes_.most)
-      throw harness::usage_error("--live divided among --threads must not be below --most");
-    harness::require_memory(4 * live_, "four times --live bytes");
+      throw harness::usage_error("--live-bytes divided among --threads must not be below --max-size");
+    harness::require_memory(4 * live_, "four times --live-bytes");
   }
 
   harness::size_mix sizes() const override { return sizes_; }

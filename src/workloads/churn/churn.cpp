@@ -12,16 +12,17 @@ class churn final : public harness::workload, probes::team_task {
 public:
   harness::description describe() const override {
     return {"churn", "objects of drawn sizes that replace each other in a few spots of each thread",
-            "churn --threads 2 --spots 16 --objects 100k"};
+            "churn --threads 2 --live-objects 16 --objects 100k"};
   }
 
   void declare(harness::option_table& options) override {
-    options.count("threads", threads_, {1, 1024}, "Threads at work, each with spots of its own");
-    options.count("spots", spots_, {1, 100'000'000}, "Most objects a thread has at a time");
-    options.count("objects", objects_, {1, 100'000'000'000}, "Objects allocated by each thread");
+    harness::declare_threads(options, threads_);
+    harness::declare_live_objects(options, spots_, {1, 100'000'000});
+    options.renamed("spots", "live-objects");
+    harness::declare_objects(options, objects_, 100'000'000'000);
     sizes_.declare(options);
     options.choice("spot", choice_, {{"random", spot_choice::random}, {"in-turn", spot_choice::in_turn}},
-                   "Which spot is next");
+                   "Which spot is next: each holds one of the live objects");
     options.flag("filled", filled_, "Whether the spots hold objects before the clock starts");
     touching_.declare(options);
   }
@@ -29,7 +30,7 @@ public:
   void check(const harness::option_table&) override {
     sizes_.check();
     const double live = static_cast<double>(threads_ * spots_) * sizes_.mean();
-    harness::require_memory(static_cast<std::uint64_t>(live), "--spots with objects");
+    harness::require_memory(static_cast<std::uint64_t>(live), "--live-objects in all --threads");
   }
 
   harness::size_mix sizes() const override { return sizes_.bounds(); }

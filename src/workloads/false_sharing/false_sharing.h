@@ -13,13 +13,13 @@ namespace heaplab {
 class false_sharing : public harness::workload, probes::team_task {
 public:
   void declare(harness::option_table& options) override {
-    options.count("threads", threads_, {1, 1024}, "Threads at work");
+    harness::declare_threads(options, threads_);
     options.count("iterations", iterations_, {1, 1'000'000'000},
                   "Objects each thread uses, one after another");
     options.count(form_.accesses, repetitions_, {1, 1'000'000'000},
                   std::string("Times every byte of an object is read and written") +
                       (form_.divided ? ", divided among the threads" : ""));
-    options.size("size", size_, {1, 4096}, "Size of every object");
+    harness::declare_size(options, size_, 4096);
   }
 
   void check(const harness::option_table&) override {

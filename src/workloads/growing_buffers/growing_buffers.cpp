@@ -14,7 +14,7 @@ public:
   }
 
   void declare(harness::option_table& options) override {
-    options.count("threads", threads_, {1, 1024}, "Threads at work");
+    harness::declare_threads(options, threads_);
     options.count("steps", steps_, {1, 10'000'000'000},
                   "Steps of each thread; each grows or ends one buffer");
     options.count("buffers", buffers_, {1, 1'000'000}, "Buffers of each thread that grow side by side");
@@ -24,7 +24,7 @@ public:
 
   void check(const harness::option_table&) override {
     sizes_.check();
-    harness::require_memory(threads_ * buffers_ * (sizes_.most / 4), "--buffers up to --most bytes");
+    harness::require_memory(threads_ * buffers_ * (sizes_.most / 4), "--buffers up to --max-size bytes");
   }
 
   harness::size_mix sizes() const override { return sizes_; }

@@ -8,6 +8,7 @@
 #include "workloads/harness/option_table.h"
 #include "workloads/harness/program.h"
 #include "workloads/harness/random_stream.h"
+#include "workloads/harness/shared_options.h"
 #include "workloads/harness/size_mix.h"
 #include "workloads/harness/stamp.h"
 #include "workloads/harness/stepped_sizes.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <stdexcept>
 #include <type_traits>
 
 #include "workloads/harness/usage_error.h"
@@ -136,9 +137,16 @@ void option_table::add_choice(std::string name, std::vector<std::string> words,
   options_.push_back(std::move(made));
 }
 
+std::string option_table::name_today(const std::string& before) const {
+  const auto found = renamed_.find(before);
+  return found == renamed_.end() ? std::string() : found->second;
+}
+
 bool option_table::given(std::string_view name) const {
-  return std::any_of(options_.begin(), options_.end(),
-                     [&](const option& one) { return one.name == name && one.given; });
+  const auto found =
+      std::find_if(options_.begin(), options_.end(), [&](const option& one) { return one.name == name; });
+  if (found == options_.end()) throw std::logic_error("no option --" + std::string(name) + " was declared");
+  return found->given;
 }
 
 }  // namespace heaplab::harness

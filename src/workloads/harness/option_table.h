@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,7 +80,12 @@ public:
   // One of `words`: the variable is its place among them.
   void choice(std::string name, std::size_t& variable, std::vector<std::string> words, std::string help);
 
-  // Whether the user wrote this option.
+  // An earlier name of an option, refused with the name of today.
+  void renamed(std::string before, std::string now) { renamed_[std::move(before)] = std::move(now); }
+  // The name of today, empty where `before` never was one.
+  std::string name_today(const std::string& before) const;
+
+  // Whether the user wrote this option, which must have been declared.
   bool given(std::string_view name) const;
 
   std::vector<option>& options() { return options_; }
@@ -90,6 +96,7 @@ private:
                   std::function<void(std::size_t)> set, std::string help);
 
   std::vector<option> options_;
+  std::map<std::string, std::string> renamed_;
 };
 
 }  // namespace heaplab::harness

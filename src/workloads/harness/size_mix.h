@@ -6,11 +6,12 @@
 #include "base/bits.h"
 #include "workloads/harness/option_table.h"
 #include "workloads/harness/random_stream.h"
+#include "workloads/harness/shared_options.h"
 #include "workloads/harness/usage_error.h"
 
 namespace heaplab::harness {
 
-// Whether --most is itself asked for.
+// Whether the upper end of the sizes is itself asked for.
 enum class upper_end { included, excluded };
 
 // The sizes a workload asks for, in bytes, both ends included: 0 < least <= most.
@@ -18,18 +19,22 @@ struct size_mix {
   std::uint64_t least = 16;
   std::uint64_t most = 1024;
 
-  // Declares --least and --most.
+  // Declares --min-size and --max-size, or --size-limit where the upper end is excluded.
   void declare(option_table& options, range<std::uint64_t> allowed, upper_end end = upper_end::included) {
-    options.size("least", least, allowed, "Size of the smallest object");
-    options.size("most", most, allowed,
-                 end == upper_end::included
-                     ? "Size of the largest object"
-                     : "All objects are smaller than this; one byte less is the largest");
+    declare_min_size(options, least, allowed);
+    options.renamed("least", "min-size");
+    if (end == upper_end::included) {
+      declare_max_size(options, most, allowed);
+      options.renamed("most", "max-size");
+    } else {
+      declare_size_limit(options, most, allowed);
+      options.renamed("most", "size-limit");
+    }
   }
 
   // Throws usage_error.
   void check() const {
-    if (least > most) throw usage_error("--least must not exceed --most");
+    if (least > most) throw usage_error("--min-size must not exceed --max-size");
   }
 
   // Every size is as likely as any other.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "probes/own_pages.h"
+#include "workloads/harness/shared_options.h"
 #include "workloads/harness/usage_error.h"
 
 namespace heaplab::harness {
@@ -17,8 +18,10 @@ constexpr range<std::uint64_t> allowed{1, std::uint64_t{1} << 30};
 }  // namespace
 
 void stepped_sizes::declare(option_table& options) {
-  options.size("min", least_, allowed, "Size of the smallest object");
-  options.size("max", most_, allowed, "No object is larger");
+  declare_min_size(options, least_, allowed);
+  options.renamed("min", "min-size");
+  declare_max_size(options, most_, allowed);
+  options.renamed("max", "max-size");
   options.size("step", step_, allowed, "Difference between a size and the next");
   options.choice("distribution", distribution_,
                  {{"uniform", size_distribution::uniform},
@@ -29,10 +32,11 @@ void stepped_sizes::declare(option_table& options) {
 }
 
 void stepped_sizes::check() const {
-  if (least_ > most_) throw usage_error("--min must not exceed --max");
+  if (least_ > most_) throw usage_error("--min-size must not exceed --max-size");
   if (count() > most_sizes)
-    throw usage_error("--step: " + std::to_string(count()) + " sizes from --min to --max, and at most " +
-                      std::to_string(most_sizes) + " are possible");
+    throw usage_error("--step: " + std::to_string(count()) +
+                      " sizes from --min-size to --max-size, and at most " + std::to_string(most_sizes) +
+                      " are possible");
 }
 
 double stepped_sizes::weight(std::uint64_t place) const {

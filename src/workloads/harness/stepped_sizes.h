@@ -17,10 +17,10 @@ enum class size_distribution {
   fisher_f,    // density at k of Fisher's F with 1 and 1 degrees of freedom: 1 / (sqrt(k) (1 + k))
 };
 
-// The sizes --min, --min + --step, ... that do not exceed --max, in bytes, drawn at random.
+// The sizes --min-size, --min-size + --step, ... that do not exceed --max-size, in bytes, drawn at random.
 class stepped_sizes {
 public:
-  // Declares --min, --max, --step and --distribution.
+  // Declares --min-size, --max-size, --step and --distribution.
   void declare(option_table& options);
 
   // Throws usage_error.

@@ -12,22 +12,24 @@ class large_cycle final : public harness::workload, probes::team_task {
 public:
   harness::description describe() const override {
     return {"large_cycle", "objects of tens of MiB, the oldest replaced each time",
-            "large_cycle --objects 20 --least 8MiB --most 32MiB --memory-left"};
+            "large_cycle --objects 20 --min-size 8MiB --max-size 32MiB --memory-left"};
   }
 
   void declare(harness::option_table& options) override {
-    options.count("threads", threads_, {1, 64}, "Threads at work");
-    options.count("objects", objects_, {1, 10'000'000}, "Objects allocated by each thread");
-    options.count("live", live_, {1, 1000}, "Objects each thread holds");
+    harness::declare_threads(options, threads_, 64);
+    harness::declare_objects(options, objects_, 10'000'000);
+    harness::declare_live_objects(options, live_, {1, 1000});
+    options.renamed("live", "live-objects");
     sizes_.declare(options, {std::uint64_t{1} << 16, std::uint64_t{1} << 36});
-    options.choice("touch", touch_, {{"ends", touch::ends}, {"pages", touch::pages}},
-                   "What is written: both ends of an object, or every page of it");
+    options.renamed("touch", "written");
+    options.choice("written", touch_, {{"ends", touch::ends}, {"pages", touch::pages}},
+                   "How much of an object is written: both ends, or every page");
   }
 
   void check(const harness::option_table&) override {
     sizes_.check();
     if (touch_ == touch::pages)
-      harness::require_memory(threads_ * live_ * sizes_.most, "--live of --most bytes");
+      harness::require_memory(threads_ * live_ * sizes_.most, "--live-objects of --max-size bytes");
   }
 
   harness::size_mix sizes() const override { return sizes_; }

@@ -18,22 +18,24 @@ class larson final : public harness::workload {
 public:
   harness::description describe() const override {
     return {"larson", "random replacement in slices of objects that threads hand to their successors",
-            "larson --threads 2 --duration 1s --rounds 100"};
+            "larson --threads 2 --duration 1s --replacements-per-object 100"};
   }
 
   void declare(harness::option_table& options) override {
-    options.count("threads", threads_, {1, 1024}, "Threads alive at a time");
+    harness::declare_threads(options, threads_);
     options.duration("duration", duration_, {0.01, 3600}, "Time until the threads stop");
     sizes_.declare(options, {1, std::uint64_t{1} << 26}, harness::upper_end::excluded);
-    options.count("objects", objects_, {1, 20'000'000}, "Objects of a slice");
-    options.count("rounds", rounds_, {1, 1'000'000'000},
-                  "A thread ends after this many replacements an object");
+    harness::declare_live_objects(options, objects_, {1, 20'000'000});
+    options.renamed("objects", "live-objects");
+    options.count("replacements-per-object", rounds_, {1, 1'000'000'000},
+                  "A thread ends after this many replacements for each object it holds");
+    options.renamed("rounds", "replacements-per-object");
   }
 
   void check(const harness::option_table&) override {
     if (sizes_.least >= sizes_.most)
-      throw harness::usage_error("--least must be below --most, which itself is never requested");
-    harness::require_memory(threads_ * objects_ * sizes_.most, "--threads slices of --objects");
+      throw harness::usage_error("--min-size must be below --size-limit, which itself is never requested");
+    harness::require_memory(threads_ * objects_ * sizes_.most, "--live-objects in all --threads");
   }
 
   harness::size_mix sizes() const override { return {sizes_.least, sizes_.most - 1}; }

@@ -30,10 +30,12 @@ public:
   void declare(harness::option_table& options) override {
     strategy_.declare(options);
     options.count("allocations", allocations_, {1, std::uint64_t{1} << 40},
-                  "Pairs of allocate and deallocate of each thread in each round");
-    options.size("size", size_, {1, std::uint64_t{1} << 30}, "Bytes of a block");
-    options.count("threads", threads_, {1, 1024}, "Threads, each with an allocator of its own");
-    options.count("rounds", rounds_, {1, 1'000'000}, "Times the threads are started, with fresh allocators");
+                  "Pairs of allocate and deallocate of each thread after each start");
+    harness::declare_size(options, size_, std::uint64_t{1} << 30);
+    harness::declare_threads(options, threads_);
+    options.count("restarts", rounds_, {1, 1'000'000},
+                  "Times the threads are started, with fresh allocators");
+    options.renamed("rounds", "restarts");
     options.flag("initial-buffer", initial_buffer_,
                  "Whether a monotonic allocator begins with a buffer for all its blocks");
   }

@@ -28,7 +28,7 @@ public:
     strategy_.declare(options);
     options.size("total", total_, sizes, "Bytes allocated in all");
     options.size("active", active_, sizes, "Bytes in use at a time");
-    options.size("size", size_, sizes, "Bytes of a block");
+    harness::declare_size(options, size_, sizes.most);
     options.size("buffer", buffer_bytes_, {0, sizes.most}, "Memory that a monotonic allocator begins with");
   }
 

@@ -10,13 +10,14 @@ class malloc_test final : public harness::workload, probes::team_task {
 public:
   harness::description describe() const override {
     return {"malloc_test", "pairs of malloc and free of one size, less the time of an empty loop",
-            "malloc_test --threads 2 --pairs 1M"};
+            "malloc_test --threads 2 --call-pairs 1M"};
   }
 
   void declare(harness::option_table& options) override {
-    options.count("threads", threads_, {1, 1024}, "Threads at work");
-    options.count("pairs", pairs_, {1, 10'000'000'000}, "Pairs of malloc and free, in each thread");
-    options.size("size", size_, {1, std::uint64_t{1} << 30}, "Size of every object");
+    harness::declare_threads(options, threads_);
+    options.count("call-pairs", pairs_, {1, 10'000'000'000}, "Pairs of malloc and free, in each thread");
+    options.renamed("pairs", "call-pairs");
+    harness::declare_size(options, size_, std::uint64_t{1} << 30);
   }
 
   harness::size_mix sizes() const override { return {size_, size_}; }

@@ -17,14 +17,18 @@ class memory_workload final : public harness::workload, probes::team_task {
 public:
   harness::description describe() const override {
     return {"memory", "memory over time while producers allocate and consumers free",
-            "memory --producers 1 --consumers 1 --objects 10k"};
+            "memory --producers 1 --consumers-per-producer 1 --objects-per-consumer 10k"};
   }
 
   void declare(harness::option_table& options) override {
-    options.count("producers", producers_, {1, 256}, "Threads that allocate");
-    options.count("consumers", consumers_, {1, 256}, "Threads that free, for each producer");
-    options.count("objects", objects_, {1, 1'000'000'000}, "Objects each consumer frees");
-    options.count("round", round_, {1, 100'000'000}, "Objects handed over together");
+    harness::declare_producers(options, producers_, 256);
+    options.count("consumers-per-producer", consumers_, {1, 256},
+                  "Threads that free, for each that allocates");
+    options.renamed("consumers", "consumers-per-producer");
+    options.count("objects-per-consumer", objects_, {1, 1'000'000'000}, "Objects each consumer frees");
+    options.renamed("objects", "objects-per-consumer");
+    harness::declare_batch(options, round_, 100'000'000);
+    options.renamed("round", "batch");
     sizes_.declare(options);
     options.count("samples", samples_, {2, memory_log::most_samples}, "Times memory is looked at");
   }
@@ -32,7 +36,7 @@ public:
   void check(const harness::option_table&) override {
     sizes_.check();
     const double live = static_cast<double>(pairs() * std::min(round_, objects_)) * sizes_.mean();
-    harness::require_memory(static_cast<std::uint64_t>(live), "--round objects for every consumer");
+    harness::require_memory(static_cast<std::uint64_t>(live), "--batch objects for every consumer");
   }
 
   harness::size_mix sizes() const override { return sizes_.bounds(); }
@@ -51,7 +55,7 @@ public:
     try {
       measured.run_team(threads, *this);
     } catch (const harness::usage_error& error) {
-      throw harness::usage_error(std::string("--producers and --consumers: ") + error.what());
+      throw harness::usage_error(std::string("--producers and --consumers-per-producer: ") + error.what());
     }
     for (std::uint64_t pair = 0; pair < pairs(); ++pair)
       measured.verify(freed_[pair].front() == objects_, "every object was freed by its consumer");

@@ -11,23 +11,26 @@ class asymmetric final : public harness::workload, probes::team_task {
 public:
   harness::description describe() const override {
     return {"asymmetric", "threads that only allocate and threads that only free, over one queue of batches",
-            "asymmetric --producers 1 --consumers 3 --objects 100k"};
+            "asymmetric --producers 1 --consumers 3 --total-objects 100k"};
   }
 
   void declare(harness::option_table& options) override {
-    options.count("producers", producers_, {1, 512}, "Threads that allocate");
+    harness::declare_producers(options, producers_, 512);
     options.count("consumers", consumers_, {1, 512}, "Threads that free");
-    options.count("objects", objects_, {1, 10'000'000'000}, "Objects of all, divided among the producers");
+    options.count("total-objects", objects_, {1, 10'000'000'000},
+                  "Objects of all, divided among the producers");
+    options.renamed("objects", "total-objects");
     sizes_.declare(options, {1, std::uint64_t{1} << 26});
-    options.count("batch", batch_, {1, 1'000'000}, "Objects of a batch");
-    options.count("queue", queue_, {1, 1'000'000}, "Batches between them, including those at work");
+    harness::declare_batch(options, batch_, 1'000'000);
+    harness::declare_queue(options, queue_);
   }
 
   void check(const harness::option_table&) override {
     sizes_.check();
-    if (objects_ < producers_) throw harness::usage_error("--objects must not be fewer than --producers");
+    if (objects_ < producers_)
+      throw harness::usage_error("--total-objects must not be fewer than --producers");
     harness::require_memory(queue_ * batch_ * ((sizes_.least + sizes_.most) / 2),
-                            "--queue batches of --most bytes");
+                            "--queue batches of --max-size bytes");
   }
 
   harness::size_mix sizes() const override { return sizes_; }

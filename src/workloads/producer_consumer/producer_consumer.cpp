@@ -19,15 +19,15 @@ public:
 
   void declare(harness::option_table& options) override {
     options.count("pairs", pairs_, {1, 512}, "Pairs of a producer and a consumer");
-    options.count("objects", objects_, {1, 10'000'000'000}, "Objects of each pair");
+    harness::declare_objects(options, objects_, 10'000'000'000);
     sizes_.declare(options, {1, std::uint64_t{1} << 26});
-    options.count("batch", batch_, {1, 1'000'000}, "Objects of a batch");
-    options.count("queue", queue_, {1, 1'000'000}, "Batches between the two, including those at work");
+    harness::declare_batch(options, batch_, 1'000'000);
+    harness::declare_queue(options, queue_);
   }
 
   void check(const harness::option_table&) override {
     sizes_.check();
-    harness::require_memory(pairs_ * queue_ * batch_ * sizes_.most, "--queue batches of --most bytes");
+    harness::require_memory(pairs_ * queue_ * batch_ * sizes_.most, "--queue batches of --max-size bytes");
   }
 
   harness::size_mix sizes() const override { return sizes_; }

@@ -10,12 +10,13 @@ class random_age final : public harness::workload, probes::team_task {
 public:
   harness::description describe() const override {
     return {"random_age", "random objects of a large table replaced one at a time by others of random size",
-            "random_age --objects 100k --replacements 1M"};
+            "random_age --live-objects 100k --replacements 1M"};
   }
 
   void declare(harness::option_table& options) override {
-    options.count("threads", threads_, {1, 1024}, "Threads at work, each with a table of its own");
-    options.count("objects", objects_, {1, 100'000'000}, "Live objects of each thread");
+    harness::declare_threads(options, threads_);
+    harness::declare_live_objects(options, objects_, {1, 100'000'000});
+    options.renamed("objects", "live-objects");
     options.count("replacements", replacements_, {1, 10'000'000'000}, "Objects replaced by each thread");
     sizes_.declare(options, {1, std::uint64_t{1} << 26});
   }
@@ -23,7 +24,7 @@ public:
   void check(const harness::option_table&) override {
     sizes_.check();
     harness::require_memory(threads_ * objects_ * ((sizes_.least + sizes_.most) / 2),
-                            "--objects of --least to --most bytes");
+                            "--live-objects of --min-size to --max-size bytes");
   }
 
   harness::size_mix sizes() const override { return sizes_; }

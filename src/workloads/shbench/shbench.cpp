@@ -82,22 +82,24 @@ class shbench final : public harness::workload, probes::team_task {
 public:
   harness::description describe() const override {
     return {"shbench", "bursts of small objects, freed in order and in reverse, a fifth of them later",
-            "shbench --threads 2 --calls 1000 --least 1 --most 8"};
+            "shbench --threads 2 --calls 1000 --min-size 1 --size-limit 8"};
   }
 
   void declare(harness::option_table& options) override {
-    options.count("threads", threads_, {1, 1024}, "Threads at work");
+    harness::declare_threads(options, threads_);
     options.count("calls", calls_, {1, 100'000'000}, "Repetitions of all bursts, divided among the threads");
     sizes_.declare(options, {1, std::uint64_t{1} << 20}, harness::upper_end::excluded);
-    options.count("places", places_, {10, 100'000'000}, "Objects each thread holds at most");
+    harness::declare_live_objects(options, places_, {10, 100'000'000});
+    options.renamed("places", "live-objects");
   }
 
   void check(const harness::option_table& options) override {
     if (sizes_.least >= sizes_.most)
-      throw harness::usage_error("--least must be below --most, which itself is never requested");
+      throw harness::usage_error("--min-size must be below --size-limit, which itself is never requested");
     if (calls_ < threads_) throw harness::usage_error("--calls must not be fewer than --threads");
-    if (!options.given("places")) places_ = std::max<std::uint64_t>(calls_ / threads_, 10);
-    harness::require_memory(threads_ * places_ * sizes_.most, "--places of --most bytes in --threads");
+    if (!options.given("live-objects")) places_ = std::max<std::uint64_t>(calls_ / threads_, 10);
+    harness::require_memory(threads_ * places_ * sizes_.most,
+                            "--live-objects of --size-limit bytes in --threads");
   }
 
   harness::size_mix sizes() const override { return {sizes_.least, sizes_.most - 1}; }

@@ -20,8 +20,9 @@ public:
 
   void declare(harness::option_table& options) override {
     options.text("chain", text_, "Steps joined by '-': malloc, calloc, realloc, free");
-    options.count("threads", threads_, {1, 1024}, "Threads at work");
-    options.count("objects", objects_, {1, 1'000'000'000}, "Times each thread does the chain");
+    harness::declare_threads(options, threads_);
+    options.count("chain-repeats", objects_, {1, 1'000'000'000}, "Times each thread does the chain");
+    options.renamed("objects", "chain-repeats");
     sizes_.declare(options);
     options.flag("prepared", prepared_,
                  "Whether a chain that begins with realloc or free gets objects allocated before the clock "
@@ -39,7 +40,7 @@ public:
     }
     sizes_.check();
     const double live = keeps_objects() ? static_cast<double>(threads_ * objects_) * sizes_.mean() : 0;
-    harness::require_memory(static_cast<std::uint64_t>(live), "--objects in all --threads");
+    harness::require_memory(static_cast<std::uint64_t>(live), "--chain-repeats in all --threads");
   }
 
   harness::size_mix sizes() const override { return sizes_.bounds(); }

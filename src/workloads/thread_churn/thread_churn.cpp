@@ -16,9 +16,10 @@ public:
   }
 
   void declare(harness::option_table& options) override {
-    options.count("threads", threads_, {1, 512}, "Threads that start others, one at a time each");
-    options.count("lives", lives_, {1, 100'000'000}, "Short-lived threads that each of them starts");
-    options.count("objects", objects_, {1, 10'000'000}, "Objects a short-lived thread allocates");
+    harness::declare_threads(options, threads_, 512);
+    options.count("lives", lives_, {1, 100'000'000},
+                  "Short-lived threads that follow each other in each place of --threads");
+    harness::declare_objects(options, objects_, 10'000'000);
     sizes_.declare(options, {1, std::uint64_t{1} << 26});
     options.percent("left", left_, "Objects left for the thread that started it to free");
   }
@@ -26,7 +27,7 @@ public:
   void check(const harness::option_table&) override {
     sizes_.check();
     harness::require_memory(threads_ * objects_ * ((sizes_.least + sizes_.most) / 2),
-                            "--objects of --least to --most bytes");
+                            "--objects of --min-size to --max-size bytes");
   }
 
   harness::size_mix sizes() const override { return sizes_; }

@@ -14,16 +14,18 @@ public:
   }
 
   void declare(harness::option_table& options) override {
-    options.count("threads", threads_, {1, 1024}, "Threads at work");
-    options.count("rounds", rounds_, {1, 1'000'000'000}, "Rounds of allocating and freeing all objects");
-    options.count("objects", objects_, {1, 100'000'000}, "Objects of a round, divided among the threads");
-    options.size("size", size_, {1, std::uint64_t{1} << 20}, "Size of every object");
+    harness::declare_threads(options, threads_);
+    harness::declare_rounds(options, rounds_, 1'000'000'000);
+    options.count("round-objects", objects_, {1, 100'000'000},
+                  "Objects of a round, divided among the threads");
+    options.renamed("objects", "round-objects");
+    harness::declare_size(options, size_, std::uint64_t{1} << 20);
     options.count("work", work_, {0, 1'000'000'000}, "Steps of other work after each allocation and free");
   }
 
   void check(const harness::option_table&) override {
-    if (objects_ < threads_) throw harness::usage_error("--objects must not be fewer than --threads");
-    harness::require_memory(objects_ * size_, "--objects of --size");
+    if (objects_ < threads_) throw harness::usage_error("--round-objects must not be fewer than --threads");
+    harness::require_memory(objects_ * size_, "--round-objects of --size");
   }
 
   harness::size_mix sizes() const override { return {size_, size_}; }

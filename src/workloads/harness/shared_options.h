@@ -1,0 +1,57 @@
+// The options that several workloads have: one name and one description, whatever the workload.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/harness/option_table.h"
+
+namespace heaplab::harness {
+
+inline void declare_threads(option_table& options, std::uint64_t& variable, std::uint64_t most = 1024) {
+  options.count("threads", variable, {1, most}, "Threads at work at a time");
+}
+
+inline void declare_producers(option_table& options, std::uint64_t& variable, std::uint64_t most) {
+  options.count("producers", variable, {1, most}, "Threads that allocate");
+}
+
+inline void declare_objects(option_table& options, std::uint64_t& variable, std::uint64_t most) {
+  options.count("objects", variable, {1, most}, "Objects allocated by each thread that allocates");
+}
+
+inline void declare_live_objects(option_table& options, std::uint64_t& variable,
+                                 range<std::uint64_t> allowed) {
+  options.count("live-objects", variable, allowed, "Objects each thread holds at a time, at most");
+}
+
+inline void declare_rounds(option_table& options, std::uint64_t& variable, std::uint64_t most) {
+  options.count("rounds", variable, {1, most}, "Rounds of allocating and freeing");
+}
+
+inline void declare_size(option_table& options, std::uint64_t& variable, std::uint64_t most) {
+  options.size("size", variable, {1, most}, "Size of every object");
+}
+
+inline void declare_min_size(option_table& options, std::uint64_t& variable, range<std::uint64_t> allowed) {
+  options.size("min-size", variable, allowed, "No object is smaller");
+}
+
+inline void declare_max_size(option_table& options, std::uint64_t& variable, range<std::uint64_t> allowed) {
+  options.size("max-size", variable, allowed, "No object is larger");
+}
+
+// Where the largest size is one that the original program never asks for.
+inline void declare_size_limit(option_table& options, std::uint64_t& variable, range<std::uint64_t> allowed) {
+  options.size("size-limit", variable, allowed, "Every object is smaller than this");
+}
+
+inline void declare_batch(option_table& options, std::uint64_t& variable, std::uint64_t most) {
+  options.count("batch", variable, {1, most}, "Objects handed over together");
+}
+
+inline void declare_queue(option_table& options, std::uint64_t& variable) {
+  options.count("queue", variable, {1, 1'000'000},
+                "Batches between those who allocate and those who free, including those at work");
+}
+
+}  // namespace heaplab::harness

@@ -1,0 +1,109 @@
+"""One name of an option has one meaning in all programs: the same kind of value and the same words of help."""
+
+import re
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import click
+import pytest
+from laboratory import COMMANDS
+
+from heaplab.catalog import native
+
+PROGRAMS = sorted(path for path in (native.root() / "bin").iterdir() if path.is_file())
+OPTION = re.compile(r"^  (?:-h,)?--(\S+)(?: ([A-Z:]+))?\s+(.+)$", re.MULTILINE)
+# The range and the default differ between programs, the meaning does not.
+FACTS = re.compile(r" \([^()]*default [^()]*\)$| \([^()]* to [^()]*\)$")
+# What click and CLI11 say of themselves, and --json: a flag of heaplab, and a file of a workload.
+OF_THE_LIBRARIES = {"help", "version", "json"}
+
+
+def described(program: Path) -> dict[str, tuple[str, str]]:
+    """Kind and help of every option of a program, by name."""
+    text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+    folded = re.sub(r"(?<=[A-Z])\n {20,}", "  ", text)  # an option too long for its column
+    return {name: (kind, FACTS.sub("", words)) for name, kind, words in OPTION.findall(folded)}
+
+
+def of_commands() -> dict[str, dict[str, tuple[str, str]]]:
+    """Kind and help of every option of heaplab's commands, by name and command."""
+    found: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+    for command, definition in COMMANDS.items():
+        for option in definition.params:
+            if isinstance(option, click.Option):
+                name = max(option.opts, key=len).removeprefix("--")
+                found[name][command] = (option.type.name, option.help or "")
+    return found
+
+
+def of_programs() -> dict[str, dict[str, tuple[str, str]]]:
+    found: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+    for program in PROGRAMS:
+        for name, meaning in described(program).items():
+            found[name][program.name] = meaning
+    return found
+
+
+def several(found: dict[str, dict[str, tuple[str, str]]]) -> dict[str, dict[str, tuple[str, str]]]:
+    return {name: users for name, users in found.items() if len(set(users.values())) > 1}
+
+
+def test_the_programs_are_asked() -> None:
+    assert len(PROGRAMS) > 20
+    for program in PROGRAMS:
+        assert {"seed", "json", "estimate", "[no-]counters"} <= described(program).keys(), program
+
+
+def test_an_option_means_the_same_in_every_program() -> None:
+    assert several(of_programs()) == {}
+
+
+def test_an_option_means_the_same_in_every_command() -> None:
+    found = of_commands()
+    del found["json"]  # prints what the command prints, as JSON
+    del found["output"]  # a folder where results are made, a file where they are read
+    assert several(found) == {}
+
+
+def test_a_name_that_heaplab_and_a_program_share_means_the_same() -> None:
+    commands, programs = of_commands(), of_programs()
+    for name in commands.keys() & programs.keys() - OF_THE_LIBRARIES:
+        words = {text.rstrip(".") for users in (commands, programs) for _, text in users[name].values()}
+        assert len(words) == 1, (name, words)
+
+
+@pytest.mark.parametrize(
+    ("program", "before", "now"),
+    [
+        ("acdc", "duration", "ticks"),
+        ("acdc", "objects", "class-objects"),
+        ("asymmetric", "objects", "total-objects"),
+        ("blowup", "live", "live-bytes"),
+        ("churn", "min", "min-size"),
+        ("churn", "spots", "live-objects"),
+        ("contention", "rounds", "restarts"),
+        ("large_cycle", "live", "live-objects"),
+        ("large_cycle", "touch", "written"),
+        ("larson", "least", "min-size"),
+        ("larson", "most", "size-limit"),
+        ("larson", "objects", "live-objects"),
+        ("larson", "rounds", "replacements-per-object"),
+        ("malloc_test", "pairs", "call-pairs"),
+        ("memory", "consumers", "consumers-per-producer"),
+        ("memory", "max", "max-size"),
+        ("memory", "objects", "objects-per-consumer"),
+        ("memory", "round", "batch"),
+        ("producer_consumer", "most", "max-size"),
+        ("random_age", "objects", "live-objects"),
+        ("shbench", "places", "live-objects"),
+        ("speed", "objects", "chain-repeats"),
+        ("threadtest", "objects", "round-objects"),
+    ],
+)
+def test_an_earlier_name_is_refused_with_the_name_of_today(program: str, before: str, now: str) -> None:
+    path = native.program(program)
+    assert path
+    assert f"--{now} " in subprocess.run([path, "--help"], capture_output=True, text=True, check=True).stdout
+    done = subprocess.run([path, f"--{before}=1"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, f"{program}: --{before} is now called --{now}\n")
