@@ -1,4 +1,4 @@
-"""One name of an option has one meaning in all programs: the same kind of value and the same words of help."""
+"""One name of an option has one meaning in all programs: the same kind of value, the same words of help."""
 
 import re
 import subprocess
