@@ -4,6 +4,7 @@
 #                  the heaps with every assertion on, make compare in a bare Debian root
 # make build       what all need: leaves .venv/bin/heaplab
 # make quick       the checks that take seconds, on the tree as it stands: nothing is installed
+# make dev         the C++ parts with checks on, in build/dev, and compile_commands.json for editors
 # OPTIONS="--budget 1m" make compare      with options of heaplab compare
 
 PYTHON ?= python3
@@ -22,7 +23,7 @@ $(error the checks preload libraries from here, which the loader cannot do from 
 endif
 
 .NOTPARALLEL:
-.PHONY: build compare test test-long quick clean packages-compare packages-test packages-long
+.PHONY: build compare dev test test-long quick clean packages-compare packages-test packages-long
 
 compare: packages-compare build
 	@$(BIN)/heaplab compare -o out/compare $(OPTIONS)
@@ -56,6 +57,11 @@ test-long: packages-long build
 
 quick: $(VENV)/installed
 	@tools/check.sh quick
+
+dev: $(VENV)/installed
+	@$(STEP) "C++ build, dev" "mend what the log names, then run make again" \
+	  sh -euc 'PATH=$(CURDIR)/$(BIN):$$PATH; cmake --preset dev && cmake --build --preset dev'
+	@ln -sf build/dev/compile_commands.json .
 
 clean:
 	rm -rf build out
