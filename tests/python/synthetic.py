@@ -104,6 +104,7 @@ def experiments() -> list[spec.Experiment]:
             {"threads": [1, 2]},
             [plot(kind="bars", x="threads", y="throughput")],
             title="Larson: throughput with hand-over between threads",
+            notes="The quick scale <of minutes> asks for fewer objects.",
             publication="scalloc, OOPSLA 2015",
             figure="Figure 9",
             metrics=["throughput", "peak_memory"],

@@ -1,4 +1,4 @@
-"""The pages of docs/ name tests that exist."""
+"""The pages of docs/ name tests and files that exist."""
 
 import re
 from pathlib import Path
@@ -23,3 +23,18 @@ def test_every_fault_of_an_original_has_a_test_that_exists() -> None:
         assert named or files, f"no test: {row}"
         assert [name for name in named if name not in defined] == []
         assert [file for file in files if not (ROOT / file).exists()] == []
+
+
+def test_the_design_of_the_front_end_and_the_glossary_name_files_that_exist() -> None:
+    package = ROOT / "python" / "heaplab"
+    for name in ("design-front-end.md", "glossary.md"):
+        files = re.findall(r"`(\w+/\w+\.py)`", (ROOT / "docs" / name).read_text())
+        assert len(files) > 5, name
+        absent = [file for file in files if not ((package / file).exists() or (ROOT / file).exists())]
+        assert absent == []
+
+
+def test_the_design_of_the_front_end_names_every_room() -> None:
+    rooms = {path.parent.name for path in (ROOT / "python" / "heaplab").glob("*/__init__.py")}
+    rows = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/design-front-end.md").read_text(), re.MULTILINE)
+    assert set(rows) == rooms

@@ -109,6 +109,11 @@ def test_the_answer_comes_first_and_is_the_planted_one(page):
     assert answer.index("Real programs") < answer.index("Synthetic workloads")
 
 
+def test_the_notes_of_an_experiment_stand_with_its_claim(page):
+    section = page.read_text().partition("<h2>Larson: throughput with hand-over between threads")[2]
+    assert "The quick scale &lt;of minutes&gt; asks for fewer objects." in section.partition("<svg")[0]
+
+
 def test_everything_that_went_wrong_is_told(page):
     text = page.read_text()
     for reason in ("SIGSEGV", "not done after 120 s", "others used 0.9 s of CPU time"):
