@@ -4,7 +4,7 @@
 #                  the heaps with every assertion on, make compare in a bare Debian root
 # make build       what all need: leaves .venv/bin/heaplab
 # make quick       the checks that take seconds, on the tree as it stands: nothing is installed
-# make dev         the C++ parts with checks on, in build/dev, and compile_commands.json for editors
+# make dev         configures build/dev and leaves compile_commands.json for editors
 # OPTIONS="--budget 1m" make compare      with options of heaplab compare
 
 PYTHON ?= python3
@@ -59,8 +59,8 @@ quick: $(VENV)/installed
 	@tools/check.sh quick
 
 dev: $(VENV)/installed
-	@$(STEP) "C++ build, dev" "mend what the log names, then run make again" \
-	  sh -euc 'PATH=$(CURDIR)/$(BIN):$$PATH; cmake --preset dev && cmake --build --preset dev'
+	@$(STEP) "configuring build/dev" "mend what the log names, then run make again" \
+	  sh -euc 'PATH=$(CURDIR)/$(BIN):$$PATH; cmake --preset dev'
 	@ln -sf build/dev/compile_commands.json .
 
 clean:
