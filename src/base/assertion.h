@@ -20,7 +20,7 @@
     }                                                                        \
   } while (false)
 
-// Debug builds: constant time.
+// On in debug builds and in the preset paranoid. The condition takes constant time.
 #define HEAPLAB_ASSERT(condition) HEAPLAB_CHECK_AT_(1, condition)
-// Only on demand: may walk lists.
+// On in the preset paranoid alone. The condition may walk lists.
 #define HEAPLAB_ASSERT_EXPENSIVE(condition) HEAPLAB_CHECK_AT_(2, condition)

@@ -1,9 +1,9 @@
 // Atomic objects whose every operation names its memory order.
 //
-// std::atomic takes sequential consistency where no order is named, and lets =, ++ and a plain read pass for
+// std::atomic uses sequential consistency where no order is named, and accepts =, ++ and plain reads as
 // operations. The types here offer the same operations without defaults: an operation without an order does
-// not compile, nor does a copy, an assignment or a conversion. tools/check_atomics.py keeps std::atomic out
-// of every other file of src and include.
+// not compile, nor does a copy, an assignment or a conversion. tools/check_atomics.py rejects std::atomic in
+// every other file of src and include.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ public:
   static constexpr bool is_always_lock_free = std::atomic<T>::is_always_lock_free;
 
   constexpr atomic() noexcept = default;
-  // Not an operation: until the constructor has ended no other thread knows the object.
+  // No atomic operation: no other thread knows the object before the constructor has ended.
   constexpr atomic(T value) noexcept : value_(value) {}
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
@@ -29,7 +29,7 @@ public:
   T fetch_sub(T value, std::memory_order order) { return value_.fetch_sub(value, order); }
   T fetch_or(T value, std::memory_order order) { return value_.fetch_or(value, order); }
 
-  // On failure `expected` becomes what stands there.
+  // On failure `expected` becomes the present value.
   bool compare_exchange_strong(T& expected, T wanted, std::memory_order success, std::memory_order failure) {
     return value_.compare_exchange_strong(expected, wanted, success, failure);
   }
@@ -41,7 +41,7 @@ private:
   std::atomic<T> value_{};
 };
 
-// Atomic access to an object that is no atomic. The object outlives this.
+// Atomic access to an object of an ordinary type. The object must outlive the reference.
 template <class T>
 class atomic_ref {
 public:

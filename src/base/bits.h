@@ -15,8 +15,8 @@ constexpr unsigned log2_floor(std::size_t value) {
   return static_cast<unsigned>(std::bit_width(value)) - 1;
 }
 
-// `alignment` is a power of two. The result wraps to a small number when value is within alignment of the
-// largest: callers bound value first.
+// `alignment` is a power of two. The result wraps to a small number if `value` is within `alignment` of the
+// largest number; callers bound `value` first.
 constexpr std::size_t align_up(std::size_t value, std::size_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }

@@ -1,4 +1,4 @@
-// A clock that costs a few nanoseconds to read and is a few milliseconds behind.
+// A clock that takes a few nanoseconds to read and lags by a few milliseconds.
 #pragma once
 
 #include <time.h>

@@ -4,8 +4,7 @@
 
 namespace heaplab {
 
-// Leaves errno at the end of its life as it was at the beginning: a malloc must not disturb it where it
-// succeeds in the end.
+// Restores errno in its destructor: a malloc that succeeds in the end must not change errno.
 class errno_keeper {
 public:
   errno_keeper() = default;

@@ -6,7 +6,8 @@
 
 namespace heaplab {
 
-// The one way an allocator gives up: a line on standard error that names the pointer, then abort.
+// Ends the process because of a fault that an allocator has found: writes a line that names the pointer to
+// standard error, then aborts.
 [[noreturn, gnu::noinline, gnu::cold]] inline void fatal(const char* what, const void* pointer = nullptr) {
   text_line line;
   line.add("heaplab: ").add(what);

@@ -1,5 +1,4 @@
-// Sleeping until another thread of the process has changed a word of memory (futex(2)). errno stays as it
-// was.
+// Sleeps until another thread of the process changes a word of memory (futex(2)). errno stays unchanged.
 #pragma once
 
 #include <linux/futex.h>
@@ -12,13 +11,13 @@
 
 namespace heaplab {
 
-// Sleeps if `word` holds `seen`, until it is woken. May return for no reason at all.
+// Sleeps until woken if the value of `word` is `seen`. May return for no reason.
 inline void futex_wait(const void* word, std::uint32_t seen) {
   const errno_keeper keep;
   ::syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, nullptr);
 }
 
-// Wakes one of the threads that sleep on `word`.
+// Wakes one of the threads asleep on `word`.
 inline void futex_wake_one(const void* word) {
   const errno_keeper keep;
   ::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1);

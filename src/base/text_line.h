@@ -8,7 +8,7 @@
 
 namespace heaplab {
 
-// Collects up to 511 characters, then is written to a file descriptor. Longer text is cut off.
+// Collects up to 511 characters, to be written to a file descriptor. Longer text is cut off.
 class text_line {
 public:
   text_line& add(const char* text) {
@@ -38,7 +38,7 @@ public:
 
   text_line& add_address(const void* address) { return add_hex(reinterpret_cast<std::uintptr_t>(address)); }
 
-  // Ends the line and writes all of it, or as much as the system takes.
+  // Ends the line and writes the whole line, or as much as the system takes.
   void write_to(int file) {
     buffer_[length_++] = '\n';
     for (std::size_t done = 0; done < length_;) {

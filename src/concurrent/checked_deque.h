@@ -10,7 +10,7 @@ namespace heaplab::concurrent {
 template <class Sync, class Node>
 class checked_deque;
 
-// What a node carries to be in at most one deque at a time.
+// The part of a node that links the node into at most one deque at a time.
 template <class Sync, class Node>
 struct deque_hook {
   Node* newer = nullptr;
@@ -18,13 +18,13 @@ struct deque_hook {
   checked_deque<Sync, Node>* in = nullptr;
 };
 
-// A doubly linked list of nodes with a member `hook`. Every node knows the deque it is in, so that putting
-// and removing are checked and may be repeated: who comes late finds the work done. All but looks_empty are
-// for the holder of the lock that guards this deque and the hooks of its nodes.
+// A doubly linked list of nodes with a member `hook`. Every node knows its deque, so that put and remove are
+// checked and may be repeated: a thread that comes late changes nothing. Callers of all functions but
+// looks_empty hold the lock that guards this deque and the hooks of its nodes.
 template <class Sync, class Node>
 class checked_deque {
 public:
-  // A hint without the lock.
+  // A hint, without the lock. relaxed: the caller looks again under the lock.
   bool looks_empty() const { return oldest_.load(std::memory_order_relaxed) == nullptr; }
 
   Node* oldest() const { return oldest_.load(std::memory_order_relaxed); }
@@ -64,7 +64,7 @@ public:
     return true;
   }
 
-  // Becomes empty, whatever it was; its nodes still have the hooks they had.
+  // Makes the deque empty and leaves the hooks of its nodes as they are.
   void forget_all() {
     newest_ = nullptr;
     oldest_.store(nullptr, std::memory_order_relaxed);
@@ -84,7 +84,7 @@ public:
     return node;
   }
 
-  // Whether every node in the deque knows it, and its neighbours know each other. Walks the deque.
+  // Whether every node in the deque names this deque, and neighbours link to each other. Walks the deque.
   bool is_valid() const {
     const Node* last = nullptr;
     for (const Node* node = oldest(); node != nullptr; node = node->hook.newer) {
@@ -95,7 +95,7 @@ public:
   }
 
 private:
-  // Whether the neighbours of a node in the deque, or its ends, lead to the node.
+  // Whether both neighbours of a node in the deque, or the ends of the deque, link to the node.
   bool is_linked(const Node& node) const {
     const Node* const before = node.hook.newer == nullptr ? newest_ : node.hook.newer->hook.older;
     const Node* const behind = node.hook.older == nullptr ? oldest() : node.hook.older->hook.newer;

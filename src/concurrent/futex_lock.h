@@ -7,10 +7,11 @@
 
 namespace heaplab::concurrent {
 
-// A lock of four bytes, all zero when free: usable before any constructor has run and from code that is
-// itself the malloc. For sections of tens of instructions that rarely meet: who finds it held tries again for
-// about as long as such a section takes, and then sleeps, so that a thread of a real-time policy does not
-// keep the holder from the processor. (Drepper, "Futexes Are Tricky", mutex 3.)
+// A lock of four bytes that are zero when the lock is free, so that the lock works before any constructor has
+// run, and in code that is itself the malloc. Made for critical sections of tens of instructions that rarely
+// meet: a thread that finds the lock held spins for about as long as such a section takes, and then sleeps. A
+// thread of a real-time policy would otherwise keep the holder from the processor. (Drepper, "Futexes Are
+// Tricky", mutex 3.)
 template <class Sync>
 class futex_lock {
 public:
@@ -26,13 +27,13 @@ public:
   }
 
   void unlock() {
-    // release pairs with try_lock and lock_slow: who gets the lock next sees what was done under it.
+    // release pairs with try_lock and lock_slow: the next holder sees what was done under the lock.
     if (held_.exchange(free, std::memory_order_release) == waited_for) Sync::wake_one(held_);
   }
 
   // --- in the child of a fork ---
 
-  // Nobody is there who could hold the lock or wait for it.
+  // No thread is left that could hold the lock or wait for it.
   bool was_held() const { return held_.load(std::memory_order_relaxed) != free; }
   void forget_holder() { held_.store(free, std::memory_order_relaxed); }
 
@@ -44,8 +45,8 @@ private:
       Sync::pause();
       if (try_lock()) return;
     }
-    // Others may be asleep as well: whoever has slept leaves the word so that they are woken.
-    // acquire pairs with unlock.
+    // Other threads may be asleep as well. A thread that has slept leaves `waited_for` in the word, so that
+    // its unlock wakes the next. acquire pairs with unlock.
     while (held_.exchange(waited_for, std::memory_order_acquire) != free) Sync::sleep(held_, waited_for);
   }
 

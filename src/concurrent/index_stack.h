@@ -9,12 +9,12 @@
 
 namespace heaplab::concurrent {
 
-// A lock-free last-in first-out stack (Treiber 1986) of indices. The element with index i keeps its link in
-// next_of(i), an atomic 32-bit word that the caller provides and that stays readable for ever: a popper may
-// read the link of an element that another thread has just taken. An element is in at most one stack.
+// A lock-free LIFO stack (Treiber 1986) of indices. The element with index i has its link in next_of(i), an
+// atomic 32-bit word that the caller provides and that stays readable for ever: a pop may read the link of an
+// element that another thread has just taken. An element is in at most one stack.
 //
-// Wait-free for none, lock-free for all. Linearisable: push and pop take effect at their compare-and-swap, a
-// pop that finds nothing at its load.
+// Lock-free, not wait-free. Linearisable: push and pop take effect at their compare-and-swap, and a pop that
+// finds the stack empty at its load.
 template <class Sync>
 class index_stack {
 public:
@@ -24,11 +24,12 @@ public:
   void push(std::uint32_t index, NextOf&& next_of) {
     tagged_index old{head_.load(std::memory_order_relaxed)};
     for (;;) {
-      // relaxed: published by the release below.
+      // relaxed: the release below publishes the link.
       next_of(index).store(encode(old), std::memory_order_relaxed);
       // An element returns to the head only by a push, so the tag of a push is enough against ABA.
       const tagged_index top = old.with_next_tag().with_index(index);
-      // release pairs with the acquire in try_pop: the popper sees the link and all that its pusher wrote.
+      // release pairs with the acquire in try_pop: the pop sees the link, and all that the pushing thread
+      // wrote.
       if (replace(old, top, std::memory_order_release)) return;
     }
   }
@@ -56,7 +57,7 @@ private:
     return link_value == none ? head.with_none() : head.with_index(link_value);
   }
 
-  // On failure `old` becomes what stands there now.
+  // On failure `old` becomes the present head.
   bool replace(tagged_index& old, tagged_index wanted, std::memory_order success) {
     std::uint64_t expected = old.word();
     if (head_.compare_exchange_weak(expected, wanted.word(), success, std::memory_order_acquire)) return true;

@@ -8,21 +8,21 @@
 
 namespace heaplab::concurrent {
 
-// A number that one thread changes and any thread reads. Changing it takes no atomic read-modify-write: the
-// owner's load and store cannot be separated by another writer. On x86-64 each change is one instruction on
-// memory, which compilers do not make of a load and a store that are atomic each.
+// A number that one thread, the owner, changes and any thread reads. A change takes no atomic
+// read-modify-write: no other writer can come between the owner's load and store. On x86-64 a change is one
+// instruction on memory, which compilers do not generate from an atomic load and an atomic store.
 //
-// Every change is a release: who reads the new value sees what the owner did before.
+// Every change is a release: a thread that reads the new value sees what the owner did before.
 template <class Sync>
 class owned_counter {
 public:
   constexpr owned_counter() = default;
   constexpr explicit owned_counter(std::int32_t value) : value_(value) {}
 
-  // By any thread.
+  // Called by any thread.
   std::int32_t read(std::memory_order order) const { return value_.load(order); }
 
-  // By the owner, as all that follow.
+  // This and all functions below are called by the owner.
   std::int32_t read_own() const { return value_.load(std::memory_order_relaxed); }
   void set(std::int32_t value) { value_.store(value, std::memory_order_release); }
 
@@ -36,7 +36,7 @@ public:
     }
   }
 
-  // Whether it is now zero or less.
+  // Returns whether the number is now zero or less.
   HEAPLAB_FAST_PATH bool decrement_is_spent() {
     if constexpr (is_one_instruction) {
 #if defined(__x86_64__)

@@ -8,10 +8,10 @@
 
 namespace heaplab::concurrent {
 
-// A relaxed load and a comparison, on x86-64 as the one instruction that compilers do not make of an atomic
-// load.
+// Comparisons of an atomic with a value: a relaxed load and a comparison. On x86-64 each is one instruction
+// on memory; compilers generate two, a load into a register and a comparison.
 
-// Whether `place` holds something else than `value`.
+// Whether the value of `place` differs from `value`.
 template <class Atomic>
 HEAPLAB_FAST_PATH bool differs(const Atomic& place, std::uintptr_t value) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -24,7 +24,7 @@ HEAPLAB_FAST_PATH bool differs(const Atomic& place, std::uintptr_t value) {
   return place.load(std::memory_order_relaxed) != value;
 }
 
-// Whether `place` holds more than `value`.
+// Whether the value of `place` is greater than `value`.
 template <class Atomic>
 HEAPLAB_FAST_PATH bool exceeds(const Atomic& place, std::uintptr_t value) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)

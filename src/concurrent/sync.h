@@ -1,6 +1,6 @@
-// Where the code of this folder and of the allocators gets its atomics from: a template parameter Sync. The
-// libraries use std_sync; tests/explore substitutes one whose every operation is a point at which another
-// thread may be scheduled, and so runs the same code through all interleavings.
+// The template parameter Sync provides atomics and sleeping to the code of this folder and of the allocators.
+// The libraries use std_sync. tests/explore substitutes a type whose every operation is a point at which
+// another thread may be scheduled, and so runs the same code through all interleavings.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct std_sync {
 
   using word = atomic<std::uint32_t>;
 
-  // Tens of instructions under the lock of another take no longer than this many pauses.
+  // A critical section of tens of instructions takes no longer than this many pauses.
   static constexpr unsigned attempts_before_sleep = 64;
   static void pause() { spin_pause(); }
 
-  // Sleeps if `place` holds `seen`, until it is woken; may return for no reason.
+  // Sleeps until woken if the value of `place` is `seen`; may return for no reason.
   static void sleep(const word& place, std::uint32_t seen) { futex_wait(&place, seen); }
   static void wake_one(const word& place) { futex_wake_one(&place); }
 };

@@ -4,10 +4,10 @@
 
 namespace heaplab::concurrent {
 
-// An index of at most 27 bits, or none, and a tag in one 64-bit word. The 36 bits of tag are what keeps a
-// compare-and-swap from mistaking a word for an older one with the same index (the ABA problem): at one
-// change every 10 ns the tag returns to the same value after 11 minutes, and only a thread that slept
-// through exactly that time would be deceived. The value 0 is "none, tag 0".
+// An index of at most 27 bits, or none, and a tag of 36 bits in one 64-bit word. The tag keeps a
+// compare-and-swap from taking the word for an older word with the same index (the ABA problem). At one
+// change every 10 ns a tag comes back after 11 minutes, and only a thread that slept through exactly that
+// time would be deceived. The value 0 is "none, tag 0".
 class tagged_index {
 public:
   static constexpr unsigned index_bits = 27;
@@ -18,11 +18,11 @@ public:
 
   constexpr std::uint64_t word() const { return word_; }
   constexpr bool is_none() const { return (word_ & mask) == 0; }
-  // Only where not none.
+  // Precondition: not none.
   constexpr std::uint32_t index() const { return static_cast<std::uint32_t>((word_ & mask) - 1); }
   constexpr std::uint64_t tag() const { return word_ >> shift; }
 
-  // index < index_limit.
+  // Precondition: index < index_limit.
   constexpr tagged_index with_index(std::uint32_t index) const {
     return tagged_index{(tag() << shift) | (std::uint64_t{index} + 1)};
   }

@@ -10,37 +10,38 @@
 
 namespace heaplab::concurrent {
 
-// Pages that the system would not take back (os_pages::unmap): they wait here, with a page of memory each,
-// for a request that they fit or for better times.
+// Mappings that the system refused to unmap, as at the limit of mappings. They wait here, each with one page
+// of memory, for a request that they fit, or until the system takes them.
 //
-// A list without a lock: pages are pushed one by one; who looks for some takes the whole list and puts back
-// what is left, so that others may find it empty meanwhile. A child of fork may lose what another thread had
-// taken, which are addresses alone.
+// The list is lock-free: a thread pushes mappings one by one; a thread that searches takes the whole list and
+// pushes back the rest, so that other threads may find the list empty meanwhile. A child of fork may lose
+// what another thread had taken; that loses addresses, no memory.
 template <class Sync, class Platform = system_platform>
 class unreturned_mappings {
 public:
-  // Gives whole pages, readable and writable, back to the system, or keeps them, all zero but for their first
-  // 16 bytes.
+  // Unmaps whole pages, which are readable and writable, or keeps them if the system refuses.
   void give_back(void* start, std::size_t bytes) {
     if (!Platform::unmap(start, bytes)) return keep(start, bytes);
-    // A mapping less, or one that is smaller: the next may succeed now. One failure is enough for a free.
+    // The process has one mapping less, or a smaller one, so that the system may take others now. After one
+    // failure a free tries no further.
     give_back_until(1);
   }
 
+  // Keeps pages that the system has refused to take: zero, but for their first 16 bytes.
   void keep(void* start, std::size_t bytes) {
     char first[note_offset];
     std::memcpy(first, start, sizeof first);
-    // Locked pages are not given up.
+    // The kernel does not purge locked pages.
     if (!Platform::purge(start, bytes)) std::memset(start, 0, bytes);
     std::memcpy(start, first, sizeof first);
     push(write_note(static_cast<char*>(start), bytes));
   }
 
-  // Asks the system again for all. True if it took some.
+  // Asks the system again to take each. True if the system took some.
   bool give_all_back() { return give_back_until(SIZE_MAX); }
 
-  // Zeroed pages out of the smallest that are enough and begin at a multiple of `alignment`; the rest is
-  // kept. Null: there are none.
+  // Takes zeroed pages from the smallest mapping that has enough of them and begins at a multiple of
+  // `alignment`; the rest of the mapping stays. Null: no mapping fits.
   void* try_take(std::size_t bytes, std::size_t alignment) {
     note* all = take_all();
     note** best = nullptr;
@@ -56,7 +57,7 @@ public:
   }
 
 private:
-  // Lies in the pages, behind what the user of this may need of them.
+  // Lies in the first page, behind the bytes that callers of keep() still read there.
   struct note {
     note* next;
     std::size_t bytes;
@@ -98,14 +99,14 @@ private:
     return any;
   }
 
-  // acquire pairs with push: the notes are visible.
+  // acquire pairs with push: the notes are visible. relaxed: a list that looks empty is not taken.
   note* take_all() {
     return newest_.load(std::memory_order_relaxed) == nullptr
                ? nullptr
                : newest_.exchange(nullptr, std::memory_order_acquire);
   }
 
-  // A chain of notes. release publishes them, pairs with take_all.
+  // Pushes a chain of notes. release publishes the notes, and pairs with take_all.
   void push(note* chain) {
     if (chain == nullptr) return;
     note* last = chain;

@@ -8,9 +8,9 @@
 //
 //   #include "shim/bind.h"
 //
-// heaplab_add_malloc_library (cmake/) compiles that file twice, for the C names and for the C++ names: a C
-// program linked against the static archive must not be made to need a C++ run-time library, so the two have
-// to be separate objects.
+// heaplab_add_malloc_library (cmake/) compiles that file twice, for the C names and for the C++ names. The
+// two are separate objects, so that a C program linked against the static archive needs no C++ run-time
+// library.
 #pragma once
 
 #include "shim/heap_concept.h"

@@ -1,9 +1,11 @@
-// The library must not drag a C++ run-time library into a C program.
+// A C program that uses the malloc library must not come to need the C++ run-time library.
 //
-// Shared (HEAPLAB_SHARED): the run-time library's names are weak; a process that has it resolves them when
-// the library is loaded. A run-time library loaded later (a C++ plug-in of a C program) is looked up by name.
-// Static: the names are strong. This object is linked only into a program that uses operator new, and a weak
-// name would not fetch what the program needs from the archive of the run-time library.
+// Shared library (HEAPLAB_SHARED): the names of the run-time library are weak. A process with a run-time
+// library resolves them when the malloc library is loaded. A run-time library that is loaded later (by a C++
+// plug-in of a C program) is looked up by name.
+//
+// Static library: the names are strong. This object is linked only into a program that uses operator new, and
+// a weak name would not fetch the definition from the archive of the run-time library.
 #include "shim/cxx_runtime.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// What operator new needs of the process's C++ run-time library: when memory is out, and where the program
-// has an operator new of its own.
+// The functions of the process's C++ run-time library that operator new needs when memory is out, and where
+// the program has an operator new of its own.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace heaplab::shim {
 
-// False: no new-handler is set. Whatever the handler throws flies on.
+// False: no new-handler is set. An exception of the handler passes through.
 bool call_new_handler();
 
 // False: no new-handler is set, or it threw.

@@ -1,11 +1,11 @@
-// fork(2) copies one thread and the memory of all, at whatever instruction the others stand. Nothing is done
-// about it before fork: a heap that held its locks meanwhile would keep other threads waiting while fork
-// waits for them (the C library's fork takes the locks of stdio and of its name services after every handler,
-// and who has those may wait for who waits for memory). The child repairs what it finds.
+// fork(2) copies one thread and the memory of all threads, at whatever instruction the other threads stand.
+// The heap does nothing before a fork; the child repairs the heap. Taking the heap's locks before a fork
+// could deadlock: the C library's fork takes the locks of stdio and of its name services after every handler,
+// and a thread that holds one of those may wait for memory.
 //
-// Handlers of pthread_atfork run in the child in the order of their registration. So the heap registers first
-// of all (the library is linked with -z initfirst, and a static program runs this priority before its own
-// constructors): then every other handler may allocate.
+// Handlers of pthread_atfork run in the child in the order of their registration. The heap registers its
+// handler first, so that every other handler may allocate: the library is linked with -z initfirst, and a
+// static program runs constructors of this priority before its own.
 //
 // Included by bind.h, behind the definition of bound_heap.
 #pragma once
@@ -21,7 +21,8 @@ namespace heaplab::shim {
 inline constinit atomic<bool> repairing = false;
 
 inline void repair_in_child() {
-  // The handler of a signal that interrupts this may fork; its child goes on here when the handler returns.
+  // A signal handler that interrupts the repair may fork. The child of that fork continues the repair when
+  // the handler returns.
   if (repairing.exchange(true, std::memory_order_relaxed)) return;
   bound_heap::after_fork_in_child();
   repairing.store(false, std::memory_order_relaxed);

@@ -1,8 +1,8 @@
-// What an allocator must offer so that src/shim can make a malloc of it.
+// The functions that an allocator must have for src/shim to make a malloc of the allocator.
 //
-// A heap is a type with static member functions and no constructor to run: the first malloc of a
-// process comes before any constructor. Every function may be called at any time, from any thread, also
-// while a thread ends, and none touches errno: the shim turns a null result into ENOMEM.
+// A heap is a type with static member functions and without a constructor to run, because the first malloc of
+// a process comes before any constructor. Every function may be called at any time, by any thread, also while
+// a thread ends. No function changes errno: the shim turns a null result into ENOMEM.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace heaplab {
 // Every block is aligned to this at least: alignof(std::max_align_t), whatever its size.
 inline constexpr std::size_t heap_alignment = 16;
 
-// What a heap says about itself, for mallinfo2, malloc_stats and malloc_info. All in bytes.
+// The account of a heap for mallinfo2, malloc_stats and malloc_info. All in bytes, but for `mappings`.
 struct heap_statistics {
   std::size_t reserved = 0;   // address space held
   std::size_t committed = 0;  // of that: memory the heap has touched and not given back
@@ -29,15 +29,16 @@ concept heap = requires(std::size_t size, std::size_t alignment, void* block, in
   // A name as in lib<name>.so.
   { Heap::name } -> std::convertible_to<const char*>;
   // At least `size` bytes (0 asks for the smallest block), aligned to heap_alignment. Null: out of memory, or
-  // `size` is above PTRDIFF_MAX. (Only here: the shim's fast path has no test of its own; a heap finds out
-  // for nothing where it leaves its fast path. The shim never passes such a size to the functions below.)
+  // `size` is above PTRDIFF_MAX. The shim checks the size for all other functions. Here the heap checks, off
+  // its fast path, so that the fast path has no check.
   { Heap::allocate(size) } noexcept -> std::same_as<void*>;
   // As allocate, all bytes zero.
   { Heap::allocate_zeroed(size) } noexcept -> std::same_as<void*>;
   // As allocate, aligned to `alignment`, a power of two above heap_alignment. alignment + size does not
   // exceed PTRDIFF_MAX.
   { Heap::allocate_aligned(alignment, size) } noexcept -> std::same_as<void*>;
-  // Takes a block back; never null. A pointer that is recognised as not a live block is fatal().
+  // Takes a block back; `block` is never null. fatal() for a pointer that the heap recognises as no live
+  // block.
   { Heap::deallocate(block) } noexcept -> std::same_as<void>;
   // Bytes that may be used in the block; never null; at least what was asked for.
   { Heap::usable_size(block) } noexcept -> std::same_as<std::size_t>;
@@ -47,22 +48,22 @@ concept heap = requires(std::size_t size, std::size_t alignment, void* block, in
   // Gives unused memory back to the system, keeping about `size` (a pad) bytes. True if any was given back.
   { Heap::trim(size) } noexcept -> std::same_as<bool>;
   { Heap::statistics() } noexcept -> std::same_as<heap_statistics>;
-  // Called in the child of fork(2), which has of all threads only the one that forked, and finds what the
-  // others were changing as it was at that instruction, locks held by them included.
+  // Called in the child of fork(2), where of all threads only the forking thread exists. Data that other
+  // threads were changing are as they were at that instruction, and locks that they held are held.
   { Heap::after_fork_in_child() } noexcept -> std::same_as<void>;
   // Writes a human-readable account to a file descriptor without allocating.
   { Heap::print_statistics(fd) } noexcept -> std::same_as<void>;
 };
 
-// A heap whose deallocate finds out about null off its fast path may say so (`deallocates_null`), and is
-// given it: two instructions less on every free.
+// A heap whose deallocate recognises null off its fast path declares `deallocates_null`. The shim then does
+// not test for null: two instructions less in every free.
 template <class Heap>
 inline constexpr bool takes_null = [] {
   if constexpr (requires { Heap::deallocates_null; }) return bool{Heap::deallocates_null};
   return false;
 }();
 
-// The plain way to reallocate, for a block that cannot stay where it is.
+// Reallocates by copying, for a block that cannot stay in place.
 template <class Heap>
 void* reallocate_by_copy(void* block, std::size_t size) noexcept {
   void* const moved = Heap::allocate(size);

@@ -1,4 +1,4 @@
-// The C allocation functions, once for every heap. What C23, POSIX and glibc leave to choose is chosen here:
+// The C allocation functions, written once for every heap. Where C23, POSIX and glibc leave a choice:
 //
 //   malloc(0), calloc(0, n), posix_memalign(.., 0)   a block of its own, as glibc
 //   realloc(p, 0)                                    frees p and returns null, errno untouched, as glibc
@@ -137,7 +137,8 @@ HEAPLAB_EXPORT std::size_t malloc_usable_size(void* block) noexcept {
   return block == nullptr ? 0 : heaplab::shim::bound_heap::usable_size(block);
 }
 
-// glibc's own second names: programs call them to get past an interposed malloc, and then free() the block.
+// glibc's second names of these functions. Programs call them to bypass an interposed malloc, and then free()
+// the block.
 #define HEAPLAB_SECOND_NAME(second, first) \
   HEAPLAB_EXPORT [[gnu::alias(#first), gnu::copy(first)]] decltype(first) second
 HEAPLAB_SECOND_NAME(__libc_malloc, malloc);

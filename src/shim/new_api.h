@@ -1,15 +1,15 @@
-// Every replaceable form of operator new and operator delete, once for every heap.
+// Every replaceable form of operator new and operator delete, written once for every heap.
 //
-// Four forms of each ask the heap or lead to one that does, and a program may replace any of them alone: for
-// one object or an array, aligned or not. The others call these, as [new.delete] in the standard says of a
-// library's own: the array forms those for one object, nothrow and sized ones the form without. The call goes
-// through the table that the dynamic loader fills in (src/shim/replaceable.txt keeps the linker from binding
-// it), or is bound when a program is linked statically: these definitions are weak. So a derived form costs
-// one indirect jump more than its base.
+// operator new and operator delete have four base forms each: for one object or an array, aligned or not. A
+// program may replace each of them alone. The derived forms (nothrow, sized) call a base form, and the array
+// forms call the form for one object, as [new.delete] in the standard requires. The dynamic loader binds
+// these calls (src/shim/replaceable.txt keeps the linker from doing so); in a statically linked program the
+// linker binds them, as these definitions are weak. So a derived form costs one indirect jump more than its
+// base.
 //
-// new asks the heap, then the new-handler as long as one is set, then throws bad_alloc (nothrow: returns
-// null). An alignment that is no power of two is bad_alloc at once, as with libstdc++. The heap knows its
-// blocks without size or alignment.
+// operator new asks the heap, then calls the new-handler as long as one is set, then throws bad_alloc
+// (nothrow: returns null). An alignment that is no power of two throws bad_alloc at once, as with libstdc++.
+// The heap needs neither size nor alignment to free a block.
 //
 // Included by bind.h, behind the definition of bound_heap.
 #pragma once
@@ -49,7 +49,7 @@ HEAPLAB_SLOW_PATH inline void* new_nothrow_slow(std::size_t size, std::size_t al
 static_assert(sizeof(std::size_t) == sizeof(unsigned long));
 
 #define HEAPLAB_REPLACEABLE HEAPLAB_EXPORT [[gnu::weak]]
-// A call without the detour through the procedure linkage table.
+// A call that does not go through the procedure linkage table.
 #define HEAPLAB_BASE_FORM HEAPLAB_REPLACEABLE [[gnu::noplt]]
 
 // --- the forms that others call ---
@@ -98,7 +98,8 @@ HEAPLAB_BASE_FORM void operator delete[](void* block, std::align_val_t align) no
 
 namespace heaplab::shim {
 
-// Names of the functions above that no program can replace: who they are told from.
+// Names for the functions above that no program can replace. A form in effect that differs from these is the
+// program's.
 #define HEAPLAB_OWN_NAME(mangled) \
   [[gnu::alias(mangled), gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)]]
 HEAPLAB_OWN_NAME("_Znwm") void* own_new(std::size_t);
@@ -107,7 +108,7 @@ HEAPLAB_OWN_NAME("_ZnwmSt11align_val_t") void* own_new(std::size_t, std::align_v
 HEAPLAB_OWN_NAME("_ZnamSt11align_val_t") void* own_new_array(std::size_t, std::align_val_t);
 #undef HEAPLAB_OWN_NAME
 
-// Without exceptions where nothing is replaced: a C program has none.
+// Uses no exceptions where the program replaces nothing: a C program has no run-time library for them.
 inline void* new_nothrow(std::size_t size) noexcept {
   constexpr plain_new* own = own_new;
   if (plain_new* const in_effect = ::operator new; in_effect != own) return call_nothrow(in_effect, size);

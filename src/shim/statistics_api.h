@@ -2,9 +2,10 @@
 //
 //   mallinfo2   arena = committed, ordinary blocks = live, free = the difference, mmapped = mapped
 //   mallinfo    the same, cut off at INT_MAX
-//   mallopt     hands the option to a heap that has set_option(option, value). Otherwise accepts every hint
-//               and follows none: they steer glibc's arenas. Returns 1, as glibc does
-//   malloc_info XML with the elements of glibc's that have a meaning here; EINVAL unless options is 0
+//   mallopt     passes the option to a heap that has set_option(option, value). Otherwise returns 1, as glibc
+//               does, and has no effect: the options steer glibc's arenas
+//   malloc_info writes XML with those elements of glibc's that have a meaning here; EINVAL unless options is
+//   0
 //
 // Included by bind.h, behind the definition of bound_heap.
 #pragma once

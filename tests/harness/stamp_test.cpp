@@ -26,12 +26,12 @@ TEST(stamp, notices_a_change_at_either_end_of_any_size) {
 }
 
 TEST(stamp, owes_the_alignment_of_the_largest_type_that_fits) {
-  EXPECT_EQ(owed_alignment(1), 1U);
-  EXPECT_EQ(owed_alignment(7), 4U);
-  EXPECT_EQ(owed_alignment(8), 8U);
-  EXPECT_EQ(owed_alignment(15), 8U);
-  EXPECT_EQ(owed_alignment(16), 16U);
-  EXPECT_EQ(owed_alignment(4097), 16U);
+  EXPECT_EQ(required_alignment(1), 1U);
+  EXPECT_EQ(required_alignment(7), 4U);
+  EXPECT_EQ(required_alignment(8), 8U);
+  EXPECT_EQ(required_alignment(15), 8U);
+  EXPECT_EQ(required_alignment(16), 16U);
+  EXPECT_EQ(required_alignment(4097), 16U);
 }
 
 struct moving_heap {

@@ -108,9 +108,9 @@ TEST(invariants, see_a_span_that_is_not_where_its_word_says) {
 
 TEST(invariants, see_an_event_that_is_due) {
   floating_span it;
-  EXPECT_TRUE(it.all.front.is_settled(it.span));
+  EXPECT_TRUE(it.all.front.has_no_due_event(it.span));
   it.span.countdown.set(it.span.countdown.read_own() - 5);
-  EXPECT_FALSE(it.all.front.is_settled(it.span));
+  EXPECT_FALSE(it.all.front.has_no_due_event(it.span));
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ public:
       require(owner != nullptr, "a span that is not free has no owner");
       require(out >= 0, "more blocks are free than there are");
       counted += static_cast<std::size_t>(out);
-      require(front.is_settled(it), "an event is due that nobody has performed");
+      require(front.has_no_due_event(it), "an event is due that nobody has performed");
       require(front.is_listed(it), "a span is not in the list where its word says");
       if (word.state() == span_state::hot) require(it.counts_every_block(), "a hot span has lost a block");
     });

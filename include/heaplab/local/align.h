@@ -7,10 +7,10 @@
 
 namespace heaplab::local {
 
-// What every source gives without being asked for more.
+// The alignment that every source gives without being asked.
 inline constexpr std::size_t maximum_alignment = alignof(std::max_align_t);
 
-// No object is larger. Sizes above are refused before anything is added to them.
+// No object is larger. A larger size is refused before anything is added to the size.
 inline constexpr std::size_t maximum_size = PTRDIFF_MAX;
 
 // The smallest multiple of `alignment`, a power of two, that is at least `value`. The behavior is undefined

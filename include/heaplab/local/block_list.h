@@ -1,4 +1,4 @@
-// Mechanism: remembers blocks got from a source, so that they can be given back all at once.
+// Mechanism: remembers blocks of a source, so that all can be given back at once.
 #pragma once
 
 #include <algorithm>
@@ -19,16 +19,17 @@ namespace heaplab::local {
 //     |<---------------------------------------------->|
 //     [ padding ][ block                ][ fill ][ link ][ rest of the padding ]
 //
-// Of the source it asks no more than the maximum alignment and aligns within: cheaper, in time and mostly in
-// memory, than an aligned block of the global allocator. The list holds the blocks, not their source: every
-// call gets the same one. Blocks still listed when the list ends are leaked; its owner releases them.
+// The list asks the source for no more than the maximum alignment and aligns blocks itself: that is cheaper,
+// in time and mostly in memory, than an aligned block of the global allocator. The list holds the blocks, not
+// their source: the caller passes the same source to every call. Blocks still listed when the list is
+// destroyed are leaked, unless the owner has released them.
 class block_list {
 public:
   struct link {
     link* next;
     link* previous;
-    std::byte* start;   // of what the source gave
-    std::size_t bytes;  // of what the source gave
+    std::byte* start;   // of the source's block
+    std::size_t bytes;  // of the source's block
   };
 
   block_list() = default;

@@ -6,7 +6,7 @@
 namespace heaplab::local {
 
 // Throws an Exception. Code compiled without exceptions (-fno-exceptions) ends the program instead, as an
-// exception that nobody catches does.
+// uncaught exception would.
 template <class Exception>
 [[noreturn]] inline void fail() {
 #ifdef __cpp_exceptions

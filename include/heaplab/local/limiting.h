@@ -1,4 +1,4 @@
-// Adaptor: fails when a limit is reached. For tests of what happens then, and for budgets.
+// Adaptor: fails when a limit is reached. For budgets, and for tests of a program that reaches a limit.
 #pragma once
 
 #include <cstddef>

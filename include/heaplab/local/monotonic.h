@@ -1,4 +1,4 @@
-// Owner: a sequential allocator that reclaims nothing before all of it (P0089, section 3).
+// Owner: a sequential allocator, which reclaims memory only all at once (P0089, section 3).
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,8 @@ enum class alignment_rule {
 };
 
 struct monotonic_options {
-  // Used before any chunk; held, not owned. The behavior is undefined unless it outlives the allocator.
+  // Used before any chunk; held, not owned. The behavior is undefined unless the buffer outlives the
+  // allocator.
   std::span<std::byte> buffer = {};
   // Bytes of the first chunk; 0: as many as the buffer has, but at least 1 KiB and at most 1 MiB.
   std::size_t first_chunk = 0;
@@ -38,9 +39,9 @@ struct monotonic_options {
   alignment_rule alignment = alignment_rule::natural;
 };
 
-// Hands out the buffer and then chunks got from upstream front to back. `deallocate` does nothing; memory
-// comes back through release(), rewind() or the destructor. What does not fit into the next chunk gets a
-// chunk of its own, which counts as growth, and the chunk in use stays in use. For one thread at a time.
+// Hands out the buffer and then chunks from upstream, front to back. `deallocate` does nothing; memory comes
+// back through release(), rewind() or the destructor. A block that does not fit into the next chunk gets a
+// chunk of its own, which counts as growth, and the present chunk stays in use. For one thread at a time.
 //
 // Adds to a block: nothing but the padding of its alignment. Adds to a chunk: four words.
 template <source Upstream = new_delete>
@@ -169,7 +170,7 @@ private:
     return chunk->bytes - sizeof(block_list::link);
   }
 
-  // Turns to a chunk that rewind() kept and that has room for `bytes`. False if there is none.
+  // Continues in a chunk that rewind() kept and that has room for `bytes`. False: no such chunk.
   bool next_spare(std::size_t bytes) {
     for (block_list::link* spare = spare_.first(); spare != nullptr; spare = spare->next) {
       if (room_of(spare) < bytes) continue;

@@ -33,9 +33,10 @@ struct no_lock {
   void unlock() {}
 };
 
-// Serves a request from the pool of the smallest size that fits, larger ones (and alignments above a cache
-// line) from upstream. Memory goes back upstream through release() or the destructor, that of large blocks
-// also through deallocate(). With a lock (std::mutex) any number of threads may allocate and deallocate.
+// Serves a request from the pool of the smallest size that fits, and requests larger than every pool (or
+// aligned to more than a cache line) from upstream. Memory goes back upstream through release() or the
+// destructor, memory of large blocks also through deallocate(). With a lock (std::mutex) any number of
+// threads may allocate and deallocate.
 //
 // Adds to a block: what its size class is larger (at most a fifth from 32 bytes on). Adds to a chunk and to
 // a large block: four words, none above a source that takes nothing back.
@@ -98,9 +99,9 @@ private:
   static constexpr std::size_t cache_line = largest_alignment;
   static constexpr std::size_t page = 4096;
 
-  // What the first word of a free block says: the address of the next free one, or, being odd, twice the
-  // number of blocks behind it that were never handed out, plus 1. An empty pool begins with a word of its
-  // own kind, which is never handed out.
+  // The first word of a free block is either the address of the next free block or, if odd, twice the number
+  // of blocks behind this block that were never handed out, plus 1. An empty pool begins with a word of a
+  // third kind, which is never handed out.
   using link = std::uintptr_t;
   static constexpr link exhausted = ~link{0};
   static inline link empty_ = exhausted;
@@ -119,7 +120,7 @@ private:
     poison(block, sizeof(link));
   }
 
-  // Also true of 0 bytes, so that one comparison does.
+  // 0 bytes give true as well, so that one comparison suffices.
   static bool is_large(std::size_t bytes, std::size_t alignment) {
     return bytes - 1 >= largest_block || alignment > largest_alignment;
   }
@@ -157,7 +158,7 @@ private:
     // The units of a pool after each chunk: 1 2 3 4 6 8 12 16 24 32 ..
     const unsigned step = grown_[index];
     const std::size_t blocks = first << (step < 4 ? 0 : step / 2 - 1);
-    // One chunk behind the other without a gap, all their blocks would share a few sets of the cache.
+    // Without a gap between chunks, all their blocks would share a few sets of the cache.
     const std::size_t gap = one_way_source<Upstream> && blocks * size >= page ? cache_line : 0;
     void* chunk = obtain(chunks_, blocks * size + gap, std::min(lowest_bit(size), cache_line));
     if (step % 2 == 0 || 2 * blocks * size <= options_.largest_chunk) ++grown_[index];
@@ -178,7 +179,7 @@ private:
     }
   }
 
-  // What takes nothing back need not be remembered.
+  // Chunks of a source that takes nothing back need not be remembered.
   void* obtain(block_list& list, std::size_t bytes, std::size_t alignment) {
     if constexpr (one_way_source<Upstream>) {
       return upstream_->allocate(bytes, alignment);

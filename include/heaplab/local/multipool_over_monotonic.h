@@ -15,8 +15,8 @@ struct multipool_over_monotonic_options {
   multipool_options pools = {};
 };
 
-// Blocks of the pools are used again; what is larger than the largest pool is not, before release(), which
-// costs O(chunks of the arena): far fewer than the pools have.
+// Blocks of the pools are reused; larger blocks are reused only after release(). release() costs O(chunks of
+// the arena), far fewer than the pools have.
 template <source Upstream = new_delete, class Lock = no_lock, pool_layout Layout = pool_layout{}>
 class multipool_over_monotonic {
 public:

@@ -10,13 +10,13 @@
 
 namespace heaplab::local {
 
-// Without state: all objects are one, and each may take back what another handed out. As thread-safe as the
-// global operator new.
+// Has no state: an object may take back what another object handed out. As thread-safe as the global operator
+// new.
 class new_delete {
 public:
   void* allocate(std::size_t bytes, std::size_t alignment) {
     if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-      // Some aligned operator new round the size up and let it wrap to 0.
+      // Some aligned operators new round the size up, so that the size may wrap to 0.
       if (bytes > maximum_size) fail<std::bad_alloc>();
       return ::operator new(bytes, std::align_val_t{alignment});
     }

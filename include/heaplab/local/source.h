@@ -1,4 +1,4 @@
-// What all local allocators have in common: they are sources of raw memory.
+// Sources of raw memory: the concept that all local allocators model.
 #pragma once
 
 #include <concepts>
@@ -22,12 +22,12 @@ concept source = requires(Source& source, void* block, std::size_t bytes, std::s
 template <class Source>
 concept managed_source = source<Source> && requires(Source& source) { source.release(); };
 
-// A source whose `deallocate` does nothing: who builds on it need not remember what to give back.
+// A source whose `deallocate` does nothing: its users need not remember blocks to give back.
 template <class Source>
 concept one_way_source = source<Source> && Source::deallocate_does_nothing;
 
-// The upstream of those who name none. One for the process if it has no state; for the abstract base, what
-// std::pmr::set_default_resource chose last.
+// The upstream of an allocator that names none: one object for the process if the source has no state; for
+// the abstract base, the resource last chosen by std::pmr::set_default_resource.
 template <source Source>
 Source& default_source() {
   if constexpr (std::same_as<Source, std::pmr::memory_resource>) {

@@ -14,7 +14,7 @@
 
 namespace heaplab::local {
 
-// Says that the caller knows what he leaves undone.
+// Asserts that the caller knows what the destructor would have done.
 struct wink_anyway_t {};
 inline constexpr wink_anyway_t wink_anyway;
 
@@ -28,10 +28,9 @@ auto allocator_for(Source& source) {
   }
 }
 
-// Makes a T from `arguments` in memory of `source`, with `source` as its allocator if it takes one, and
-// abandons it: it lives until source.release() and its destructor never runs. Throws what the source and the
-// constructor throw. The behavior is undefined if the T is used after the release. What its destructor would
-// have done is left undone.
+// Makes a T from `arguments` in memory of `source`, with `source` as its allocator if T takes one, and
+// abandons the T: the object lives until source.release(), and its destructor never runs. Throws what the
+// source and the constructor throw. The behavior is undefined if the T is used after the release.
 template <class T, managed_source Source, class... Arguments>
 T& make_winked(wink_anyway_t, Source& source, Arguments&&... arguments) {
   const auto give_back = [&source](T* block) { source.deallocate(block, sizeof(T), alignof(T)); };

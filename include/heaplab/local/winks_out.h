@@ -43,15 +43,15 @@ struct source_behind<std::pmr::polymorphic_allocator<Value>> {
 template <class Allocator>
 struct source_behind<std::scoped_allocator_adaptor<Allocator>> : source_behind<Allocator> {};
 
-// Whether all that the allocator of an object gets comes back with a managed source. The abstract base does
-// not say so itself: the object must have been given its resource by `Source`, what it is made in.
+// Whether all memory of an object's allocator comes back with a managed source. The type of the abstract base
+// does not tell; the object must then have got its resource from `Source`, the source in which it is made.
 template <class Allocator, class Source, class Behind = typename source_behind<Allocator>::type>
 inline constexpr bool allocates_managed = managed_source<Behind>;
 template <class Allocator, class Source>
 inline constexpr bool allocates_managed<Allocator, Source, std::pmr::memory_resource> =
     std::derived_from<Source, std::pmr::memory_resource>;
 
-// A type that has to be destroyed when made in `Source`, or (void) the absence of one.
+// A type that must be destroyed when made in `Source`; void: there is none.
 template <class T, class Source = void>
 struct refusal {
   using type = T;
@@ -80,8 +80,7 @@ struct first_refused<Source, First, Rest...>
     : std::conditional_t<winks_out<First, Source>, first_refused<Source, Rest...>,
                          refused_part<First, Source>> {};
 
-// The refusal of a container, for its own memory or for one of its parts: what it holds, the functions it
-// keeps.
+// The refusal of a container: for its own memory, for its elements, or for the functions it keeps.
 template <class Container, class Source, class Allocator, class... Parts>
 struct refused_in_container
     : std::conditional_t<allocates_managed<Allocator, Source>,

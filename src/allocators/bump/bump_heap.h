@@ -6,14 +6,13 @@
 //   chunk  [ length | block ][ length | block ][ length | block ] ... never touched ...
 //                                                              ^ next_
 //
-// A block is preceded by the 8 bytes that hold its usable size, as realloc and malloc_usable_size must know
-// it: the least that the C contract permits. A chunk is 4 MiB; what does not fit into a quarter of one gets
-// pages of its own.
+// The 8 bytes before a block hold its usable size, which realloc and malloc_usable_size must know: no malloc
+// can do with less. A chunk is 4 MiB; a block larger than a quarter of a chunk gets pages of its own.
 //
-// How to read its results. Time: no allocator that reuses memory does fewer instructions, but bump pays a
-// page fault for every page it has not seen, so that a program that frees is often *faster* with a good
-// allocator: bump bounds the instructions, not the time of programs larger than the cache. Memory: all
-// that was ever allocated, the upper bound. Locality: allocation order, whatever was freed.
+// How to read its results. Time: no allocator that reuses memory executes fewer instructions. But bump pays a
+// page fault for every new page, so that a program that frees is often *faster* with a good allocator: bump
+// bounds the instructions, not the time of programs larger than the cache. Memory: all bytes ever allocated,
+// the upper bound. Locality: allocation order, whatever was freed.
 //
 // Known flaws, all by design: memory runs out in long runs; the rest of a thread's chunk (address space, not
 // memory) is lost when the thread ends; double frees and foreign pointers pass unnoticed.
@@ -41,7 +40,7 @@ public:
     return take(next_, size);
   }
 
-  // Memory is used once, and new memory is zero.
+  // All memory is new, and new memory is zero.
   static void* allocate_zeroed(std::size_t size) noexcept { return allocate(size); }
 
   static void* allocate_aligned(std::size_t alignment, std::size_t size) noexcept {
@@ -86,7 +85,7 @@ private:
     return reinterpret_cast<char*>(align_up(reinterpret_cast<std::uintptr_t>(address), alignment));
   }
 
-  // From a block to the next one; wraps for sizes that no chunk has.
+  // The distance from a block to the next block; wraps for sizes that no chunk has.
   static constexpr std::size_t stride(std::size_t size) {
     return align_up(size + header_bytes, heap_alignment);
   }
@@ -128,7 +127,7 @@ private:
     return static_cast<char*>(start);
   }
 
-  // Where the calling thread's next block lies, and where its chunk ends.
+  // The place of the calling thread's next block, and the end of its chunk.
   static constinit inline thread_local char* next_ = nullptr;
   static constinit inline thread_local char* end_ = nullptr;
   // A sum for statistics: ordered with nothing.

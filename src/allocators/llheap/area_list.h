@@ -17,8 +17,9 @@ struct extent {
   char* end = nullptr;
 };
 
-// All areas there are, for who asks whether an address lies in one: any thread, at any time, while the holder
-// of a lock adds another. A chain of pages that only grows; the first is here.
+// All areas of the heap. Any thread may ask at any time whether an address lies in an area, while the holder
+// of a lock adds another area. The list is a chain of chunks that only grows; the first chunk is part of the
+// list.
 class area_list {
 public:
   // False: no memory, nothing has changed.

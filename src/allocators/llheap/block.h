@@ -4,9 +4,9 @@
 //     | home word | request |  idle  | offset | alignment | user's   aligned: a fake header precedes the user
 //
 // The home word of a live block names its heap (aligned to home_alignment), its bucket in bits 4 to 10, and
-// its flags in bits 0 to 3; of a mapped block, the bytes of the mapping and the flags. Of a free block it
-// is the link of the list it is on. Links carry the flag `freed`, so a block that comes back twice before
-// it is handed out again is known by the test that every free makes anyway.
+// its flags in bits 0 to 3. The home word of a mapped block holds the size of the mapping and the flags; the
+// home word of a free block is the link to the next free block. Links carry the flag `freed`, so that the
+// test which every free makes anyway recognises a block that is freed twice before it is handed out again.
 #pragma once
 
 #include <cstddef>
@@ -78,7 +78,7 @@ public:
 
   void set_request(std::size_t bytes) { real_->second = bytes; }
   void clear(flag unwanted) { real_->word &= ~std::uintptr_t{unwanted}; }
-  // Remembers another alignment, which the address has already. Only where there is a mark, or for none.
+  // Records another alignment, which the address has already. Without a mark, does nothing.
   void set_alignment(std::size_t alignment) {
     if (mark_ != nullptr) mark_->second = alignment;
   }

@@ -11,9 +11,8 @@ namespace heaplab::llheap {
 inline constexpr std::size_t kib = std::size_t{1} << 10;
 inline constexpr std::size_t mib = std::size_t{1} << 20;
 
-// Every knob of llheap. A variant is another value of this struct, built as a library of its own. The values
-// are those of the original program where it has the knob; the others were chosen by the argument in their
-// comment.
+// Every knob of llheap, each with what follows from its value. A variant is another value of this struct,
+// built as a library of its own.
 struct config {
   // A block that another thread frees returns to the heap it came from. Off: the block stays with the thread
   // that freed it, which saves the atomic push but lets a consumer hoard what its producer has to fetch anew.

@@ -78,7 +78,8 @@ public:
     header* const block = header_of(user);
     thread_heap& mine = *current_;
     if constexpr (Config.ownership) {
-      // Where the home word differs from this heap's address: in bucket and zero-fill alone, it is ours.
+      // This heap owns the block if its home word differs from the heap's address in bucket and zero-fill
+      // alone.
       const std::uintptr_t apart = block->word ^ reinterpret_cast<std::uintptr_t>(&mine);
       if ((apart & ~(bucket_bits | zero_filled)) == 0) [[likely]]
         return mine.push(apart >> 4, block);
@@ -116,12 +117,12 @@ public:
     return !block.is(mapped) && home_of(block.real()) != current_;
   }
 
-  // Nothing is ever returned.
+  // Gives nothing back: what a thread has carved stays with its heap.
   static bool trim(std::size_t) noexcept { return false; }
 
   static void after_fork_in_child() noexcept { storage_.after_fork_in_child(*current_); }
 
-  // For the layers above: the parts, and this thread's heap (null: out of memory).
+  // The parts, for the layers above. my_heap: the calling thread's heap; null: out of memory.
   static shared_storage& storage() { return storage_; }
   static mappings& mapped_blocks() { return mappings_; }
   static thread_heap* my_heap() { return current_ != &nobody_ ? current_ : attach(); }
@@ -182,7 +183,7 @@ private:
     return got;
   }
 
-  // Blocks that would leave much of a buffer behind come from the area directly.
+  // A block that would leave much of a buffer unused comes from the area directly.
   static header* carve(thread_heap& mine, std::size_t bucket) {
     if (header* const block = mine.try_carve(bucket)) return block;
     const std::size_t bytes = sizeof(header) + bucket_bytes(bucket);
@@ -191,9 +192,9 @@ private:
     return storage_.extend_buffer_of(mine) ? mine.try_carve(bucket) : nullptr;
   }
 
-  // Fresh memory is zero, but a program that reads it first is shown the system's page of zeros and pays
-  // a second fault when the next header is written to that page. So only blocks that are pages of their own
-  // are left untouched.
+  // Fresh memory is zero, but a program that reads fresh memory first gets the kernel's shared page of zeros,
+  // and pays a second page fault when the next header is written to that page. So only blocks larger than a
+  // page are left untouched.
   static void* fill_with_zeros(const grant& got, void* user) {
     const std::size_t bytes = block_view(user).usable();
     if (!got.zero || bytes <= os_pages::page_bytes) std::memset(user, 0, bytes);
@@ -203,7 +204,7 @@ private:
 
   [[noreturn]] static void refuse(void* user) { fatal("llheap: free of a pointer that is no block", user); }
 
-  // Aligned, mapped, another's, or no block at all.
+  // Frees a block that is aligned, mapped or another heap's, or refuses a pointer to no block.
   [[gnu::noinline]] static void deallocate_slow(void* user) {
     if (!is_aligned(user, minimum_alignment)) refuse(user);
     const block_view block(user);
@@ -222,27 +223,27 @@ private:
     home->push_remote(block.bucket(), block.real());
   }
 
-  // First operation of a thread that needs a heap.
+  // Gives the calling thread a heap. Null: out of memory.
   HEAPLAB_SLOW_PATH static thread_heap* attach() {
     start();
     thread_heap* const mine = storage_.take_heap();
     if (mine == nullptr) return nullptr;
     current_ = mine;
-    // Registering the end of the thread may allocate, hence last. Without it (no key, no memory) the heap
-    // stays with the process when the thread ends, unused.
+    // Registering the thread's end may allocate, and so comes last. If registering fails (no key, no memory),
+    // the heap stays unused when the thread ends.
     pthread_once(&key_once_, [] { has_key_ = pthread_key_create(&key_, detach) == 0; });
     if (has_key_) pthread_setspecific(key_, mine);
     return mine;
   }
 
-  // At the end of a thread. Should a later destructor allocate, the thread attaches once more, and this
-  // runs again.
+  // Runs at the end of a thread. Should a later destructor allocate, the thread attaches once more, and
+  // detach runs again.
   static void detach(void* mine) {
     current_ = &nobody_;
     storage_.give_heap_back(*static_cast<thread_heap*>(mine));
   }
 
-  // The heap of threads without a heap: empty for ever, home of no block.
+  // Stands for the heap of a thread that has none: always empty, and home of no block.
   alignas(home_alignment) static inline constinit thread_heap nobody_;
   [[gnu::tls_model("initial-exec")]] static inline constinit thread_local thread_heap* current_ = &nobody_;
   static inline constinit shared_storage storage_{limits_of(Config)};

@@ -28,14 +28,15 @@ public:
     return block;
   }
 
-  // Whether this can be the header of such a block.
+  // Whether `place` can be the header of such a block.
   static bool can_be_header(const header* place) {
     const std::uintptr_t word = place->word;
     return is_aligned(place, os_pages::page_bytes) && (word & (flag_bits ^ zero_filled)) == mapped &&
            (word & ~flag_bits) % os_pages::page_bytes == 0 && (word & ~flag_bits) != 0;
   }
 
-  // The page of the header stays until some more blocks have been unmapped, so that a double free is known.
+  // Unmaps all but the page of the header. That page stays until double_free_window more blocks have been
+  // unmapped, so that a second free of the block is recognised.
   void unmap(header* block) {
     const std::size_t bytes = block->word & ~flag_bits;
     note(-bytes);
@@ -46,8 +47,8 @@ public:
     replace_gone(gone_[turn % gone_.size()], block);
   }
 
-  // Keeps contents and flags; may move by whole pages; what is added is zero. Null: the system refuses, as
-  // where the program has made pages of several kinds of them; block untouched.
+  // Resizes a block by moving whole pages. Contents and flags stay, and added bytes are zero. Null: the
+  // system refuses, as for pages of several kinds (madvise, mprotect on a part), and the block is as before.
   header* resize(header* block, std::size_t user_bytes) {
     const std::size_t before = block->word & ~flag_bits;
     const std::size_t after = whole_pages(user_bytes);
@@ -71,12 +72,12 @@ private:
   void* obtain(std::size_t bytes) {
     if (void* const place = unreturned_.try_take(bytes, os_pages::page_bytes)) return place;
     if (void* const place = os_pages::allocate(bytes)) return place;
-    // Each header that stays may be a mapping, of which the process may have no more.
+    // The process may be at its limit of mappings, and each page that stays is one.
     for (auto& turn : gone_) replace_gone(turn, nullptr);
     return os_pages::allocate(bytes);
   }
 
-  // acq_rel: the page that is unmapped here was last written by who put it there.
+  // acq_rel: the thread that put the oldest page here wrote to the page before, and this thread unmaps it.
   void replace_gone(atomic<header*>& turn, header* block) {
     header* const oldest = turn.exchange(block, std::memory_order_acq_rel);
     if (oldest != nullptr) unreturned_.give_back(oldest, os_pages::page_bytes);

@@ -1,4 +1,4 @@
-// All operations of the heap, as src/shim/heap_concept.h and heaplab/llheap.h want them.
+// All operations of the heap, as src/shim/heap_concept.h and heaplab/llheap.h require them.
 #pragma once
 
 #include <cstddef>

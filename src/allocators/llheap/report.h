@@ -15,8 +15,9 @@ namespace heaplab::llheap {
 
 using all_totals = std::array<routine_totals, routine_count>;
 
-// Everything at one moment. Free blocks are those of the calling thread and of ended ones: the lists of
-// running threads are nobody's business, so their free blocks count as live unless statistics are on.
+// The state of the heap at one moment. Free blocks are those of the calling thread and of ended threads: no
+// other thread may read the lists of a running thread, so that its free blocks count as live unless
+// statistics are on.
 struct account {
   storage_counts storage;
   std::size_t mapped_bytes = 0;

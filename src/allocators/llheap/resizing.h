@@ -1,5 +1,5 @@
-// realloc and its relatives. Two families: `reallocate` keeps contents and what sticks to the block
-// (alignment, zero-fill), `resize` keeps neither and never copies.
+// realloc and its relatives, in two families. `reallocate` keeps the contents and the sticky properties of a
+// block (alignment, zero-fill); `resize` keeps neither and never copies.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ public:
     return moved;
   }
 
-  // As reallocate; `alignment` takes the place of the present one.
+  // As reallocate; `alignment` replaces the block's present alignment.
   static void* reallocate_aligned(void* user, std::size_t alignment, std::size_t size) noexcept {
     block_view block(user);
     alignment = std::max(alignment, minimum_alignment);
@@ -38,7 +38,7 @@ public:
     return result;
   }
 
-  // The old block is gone whatever the result.
+  // The old block is no longer live, whatever the result.
   static void* resize(void* user, std::size_t size) noexcept {
     return resize_aligned(user, minimum_alignment, size);
   }
@@ -65,7 +65,8 @@ private:
     return !block.is(mapped) && bucket_of(size + room) == block.bucket();
   }
 
-  // Whether the block can be one of this alignment as it lies: the address fits, and a mark remembers it.
+  // Whether the block can have this alignment where it lies: the address is aligned, and a mark can record
+  // the alignment.
   static bool can_record(const block_view& block, const void* user, std::size_t alignment) {
     return is_aligned(user, alignment) && (block.has_mark() || alignment == minimum_alignment);
   }

@@ -27,15 +27,15 @@ struct storage_counts {
   std::uint64_t heaps_reused = 0;
 };
 
-// What the heaps of a process share: areas of address space that threads carve their buffers from, and the
-// heaps themselves, of which those of ended threads wait to be taken over. Nothing here is ever given back.
+// The storage that all threads share: areas of address space, from which threads carve their buffers, and the
+// heaps themselves. The heaps of ended threads wait here for new threads. No storage is ever given back.
 class shared_storage {
 public:
   constexpr explicit shared_storage(const limits& at_first) : limits_(at_first) {}
 
   bool started() const { return started_.load(std::memory_order_acquire); }  // pairs with start
 
-  // Fixes the limits, brought into their ranges; the first call counts.
+  // Fixes the limits, brought into their ranges. Only the first call has an effect.
   void start(limits wanted) {
     const std::lock_guard guard(lock_);
     if (started_.load(std::memory_order_relaxed)) return;
@@ -62,7 +62,7 @@ public:
     return carved;
   }
 
-  // Lets `heap` go on carving in a new buffer; false: out of memory.
+  // Gives `heap` a new buffer to carve. False: out of memory.
   bool extend_buffer_of(thread_heap& heap) {
     const extent more = carve(limits_.thread_buffer_bytes);
     if (more.start == nullptr) return false;
@@ -72,7 +72,7 @@ public:
     return true;
   }
 
-  // A heap for a thread: one whose thread has ended, or a new one. Null: out of memory.
+  // Returns the heap of an ended thread, or a new heap. Null: out of memory.
   thread_heap* take_heap() {
     const std::lock_guard guard(lock_);
     if (dead_ != nullptr) {
@@ -87,7 +87,7 @@ public:
     thread_heap* const heap = new (chunk_.start) thread_heap;
     chunk_.start += sizeof(thread_heap);
     heap->next = all_;
-    // A child of fork finds every heap that is in the list whole.
+    // A child of fork finds every heap in the list whole.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     all_ = heap;
     ++counts_.heaps_new;
@@ -114,9 +114,8 @@ public:
     return counts_;
   }
 
-  // Only the thread that owns `survivor` exists in the child, and another may have held the lock. The heaps
-  // of all others wait for new threads. What can be told from the rest is, and what was being handed out is
-  // lost.
+  // In the child of fork only the thread that owns `survivor` exists, and another thread may have held the
+  // lock. The heaps of all other threads now wait for new threads. Storage that was being handed out is lost.
   void after_fork_in_child(const thread_heap& survivor) {
     if (lock_.was_held()) area_ = chunk_ = {};
     dead_ = nullptr;
@@ -136,8 +135,8 @@ private:
     dead_ = &heap;
   }
 
-  // Takes an area of the usual size, or what the system has, at least `bytes`. What is left of the present
-  // one was never touched and costs address space only.
+  // Takes an area of the usual size or, if the system refuses, of half of it and so on, down to `bytes`. The
+  // rest of the present area was never touched, and costs only address space.
   bool add_area(std::size_t bytes) {
     const std::size_t least = align_up(bytes, os_pages::page_bytes);
     for (std::size_t wanted = std::max(limits_.area_bytes, least);; wanted = std::max(wanted / 2, least)) {
@@ -164,7 +163,7 @@ private:
     return true;
   }
 
-  // The one lock: held to obtain storage or a heap, never to serve or take back a block that fits a bucket.
+  // llheap's only lock. Held to obtain storage or a heap, never to allocate or free a block from a bucket.
   concurrent::futex_lock<concurrent::std_sync> lock_;
   atomic<bool> started_{false};
   atomic<std::size_t> mapping_threshold_{0};

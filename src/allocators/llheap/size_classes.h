@@ -1,6 +1,6 @@
-// Which bucket serves a request: steps of 16 bytes up to 128, then four steps a doubling, so that at most
-// a fifth of a block beyond 128 bytes lies idle. Sizes are those of the user's part: the header comes on
-// top, and a request for a power of two wastes nothing.
+// Which bucket serves a request. Bucket sizes grow by 16 bytes up to 128 bytes, then in four equal steps to
+// each doubling, so that at most a fifth of a larger block is unused. Sizes exclude the header, so that a
+// request for a power of two wastes nothing.
 #pragma once
 
 #include <array>

@@ -13,15 +13,14 @@
 
 namespace heaplab::llheap {
 
-// Blocks freed by threads that do not own their heap.
-// Writers: any thread pushes; the owner takes everything. Publishes: the links of the blocks pushed.
+// Blocks of a heap that other threads have freed. Any thread pushes; the owner takes the whole list.
 class alignas(cache_line_bytes) remote_list {
 public:
   void push(header* block) {
     link seen = head_.load(std::memory_order_relaxed);
     do block->word = seen;
-    // Release: the block's link, and the stranger's last writes to the block, come before it is taken.
-    // Pairs with take_all. No ABA: nothing is ever popped alone.
+    // Release publishes the block's link and the freeing thread's writes to the block, and pairs with
+    // take_all. No ABA problem: no block is ever popped alone.
     while (!head_.compare_exchange_weak(seen, link_to(block), std::memory_order_release,
                                         std::memory_order_relaxed));
   }
@@ -29,7 +28,7 @@ public:
   // The whole chain, or no_link.
   link take_all() {
     if (head_.load(std::memory_order_relaxed) == no_link) return no_link;
-    // Acquire: pairs with push, for every block of the chain (each push continues the release sequence).
+    // Acquire pairs with push, for every block of the chain: each push continues the release sequence.
     return head_.exchange(no_link, std::memory_order_acquire);
   }
 
@@ -37,9 +36,9 @@ private:
   atomic<link> head_{no_link};
 };
 
-// The heap of one thread: a free list a bucket, a remote list a bucket, a buffer to carve new blocks from.
-// Only its thread touches it, except the remote lists and what is marked otherwise. It outlives its
-// thread: the next thread that starts takes it over as it is.
+// The heap of one thread: for each bucket a free list and a remote list, and a buffer to carve new blocks
+// from. Only the owning thread touches the heap, except for the remote lists and what is marked otherwise.
+// The heap outlives its thread: the next thread that starts takes the heap over as it is.
 class alignas(home_alignment) thread_heap {
 public:
   constexpr thread_heap() { free_.fill(no_link); }
@@ -58,10 +57,10 @@ public:
     free_[bucket] = link_to(block);
   }
 
-  // May run on any thread.
+  // Called by any thread.
   void push_remote(std::size_t bucket, header* block) { remote_[bucket].push(block); }
 
-  // Makes the remote list the free list, which is empty.
+  // Precondition: the free list is empty. Makes the remote list the free list. False: both are empty.
   bool try_take_remote(std::size_t bucket) {
     free_[bucket] = remote_[bucket].take_all();
     return free_[bucket] != no_link;
@@ -76,8 +75,8 @@ public:
     return block;
   }
 
-  // Goes on carving in [start, end). True if that continues the present buffer. Otherwise what is left of
-  // it goes to the largest bucket that fits, unless it is too small for any.
+  // Continues carving in [start, end). True if that range continues the present buffer. Otherwise the rest of
+  // the present buffer becomes a free block of the largest bucket that fits, if any fits.
   bool extend_buffer(char* start, char* end) {
     const bool contiguous = start == buffer_end_;
     if (!contiguous) {
@@ -90,8 +89,8 @@ public:
 
   std::size_t uncarved_bytes() const { return static_cast<std::size_t>(buffer_end_ - buffer_); }
 
-  // Blocks in the free list of a bucket, its remote list taken in. By the owner, or for a heap without a
-  // thread.
+  // The number of free blocks of a bucket; joins the remote list to the free list. Called by the owner, or
+  // for a heap without a thread.
   std::size_t count_free(std::size_t bucket) {
     std::size_t blocks = 0;
     link* last = &free_[bucket];
@@ -101,15 +100,15 @@ public:
     return blocks;
   }
 
-  // In the child of a fork, for the heap of a thread that is not there any more and may have been in the
-  // middle of an operation: what only that thread touched cannot be relied on.
+  // Called in the child of a fork for the heap of a vanished thread, which may have been in the middle of an
+  // operation: forgets what only that thread wrote.
   void forget_local_state() {
     free_.fill(no_link);
     buffer_ = buffer_end_ = nullptr;
   }
 
-  // Whether every link is one of a free block and the buffer has not run over its end. Walks the free lists.
-  // By the owner, or for a heap without a thread.
+  // Whether every link leads to a free block, and the buffer does not exceed its end. Walks the free lists.
+  // Called by the owner, or for a heap without a thread.
   bool is_valid() const {
     for (link first : free_)
       for (link it = first; it != no_link; it = block_at(it)->word)

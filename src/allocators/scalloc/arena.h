@@ -1,15 +1,18 @@
-// The reserved address space, and the way from an address to the record of its span.
+// The arena: one reservation of address space for all spans, and the way from an address to the record of its
+// span.
 //
 //   | records of fine spans | records of coarse spans | fine spans ->  ...  <- coarse spans |
 //                                                     ^ base_
 //
-// The zones grow towards each other, so that either may use what the other does not. What lies between them
-// belongs to neither: the border is somewhere in it, and moves when a zone comes near.
+// The zones grow towards each other, so that either zone may use what the other does not. The space between
+// them belongs to neither. The border lies somewhere in that space, and moves when a zone comes near.
 //
-// The whole is one reservation without access rights; access is given in growing steps as spans are carved,
-// so that the system charges (overcommit mode 2) or locks (mlockall) only what is in use. A span, once
-// carved, is never given up. Where the process gets a limit of address space later on, which counts the whole
-// reservation, most of what has not been carved goes back: a gap between the zones, and the ends of the
+// The reservation has no access rights at first. Zones get access rights in growing steps as spans are carved
+// (opened_range.h), so that the system charges (overcommit mode 2) or locks (mlockall) only what is in use. A
+// span, once carved, is never given up.
+//
+// A limit of address space (RLIMIT_AS) counts the whole reservation. Where the process gets such a limit
+// later on, shrink() gives most of the uncarved space back: a gap between the zones, and the ends of the
 // records.
 #pragma once
 
@@ -40,7 +43,7 @@ class arena {
   static constexpr unsigned coarse_shift = log2_floor(settings.coarse_span_bytes);
   static_assert(is_power_of_two(settings.fine_span_bytes) && is_power_of_two(settings.coarse_span_bytes));
   static_assert(settings.coarse_span_bytes % settings.fine_span_bytes == 0);
-  // The spans of both zones have numbers that fit into a tagged_index.
+  // The numbers of the spans of both zones fit into a tagged_index.
   static_assert(settings.arena_bytes >> fine_shift <= concurrent::tagged_index::index_limit / 2);
 
 public:
@@ -63,7 +66,7 @@ public:
     return true;
   }
 
-  // Gives the reservation back, with every block in it.
+  // Gives the reservation back, and every block in it.
   void close() {
     fine_.cut_records(0);
     coarse_.cut_records(0);
@@ -72,8 +75,9 @@ public:
     records_ = nullptr;
   }
 
-  // Gives address space back until spans have about `wanted` bytes, or what is in use. False: there was not
-  // more. What comes to lie in the gap is no span: the border is below it, before anybody else can map it.
+  // Gives address space back until the arena has about `wanted` bytes, or as many as are in use. False: the
+  // arena had no more than that. The border moves below the gap before another mapping can come to lie there,
+  // so that no address in the gap is taken for a span's.
   bool shrink(std::size_t wanted) {
     const concurrent::lock_holder hold(lock_);
     if (records_ == nullptr) return false;
@@ -89,21 +93,22 @@ public:
     return has_gap();
   }
 
-  // Distance from the arena's beginning in steps of 16 bytes; beyond every bound for null, for an address
-  // below it, and for one that is no multiple of 16, whose lowest bits go to the top.
+  // The distance of an address from the beginning of the arena, in steps of 16 bytes. Rotating instead of
+  // shifting moves the lowest four bits to the top: so an address that is no multiple of 16 is, like null and
+  // any address below the arena, farther than every bound.
   HEAPLAB_FAST_PATH std::size_t step_of(const void* address) const {
     return std::rotr(static_cast<std::size_t>(static_cast<const char*>(address) - base_), step_shift);
   }
 
-  // relaxed: the border never comes to lie on the other side of a span that was carved, so that whoever has a
-  // block in it is told the same by every border there was since.
+  // relaxed: the border never moves to the other side of a carved span. So every value of the border since
+  // the span was carved gives the same answer for a block of the span.
   HEAPLAB_FAST_PATH bool in_fine_zone(std::size_t step) const { return concurrent::exceeds(border_, step); }
 
   HEAPLAB_FAST_PATH span_type& fine_span_at(std::size_t step) const {
     return records_[step >> (fine_shift - step_shift)];
   }
 
-  // Null where no span has been carved. Any address.
+  // The span at any address. Null: no span has been carved there.
   span_type* find(const void* address) const {
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - base_);
     if (offset < fine_.carved_bytes()) return &records_[offset >> fine_shift];
@@ -129,12 +134,12 @@ public:
     for (std::size_t number = 0; number < coarse; ++number) visit(coarse_.records()[number]);
   }
 
-  // Of address space. relaxed: it publishes nothing.
+  // The size of the arena's address space. relaxed: the number publishes nothing.
   std::size_t bytes() const { return bytes_ - given_back_.load(std::memory_order_relaxed); }
-  // What fine spans have ever taken.
+  // The size of all fine spans carved so far.
   std::size_t fine_bytes() const { return fine_.carved_bytes(); }
 
-  // What another thread was carving is carved again: a span is there when it is published.
+  // A span that another thread was carving is carved again: a span exists once it is published.
   void after_fork_in_child() { lock_.forget_holder(); }
 
 private:
@@ -165,8 +170,8 @@ private:
 
   bool has_gap() const { return gap_begin_ != gap_end_; }
 
-  // To [begin, end), which contains it. What the system refuses to take back, as at the limit of mappings,
-  // lies idle.
+  // Makes the gap [begin, end), which contains the present gap. Address space that the system refuses to take
+  // back, as at the limit of mappings, lies idle.
   void widen_gap(std::size_t begin, std::size_t end) {
     const std::size_t begin_before = has_gap() ? gap_begin_ : end, end_before = has_gap() ? gap_end_ : end;
     gap_begin_ = begin;
@@ -187,7 +192,7 @@ private:
     char* const start =
         static_cast<char*>(platform::reserve_without_access(total, settings.coarse_span_bytes));
     if (start == nullptr) return false;
-    // Also the records: those of a young process are few, and would get a huge page each zone.
+    // No huge pages for the records either: a young process has few, and would pay a huge page for each zone.
     platform::advise_huge(start, total, false);
     base_ = start + fine_records + coarse_records;
     fine_.set(start, fine_records, base_, direction::up);
@@ -198,13 +203,13 @@ private:
     return true;
   }
 
-  // Read by every free; only the border changes once the arena is open, under lock_.
+  // Every free reads these three. Only the border changes once the arena is open, under lock_.
   char* base_ = nullptr;
   typename Traits::template atomic<std::size_t> border_{0};
-  span_type* records_ = nullptr;  // those of coarse spans lie behind those of fine ones, one numbering
+  span_type* records_ = nullptr;  // of fine spans, then of coarse spans, in one numbering
 
   std::size_t bytes_ = 0;
-  // From base_: [gap_begin_, gap_end_) is not the arena's any more.
+  // [gap_begin_, gap_end_), counted from base_, has been given back.
   std::size_t gap_begin_ = 0, gap_end_ = 0;
   typename Traits::template atomic<std::size_t> given_back_{0};
   huge_page_policy huge_pages_ = huge_page_policy::never;

@@ -55,7 +55,7 @@ struct config {
 
   // --- size classes ---
 
-  // Up to this size there is a class for each multiple of 16 bytes. The paper's limit (section 3.1).
+  // Up to this size there is a class for each multiple of 16 bytes. The paper's limit.
   std::size_t linear_class_limit = 256;
   // Above linear_class_limit, the number of classes per doubling of size. 1 wastes up to half of a block, 4 a
   // fifth, 8 a ninth; more classes spread a program's blocks over more spans.
@@ -159,8 +159,8 @@ struct config {
   // Blocks of this size and more begin at a huge page, and consist of huge pages once the program has filled
   // such a block. Smaller ones would waste up to half in rounding to huge pages.
   std::size_t huge_block_bytes = 4 * mib;
-  // Pages that are looked at to tell whether a block was filled. Each costs a system call, once in the life
-  // of a process if the block was filled, at most of every such free if not.
+  // Pages that are looked at to tell whether a block was filled. Each costs a system call, until the
+  // program has filled a block.
   std::size_t huge_page_samples = 16;
 };
 

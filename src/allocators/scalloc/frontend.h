@@ -2,19 +2,23 @@
 //
 // Three rules make every interleaving harmless.
 //
-//   settle   The word follows the counts. Whoever has freed a block into a span that is not hot looks at both
-//            counts afterwards and, if an event is due, performs it: anybody may, because what is seen then
-//            cannot become untrue before the compare-and-swap fails.
-//   relist   The lists follow the word. Whoever has moved a span puts it, under the lock of its owner's
-//            lists, where its present word says; whoever comes late finds it there and does no harm.
-//   return   Only the thread whose event was all_free takes the span from its owner and gives it to the pool.
+//   apply_due_event  The span's word follows the counts. A thread that has freed a block into a span that is
+//                    not hot reads both counts afterwards, and performs the event that is due. Any thread
+//                    may do so: what the thread has read stays true until a compare-and-swap on the word
+//                    fails.
+//   sync_list        The lists follow the word. A thread that has moved a span puts the span, under the lock
+//                    of its owner's lists, into the list that the present word names. A thread that comes
+//                    late finds the span there and changes nothing.
+//   return_span      Only the thread whose event was all_free takes the span from its owner and gives the
+//                    span to the pool.
 //
-// The owner's free must not wait for its store to `used` to become visible before it looks at what others do
-// (a fence on every free). Instead the first remote free of a span that is not hot asks for attention, in the
-// word that every free reads, and from then on the owner's frees look. On a processor with store buffers
-// both can miss each other if a span's first remote free and a local free happen within the same few tens of
-// nanoseconds; an empty span may then stay floating until its owner next looks for a span (get_span asks the
-// oldest floating span again), frees into it, trims or ends.
+// Counting and looking is a Dekker pattern: owner and remote thread each write their own count and then read
+// the other's, so that one of them sees both. The owner's free has no fence between its store and its load.
+// Instead, the first remote free of a span that is not hot sets the attention bit in the word that every free
+// reads, and from then on the owner's frees look at the remote list. On a processor with store buffers both
+// threads can miss each other if a span's first remote free and a local free happen within the same few tens
+// of nanoseconds. An empty span may then stay floating until its owner frees into the span, trims, ends, or
+// looks for a span: get_span checks the oldest floating span again.
 #pragma once
 
 #include <cstddef>
@@ -39,12 +43,12 @@ public:
   using classes = typename Traits::classes;
   static_assert(classes::is_valid());
 
-  // False: no address space. Once, before all else; until then allocate returns null.
+  // Called once, before every other function; until then allocate returns null. False: no address space.
   bool open(const tuning& chosen, unsigned columns);
 
   // --- the fast path: no lock, no atomic read-modify-write ---
 
-  // Null: allocate_slow has to help.
+  // Null: the hot span has no free block, and allocate_slow must be called.
   HEAPLAB_FAST_PATH static void* try_allocate(lab_type& local, unsigned class_index) {
     span_type& hot = *local.hot[class_index];
     if (hot.local_list == nullptr) [[unlikely]]
@@ -52,10 +56,10 @@ public:
     return pop(hot);
   }
 
-  // By the thread `self`. False: nothing was done, deallocate_slow has to. `due`: the block is free, and
-  // after_free has to look at its span.
+  // Called by the thread `self`. False: nothing was done, and deallocate_slow must be called. `due`: the
+  // block is free, and after_free must be called for the span.
   HEAPLAB_FAST_PATH static bool try_deallocate(std::uintptr_t self, span_type& it, void* block, bool& due) {
-    // relaxed: nobody but this thread makes it, or ceases to make it, the owner of a span that holds a block.
+    // relaxed: only this thread makes itself the owner of a span with live blocks, or ends its ownership.
     if (concurrent::differs(it.owner_tag, self)) [[unlikely]]
       return false;
     if (it.local_list == block) [[unlikely]]
@@ -69,24 +73,24 @@ public:
   // Null: no memory.
   void* allocate_slow(lab_type& local, unsigned class_index);
 
-  // fatal() for an address that is no live block's of `it`, as far as is seen.
+  // fatal() for an address at which no live block of `it` begins, as far as the span's record shows.
   void deallocate_slow(lab_type& local, span_type& it, void* block);
 
   // After a local free that was `due`.
   void after_free(lab_type& local, span_type& it);
 
-  // Whatever `local` owns becomes the orphanage's; empty spans go to the pool.
+  // Hands all spans of `local` to the orphanage, and empty spans to the pool.
   void abandon(lab_type& local);
 
-  // --- in the child of a fork, before all else; what lists of another owner hold is as it was ---
+  // --- in the child of a fork, before every other function; the lists of all other buffers are whole ---
 
-  // Lists that another thread was changing become empty. False: nobody was.
+  // Empties the lists of a buffer that another thread was changing. False: no thread was.
   static bool forget_torn_lists(lab_type& local);
-  // Spans go into the lists that were forgotten, where their words say. The locks still show which those are.
+  // Puts spans back into the forgotten lists, each where its word says. The locks, still held, show which
+  // lists were forgotten.
   void refill_torn_lists();
 
-  // Asks every span again whether an event is due; gives free memory back, but for about `pad` bytes. True if
-  // there was any.
+  // Applies every due event, then purges free memory but for about `pad` bytes. True if any was purged.
   bool trim(std::size_t pad);
 
   arena<Traits>& spans() { return spans_; }
@@ -94,20 +98,20 @@ public:
   lab_type& orphanage() { return orphanage_; }
   unsigned columns() const { return pool_.columns(); }
 
-  // In the child of a fork, before the buffers of the threads that are not there are abandoned: such a thread
-  // may have stood between a list of blocks and their count.
+  // Called in the child of a fork, before the buffers of vanished threads are abandoned: such a thread may
+  // have stood between changing a list of blocks and changing their count.
   void expect_lost_counts() { counts_are_exact_ = false; }
 
-  // --- invariants of a span at rest: while no thread works on it ---
+  // --- invariants of a span at rest: no thread is working on the span ---
 
   // Whether the span is in the list where its word says.
   bool is_listed(const span_type& it) const;
-  // Whether every event that was due has been performed.
-  bool is_settled(const span_type& it) const;
+  // Whether every due event has been applied.
+  bool has_no_due_event(const span_type& it) const;
 
   const span_limits& limits_of(unsigned class_index) const { return limits_[class_index]; }
 
-  // The size class of a live block; fatal() for an address that is no block's.
+  // The size class of a live block; fatal() for an address at which no block begins.
   static const size_class& class_of(const span_type& it, const void* block) {
     return class_of(it, it.load_word(std::memory_order_acquire), block);
   }
@@ -117,18 +121,18 @@ private:
     void* const block = hot.local_list;
     void* const next = next_block(block);
     hot.local_list = next;
-    // The next malloc of this class reads the link there, and who gets the block writes there.
+    // The next malloc of this class reads the link in that block, and its caller writes to the block.
     __builtin_prefetch(next, 1);
     hot.countdown.increment();
     return block;
   }
 
-  // By the owner. Whether after_free has to look at the span.
+  // Called by the owner. True: after_free must be called for the span.
   HEAPLAB_FAST_PATH static bool push(std::uintptr_t self, span_type& it, void* block) {
     next_block(block) = it.local_list;
     it.local_list = block;
-    // From here on the span may be another's. The count goes down before attention is looked for: a remote
-    // free asks for it before it looks at the count.
+    // After the count another thread may own the span. The count goes down before the attention bit is read,
+    // as a remote free sets the bit before it reads the count (Dekker pattern).
     const bool is_spent = it.countdown.decrement_is_spent();
     return is_spent || concurrent::differs(it.owner_tag, self);
   }
@@ -144,19 +148,19 @@ private:
   span_type* get_span(lab_type& local, unsigned class_index);
   span_type* reuse(lab_type& from, lab_type& local, unsigned class_index);
   span_type* take_free_span(lab_type& local, unsigned class_index);
-  void ask_oldest_floating(lab_type& local, unsigned class_index);
+  void recheck_oldest_floating(lab_type& local, unsigned class_index);
   void return_empty_reusables(lab_type& local, unsigned class_index);
 
-  // Of a hot span: what must hold after its local list was changed.
+  // The invariant of a hot span after a change of its local list.
   bool is_counted(const span_type& hot) const { return !counts_are_exact_ || hot.counts_every_block(); }
 
   // Moving spans through their life.
   static auto* list_of(lab_type& owner, const span_type& it);
   void retire(lab_type& local, span_type& hot);
-  void settle(span_type& it, std::uint32_t column);
-  void relist(span_type& it);
+  void apply_due_event(span_type& it, std::uint32_t column);
+  void sync_list(span_type& it);
   void return_span(span_type& it, std::uint32_t column);
-  bool calm(lab_type& local, span_type& it);
+  bool clear_attention(lab_type& local, span_type& it);
   void adopt(lab_type& local, span_type& it);
   std::int32_t event_floor(span_state state, unsigned class_index) const;
 
@@ -168,7 +172,7 @@ private:
   span_pool<Traits> pool_;
   span_limits limits_[classes::count] = {};
   bool counts_are_exact_ = true;
-  // Owns what belonged to threads that have ended.
+  // Owns the spans of threads that have ended.
   lab_type orphanage_;
 };
 

@@ -1,4 +1,5 @@
-// The frontend off its fast path. Included by frontend.h.
+// The slow paths of the frontend: where free blocks come from, and frees by other threads. Included by
+// frontend.h.
 #pragma once
 
 #include "allocators/scalloc/frontend.h"
@@ -31,7 +32,8 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
     if (&hot != &no_span<Traits>) {
       if (refill(hot, limits_[class_index].refill_count) || extend(hot)) return pop(hot);
       local.hot[class_index] = &no_span<Traits>;
-      // Too few to go on with; but left in the remote list they would ask for attention at every free.
+      // Too few remotely freed blocks to stay hot. Left in the remote list they would keep the attention bit
+      // set, and every free of the owner would take the slow path.
       refill(hot, 1);
       retire(local, hot);
     }
@@ -54,31 +56,32 @@ void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* blo
 
 template <class Traits>
 HEAPLAB_SLOW_PATH void frontend<Traits>::after_free(lab_type& local, span_type& it) {
-  // The word before the owner: if this thread still owns the span, the word is of its tenure.
+  // The word is read before the owner: if this thread still owns the span, the word is of its tenure.
   const span_state state = it.load_word(std::memory_order_seq_cst).state();
   if (it.owner(std::memory_order_acquire) != &local) return;
   if (state == span_state::hot) {
     if (it.used() < 0) fatal("a block was freed twice in the span of", it.base);
     return it.set_owner(&local);
   }
-  settle(it, local.column);
-  if (!calm(local, it)) settle(it, local.column);
+  apply_due_event(it, local.column);
+  if (!clear_attention(local, it)) apply_due_event(it, local.column);
 }
 
 template <class Traits>
 void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, void* block) {
   const span_word before = push_remote(it, block);
   if (before.state() == span_state::hot) return;
-  // The block is free: the span may be gone by now, and everything below is right for whatever it has become.
+  // The block is free, so that the span may have another owner or be in the pool by now. Everything below is
+  // correct in any state of the span.
   if (before.remote_count() == 0) it.ask_for_attention();
-  // Most frees see here already what settle would find: nothing is due.
+  // Saves the call in the common case that no event is due.
   const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + 1);
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
-  if (live <= event_floor(before.state(), class_index)) settle(it, local.column);
+  if (live <= event_floor(before.state(), class_index)) apply_due_event(it, local.column);
   if (local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_) adopt(local, it);
 }
 
-// Returns the word as it was just before the push.
+// Returns the word as the push found it.
 template <class Traits>
 span_word frontend<Traits>::push_remote(span_type& it, void* block) {
   const std::uint32_t offset = it.offset_of(block);
@@ -90,7 +93,8 @@ span_word frontend<Traits>::push_remote(span_type& it, void* block) {
         (!first && before.remote_newest() == offset))
       refuse_double_free(block);
     next_block(block) = first ? nullptr : it.base + before.remote_newest();
-    // release publishes the link, pairs with refill; seq_cst orders it before the look at `used` in settle.
+    // release publishes the link, and pairs with refill. seq_cst orders the push before the load of `used` in
+    // apply_due_event (Dekker pattern).
     if (it.try_move(before, before.push(offset), std::memory_order_seq_cst)) return before;
   }
 }
@@ -107,7 +111,8 @@ const size_class& frontend<Traits>::class_of(const span_type& it, span_word seen
 
 // --- making blocks available ---
 
-// The remote list becomes the local list, which is empty, if there are at least `worth` > 0 blocks in it.
+// Precondition: the local list is empty. Makes the remote list the local list if at least `worth` > 0 blocks
+// are in the remote list.
 template <class Traits>
 bool frontend<Traits>::refill(span_type& hot, std::int32_t worth) {
   span_word seen = hot.load_word(std::memory_order_relaxed);
@@ -124,7 +129,8 @@ bool frontend<Traits>::refill(span_type& hot, std::int32_t worth) {
   }
 }
 
-// Links the next fresh blocks, about fresh_batch_bytes of them, into the local list, which is empty.
+// Precondition: the local list is empty. Links the next fresh blocks, about fresh_batch_bytes of them, into
+// the local list.
 template <class Traits>
 bool frontend<Traits>::extend(span_type& hot) {
   const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
@@ -136,7 +142,8 @@ bool frontend<Traits>::extend(span_type& hot) {
   for (char* block = first; block < last; block += kind.block_bytes)
     next_block(block) = block + kind.block_bytes;
   next_block(last) = nullptr;
-  // A child of fork may find this thread stopped anywhere: blocks are rather lost than handed out twice.
+  // A fork may copy this thread at any instruction. This order loses blocks in the child, and hands none out
+  // twice.
   hot.fresh += count;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   hot.local_list = first;
@@ -147,7 +154,7 @@ bool frontend<Traits>::extend(span_type& hot) {
 template <class Traits>
 span<Traits>* frontend<Traits>::get_span(lab_type& local, unsigned class_index) {
   if (!Traits::settings.eager_return) return_empty_reusables(local, class_index);
-  if (local.reusable[class_index].looks_empty()) ask_oldest_floating(local, class_index);
+  if (local.reusable[class_index].looks_empty()) recheck_oldest_floating(local, class_index);
   if (span_type* const it = reuse(local, local, class_index)) return it;
   if (span_type* const it = reuse(orphanage_, local, class_index)) return it;
   return take_free_span(local, class_index);
@@ -168,7 +175,7 @@ span<Traits>* frontend<Traits>::reuse(lab_type& from, lab_type& local, unsigned 
       it->set_used(it->used(), hot_floor);
       return it;
     }
-    // Its last block has just been freed, and who freed it returns it.
+    // The thread that freed the last block of this span is about to return the span.
   }
   return nullptr;
 }
@@ -187,15 +194,15 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   it->set_resident_bytes(std::max(it->resident_bytes(), kind.real_span_bytes));
   it->set_used(0, hot_floor);
   it->set_owner(&local);
-  // release publishes the above to who reads the word of this tenure. A store will do: nobody moves a free
-  // span but who has it.
+  // release publishes the stores above to the threads that read the word of this tenure. A store suffices:
+  // only the thread that took a free span moves the span.
   it->word.store(it->load_word(std::memory_order_relaxed).take().bits(), std::memory_order_release);
   return it;
 }
 
-// The one way out for a span that its owner and another thread emptied at the same instant (frontend.h).
+// Finds a span that its owner and another thread emptied at the same instant (frontend.h).
 template <class Traits>
-void frontend<Traits>::ask_oldest_floating(lab_type& local, unsigned class_index) {
+void frontend<Traits>::recheck_oldest_floating(lab_type& local, unsigned class_index) {
   auto& floating = local.floating[class_index];
   if (floating.looks_empty()) return;
   span_type* oldest;
@@ -205,10 +212,10 @@ void frontend<Traits>::ask_oldest_floating(lab_type& local, unsigned class_index
     if (oldest == nullptr) return;
     floating.put_newest(*oldest);
   }
-  settle(*oldest, local.column);
+  apply_due_event(*oldest, local.column);
 }
 
-// Where free() does not return empty spans: all that the owner finds among its reusable ones.
+// Without eager_return: returns the empty spans among the owner's reusable spans.
 template <class Traits>
 void frontend<Traits>::return_empty_reusables(lab_type& local, unsigned class_index) {
   const concurrent::lock_holder hold(local.lists_lock);

@@ -12,28 +12,31 @@ template <class Traits>
 void frontend<Traits>::retire(lab_type& local, span_type& hot) {
   const unsigned class_index = hot.class_index.load(std::memory_order_relaxed);
   HEAPLAB_ASSERT(hot.is_hot_in(local, class_index));
-  // A span that has run dry has all its blocks out. It is counted anew: a child of fork may have lost a block
-  // that was taken and not yet counted, and would find the span reusable, and dry, for ever.
+  // All blocks of a dry span are out, so that its count is known and is set anew. In a child of fork the old
+  // count may miss a block that was taken and not yet counted; the span would stay reusable, and dry, for
+  // ever.
   const auto blocks = static_cast<std::int32_t>(classes::table[class_index].blocks);
   const bool is_dry = hot.local_list == nullptr && hot.fresh == classes::table[class_index].blocks;
   hot.set_used(is_dry ? blocks : hot.used(), event_floor(span_state::floating, class_index));
   span_word seen = hot.load_word(std::memory_order_relaxed);
   do {
     hot.set_owner(&local, seen.remote_count() > 0 ? span_type::attention : 0);
-    // seq_cst: publishes the counts and the local list to who settles or reuses the span.
+    // seq_cst: publishes the counts and the local list to the thread that applies an event or reuses the
+    // span, and orders them before the load of the word in apply_due_event.
   } while (!hot.try_move(seen, seen.retire(), std::memory_order_seq_cst));
-  relist(hot);
-  settle(hot, local.column);
+  sync_list(hot);
+  apply_due_event(hot, local.column);
 }
 
-// Performs the event that is due, if any. Right for any span at any time, by any thread.
+// Performs the event that is due, if any. Correct for any span at any time, by any thread.
 template <class Traits>
-void frontend<Traits>::settle(span_type& it, std::uint32_t column) {
-  // seq_cst: after this thread's own change of a count, before the look at the other one.
+void frontend<Traits>::apply_due_event(span_type& it, std::uint32_t column) {
+  // seq_cst: after this thread's change of one count, and before its load of the other (Dekker pattern).
   span_word seen = it.load_word(std::memory_order_seq_cst);
   for (;;) {
     const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
-    // The counts after the word: if the word has not changed by the time it is moved, they are of its tenure.
+    // The counts are read after the word: if the compare-and-swap finds the word unchanged, the counts are of
+    // its tenure.
     const std::int32_t live = it.used() - static_cast<std::int32_t>(seen.remote_count());
     const std::optional<span_event> event = due_event(seen.state(), live, limits_[class_index]);
     if (!event) return;
@@ -42,12 +45,12 @@ void frontend<Traits>::settle(span_type& it, std::uint32_t column) {
     if (*event == span_event::all_free) {
       if (it.try_move(seen, seen.all_free(), std::memory_order_acq_rel)) return return_span(it, column);
     } else {
-      if (it.try_move(seen, seen.mostly_free(), std::memory_order_acq_rel)) return relist(it);
+      if (it.try_move(seen, seen.mostly_free(), std::memory_order_acq_rel)) return sync_list(it);
     }
   }
 }
 
-// The list of `owner` in which the span belongs by its word, or null.
+// The list of `owner` that the span's word names; null: none.
 template <class Traits>
 auto* frontend<Traits>::list_of(lab_type& owner, const span_type& it) {
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
@@ -57,10 +60,10 @@ auto* frontend<Traits>::list_of(lab_type& owner, const span_type& it) {
                                          : nullptr;
 }
 
-// Puts the span into the list of its owner where its word says. Right for any span at any time, by any
+// Puts the span into the list of its owner that its word names. Correct for any span at any time, by any
 // thread.
 template <class Traits>
-void frontend<Traits>::relist(span_type& it) {
+void frontend<Traits>::sync_list(span_type& it) {
   while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
     const concurrent::lock_holder hold(owner->lists_lock);
     if (it.owner(std::memory_order_relaxed) != owner) continue;
@@ -71,7 +74,7 @@ void frontend<Traits>::relist(span_type& it) {
   }
 }
 
-// The span is free, by this thread's hand: it alone takes the span from its owner.
+// Precondition: this thread made the span free. Takes the span from its owner, which no other thread does.
 template <class Traits>
 void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
   while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
@@ -84,12 +87,13 @@ void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
   if (pool_.retains()) pool_.decay(spans_, Traits::platform::milliseconds());
 }
 
-// Lets the owner's frees take the fast path until the next event may be due, if no remote block is there.
-// Under the lock, without which nobody returns the span: its counts stay this thread's. False: a remote free
-// came in between, and may have found the counts in disorder.
+// Lets the owner's frees take the fast path until the next event may be due, unless the remote list has
+// blocks. Works under the lock of the owner's lists, without which no thread returns the span, so that the
+// counts stay those of this tenure. False: a remote free came in between, and may have read the counts while
+// they changed.
 template <class Traits>
-bool frontend<Traits>::calm(lab_type& local, span_type& it) {
-  // A look without the lock: the owner alone makes the remote list empty.
+bool frontend<Traits>::clear_attention(lab_type& local, span_type& it) {
+  // Checked without the lock first: only the owner empties the remote list.
   if (it.load_word(std::memory_order_seq_cst).remote_count() > 0) return true;
   const concurrent::lock_holder hold(local.lists_lock);
   if (it.owner(std::memory_order_relaxed) != &local) return true;
@@ -99,18 +103,18 @@ bool frontend<Traits>::calm(lab_type& local, span_type& it) {
   if (floor < it.countdown_floor.load(std::memory_order_relaxed)) it.lower_floor(floor);
   it.set_owner(&local, 0, std::memory_order_seq_cst);
   if (it.load_word(std::memory_order_seq_cst) == seen) return true;
-  // What it asked for may have been overwritten.
+  // The store to the owner may have erased the attention bit of that remote free.
   it.ask_for_attention();
   return false;
 }
 
-// The number of used blocks at or below which an event may be due.
+// An event may be due when at most this many blocks are used.
 template <class Traits>
 std::int32_t frontend<Traits>::event_floor(span_state state, unsigned class_index) const {
   return state == span_state::floating ? std::max(limits_[class_index].reuse_live, 0) : 0;
 }
 
-// A span of the orphanage gets an owner that frees blocks of it.
+// Makes the owner of `local`, which frees a block of an orphan, the owner of the orphan.
 template <class Traits>
 void frontend<Traits>::adopt(lab_type& local, span_type& it) {
   {
@@ -121,7 +125,7 @@ void frontend<Traits>::adopt(lab_type& local, span_type& it) {
     if (it.hook.in != nullptr) it.hook.in->remove(it);
     it.set_owner(&local, span_type::attention);
   }
-  relist(it);
+  sync_list(it);
 }
 
 template <class Traits>
@@ -164,7 +168,7 @@ bool frontend<Traits>::is_listed(const span_type& it) const {
 }
 
 template <class Traits>
-bool frontend<Traits>::is_settled(const span_type& it) const {
+bool frontend<Traits>::has_no_due_event(const span_type& it) const {
   const span_word word = it.load_word(std::memory_order_seq_cst);
   const std::int32_t live = it.used() - static_cast<std::int32_t>(word.remote_count());
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
@@ -181,8 +185,8 @@ bool frontend<Traits>::forget_torn_lists(lab_type& local) {
   return true;
 }
 
-// Who takes a span away from its owner removes it from the owner's list first, under the same lock: a span is
-// in no list but its present owner's, also at the instruction where a thread was stopped.
+// A thread that takes a span from its owner first removes the span from the owner's list, under the same
+// lock. So a span is in no list but its present owner's, at whatever instruction a thread was stopped.
 template <class Traits>
 void frontend<Traits>::refill_torn_lists() {
   spans_.for_each_span([](span_type& it) {
@@ -195,7 +199,7 @@ void frontend<Traits>::refill_torn_lists() {
 
 template <class Traits>
 bool frontend<Traits>::trim(std::size_t pad) {
-  spans_.for_each_span([this](span_type& it) { settle(it, 0); });
+  spans_.for_each_span([this](span_type& it) { apply_due_event(it, 0); });
   return pool_.purge_all(spans_, pad);
 }
 

@@ -9,12 +9,13 @@
 
 namespace heaplab::scalloc {
 
-// What every hot span that is not there stands for: it has no block, and nobody owns it. Never written.
+// Stands for the hot span of a class that has none: it has no blocks and no owner, and is never written.
 template <class Traits>
 inline constinit span<Traits> no_span;
 
-// A local allocation buffer: the hot span and the spans that are not hot, for each size class (paper, section
-// 5). Owned by one thread, or shared by several that take use_lock around every operation.
+// A local allocation buffer, the paper's LAB (section 5): what others call a thread cache. For each size
+// class it has a hot span, from which it allocates, and lists of the spans that are not hot. One thread owns
+// the buffer, or several threads share it and take use_lock for every operation (lab_policy.h).
 template <class Traits>
 struct lab {
   using sync = typename Traits::sync;
@@ -24,17 +25,17 @@ struct lab {
   // One for each class. Owner only.
   span_type* hot[class_count];
 
-  // Guards the lists below, the hooks of the spans in them, and `owner` of every span of this buffer.
-  // Order: use_lock before lists_lock; a thread's own lists_lock before that of the orphanage.
+  // lists_lock guards the lists below, the hooks of the spans in them, and the owner of every span of this
+  // buffer. Lock order: use_lock, then the thread's own lists_lock, then the lists_lock of the orphanage.
   alignas(cache_line_bytes) concurrent::futex_lock<sync> lists_lock;
   concurrent::futex_lock<sync> use_lock;
-  // Even, and no other buffer's: the thread pointer of the thread it belongs to, or its own address.
+  // Even and unique among buffers: the thread pointer of the owning thread, or the buffer's own address.
   std::uintptr_t identity = 0;
-  // Whether it adopts orphans: it belongs to a living thread.
+  // Whether the buffer adopts orphans. True while the buffer belongs to a living thread.
   bool adopts = false;
   // Which column of the span-pool its spans go to.
   std::uint32_t column = 0;
-  // Of the registry, under its lock.
+  // Used by the registry, under its lock.
   std::uint32_t threads = 0;
   lab* next_idle = nullptr;
   lab* next_known = nullptr;
@@ -42,7 +43,8 @@ struct lab {
   concurrent::checked_deque<sync, span_type> floating[class_count];
   concurrent::checked_deque<sync, span_type> reusable[class_count];
 
-  // Whether the lists are whole and hold this buffer's spans alone. By the holder of lists_lock; walks them.
+  // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks
+  // the lists.
   bool is_valid() const {
     const auto holds_own = [this](const auto& list, unsigned index) {
       for (const span_type* it = list.oldest(); it != nullptr; it = it->hook.newer)

@@ -1,4 +1,4 @@
-// Which threads use one local allocation buffer (lab.h): the two arrangements of the paper, section 3.2.
+// Which threads use one local allocation buffer (lab.h): the two arrangements of the paper.
 //
 // The registry keeps what a policy needs to remember, under the registry's lock.
 #pragma once

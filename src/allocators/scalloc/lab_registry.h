@@ -77,7 +77,7 @@ private:
     if (place == nullptr) return nullptr;
     lab_type* const it = new (place) lab_type;
     it->next_known = known_;
-    // A child of fork finds every buffer that is known whole.
+    // A child of fork finds every known buffer whole.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     known_ = it;
     return it;

@@ -83,7 +83,7 @@ private:
 
   const table& now() const { return tables_[current_]; }
 
-  // Addresses are multiples of a page. Fibonacci hashing.
+  // Fibonacci hashing of the page number.
   static std::size_t slot_of(const void* block, std::size_t capacity) {
     const std::uint64_t page = reinterpret_cast<std::uintptr_t>(block) / os_pages::page_bytes;
     return (page * 0x9e37'79b9'7f4a'7c15U >> 32) & (capacity - 1);
@@ -95,7 +95,7 @@ private:
     return there.block == nullptr ? nullptr : &there;
   }
 
-  // The entry of the block, or the one where it would be.
+  // The entry of the block, or the empty entry where the block would be.
   static entry& slot_for(const table& in, const void* block) {
     std::size_t slot = slot_of(block, in.capacity);
     while (in.entries[slot].block != nullptr && in.entries[slot].block != block) slot = next(in, slot);
@@ -104,7 +104,7 @@ private:
 
   static std::size_t next(const table& in, std::size_t slot) { return (slot + 1) & (in.capacity - 1); }
 
-  // False: the block was there, with another size perhaps.
+  // False: the block was in the table already, perhaps with another size.
   static bool place(const table& in, entry what) {
     entry& there = slot_for(in, what.block);
     const bool is_new = there.block == nullptr;
@@ -112,14 +112,15 @@ private:
     return is_new;
   }
 
-  // A child of fork finds no block with the size of another, unless that one was being removed.
+  // The order of the two stores: a child of fork finds no block with the size of another block, unless that
+  // other block was being removed.
   static void set(entry& there, entry what) {
     there.bytes = what.bytes;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     there.block = what.block;
   }
 
-  // Moves later entries of the probe sequence into the gap, so that none becomes unreachable.
+  // Moves later entries of the probe sequence into the gap, so that every entry can still be reached.
   void close_gap(std::size_t gap) {
     const table& in = now();
     for (std::size_t slot = next(in, gap); in.entries[slot].block != nullptr; slot = next(in, slot)) {
@@ -132,7 +133,8 @@ private:
     in.entries[gap].block = nullptr;
   }
 
-  // The other table becomes this one; false: no memory, and nothing has changed.
+  // Copies the entries into a new table, which becomes the present table. False: no memory, and nothing has
+  // changed.
   bool rehash(std::size_t capacity) {
     const table old = now();
     auto* const entries =
@@ -143,7 +145,7 @@ private:
     std::size_t count = 0;
     for (std::size_t slot = 0; slot < old.capacity; ++slot)
       if (old.entries[slot].block != nullptr && place(other, old.entries[slot])) ++count;
-    // A child of fork finds the one or the other whole.
+    // A child of fork finds either the old table or the new table whole.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     current_ = 1 - current_;
     count_ = count;

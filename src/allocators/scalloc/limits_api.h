@@ -1,9 +1,9 @@
-// setrlimit and prlimit as the C library has them, but that the heap learns of a limit of address space
-// (RLIMIT_AS) before it is in force: it counts the reserved arena, and so would refuse whatever is mapped
-// next, such as the stack of a thread, which no malloc is asked for.
+// setrlimit and prlimit as in the C library, except that the heap learns of a limit of address space
+// (RLIMIT_AS) before the limit is in force. The limit counts the reserved arena: without a smaller arena the
+// system would refuse the next mapping, be it the stack of a thread, for which malloc is not called.
 //
-// What does not come by here (the system call itself, another process) is noticed when the system next
-// refuses a mapping to the heap.
+// The heap notices a limit that is set otherwise (by the bare system call, by another process) when the
+// system refuses the heap a mapping.
 //
 // Included by library.cpp, behind the definition of bound_heap.
 #pragma once

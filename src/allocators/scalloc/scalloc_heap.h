@@ -79,7 +79,7 @@ public:
     return allocate_slow(bytes);
   }
 
-  // Null too: it lies in no zone.
+  // deallocate takes null, too: null lies in no zone.
   static constexpr bool deallocates_null = true;
 
   HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
@@ -126,7 +126,7 @@ public:
     return reallocate_by_copy<scalloc_heap>(block, bytes);
   }
 
-  // The pad is small blocks' first.
+  // Free spans keep memory up to the pad; retained large blocks get the rest of the pad.
   static bool trim(std::size_t pad) noexcept {
     const bool small = front_.trim(pad);
     return large_.trim(pad - std::min(pad, front_.pool().retained_bytes())) || small;
@@ -144,8 +144,8 @@ public:
     large_.after_fork_in_child();
   }
 
-  // Before the process gets a limit of address space, in bytes: it would count the arena, and refuse a stack
-  // to a thread as it would a block.
+  // Called before the process gets a limit of address space, in bytes. The limit would count the arena, and
+  // the system would refuse not only blocks but also stacks of threads.
   static void expect_address_space_limit(std::size_t bytes) noexcept { shrink_arena_to_fit(bytes); }
 
   static void print_statistics(int file) noexcept { print_statistics_of(front_, large_, statistics(), file); }
@@ -173,8 +173,8 @@ private:
   static void* allocate_in(lab_type& local, unsigned class_index) {
     if (void* const block = front_.try_allocate(local, class_index)) return block;
     if (void* const block = front_.allocate_slow(local, class_index)) return block;
-    // No span is to be had, as in a limited address space. A mapping will do instead, aligned as the block
-    // would be.
+    // No span is left, as in a limited address space. A mapping serves instead, aligned as the block of the
+    // class would be.
     const std::size_t bytes = classes::table[class_index].block_bytes;
     return allocate_large(bytes, bytes & -bytes, false);
   }
@@ -189,7 +189,8 @@ private:
     return moved == nullptr && make_room() ? large_.reallocate(block, bytes) : moved;
   }
 
-  // The system has refused a mapping: because of a limit of address space that came after the arena?
+  // Called when the system has refused a mapping. Shrinks the arena if a limit of address space, set after
+  // the arena was opened, may be the cause. True: the caller should try again.
   static bool make_room() {
     const std::size_t limit = traits::platform::address_space_limit();
     return limit != SIZE_MAX && shrink_arena_to_fit(limit);
@@ -199,7 +200,7 @@ private:
     return front_.spans().shrink(address_space / Config.address_space_divisor);
   }
 
-  // A block of the coarse zone, of another owner, of its own mapping, or one that is suspect.
+  // Frees a block of the coarse zone, of another owner or with a mapping of its own, or refuses the address.
   HEAPLAB_SLOW_PATH static void deallocate_slow(void* block) noexcept {
     if (block == nullptr) return;
     span_type* const it = front_.spans().find(block);
@@ -233,13 +234,13 @@ private:
 
   // --- threads ---
 
-  // Another value in every living thread; one instruction.
+  // Identifies the calling thread among the living threads, in one instruction.
   HEAPLAB_FAST_PATH static std::uintptr_t this_thread() {
     return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   }
 
-  // The buffer of this thread. A thread without one gets one; a thread whose destructors have run shares the
-  // orphanage, which needs a lock and nobody to give it back. Null: no memory.
+  // The buffer of the calling thread, made if need be. A thread whose destructors have run uses the orphanage
+  // instead, under a lock: no later destructor would hand a buffer back. Null: no memory.
   static lab_type* own_lab() {
     if (local_ == &none_) return attach();
     return local_ == &ended_ ? &front_.orphanage() : local_;
@@ -253,8 +254,8 @@ private:
     if (it == nullptr && make_room()) it = labs_.attach(front_.columns(), this_thread());
     if (it == nullptr) return nullptr;
     local_ = it;
-    // May allocate, from the buffer just set. Without a key the buffer stays with the process, unused, when
-    // the thread ends.
+    // pthread_setspecific may allocate, from the buffer just set. Without a key, the buffer of a thread that
+    // ends stays unused for the rest of the process's life.
     if (has_key_ && pthread_setspecific(thread_end_, it) != 0)
       fatal("no thread-specific data for a thread's end");
     return it;
@@ -274,8 +275,8 @@ private:
   static constinit inline pthread_key_t thread_end_ = 0;
   static constinit inline bool has_key_ = false;
 
-  // Stand for the buffer of a thread that has none yet, or none any more. They own nothing and have no block;
-  // never written.
+  // Stand for the buffer of a thread that has none yet, and of a thread that has none any more. They own
+  // nothing, have no blocks, and are never written.
   static constinit inline lab_type none_;
   static constinit inline lab_type ended_;
   static constinit inline thread_local lab_type* local_ = &none_;

@@ -1,9 +1,11 @@
-// Settings from the environment, read once at the first allocation. An unusable one gives a line on standard
-// error and the default. Those of a set-user-id program are not read.
+// Settings from the environment, read once at the first allocation. A setting that cannot be used gives a
+// line on standard error, and the default is used. A set-user-id program reads none.
 //
 //   HEAPLAB_SCALLOC_REUSE_PERCENT   0 to 100: a span is reusable when more than this part of it is free
 //   HEAPLAB_SCALLOC_MADVISE_ABOVE   bytes, or "never": free spans larger than this return their memory
-//   HEAPLAB_SCALLOC_RETAIN          bytes of free spans kept for reuse, and as many of large blocks; 0: none
+//   HEAPLAB_SCALLOC_RETAIN          bytes of free spans retained for reuse, and as many of freed large
+//   blocks;
+//                                   0: none
 //   HEAPLAB_SCALLOC_ARENA           bytes of address space, 8MiB to 1TiB; at most half of RLIMIT_AS
 //   HEAPLAB_SCALLOC_HUGE_PAGES      never, grown, always
 //   HEAPLAB_SCALLOC_PURGE_AT_ONCE   0, 1: free spans return their memory by process_madvise, where Linux has

@@ -1,8 +1,8 @@
 // Size classes, computed at compile time from the config.
 //
 // Classes are multiples of 16 up to 256 bytes and `classes_per_doubling` equal steps to each further power of
-// two, up to span_block_limit. A block size that is a multiple of a power of two is aligned to it, because
-// blocks fill a span from its aligned beginning: aligned allocation is a matter of choosing the class.
+// two, up to span_block_limit. Blocks fill a span from its aligned beginning, so that blocks whose size is a
+// multiple of a power of two are aligned to that power: aligned allocation is a choice of class.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace heaplab::scalloc {
 struct size_class {
   std::uint32_t block_bytes = 0;
   std::uint32_t blocks = 0;           // in a span
-  std::uint32_t real_span_bytes = 0;  // of a span's address space, what blocks may touch
+  std::uint32_t real_span_bytes = 0;  // the part of a span's address space that blocks may touch
   std::uint16_t pool_slot = 0;        // classes of one zone and one real span size share a slot
   bool fine = false;
   // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a span.
@@ -40,7 +40,7 @@ class size_classes {
 public:
   static constexpr unsigned count = linear_count + doublings * Config.classes_per_doubling;
 
-  // bytes <= span_block_limit; 0 counts as 1.
+  // Precondition: bytes <= span_block_limit. 0 bytes count as 1.
   static constexpr unsigned index_of_computed(std::size_t bytes) {
     if (bytes <= linear_limit)
       return static_cast<unsigned>((bytes + class_step - 1) / class_step - (bytes != 0));
@@ -54,7 +54,7 @@ public:
     return bytes <= lookup_limit ? looked_up(bytes) : index_of_computed(bytes);
   }
 
-  // bytes <= lookup_limit.
+  // Precondition: bytes <= class_lookup_limit.
   static unsigned looked_up(std::size_t bytes) { return lookup[(bytes + class_step - 1) / class_step]; }
 
   // The smallest class of blocks that hold `bytes` and are multiples of `alignment`, a power of two.
@@ -108,8 +108,8 @@ private:
     return base + (step + 1) * (base / Config.classes_per_doubling);
   }
 
-  // Spans of the fine zone that fill their address space all count as one size, whatever their blocks leave
-  // at the end.
+  // Classes of one zone and one real-span size share a slot of the span-pool. Fine spans that fill their
+  // address space count as one size, whatever their last block leaves unused.
   static constexpr void assign_slots(std::array<size_class, count>& classes) {
     std::uint16_t next = 0;
     for (unsigned index = 0; index < count; ++index) {
@@ -138,8 +138,8 @@ private:
   static constexpr auto lookup = make_lookup();
 
 public:
-  // Whether every class fits its span, every size finds the smallest class that holds it, and the reciprocals
-  // divide exactly. Asserted where the classes are used (frontend.h): here the table is not complete yet.
+  // Whether every class fits its span, every size has the smallest class that holds the size, and the
+  // reciprocals divide exactly. frontend.h asserts this, because the table is not complete yet here.
   static constexpr bool is_valid() {
     for (unsigned index = 0; index < count; ++index) {
       const size_class& it = table[index];

@@ -1,14 +1,15 @@
 // The life of a span (paper, figure 3), as one table: span_transitions. docs/scalloc-span-life.md is that
 // table printed.
 //
-// State, the list of remotely freed blocks and their number stand in one 64-bit word, so that each row is one
-// compare-and-swap, and a free that empties a span cannot slip between looking and acting. The number that
-// tells tenures apart (the paper's epoch) changes with every event but push.
+// One 64-bit word holds the state, the list of remotely freed blocks, their number, and the epoch. So each
+// transition of the table is one compare-and-swap, and a free that empties a span cannot slip between a look
+// at the span and the action that follows. The epoch tells tenures of the span apart; every event but push
+// changes it.
 //
-// How many blocks are live is known to nobody alone: the owner counts its own mallocs and frees in `used`
-// (span.h), the others count theirs in the word. live = used - remote. While a span is not hot `used` can
-// only fall and `remote` only rise, so "no block is live", once seen, stays true until an event changes the
-// epoch, and any thread may act upon it.
+// No thread alone knows how many blocks are live. The owner counts its own mallocs and frees in `used`
+// (span.h); the other threads count their frees in the word; live = used - remote. While a span is not hot,
+// `used` only falls and `remote` only rises. So a thread that has seen "no block is live" may act on that:
+// the fact stays true until an event changes the epoch.
 #pragma once
 
 #include <array>
@@ -60,7 +61,7 @@ inline constexpr std::array span_transitions = {
                     "the owner, or for an orphan any thread, under the lock of the owner's lists", "acq_rel"},
 };
 
-// By state and event; state and event without a row have none.
+// The next state by state and event; a pair without a row in the table has none.
 inline constexpr auto next_states = [] {
   std::array<std::array<std::optional<span_state>, span_event_count>, span_state_count> result{};
   for (const span_transition& row : span_transitions)
@@ -72,7 +73,7 @@ constexpr std::optional<span_state> next_state(span_state from, span_event event
   return next_states[static_cast<unsigned>(from)][static_cast<unsigned>(event)];
 }
 
-// Every event but push leads to one state, wherever it comes from.
+// Every event but push leads to the same state from every state.
 consteval span_state only_destination(span_event event) {
   for (const span_transition& row : span_transitions)
     if (row.event == event) return row.to;
@@ -95,9 +96,9 @@ public:
 
   constexpr bool allows(span_event event) const { return next_state(state(), event).has_value(); }
 
-  // One function an event; each only where allows(event).
+  // One function for each event. Precondition of each: allows(event).
 
-  // The span gets an owner and a class; no block is out.
+  // The span gets an owner and a class; no block is handed out.
   constexpr span_word take() const { return moved_by<span_event::take>().without_remote(); }
   // A block at `offset` joins the remote list.
   constexpr span_word push(std::uint32_t offset) const {
@@ -143,14 +144,14 @@ private:
   std::uint64_t bits_ = 0;
 };
 
-// What a class's spans are judged by.
+// The thresholds of a size class.
 struct span_limits {
   std::int32_t reuse_live;    // reusable with at most this many live blocks; -1: never
-  std::int32_t refill_count;  // remotely freed blocks that are worth taking back
-  bool eager_return;          // an empty span goes back at once
+  std::int32_t refill_count;  // fewest remotely freed blocks that a hot span takes back
+  bool eager_return;          // the thread that empties a span returns the span at once
 };
 
-// The event that is due for a span that is not hot, if any: an empty span before a merely reusable one.
+// The event that is due for a span that is not hot, if any. An empty span is returned rather than reused.
 constexpr std::optional<span_event> due_event(span_state state, std::int32_t live,
                                               const span_limits& limits) {
   if (state != span_state::floating && state != span_state::reusable) return std::nullopt;

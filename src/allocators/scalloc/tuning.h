@@ -6,7 +6,7 @@
 
 namespace heaplab::scalloc {
 
-// What of the config may be set when a process starts (settings.h).
+// The part of the config that may be set when a process starts (settings.h).
 struct tuning {
   std::size_t arena_bytes;
   unsigned reuse_percent;

@@ -69,7 +69,7 @@ inline void expect_count(bool held) {
 }  // namespace links
 
 // Alignment that malloc owes to any object of this size.
-constexpr std::size_t owed_alignment(std::size_t size) {
+constexpr std::size_t required_alignment(std::size_t size) {
   return size < alignof(std::max_align_t) ? 8 : alignof(std::max_align_t);
 }
 
@@ -99,7 +99,7 @@ public:
     return object;
   }
 
-  bool aligned() const { return (addresses_ & (owed_alignment(set_.size) - 1)) == 0; }
+  bool aligned() const { return (addresses_ & (required_alignment(set_.size) - 1)) == 0; }
 
 private:
   HEAPLAB_FAST_PATH std::byte* take() {
@@ -133,7 +133,7 @@ void allocate_objects(Heap& heap, object_set& set, const placement& where) {
     const std::size_t bytes = where.cell(set.size) * set.count;
     set.first = static_cast<std::byte*>(where.alignment == 1 ? heap.allocate(bytes)
                                                              : heap.allocate_aligned(where.alignment, bytes));
-    if (!is_aligned(set.first, std::max(where.alignment, owed_alignment(bytes)))) [[unlikely]]
+    if (!is_aligned(set.first, std::max(where.alignment, required_alignment(bytes)))) [[unlikely]]
       give_up("self-check failed: a block is not aligned");
     link_cells(set, where.cell(set.size));
     return;

@@ -33,11 +33,11 @@ public:
     measured_ = &measured;
     handed_ = harness::thread_arrays<harness::block>(threads_, 1);
     harness::plain_heap heap;
-    bystanders_.allocate(size_);
+    guard_blocks_.allocate(size_);
     for (unsigned thread = 0; thread < threads_ && handed() != hand_over::none; ++thread)
       handed_[thread].front() = harness::allocate_stamped(heap, size_, harness::stamp_of(thread));
     measured.run_team(static_cast<unsigned>(threads_), *this);
-    bystanders_.release();
+    guard_blocks_.release();
     measured.add_metric("accesses",
                         static_cast<double>(threads_ * iterations_ * repetitions_of_thread() * size_), "1");
   }
@@ -103,7 +103,7 @@ private:
   std::uint64_t repetitions_;
   std::uint64_t size_;
   harness::thread_arrays<harness::block> handed_;
-  harness::bystanders bystanders_;
+  harness::guard_blocks guard_blocks_;
   harness::measurement* measured_ = nullptr;
 };
 

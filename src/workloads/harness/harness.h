@@ -1,8 +1,8 @@
 // The door to the harness: everything a workload includes. docs/adding-a-workload.md shows the use.
 #pragma once
 
-#include "workloads/harness/bystanders.h"
 #include "workloads/harness/destination.h"
+#include "workloads/harness/guard_blocks.h"
 #include "workloads/harness/heap_calls.h"
 #include "workloads/harness/measurement.h"
 #include "workloads/harness/option_table.h"

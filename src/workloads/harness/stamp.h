@@ -27,7 +27,7 @@ struct block {
 [[noreturn, gnu::noinline, gnu::cold]] void broken_contents(const char* what);
 
 // The alignment every malloc owes a block of this size: that of the largest fundamental type that fits.
-inline std::size_t owed_alignment(std::size_t bytes) {
+inline std::size_t required_alignment(std::size_t bytes) {
   return bytes >= alignof(std::max_align_t) ? alignof(std::max_align_t) : std::bit_floor(bytes);
 }
 
@@ -76,7 +76,7 @@ HEAPLAB_FAST_PATH bool has_stamp(block target, std::uint8_t stamp) {
 
 // Checks the alignment of a new block and stamps it.
 HEAPLAB_FAST_PATH void accept_block(block fresh, std::uint8_t stamp) {
-  if (!is_aligned(fresh.start, owed_alignment(fresh.bytes))) [[unlikely]]
+  if (!is_aligned(fresh.start, required_alignment(fresh.bytes))) [[unlikely]]
     broken_block(fresh, "is not aligned");
   write_stamp(fresh, stamp);
 }

@@ -45,7 +45,7 @@ private:
   HEAPLAB_FAST_PATH block accept(block fresh, std::uint8_t stamp) const {
     if (touch_) {
       accept_block(fresh, stamp);
-    } else if (!is_aligned(fresh.start, owed_alignment(fresh.bytes))) [[unlikely]] {
+    } else if (!is_aligned(fresh.start, required_alignment(fresh.bytes))) [[unlikely]] {
       broken_block(fresh, "is not aligned");
     }
     return fresh;

@@ -77,7 +77,7 @@ private:
   static std::byte held_mark(std::size_t number) { return std::byte{harness::stamp_of(number)}; }
 
   std::uint64_t room_of_thread() const {
-    return (allocations_ + held_blocks) * align_up(size_, harness::owed_alignment(size_));
+    return (allocations_ + held_blocks) * align_up(size_, harness::required_alignment(size_));
   }
 
   void run_threads() {

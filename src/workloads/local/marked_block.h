@@ -13,7 +13,7 @@ namespace heaplab::strategies {
 
 template <class Handle>
 HEAPLAB_FAST_PATH std::byte* make_marked(Handle& source, std::size_t bytes, std::byte mark) {
-  const std::size_t alignment = harness::owed_alignment(bytes);
+  const std::size_t alignment = harness::required_alignment(bytes);
   auto* const block = static_cast<std::byte*>(source.allocate(bytes, alignment));
   if (!is_aligned(block, alignment)) [[unlikely]]
     harness::broken_block({block, bytes}, "is not aligned");
@@ -25,7 +25,7 @@ template <class Handle>
 HEAPLAB_FAST_PATH void end_marked(Handle& source, std::byte* block, std::size_t bytes, std::byte mark) {
   if (*block != mark) [[unlikely]]
     harness::broken_block({block, bytes}, "does not hold what was written into it");
-  source.deallocate(block, bytes, harness::owed_alignment(bytes));
+  source.deallocate(block, bytes, harness::required_alignment(bytes));
 }
 
 }  // namespace heaplab::strategies

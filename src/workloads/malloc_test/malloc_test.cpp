@@ -25,14 +25,14 @@ public:
   void run(harness::measurement& measured) override {
     measured_ = &measured;
     seconds_ = harness::thread_arrays<double>(threads_, 1);
-    bystanders_ = harness::thread_arrays<harness::bystanders>(threads_, 1);
+    guard_blocks_ = harness::thread_arrays<harness::guard_blocks>(threads_, 1);
     measured.run_team(static_cast<unsigned>(threads_), *this);
     double sum = 0;
     for (unsigned thread = 0; thread < threads_; ++thread) sum += seconds_[thread].front();
     const double all = static_cast<double>(threads_ * pairs_);
     measured.add_metric("pairs", all, "1");
     measured.add_metric("pair_time", sum / all, "s");
-    for (unsigned thread = 0; thread < threads_; ++thread) bystanders_[thread].front().release();
+    for (unsigned thread = 0; thread < threads_; ++thread) guard_blocks_[thread].front().release();
   }
 
 private:
@@ -46,7 +46,7 @@ private:
     void* room;
   };
 
-  void prepare(unsigned thread) override { bystanders_[thread].front().allocate(size_); }
+  void prepare(unsigned thread) override { guard_blocks_[thread].front().allocate(size_); }
 
   void run(unsigned thread) override {
     harness::plain_heap whole;
@@ -71,7 +71,7 @@ private:
   std::uint64_t pairs_ = 1'000'000;
   std::uint64_t size_ = 512;
   harness::thread_arrays<double> seconds_;
-  harness::thread_arrays<harness::bystanders> bystanders_;
+  harness::thread_arrays<harness::guard_blocks> guard_blocks_;
   harness::measurement* measured_ = nullptr;
 };
 

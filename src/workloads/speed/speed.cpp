@@ -49,9 +49,9 @@ public:
     measured_ = &measured;
     if (keeps_objects()) objects_of_ = harness::thread_arrays<harness::block>(threads_, objects_);
     sizes_of_ = harness::thread_arrays<std::uint32_t>(threads_, harness::size_cycle::length);
-    bystanders_.allocate(sizes_.bounds().most);
+    guard_blocks_.allocate(sizes_.bounds().most);
     measured.run_team(static_cast<unsigned>(threads_), *this);
-    bystanders_.release();
+    guard_blocks_.release();
     measured.add_metric("calls", static_cast<double>(threads_ * objects_ * chain_->steps().size()), "1");
   }
 
@@ -131,7 +131,7 @@ private:
   std::optional<speed::chain> chain_;
   harness::thread_arrays<harness::block> objects_of_;
   harness::thread_arrays<std::uint32_t> sizes_of_;
-  harness::bystanders bystanders_;
+  harness::guard_blocks guard_blocks_;
   harness::measurement* measured_ = nullptr;
 };
 

@@ -7,9 +7,9 @@
 
 namespace heaplab::harness {
 
-// Blocks that stay alive while a workload holds one object at a time, so that a heap which gives a block
-// away twice is seen. Constant in number; not touched while the clock runs.
-class bystanders {
+// Live blocks beside the one object that a workload holds at a time, so that a heap which hands out a block
+// twice is noticed. Their number is constant, and nothing touches them while the clock runs.
+class guard_blocks {
 public:
   // `bytes` each, > 0.
   void allocate(std::size_t bytes) {
