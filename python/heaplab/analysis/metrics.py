@@ -17,10 +17,10 @@ PROCESS_METRICS = {
     "voluntary_switches": spec.MetricSpec(title="voluntary switches", unit="1"),
     "involuntary_switches": spec.MetricSpec(title="involuntary switches", unit="1"),
 }
-# What a workload counts on its own where the processor lets it: absent elsewhere.
+# Counters of the processor that a workload reads where they are available; absent elsewhere.
 COUNTED_METRICS = {"instructions": spec.MetricSpec(title="instructions in user mode", unit="1")}
-PEAK = "peak_memory"  # of a workload that declares it: without page tables
-MEMORY = "footprint"  # what is said of memory rests on it: page tables are the price of sparse addresses
+PEAK = "peak_memory"  # a workload that declares this metric reports it without page tables
+MEMORY = "footprint"  # verdicts on memory rest on this metric: page tables are the price of sparse addresses
 FAULTS = "page_faults"
 SYSTEM = "system_time"
 INSTRUCTIONS = "instructions"
@@ -42,7 +42,8 @@ LATENCY_METRICS = {
 
 
 def value_of(run: Run, metric: str, declared: Collection[str]) -> float | None:
-    """A run's value: from its sample if the workload declares the metric, else from outside; None without."""
+    """The value of a metric in a run: from the sample if the workload declares the metric, else from the
+    process as seen from outside. None if neither has the metric."""
     if metric == MEMORY and PEAK in declared and MEMORY not in declared:
         return _with_page_tables(run)
     if metric in declared or metric in LATENCY_METRICS or metric in COUNTED_METRICS:
@@ -51,7 +52,7 @@ def value_of(run: Run, metric: str, declared: Collection[str]) -> float | None:
 
 
 def _with_page_tables(run: Run) -> float | None:
-    """A workload's own peak and the most page tables seen, by it when its clock stopped or from outside."""
+    """The peak that the workload reports, plus the largest page tables that it or the watcher saw."""
     peak, tables = (_sample_value(run, metric) for metric in (PEAK, "page_tables"))
     if peak is None or tables is None:
         return None

@@ -1,4 +1,4 @@
-"""A whole results file: its studies, and every allocator's standing over all of them."""
+"""A whole results file: its studies, and the standing of every allocator over all studies."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -20,14 +20,14 @@ BOTH = (None, MEMORY)
 
 @dataclass(frozen=True)
 class Standing:
-    """One allocator over all cells of a kind of workload, relative to the baseline: lower is better."""
+    """The ratios of one allocator to the baseline, over all cells of a kind of workload; lower is better."""
 
     allocator: str
     time: Judged
     memory: Judged
-    cost: Judged  # time and memory together: the root of their product
-    cells: int  # with values of this allocator and the baseline
-    cells_of: int  # that count: asked for, and not skipped for everybody
+    cost: Judged  # time and memory together: the square root of the product of their ratios
+    cells: int  # cells in which both this allocator and the baseline have values
+    cells_of: int  # cells that were asked for, without those in which every run was skipped
 
     @property
     def complete(self) -> bool:
@@ -43,7 +43,7 @@ def experiments_of(campaign: Campaign) -> list[spec.Experiment]:
 
 
 class Analysis:
-    """One results file."""
+    """All studies of one results file, and the means over them."""
 
     def __init__(self, results: Results) -> None:
         self.results = results
@@ -63,7 +63,10 @@ class Analysis:
         return [run for run in self.results.runs if run.experiment == experiment.id]
 
     def _across(self, cpus: int | None) -> list[Study]:
-        """The allocators in the reference's cells of experiments that compare something else."""
+        """Studies that compare allocators within experiments whose subject is another parameter.
+
+        Only the cells with the reference value of that parameter take part.
+        """
         return [
             Study(
                 experiment,
@@ -97,7 +100,7 @@ class Analysis:
 
     @property
     def only_within(self) -> bool:
-        """Whether there is one allocator, which is compared with nothing."""
+        """Whether the campaign has one allocator, and compares values of a parameter under it."""
         return len(self.allocators) == 1 and bool(self.comparisons)
 
     @cached_property
@@ -107,20 +110,23 @@ class Analysis:
 
     @cached_property
     def repeated(self) -> list[Run]:
-        """Void runs whose repetition stands in their place."""
+        """Void runs that were repeated: the repetition counts instead."""
         again = {_place(run) for run in self.results.runs if run.attempt > 0}
         return [run for run in self.without_figure if run.attempt == 0 and _place(run) in again]
 
     @cached_property
     def disturbed(self) -> list[Run]:
-        """Disturbed runs that count all the same: repetitions, and those there was no time to repeat."""
+        """Disturbed runs that count: repetitions, and runs for whose repetition there was no time."""
         return [run for run in self.results.runs if run.status is Status.OK and run.reason]
 
     def counts(self) -> Counter[Status]:
         return Counter(run.status for run in self.results.runs)
 
     def summarised(self, kind: str) -> list[Study]:
-        """The studies of one kind of workload that ran every allocator: only they can be averaged fairly."""
+        """The studies of one kind of workload in which every allocator ran.
+
+        A mean over other studies would compare allocators by different cells.
+        """
         return [
             study
             for study in self.between_allocators
@@ -130,10 +136,10 @@ class Analysis:
     def relative(
         self, kind: str, allocator: str, metrics: Iterable[str | None], base: str | None = None
     ) -> Interval:
-        """Geometric mean of an allocator's ratio to `base` over metrics and cells; studies weigh the same.
+        """The geometric mean of an allocator's ratios to `base`, over metrics and cells.
 
-        None among the metrics is time: the main metric of the studies that are timed, a rate turned round.
-        Cells without values are left out: see Standing.cells.
+        Every study has the same weight. The metric None stands for time: the main metric of each timed study,
+        where a rate is inverted. Cells without values are left out; Standing.cells counts the others.
         """
         key = (kind, allocator, tuple(metrics), base or self.baseline)
         if key not in self._relative:
@@ -150,11 +156,14 @@ class Analysis:
         return any(study.is_timed for study in self.summarised(kind))
 
     def shows_memory(self, kind: str) -> bool:
-        """Whether the memory of anything was seen: a short program ends before."""
+        """Whether any run has a figure of memory: a short program ends before its memory is sampled."""
         return any(study.shows(cell, MEMORY) for study in self.summarised(kind) for cell in study.cells)
 
     def standings(self, kind: str) -> list[Standing]:
-        """All allocators but the baseline; the verdicts of a column are one family."""
+        """The standings of all allocators but the baseline.
+
+        The verdicts on one metric are one family of comparisons, so that Holm's procedure covers them.
+        """
         others = [name for name in self.allocators if name != self.baseline]
         time, memory, cost = (
             self._judge(kind, others, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY, BOTH)
@@ -164,11 +173,11 @@ class Analysis:
         ]
 
     def noise_floor(self, kind: str, metrics: Iterable[str | None]) -> Interval:
-        """The control in place of an allocator."""
+        """The ratio of the control to the baseline: noise alone."""
         return self.relative(kind, self.baseline + CONTROL_SUFFIX, metrics)
 
     def threshold(self, kind: str, metrics: Iterable[str | None]) -> float:
-        """What a mean must exceed: the practical threshold, or the control's distance from 1."""
+        """The difference a mean must exceed: the practical threshold, or a larger noise floor."""
         return stats.threshold_over([self.noise_floor(kind, metrics)])
 
     def _judge(self, kind: str, allocators: list[str], metrics: tuple[str | None, ...]) -> dict[str, Judged]:
@@ -181,7 +190,7 @@ class Analysis:
         }
 
     def _cells(self, kind: str, allocator: str) -> tuple[int, int]:
-        """Cells with values of both the allocator and the baseline, and all cells that count."""
+        """The number of cells in which allocator and baseline have values, and of all cells that count."""
         found = [
             all(
                 study.pair(cell, self.baseline, allocator, metric)[0]

@@ -14,11 +14,12 @@ MeasuredCell = tuple[tuple[str, Parameter], ...]  # the swept parameters, in the
 
 
 class Study:
-    """One experiment as it was measured: its candidates in every cell.
+    """One experiment as it was measured: the values of every candidate in every cell.
 
-    Candidates are the allocators, with the first as the baseline; or, of an experiment that compares the
-    values of a parameter, these values under one allocator, with the reference as the baseline. Where such
-    an experiment is looked at across allocators, it is in the reference's cells.
+    The candidates are allocators, and the first allocator is the baseline. An experiment with `compare` has
+    one study for each allocator: there the candidates are values of the compared parameter, and the reference
+    value is the baseline. Such an experiment can also be studied across allocators, in the cells with the
+    reference value.
     """
 
     def __init__(
@@ -33,8 +34,8 @@ class Study:
     ) -> None:
         self.experiment = experiment
         self.workload = workload
-        self.cpus = cpus  # of the machine it was measured on
-        self.under = under  # the one allocator, where parameters are compared
+        self.cpus = cpus  # CPUs of the machine that measured
+        self.under = under  # the allocator under which values of a parameter are compared; else empty
         self._scale = scale
         compare = experiment.compare
         self._along = compare.along if compare and under else ""
@@ -67,7 +68,7 @@ class Study:
         self._judged: dict[str, dict[tuple[MeasuredCell, str], Judged]] = {}
 
     def _names(self, swept: list[dict[str, Parameter]]) -> list[str]:
-        """The compared values, the reference first."""
+        """The values of the compared parameter as text, the reference value first."""
         compare = self.experiment.compare
         assert compare
         return list(dict.fromkeys([compare.reference, *(str(cell[self._along]) for cell in swept)]))
@@ -85,12 +86,12 @@ class Study:
 
     @property
     def axis(self) -> str:
-        """What is compared."""
+        """The name of what the candidates are: the compared parameter, or "allocator"."""
         return self._along or "allocator"
 
     @property
     def name(self) -> str:
-        """The experiment's id, with the one allocator or the one compared value that is looked at."""
+        """The experiment's id, with the allocator or the reference value that the study is limited to."""
         if self.under:
             return f"{self.experiment.id} under {self.under}"
         compare = self.experiment.compare
@@ -98,7 +99,7 @@ class Study:
 
     @cached_property
     def axes(self) -> dict[str, list[Parameter]]:
-        """The swept parameters with their values, without one that is compared."""
+        """The swept parameters with their values, without the compared parameter."""
         return {
             name: list(dict.fromkeys(dict(cell)[name] for cell in self.cells))
             for name in experiment_axes(self.cells)
@@ -110,11 +111,11 @@ class Study:
 
     @property
     def is_timed(self) -> bool:
-        """Whether its main metric is about speed; one about memory belongs in no mean of times."""
+        """Whether the main metric is a time or a rate, and may enter a mean of times."""
         return self.metric(self.main_metric).unit in ("s", "1/s")
 
     def metric(self, name: str) -> spec.MetricSpec:
-        """Title, unit and direction. Raises UsageError for a name nobody defined."""
+        """Title, unit and direction of a metric. Raises UsageError for an undefined name."""
         found = self.workload.metrics.get(name) or (PROCESS_METRICS | LATENCY_METRICS | COUNTED_METRICS).get(
             name
         )
@@ -124,23 +125,23 @@ class Study:
         return found
 
     def values(self, cell: MeasuredCell, candidate: str, metric: str) -> dict[int, float]:
-        """The values by block. Runs without the metric are left out."""
+        """The values of a candidate in a cell, by block. Runs without the metric are left out."""
         runs = sorted(self.good.get((cell, candidate), {}).items())
         found = {block: value_of(run, metric, self.workload.metrics) for block, run in runs}
         return {block: value for block, value in found.items() if value is not None}
 
     def shows(self, cell: MeasuredCell, metric: str) -> bool:
-        """Whether any candidate has a value here: what nobody has counts for nobody."""
+        """Whether any candidate has a value of the metric in the cell."""
         return any(self.values(cell, candidate, metric) for candidate in self.candidates)
 
     def pair(self, cell: MeasuredCell, base: str, other: str, metric: str) -> Pair:
-        """The values of the blocks in which both ended well."""
+        """The values of both candidates in the blocks in which the runs of both ended well."""
         left, right = self.values(cell, base, metric), self.values(cell, other, metric)
         both = sorted(left.keys() & right.keys())
         return [left[block] for block in both], [right[block] for block in both]
 
     def key(self, cell: MeasuredCell) -> Hashable:
-        """All metrics and candidates of a cell come from the same blocks."""
+        """The key of the resampling: all metrics and candidates of a cell come from the same blocks."""
         return self.experiment.id, self.under, cell
 
     def oversubscribed(self, cell: MeasuredCell) -> bool:
@@ -150,7 +151,7 @@ class Study:
         return self.cpus is not None and isinstance(threads, int) and threads > self.cpus
 
     def ratio(self, cell: MeasuredCell, candidate: str, metric: str) -> Interval:
-        """How many times the baseline's it is, paired by block."""
+        """The ratio of the candidate to the baseline, paired by block."""
         key = (cell, candidate, metric)
         if key not in self._ratios:
             pair = self.pair(cell, self.baseline, candidate, metric)
@@ -160,11 +161,12 @@ class Study:
     def quotient(
         self, cell: MeasuredCell, candidate: str, metric: str, against: Mapping[str, Parameter]
     ) -> Pair:
-        """The values of a cell, above those of the cell in which `against` holds; for a ratio of ratios.
+        """A pair whose ratio is a ratio of ratios: this cell's ratio to the baseline over the other cell's.
 
-        Both times the cell's own over the baseline's. The sides of a pair are products of what stands above
-        and below: (V/V1) / (I/I1) = (V I1) / (V1 I). Blocks of one number share a round and a seed, so they
-        pair cells as they pair candidates.
+        The other cell is the one in which `against` holds. With V and V1 the candidate's and the baseline's
+        values in this cell, I and I1 those in the other, the ratio is (V/V1) / (I/I1) = (V I1) / (V1 I); each
+        side of the pair is one of these products. Blocks of one number share a round and a seed, so blocks
+        pair cells just as they pair candidates.
         """
         other = self.changed(cell, against)
         above = [self.values(cell, candidate, metric), self.values(other, self.baseline, metric)]
@@ -176,35 +178,35 @@ class Study:
     def across(
         self, cell: MeasuredCell, candidate: str, metric: str, against: Mapping[str, Parameter]
     ) -> Pair:
-        """The values of a candidate in the cell in which `against` holds, and in the cell itself."""
+        """The values of a candidate in the cell in which `against` holds, paired with those in this cell."""
         first, last = (self.values(place, candidate, metric) for place in (self.changed(cell, against), cell))
         blocks = sorted(first.keys() & last.keys())
         return [first[b] for b in blocks], [last[b] for b in blocks]
 
     def changed(self, cell: MeasuredCell, against: Mapping[str, Parameter]) -> MeasuredCell:
-        """The cell with other values of some swept parameters."""
+        """The cell in which the swept parameters of `against` have the values given there."""
         return tuple((name, against.get(name, value)) for name, value in cell)
 
     def failure(self, cell: MeasuredCell, candidate: str) -> str:
-        """Why a candidate has no figure in a cell: the first reason; "" if none of its runs went wrong."""
+        """The first reason why a run of the candidate gave no figure in a cell; "" if every run gave one."""
         runs = self.bad.get((cell, candidate), [])
         return runs[0].reason if runs else ""
 
     @property
     def cells_run(self) -> list[MeasuredCell]:
-        """The cells that anything was run in."""
+        """The cells in which at least one run was attempted."""
         seen = {cell for cell, _ in (*self.good, *self.bad)}
         return [cell for cell in self.cells if cell in seen]
 
     @property
     def cells_that_count(self) -> list[MeasuredCell]:
-        """All but those in which every run was skipped: what nobody could start tells nothing."""
+        """All cells but those in which every run was skipped: no allocator is to blame for them."""
         seen = {cell for cell, _ in map(self.place, self.runs)}
         started = {self.place(run)[0] for run in self.runs if run.status is not Status.SKIPPED}
         return [cell for cell in self.cells if cell in started or cell not in seen]
 
     def cell_pairs(self, base: str, other: str, metric: str) -> list[Keyed]:
-        """Pairs with their keys of all cells that have any, turned so that a lower ratio is better."""
+        """The pair and the key of every cell that has values, oriented so that a lower ratio is better."""
         pairs = [(self.pair(cell, base, other, metric), self.key(cell)) for cell in self.cells]
         known = [(pair, key) for pair, key in pairs if pair[0]]
         if self.metric(metric).better == "higher":
@@ -219,15 +221,15 @@ class Study:
         return self._medians[key]
 
     def controls(self, metric: str) -> list[Interval]:
-        """The baseline against itself in every cell."""
+        """The ratio of the control to the baseline in every cell."""
         return [self.ratio(cell, self.control, metric) for cell in self.cells]
 
     def threshold(self, metric: str) -> float:
-        """What a difference must exceed here: the practical threshold, or a larger noise floor."""
+        """The difference a ratio must exceed: the practical threshold, or a larger noise floor."""
         return stats.threshold_over(self.controls(metric))
 
     def judged(self, metric: str) -> dict[tuple[MeasuredCell, str], Judged]:
-        """Every candidate but the baseline in every cell: one family of comparisons."""
+        """The verdicts on every candidate but the baseline in every cell, as one family of comparisons."""
         if metric not in self._judged:
             threshold = self.threshold(metric)
             ratios = {
@@ -244,7 +246,7 @@ class Study:
         return self._judged[metric]
 
     def outliers(self, metric: str) -> list[tuple[MeasuredCell, str, int, float, float]]:
-        """(cell, candidate, block, value, median) of every value far from its fellows; all of them count."""
+        """(cell, candidate, block, value, median) of every outlier. Outliers are shown and count."""
         found = []
         for cell, candidate in self.good:
             values = self.values(cell, candidate, metric)
@@ -258,7 +260,7 @@ class Study:
 def studies_of(
     experiment: spec.Experiment, campaign: Campaign, runs: list[Run], cpus: int | None = None
 ) -> list[Study]:
-    """The study of an experiment; one for each allocator where it compares something else."""
+    """The study of an experiment; with `compare` a study for each allocator."""
     workload = spec.Workload.model_validate(campaign.workloads[experiment.workload])
     names = experiment.measured(campaign.allocators)
     return [

@@ -1,4 +1,4 @@
-"""How far an allocator may fall behind: its worst cell, compared with the best allocator there."""
+"""The worst cell of each allocator: how far the allocator falls behind the best one in that cell."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -18,7 +18,10 @@ class Worst:
 
 
 def worst_cells(analysis: Analysis, kind: str) -> dict[str, Worst]:
-    """By allocator, over the timed studies of a kind that ran every allocator. Without any value: absent."""
+    """The worst cell by allocator, over the timed studies of a kind of workload in which every allocator ran.
+
+    An allocator without any value is left out.
+    """
     found: dict[str, Worst] = {}
     for study in (study for study in analysis.summarised(kind) if study.is_timed):
         for cell in study.cells:

@@ -1,4 +1,4 @@
-"""Begins a campaign in a folder, or goes on with the one that lies there unfinished."""
+"""Begins a campaign in a folder, or goes on with an unfinished campaign there."""
 
 import hashlib
 import json
@@ -42,7 +42,7 @@ class Request:
 
 @dataclass(frozen=True)
 class OpenedCampaign:
-    """A campaign ready to be carried out. `moved` is where results of another campaign were moved to."""
+    """A campaign ready to be run. `moved` is the new path of another campaign's results."""
 
     campaign: Campaign
     libraries: dict[str, Library]
@@ -55,7 +55,7 @@ class OpenedCampaign:
 
 
 def campaign_of(request: Request) -> Campaign:
-    """The record of what was asked for. Raises UsageError if a record cannot hold it."""
+    """The campaign record of a request. Raises UsageError for text that a record cannot hold."""
     refuse_no_text([*request.command, *(text for arm in request.libraries for text in texts_of(arm))])
     content: dict[str, Any] = {
         "experiments": [experiment.model_dump(mode="json") for experiment in request.experiments],

@@ -30,7 +30,7 @@ def program_of(cell: Cell, arm: Library | None = None) -> Path:
 
 
 def why_absent(workload: spec.Workload) -> str:
-    """Which command that a real program of the catalog needs is not on this machine; "" if all are here."""
+    """One line naming the first command that a real program needs and this machine lacks; "" if none."""
     if workload.fixture is None:
         return ""
     missing = [name for name in (workload.program, *workload.fixture.needs) if shutil.which(name) is None]

@@ -35,7 +35,7 @@ C_LIBRARY = "libc.so.6"
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What became of a run. `sample` is None for programs that are no workloads of heaplab."""
+    """The status of a run, with its sample. `sample` is None for programs other than heaplab's workloads."""
 
     status: Status
     reason: str = ""
@@ -44,7 +44,7 @@ class RunOutcome:
 
 @dataclass
 class RunMeasurer:
-    """Executes runs of one campaign on this machine. Use as a context manager: it prepares files."""
+    """Executes the runs of one campaign on this machine. A context manager, because it prepares files."""
 
     campaign: Campaign
     libraries: dict[str, Library]
@@ -54,12 +54,12 @@ class RunMeasurer:
     warm: Callable[[int], None] = host.warm_memory
     tick: Callable[[], None] = lambda: None  # called again and again while a run is going on
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
-    # B, by key of the cell; 0: its runs end before anybody looks, so they need little
+    # B, by key of the cell; 0: the runs end before their memory is sampled, so they need little
     _peaks: dict[str, int] = field(default_factory=dict)
     _jobs: dict[str, PreparedProgram | HeaplabError] = field(default_factory=dict)
 
     def __call__(self, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
-        """Return the record of one run, whatever became of it."""
+        """Return the record of one run, with a reason if the run gave no figure."""
         cell, allocator = candidate
         library = self.libraries[library_of(allocator)]
         padding = random.Random(f"{block.seed}/{cell.key}/{allocator}/{attempt}").randrange(PADDING_MOST)
@@ -117,7 +117,7 @@ class RunMeasurer:
         return max(2 * known, cell.workload.memory_mib << 20)
 
     def _too_large(self, cell: Cell) -> str:
-        """Why there is no point in starting a run that needs more memory than it may use."""
+        """One line if the run needs more memory than it may use; "" otherwise."""
         most, needed = self._most_memory(), self.estimates.get(cell.key, 0)
         if needed <= most:
             return ""
@@ -173,7 +173,7 @@ class RunMeasurer:
         return execution, RunOutcome(Status.OK)
 
     def _job(self, program: Path, cell: Cell, fixture: Fixture) -> PreparedProgram:
-        """The program with its input, prepared before its first run. Raises HeaplabError if it cannot be."""
+        """The program with its prepared input. Raises HeaplabError if the preparation fails."""
         name = cell.workload.id
         if name not in self._jobs:
             try:
@@ -200,7 +200,7 @@ class RunMeasurer:
 
 
 def environment_of(cell: Cell, library: Library) -> dict[str, str]:
-    """That of the arm. The C library's malloc comes first even in a program linked with another one."""
+    """The environment of the arm. Where an arm preloads nothing, libc comes first in any program."""
     environment = environment_for(library)
     if cell.workload.kind == "program" and not (library.preload or library.command):
         environment["LD_PRELOAD"] = C_LIBRARY
@@ -220,14 +220,14 @@ def last_line(stream: IO[bytes]) -> str:
 
 
 def ended_badly(execution: Execution, errors: IO[bytes], limits: Limits) -> RunOutcome | None:
-    """What became of a run that did not end well; None if it did."""
+    """The outcome of a run that did not end well; None if the run ended well."""
     if reason := failure(execution, last_line(errors), limits):
         return RunOutcome(Status.TIMEOUT if execution.killed_for == "time" else Status.FAILED, reason)
     return None
 
 
 def failure(execution: Execution, message: str, limits: Limits) -> str:
-    """Why the process did not end well, in one line; "" if it did."""
+    """Why the process did not end well, in one line; "" if the process ended well."""
     if execution.killed_for == "time":
         return f"not done after {limits.time:g} s"
     if execution.killed_for == "memory":
@@ -253,7 +253,7 @@ def judge_sample(stream: IO[bytes], library: Library) -> RunOutcome:
 
 
 def judge_disturbance(outcome: RunOutcome, execution: Execution, foreign: float, attempt: int) -> RunOutcome:
-    """Void a first attempt during which others used too much of the machine; a later one stands."""
+    """Void a first attempt under too much foreign load. A second attempt counts."""
     process = execution.process
     if foreign <= host.foreign_limit(process.wall_time * process.executions):
         return outcome

@@ -12,16 +12,16 @@ from heaplab.campaign.user_program import SHORT_S, executions_of
 from heaplab.errors import HeaplabError
 from heaplab.records import Campaign, Library, Pilot, Run, Status
 
-PATIENCE = 3  # limits of a run that the first execution may take, to tell how long it is
-QUICK_S = 0.5  # a program that takes less is tried several times: the first finds its files on the disk
+PATIENCE = 3  # time limits that the first execution may take, so that its duration becomes known
+QUICK_S = 0.5  # a program that takes less has several pilot runs: the first one reads files from the disk
 PILOT_RUNS = 5
-ROOM = 1.1  # a budget that is asked for is that much larger than what the program took
+ROOM = 1.1  # a suggested budget is larger than the measured time by this factor
 BLOCKS_FOR_A_VERDICT = 5
 
 
 @dataclass(frozen=True)
 class PilotRunner:
-    """Executes a campaign's program before the campaign. `say` gets one line for the user."""
+    """Executes a user's program before its campaign. `say` gets one line for the user."""
 
     libraries: dict[str, Library]
     say: Callable[[str], None] = lambda _line: None

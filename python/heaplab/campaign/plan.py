@@ -16,19 +16,19 @@ from typing import Any, NamedTuple
 from heaplab.catalog import spec
 from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
 
-ROUNDS_AT_LEAST = 2  # before the budget may end a campaign: without a second block nothing is paired
-SHORTEST_LIMIT_S = 5.0  # of a run of the user's program, however small the budget
+ROUNDS_AT_LEAST = 2  # rounds before the budget may end a campaign: a single block allows no comparison
+SHORTEST_LIMIT_S = 5.0  # the time limit of a user's program is never shorter, however small the budget
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One workload with all parameters fixed; everything but the allocator."""
+    """A workload with all parameters fixed; the allocator is left open."""
 
     experiment: spec.Experiment
     workload: spec.Workload
     swept: tuple[tuple[str, Parameter], ...]
     parameters: tuple[tuple[str, Parameter], ...]  # swept and fixed
-    allocators: tuple[str, ...]  # controls at the end, under their second names
+    allocators: tuple[str, ...]  # with the controls (`NAME#again`) at the end
 
     @property
     def key(self) -> str:
@@ -36,7 +36,7 @@ class Cell:
 
 
 class Candidate(NamedTuple):
-    """What a block runs once."""
+    """A cell under one allocator: what a block runs once."""
 
     cell: Cell
     allocator: str
@@ -113,7 +113,7 @@ def cells_of(experiment: spec.Experiment, campaign: Campaign) -> list[Cell]:
 def allocators_of(
     experiment: spec.Experiment, campaign: Campaign, swept: dict[str, Parameter]
 ) -> tuple[str, ...]:
-    """All that the experiment measures, and the control of every reference among them."""
+    """The allocators that a cell runs under, and a control for every baseline among them."""
     names, compare = experiment.measured(campaign.allocators), experiment.compare
     if compare is None:
         return (*names, names[0] + CONTROL_SUFFIX)
@@ -123,7 +123,7 @@ def allocators_of(
 
 
 def block(campaign: Campaign, comparison: Comparison, number: int) -> Block:
-    """The block of this number: a function of the campaign's seed and of nothing that happened."""
+    """The block of this number. Its order depends on the seed, the comparison and the number alone."""
     order = comparison.candidates
     random.Random(f"{campaign.seed}/{comparison.key}/{number}").shuffle(order)
     return Block(comparison=comparison, number=number, seed=campaign.seed + number, order=tuple(order))
@@ -148,9 +148,9 @@ def looks(least: int, most: int) -> tuple[int, ...]:
 
 
 def time_limit(campaign: Campaign, cell: Cell) -> float:
-    """s that a run of the cell may take: what the user says, else what the workload says.
+    """Seconds that a run of the cell may take: as the user says, else as the workload says.
 
-    Of a program of the user's nothing is known, so two blocks must fit in the budget.
+    The duration of a user's program is unknown; its limit lets two blocks fit in the budget.
     """
     if campaign.time_limit:
         return campaign.time_limit
@@ -160,22 +160,22 @@ def time_limit(campaign: Campaign, cell: Cell) -> float:
 
 
 def library_of(allocator: str) -> str:
-    """The allocator that really runs: the control is the baseline under a second name."""
+    """The allocator behind a name: a control is the baseline under a second name."""
     return allocator.removesuffix(CONTROL_SUFFIX)
 
 
 def done(runs: Iterable[Run]) -> set[tuple[str, int, str]]:
-    """What needs no further run: (cell key, block, allocator). A void run is repeated once."""
+    """(cell key, block, allocator) of every planned run that needs no further attempt."""
     return {(run_key(run), run.block, run.allocator) for run in runs if settles(run)}
 
 
 def settles(run: Run) -> bool:
-    """Whether a planned run is over with this attempt."""
+    """Whether this attempt ends a planned run. Only a first attempt that is void is repeated."""
     return run.status is not Status.VOID or run.attempt > 0
 
 
 def given_up(runs: Iterable[Run]) -> set[tuple[str, str]]:
-    """(cell key, allocator) that gave no figure in two blocks of a cell: tried no more."""
+    """(cell key, allocator) of candidates that failed in two blocks of a cell: they are not run again."""
     without: dict[tuple[str, str], set[int]] = {}
     for run in runs:
         if run.status in (Status.FAILED, Status.TIMEOUT, Status.SKIPPED):

@@ -1,4 +1,4 @@
-"""Carries out a campaign: asks the plan what is next, has it run, and stores every outcome at once."""
+"""The loop of a campaign: takes the next run from the plan, measures it and stores its record at once."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -10,26 +10,26 @@ from heaplab.campaign.store import Store
 from heaplab.records import Campaign, End, Run, Status
 
 Attempt = Callable[[Block, Candidate, int, int], Run]  # block, candidate, order, attempt
-Precise = Callable[[Comparison, Sequence[Run]], bool]  # are the intervals of this one narrow enough?
+Precise = Callable[[Comparison, Sequence[Run]], bool]  # whether all intervals are narrow enough
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a listener is told before each run."""
+    """The state of a campaign that a listener gets before each run."""
 
     candidate: Candidate
     block: int
-    finished: int  # planned runs so far
-    most: int  # runs if every comparison takes its most blocks
-    elapsed: float  # s of the budget
-    remaining: float  # s at most, if the runs to come take as long as those before
-    limit: float  # s this run may take
-    expected: float | None = None  # s this run takes if it takes as long as before
+    finished: int  # planned runs that are over
+    most: int  # all planned runs, if every comparison takes its largest number of blocks
+    elapsed: float  # s of the budget that are spent
+    remaining: float  # s until the end at most, if further runs take as long as earlier ones
+    limit: float  # s that this run may take
+    expected: float | None = None  # s that the last run of this candidate took
 
     def left(self, running: float) -> float:
-        """s at most until the end, when this run has been going on for `running` s.
+        """Seconds until the end at most, when this run has lasted for `running` s.
 
-        A run that takes longer than expected may go on until its limit.
+        A run that lasts longer than expected may last until its limit.
         """
         end = self.limit if self.expected is None or running > self.expected else self.expected
         return max(self.remaining - running, end - running, 0.0)
@@ -37,21 +37,22 @@ class Progress:
 
 @dataclass
 class Runner:
-    """What a campaign has, and how it gets the rest; all it does to the world comes in from outside."""
+    """Runs what a campaign still lacks. Clock, measurer, store and listener are parameters, so that tests
+    replace them."""
 
     campaign: Campaign
     attempt: Attempt
     store: Store
     runs: list[Run] = field(default_factory=list)  # of earlier sessions; grows
-    settled: int = 0  # how many of these the budget does not count
-    spent: float = 0.0  # s of the budget, before the first run of this session
+    settled: int = 0  # the number of earlier runs that an earlier budget paid for
+    spent: float = 0.0  # s of the budget that were spent before the first run of this session
     precise: Precise = lambda _cell, _runs: False
     listen: Callable[[Progress], None] = lambda _progress: None
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self._comparisons = plan.comparisons(self.campaign)
-        self._closed: set[str] = set()  # those whose intervals were narrow enough at a look
+        self._closed: set[str] = set()  # keys of comparisons whose intervals were narrow enough at a look
         self._took: dict[str, float] = {}  # s of the last block of a comparison
         self._lasted: dict[tuple[str, str], float] = {}  # s of the last run of a candidate
         self._by_cell: dict[str, list[Run]] = {}
@@ -81,7 +82,7 @@ class Runner:
         return end
 
     def _is_open(self, comparison: Comparison, number: int) -> bool:
-        """Whether a comparison takes block `number`."""
+        """Whether a comparison needs block `number`. Closes a comparison with narrow intervals."""
         if comparison.key in self._closed or number >= comparison.blocks_most:
             return False
         if number in plan.looks(comparison.blocks, comparison.blocks_most):
@@ -97,7 +98,7 @@ class Runner:
         return budget is not None and self._elapsed() + self._took.get(comparison.key, 0.0) > budget
 
     def _elapsed(self) -> float:
-        """s of the budget that are spent."""
+        """Seconds of the budget that are spent."""
         return self.clock() - self._began
 
     def _runs_of(self, comparison: Comparison) -> list[Run]:
@@ -132,15 +133,15 @@ class Runner:
         return run
 
     def _pace(self) -> float:
-        """s that a planned run takes with its repetition; 0 before the first."""
+        """Mean seconds of a planned run, its repetition included; 0 before the first run."""
         return (self._before + self._elapsed()) / self._finished if self._finished else 0.0
 
     def _must(self) -> float:
-        """s until the rounds are over that no budget ends."""
+        """Seconds that the rounds still need which the budget may not end."""
         return self._pace() * max(0, self._least - self._finished)
 
     def _room_to_repeat(self) -> bool:
-        """Whether the budget allows for a repetition of a disturbed run; else its first attempt stands."""
+        """Whether the budget has room to repeat a disturbed run. Without room the first attempt counts."""
         budget = self.campaign.budget
         return budget is None or self._elapsed() + self._must() + self._pace() <= budget
 

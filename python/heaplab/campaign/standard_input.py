@@ -15,7 +15,7 @@ OWN = Path("/proc/self/fd/0")
 
 
 def input_of(path: Path) -> Input:
-    """The record of a file. Raises UsageError if it is none, or cannot be read."""
+    """The record of a regular file. Raises UsageError if the path names none, or cannot be read."""
     try:
         if not path.is_file():
             raise UsageError(f"{path}: {'not a regular file' if path.exists() else 'no such file'}")
@@ -28,7 +28,7 @@ def input_of(path: Path) -> Input:
 
 
 def own_file() -> Path | None:
-    """The regular file that is heaplab's own standard input, by its name while it has one; else None."""
+    """The regular file that heaplab's own standard input is, by its name while the name exists; else None."""
     try:
         found = os.fstat(0)
     except OSError:
@@ -41,7 +41,7 @@ def own_file() -> Path | None:
 
 @contextmanager
 def opened(given: Input | None) -> Iterator[int]:
-    """A descriptor of the input from its beginning, or of nothing. Raises HeaplabError if it is gone."""
+    """A descriptor at the beginning of the input, or of /dev/null. Raises HeaplabError without the file."""
     path = given.path if given else os.devnull
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

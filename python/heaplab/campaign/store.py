@@ -38,7 +38,7 @@ class Results:
 
 
 def results_file(path: Path) -> Path:
-    """A results file, given as itself or as the folder it lies in."""
+    """The path of a results file, from that path or from the folder that contains the file."""
     return path / FILE_NAME if path.is_dir() else path
 
 
@@ -115,7 +115,7 @@ def fault_of_campaign(campaign: Campaign) -> str:
 
 
 def parse(content: bytes) -> Iterator[AnyRecord | None]:
-    """Yield the record of every line, None for a line that is none (cut off, or from another program)."""
+    """Yield the record of every line; None for a line without one (cut off, or of another program)."""
     read = read_schema_1 if schema_of(content) == SCHEMA_1 else ANY_RECORD.validate_json
     for line in content.splitlines():
         if line.strip():
@@ -147,7 +147,7 @@ class Store:
         self._remove_cut_off_line()
 
     def append(self, record: AnyRecord) -> None:
-        """Write one line. Raises HeaplabError if it does not fit; what was there before stays as it was."""
+        """Write one line. Raises HeaplabError if the disk is full; earlier lines stay as they were."""
         line = record.model_dump_json(by_alias=True, exclude_defaults=False).encode() + b"\n"
         length = os.fstat(self._file).st_size
         try:
@@ -162,7 +162,7 @@ class Store:
             ) from error
 
     def sync(self) -> None:
-        """Have everything on the disk before going on."""
+        """Return when every line has reached the disk."""
         os.fdatasync(self._file)
 
     def close(self) -> None:

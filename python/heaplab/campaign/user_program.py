@@ -1,4 +1,4 @@
-"""A run of the user's own program: its standard input, and how often it is executed where it is short."""
+"""A run of a user's program: with its standard input, and of a short program several executions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ from heaplab.machine.repeat import in_a_row
 from heaplab.machine.watch import INTERVAL_S, Limits
 from heaplab.records import Campaign
 
-SHORT_S = 0.050  # a program that takes less is executed several times in a run
-RUN_S = 0.2  # that a run of a short program takes, about
-START_S = 0.005  # that heaplab takes to start a process
-SHORT_INTERVAL_S = 0.001  # between two looks at the memory of a short program
+SHORT_S = 0.050  # a program that takes less time is executed several times in a run
+RUN_S = 0.2  # duration that a run of a short program aims at
+START_S = 0.005  # time that heaplab takes to start a process
+SHORT_INTERVAL_S = 0.001  # time between two samples of the memory of a short program
 
 
 def executions_of(wall: float, most: float) -> int:
-    """How many executions of `wall` s make a run, which may take `most` s if it is none alone."""
+    """The number of executions in a run, if one takes `wall` s and several may take `most` s together."""
     return max(1, ceil(min(RUN_S, most) / (wall + START_S))) if wall < SHORT_S else 1
 
 

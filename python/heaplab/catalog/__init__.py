@@ -1,1 +1,1 @@
-"""What there is to measure: specifications and their files, where a library lies, how to obtain it."""
+"""What can be measured: TOML files as checked values, where a library lies, how to obtain one."""

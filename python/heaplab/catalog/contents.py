@@ -20,7 +20,7 @@ TUNABLES: Final = "GLIBC_TUNABLES"
 
 
 class CatalogFiles(Mapping[str, Kind], Generic[Kind]):
-    """The files of one kind by id, in alphabetical order; each is read when it is first asked for."""
+    """The TOML files of one kind by id, in alphabetical order. A file is read at its first use."""
 
     def __init__(self, kind: type[Kind], files: Mapping[str, Path]) -> None:
         self._kind = kind
@@ -41,7 +41,7 @@ class CatalogFiles(Mapping[str, Kind], Generic[Kind]):
 
 @dataclass(frozen=True)
 class Catalog:
-    """Everything by id, in alphabetical order."""
+    """The four kinds of TOML files by id, in alphabetical order."""
 
     allocators: Mapping[str, spec.Allocator] = field(default_factory=dict)
     workloads: Mapping[str, spec.Workload] = field(default_factory=dict)

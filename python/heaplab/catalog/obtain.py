@@ -34,7 +34,7 @@ class CannotObtainError(HeaplabError):
 
 
 def here(catalog: Catalog, identifier: str) -> Library | None:
-    """The allocator, if it need not be obtained."""
+    """The allocator as found here; None if it must be obtained."""
     try:
         return locate.locate(catalog, identifier)
     except locate.NotHereError:
@@ -42,12 +42,12 @@ def here(catalog: Catalog, identifier: str) -> Library | None:
 
 
 def is_built(allocator: spec.Allocator) -> bool:
-    """Whether it comes as sources, which takes longer than a download."""
+    """Whether the allocator is built from sources, which takes longer than a download."""
     return next((source.kind for source in allocator.sources if source.kind in FETCHED), "") == "crate"
 
 
 def get(catalog: Catalog, identifier: str, tell: Tell = lambda _step: None) -> Library:
-    """Return the allocator, obtained if it was not here. Raises HeaplabError if no source gives it."""
+    """Return the allocator, obtained first if it is not here. Raises HeaplabError if every source fails."""
     if library := here(catalog, identifier):
         return library
     allocator, _ = catalog.allocator(identifier)
@@ -62,7 +62,7 @@ def get(catalog: Catalog, identifier: str, tell: Tell = lambda _step: None) -> L
 
 
 def obtain(allocator: spec.Allocator, source: spec.Source, tell: Tell) -> Library:
-    """Fetch, build where needed, verify, and put in place."""
+    """Fetch an allocator, build it if it comes as sources, verify it, and move it into the cache."""
     final = locate.cache_folder(allocator.id, source)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -211,6 +211,6 @@ def run(
 
 
 def telling(lines: list[str]) -> list[str]:
-    """The lines that name an error, if any do; else all of them."""
+    """The first line that names an error, else all lines."""
     errors = [line.strip() for line in lines if "error" in line.lower() or line.startswith("E:")]
     return errors[:1] or lines or ["failed without a word"]

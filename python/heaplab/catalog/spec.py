@@ -31,7 +31,7 @@ Kind = TypeVar("Kind", bound=Spec)
 
 
 class Source(Spec):
-    """One place the library may come from. They are tried in order.
+    """One source of a library. The sources of an allocator are tried in order.
 
     `library` names the file to preload, by kind:
     system    a path, a soname on the loader's search path, or "" for the C library's own malloc
@@ -101,7 +101,7 @@ class Allocator(Spec):
 
 
 class Card(Spec):
-    """What a reader must know to read a figure made with a workload."""
+    """What a reader must know about a workload to interpret its figures."""
 
     source: str  # publication, section
     shows: str
@@ -118,7 +118,7 @@ class MetricSpec(Spec):
 
 
 class Fixture(Spec):
-    """What a real program of the catalog finds around it; see heaplab.programs."""
+    """What a real program finds around it: package, input, environment, driver. See heaplab.programs."""
 
     package: str  # Debian's
     input: str  # one of heaplab.programs.INPUTS: the content of the folder it runs in
@@ -145,7 +145,7 @@ class Workload(Spec):
 
     @property
     def is_users(self) -> bool:
-        """Whether it is a program of the user's, of which nothing is known."""
+        """Whether the workload is a program of the user's, which no card describes."""
         return self.kind == "program" and self.fixture is None
 
 
@@ -153,7 +153,7 @@ class Workload(Spec):
 
 
 class Derived(Spec):
-    """A parameter that follows a swept one, rounded down: `times` its value, or `share_of` divided by it."""
+    """A parameter computed from another, rounded down: `times` the other, or `share_of` over the other."""
 
     of: str
     times: float | None = None
@@ -185,7 +185,7 @@ class Scale(Spec):
 
 
 class ComparedParameter(Spec):
-    """What is compared where it is not allocators: the values of a swept parameter, under each allocator."""
+    """A swept parameter whose values are compared, under each allocator, in place of the allocators."""
 
     along: str
     reference: str
@@ -213,7 +213,7 @@ class Plot(Spec):
 
 
 class Expectation(Spec):
-    """A sentence of the publication as a test on the results; see claims.py for the kinds."""
+    """A sentence of the publication as a test on the results; claims/__init__.py lists the kinds of tests."""
 
     says: str  # the published sentence in our words
     test: str  # the kind of test
@@ -263,7 +263,7 @@ class Experiment(Spec):
         return self
 
     def measured(self, allocators: list[str]) -> list[str]:
-        """Those of a campaign's allocators that this runs; the baseline too where allocators are compared."""
+        """The campaign's allocators that the experiment runs, with the baseline if it compares allocators."""
         always = [] if self.compare else allocators[:1]
         asked = self.allocators or allocators
         return [name for name in allocators if name in asked or name in always]
@@ -276,7 +276,7 @@ class Experiment(Spec):
         return cells
 
     def resolved(self, scale: ScaleName, cell: dict[str, Parameter]) -> dict[str, Parameter]:
-        """All parameters of a cell: the fixed, the scale's, the swept with their presets, the derived.
+        """All parameters of a cell: fixed ones, those of the scale, swept ones with presets, derived ones.
 
         Raises ValueError if a derived one follows something that is no number, or what follows it.
         """

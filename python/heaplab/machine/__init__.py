@@ -1,1 +1,1 @@
-"""This machine: its facts and load, processes on it, and which library really serves their malloc."""
+"""Facts and load of this machine, processes on it, and the library that really serves their malloc."""

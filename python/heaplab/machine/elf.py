@@ -1,4 +1,4 @@
-"""What an ELF file says about itself: can it be preloaded, what is its build-id, is it static?"""
+"""Facts of an ELF file: whether it can be preloaded, its build-id, its loader."""
 
 import platform
 from pathlib import Path
@@ -42,7 +42,7 @@ def check_allocator(path: Path) -> None:
 
 
 def defined_symbols(elf: "ELFFile", section: str) -> set[str]:
-    """Names of the functions that a symbol table defines; empty where the section is not there."""
+    """Names of the functions that a symbol table defines; empty if the file has no such table."""
     table = elf.get_section_by_name(section)
     if not isinstance(table, sections.SymbolTableSection):
         return set()

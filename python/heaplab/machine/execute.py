@@ -1,4 +1,4 @@
-"""Executes one fresh process and tells what it took: time, memory of the process tree, page faults.
+"""Executes one fresh process and records its cost: time, memory of the process tree, page faults.
 
 The process leads a session of its own and dies with heaplab (PR_SET_PDEATHSIG); whatever it started is
 killed with it when the run is over.
@@ -64,7 +64,7 @@ def environment_for(library: Library) -> dict[str, str]:
 
 @dataclass
 class Execution:
-    """How one process ended. `killed_for` is "time", "memory" or "" if it ended by itself."""
+    """The end of one process. `killed_for` is "time", "memory", or "" if the process ended by itself."""
 
     exit_status: int  # as waitstatus_to_exitcode: negative for a signal
     killed_for: str
@@ -91,7 +91,7 @@ def execute(
     interval: float = INTERVAL_S,
     tick: Callable[[], None] = lambda: None,
 ) -> Execution:
-    """Run `command` to its end, in `folder` if given, and return what was seen.
+    """Run `command` to its end, in `folder` if given, and return its cost.
 
     `source` is its standard input; `interval` is the longest time in s between two looks at its memory, and
     `tick` is called at each of them.
@@ -137,7 +137,7 @@ def used(usage: resource.struct_rusage) -> list[float]:
 
 
 def process_of(watcher: Watcher, begin: float, usage: Sequence[float]) -> Process:
-    """The record of what was seen, and of what the program itself used."""
+    """The record of a process: memory as the watcher saw it, time and counts as the kernel accounts them."""
     user, system, *counts = usage
     minor_faults, major_faults, voluntary_switches, involuntary_switches = map(int, counts)
     seen = len(watcher.curve) >= FEWEST_LOOKS
@@ -161,7 +161,7 @@ def start(
     before_exec: Callable[[], None] = lambda: None,
     **options: Any,
 ) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own, without input unless told; `at_end` kills it and its kin."""
+    """Start a process in a session of its own; `at_end` kills the whole session. No input by default."""
     heaplab = os.getpid()
     with signals.held() as mask:
 

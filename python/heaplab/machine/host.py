@@ -1,4 +1,4 @@
-"""Facts about this machine that a figure depends on, and what others do on it meanwhile."""
+"""Facts about this machine that figures depend on, and the foreign load during a run."""
 
 import mmap
 import os
@@ -28,7 +28,7 @@ def read(path: str) -> str | None:
 
 
 def facts() -> dict[str, Any]:
-    """What the results of this machine are to be read with; None for what it does not tell."""
+    """The facts that a reader of the results must know; None for a fact that the machine does not give."""
     cpu = "/sys/devices/system/cpu"
     huge = "/sys/kernel/mm/transparent_hugepage"
     memory = psutil.virtual_memory()
@@ -101,17 +101,17 @@ class CpuTime:
         )
 
     def foreign_until(self, later: "CpuTime") -> float:
-        """CPU seconds others used between two readings; a guest's stolen time counts as others'."""
+        """CPU seconds that other processes used between two readings; stolen time of a guest is included."""
         return max(0.0, (later.machine - self.machine) - (later.own - self.own))
 
 
 def foreign_limit(wall: float) -> float:
-    """CPU seconds others may use during a run of `wall` seconds before the run is repeated."""
+    """CPU seconds that other processes may use during a run of `wall` seconds; beyond, the run is void."""
     return FOREIGN_SHARE * wall * (os.cpu_count() or 1) + FOREIGN_ROUNDING_S
 
 
 def warm_memory(wanted: int) -> None:
-    """Touch and release `wanted` bytes, or what there is room for, in a process of its own.
+    """Touch and release `wanted` bytes, or as many as fit, in a separate process.
 
     A virtual machine's host takes back memory that was free for a while, and then the first program to use
     it pays for all that follow. See docs/method.md.

@@ -1,4 +1,4 @@
-"""Which library really served malloc: without this proof a figure says nothing about an allocator.
+"""Proof of the library that served malloc: without proof a figure says nothing about an allocator.
 
 A workload says it itself (`served_by` of its sample). For any other program the loader is asked: it
 binds every symbol as it would in the run, tells to which library, and stops before the program's first
@@ -70,7 +70,7 @@ def fault_of_program(program: Path, environment: Mapping[str, str], library: Lib
 
 
 def resolve_program(program: str, environment: Mapping[str, str]) -> Path:
-    """The file that a command name stands for. Raises UsageError if there is none.
+    """The executable file of a command name. Raises UsageError if there is none.
 
     A link stays one: there are programs that do what the name they are called by says.
     """
@@ -82,7 +82,7 @@ def resolve_program(program: str, environment: Mapping[str, str]) -> Path:
 
 
 def interpreter_of(program: Path) -> Path:
-    """The ELF file that runs a program: itself, or at the end of its #! lines."""
+    """The ELF file that runs a program: the program, or the interpreter at the end of its #! lines."""
     return chain_of(program)[-1]
 
 
@@ -124,12 +124,12 @@ def changes_privileges(program: Path) -> bool:
 
 
 def no_new_privileges() -> bool:
-    """Whether this process, and all it starts, gave up ever to get more: prctl(2), PR_SET_NO_NEW_PRIVS."""
+    """Whether this process and its children can gain no privileges: prctl(2), PR_SET_NO_NEW_PRIVS."""
     return "\nNoNewPrivs:\t1\n" in Path("/proc/self/status").read_text()
 
 
 def bound_malloc(loader: Path, program: Path, environment: Mapping[str, str]) -> list[str]:
-    """Libraries to which the loader binds malloc of the program and of what it is linked with."""
+    """Libraries to which the loader binds malloc, for the program and for the libraries it is linked with."""
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
         trace = {
             "LD_TRACE_LOADED_OBJECTS": "1",

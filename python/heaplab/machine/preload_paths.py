@@ -1,4 +1,4 @@
-"""Library paths as the loader takes them: colons and spaces divide the entries of LD_PRELOAD.
+"""Library paths in the form that the loader takes: colons and spaces separate entries of LD_PRELOAD.
 
 A library whose folder has one in its path is reached by a link to the folder. The links lie in a folder that
 nobody else can write to, or another user could have libraries of theirs preloaded.
@@ -16,12 +16,12 @@ DIVIDING = frozenset(" :;")  # the semicolon divides LD_LIBRARY_PATH
 
 
 def divided(path: str | Path) -> bool:
-    """Whether the loader would take the path for several."""
+    """Whether the loader would split the path into several entries."""
     return bool(DIVIDING & set(str(path)))
 
 
 def loadable(library: str) -> str:
-    """A path of the library that the loader takes whole. Raises UsageError if there is none."""
+    """A path of the library that the loader does not split. Raises UsageError if there is none."""
     if not divided(library):
         return library
     path = Path(library)
@@ -33,7 +33,7 @@ def loadable(library: str) -> str:
 
 
 def loadable_folder(folder: str) -> str:
-    """A path of the folder that the loader takes whole: its own, or that of a link to it."""
+    """A path of the folder that the loader does not split: its own path, or a link to the folder."""
     if not divided(folder):
         return folder
     links = private_folder()
@@ -48,7 +48,7 @@ def loadable_folder(folder: str) -> str:
 
 
 def private_folder() -> Path:
-    """The user's own folder for links. Raises UsageError if another made it, or may write to it."""
+    """The user's private folder for links. Raises UsageError if another user owns it or may write to it."""
     folder = Path(tempfile.gettempdir()) / f"heaplab-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

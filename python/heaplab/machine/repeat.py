@@ -1,4 +1,4 @@
-"""Several executions of one program in a row, as one: for a program too short to be measured by itself."""
+"""Several executions of a short program as one run: a single execution is too short to be measured."""
 
 from collections.abc import Callable, Sequence
 from statistics import fmean
@@ -8,7 +8,7 @@ from heaplab.records import Process
 
 
 def in_a_row(count: int, once: Callable[[], Execution]) -> Execution:
-    """Execute `count` times. The first that does not end well is the last, and stands for all."""
+    """Execute `count` times and merge. A failed execution ends the series and is returned alone."""
     done: list[Execution] = []
     for _ in range(count):
         done.append(once())
@@ -18,7 +18,7 @@ def in_a_row(count: int, once: Callable[[], Execution]) -> Execution:
 
 
 def merged(done: Sequence[Execution]) -> Execution:
-    """Means of what was used, the largest peak with its curve, and all files that were seen."""
+    """The means of times and counts, the largest peak with its curve, and every mapped file."""
     return Execution(
         exit_status=0,
         killed_for="",

@@ -1,4 +1,4 @@
-"""Requests to end: which there are, and where they have to wait."""
+"""Signals that ask heaplab to end (SIGINT, SIGTERM, SIGHUP), and sections in which they are blocked."""
 
 import signal
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def listen() -> None:
-    """Have every request end heaplab in the way of Ctrl-C: by an exception, so that all is cleaned up."""
+    """Turn SIGTERM and SIGHUP into KeyboardInterrupt, as Ctrl-C does, so that everything is cleaned up."""
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -22,7 +22,7 @@ def listen() -> None:
 
 @contextmanager
 def held() -> Iterator[set[int]]:
-    """Let requests wait, and yield the earlier mask for a process started meanwhile.
+    """Block the signals, and yield the earlier mask for a process that is started meanwhile.
 
     Whatever forks does so under this: Python drops an exception that is raised while it forks.
     """

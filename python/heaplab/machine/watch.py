@@ -1,4 +1,4 @@
-"""Looks at a process tree from outside while it runs: its memory, its mapped files, its limits."""
+"""Samples a process tree while it runs: its memory and mapped files; kills the tree at its limits."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ def kill_group(group: int) -> None:
 
 
 class Watcher:
-    """Looks at the memory of a process tree until its first process has ended.
+    """Samples the memory of a process tree until the first process has ended.
 
     The first look is after 1 ms, and the time between two grows to `interval`. `tick` is called at each.
     """
@@ -86,7 +86,7 @@ class Watcher:
         return len(self._looked_at)
 
     def mean(self) -> float:
-        """Mean memory in bytes over the time from the first look to the last; 0 without any."""
+        """Mean memory in bytes between the first sample and the last; 0 without samples."""
         if len(self.curve) < 2:
             return float(self.peak)
         weighted = sum(
@@ -142,7 +142,7 @@ def page_kinds(pid: int) -> tuple[int, int, int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """The process and everything it started that is still below it."""
+    """The process and its descendants that are alive."""
     tree = [pid]
     for parent in tree:
         try:
@@ -156,7 +156,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def thin_curve(curve: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
-    """At most CURVE_POINTS of a curve: the largest of each stretch, so that peaks survive."""
+    """At most CURVE_POINTS points of a curve: the largest point of each stretch, so that peaks survive."""
     if len(curve) <= CURVE_POINTS:
         return curve
     step = len(curve) / CURVE_POINTS

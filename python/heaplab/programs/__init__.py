@@ -1,4 +1,4 @@
-"""Real programs as workloads: their input, their surroundings, and whether what they wrote is right."""
+"""Real programs as workloads: their input, their environment, and the check of their output."""
 
 from heaplab.programs.inputs import INPUTS
 from heaplab.programs.prepared_program import CheckedExecution, PreparedProgram

@@ -26,7 +26,7 @@ class CheckedExecution(NamedTuple):
 
 
 class PreparedProgram:
-    """Prepares the input once; every run gets a copy of it in a folder of its own, which is its current one.
+    """Prepares the input once. Every run gets a copy of the input as its current folder.
 
     The first run is the reference: without any library preloaded. Every later one must write the same.
     """

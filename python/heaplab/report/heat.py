@@ -44,7 +44,7 @@ class Chart:
         return tuple((name, at[name]) for name in self.study.axes), str(at[self.study.axis])
 
     def values(self, axis: str) -> list[Parameter]:
-        """Those shown: what cells are divided by is not."""
+        """The values that are shown: the values that others are divided by are left out."""
         return [v for v in axes_of(self.study)[axis] if self.plot.against.get(axis) != v]
 
     @property

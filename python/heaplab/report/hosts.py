@@ -45,7 +45,7 @@ class Beside:
 
 
 def beside(analyses: Sequence[Analysis]) -> Beside | None:
-    """Nothing for a single campaign."""
+    """The comparison of several campaigns; None for a single one."""
     if len(analyses) < 2:
         return None
     kinds = []

@@ -20,7 +20,7 @@ class Interaction:
 
 
 def interactions(analysis: Analysis) -> list[Interaction]:
-    """Nothing where there is one allocator only."""
+    """The interaction of every experiment that ran under several allocators."""
     grouped: dict[str, list[Study]] = {}
     for study in analysis.comparisons:
         grouped.setdefault(study.experiment.id, []).append(study)

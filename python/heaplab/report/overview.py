@@ -68,14 +68,14 @@ HALO = [withStroke(linewidth=3, foreground=CHROME["surface"])]
 
 
 def _front(axis: Axes, points: list[tuple[float, float]]) -> None:
-    """Steps: to the right of and above the line everything is beaten by a point on it."""
+    """The Pareto front as steps: a point on the line beats everything to the right and above."""
     if len(points) > 1:
         xs, ys = zip(*points, strict=True)
         axis.step(xs, ys, where="post", color=CHROME["good"], linewidth=6, alpha=0.22, zorder=0)
 
 
 def control(analysis: Analysis) -> Drawing | None:
-    """Every cell's ratio of the baseline to itself, with its interval: what noise alone makes here."""
+    """The ratio of the control to the baseline in every cell, with its interval: noise alone."""
     rows = [
         (study, cell, time, memory)
         for study in analysis.studies

@@ -246,18 +246,18 @@ def draw(study: Study, plot: spec.Plot, looks: dict[str, palette.Look]) -> figur
 
 
 def captioned(plot: spec.Plot, title: str) -> str:
-    """What is shown, after the name that the publication gives the figure."""
+    """The title of a plot, preceded by the publication's name for the figure."""
     return f"{plot.figure}: {title}" if plot.figure else title
 
 
 def counts_of(analysis: Analysis) -> dict[str, int]:
-    """Runs by what became of them, and those that count although they were disturbed."""
+    """The number of runs by status, and of disturbed runs that count."""
     disturbed = {"counted although disturbed": len(analysis.disturbed)} if analysis.disturbed else {}
     return {str(status): count for status, count in analysis.counts().items()} | disturbed
 
 
 def faults(analysis: Analysis) -> list[tuple[str, list[str]]]:
-    """Runs without a figure: what happened, and where; equal ones together."""
+    """The reasons of runs without a figure, with the places of each reason."""
     grouped: dict[str, list[str]] = {}
     for run in analysis.without_figure:
         cell = tables.cell_name(tuple(run.cell.items())) if run.cell else ""

@@ -70,7 +70,7 @@ def situations(study: Study) -> list[Situation]:
 
 
 def answer_of(where: Situation) -> StrategyAnswer | None:
-    """None where too little was measured."""
+    """The answer of one situation; None if too little was measured."""
     reference = where.study.baseline
     names = [name for name in where.study.candidates if name != reference]
     ratios = {name: ratio for name in names if isfinite((ratio := where.ratio(name)).estimate)}
@@ -97,7 +97,7 @@ class Family:
     ratios: list[tuple[Situation, Interval]]
 
     def mean(self, metric: str | None = None) -> Interval:
-        """Over all situations, each member weighing the same."""
+        """The mean over all situations, with the same weight for each member."""
         groups = [where.of_all(self.members, metric) for where, _ in self.ratios]
         return stats.geometric_mean([group for group in groups if group])
 

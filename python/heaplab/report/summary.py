@@ -59,7 +59,7 @@ def _belongs(cell: dict[str, Parameter], plot: spec.Plot) -> bool:
 
 
 def _mean(study: Study, plot: spec.Plot, cells: list[MeasuredCell], name: str) -> Interval:
-    """Over the cells with values."""
+    """The geometric mean over the cells with values."""
     pairs = [
         (
             study.quotient(cell, name, plot.y, plot.against)

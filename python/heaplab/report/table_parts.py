@@ -1,4 +1,4 @@
-"""What tables are made of."""
+"""The parts of tables, which the page and the terminal show."""
 
 from dataclasses import dataclass, field
 from math import log2
@@ -6,7 +6,7 @@ from math import log2
 
 @dataclass(frozen=True)
 class Entry:
-    """One field: text, a smaller second line, a verdict's class and symbol, a background colour."""
+    """One field of a table: text, a smaller second line, class and symbol of a verdict, background colour."""
 
     text: str
     small: str = ""

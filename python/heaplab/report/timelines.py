@@ -96,7 +96,7 @@ class StackedPanel:
 
     @property
     def top(self) -> float:
-        """What the panel must reach."""
+        """The largest value that the panel must show."""
         stack = sum(max(value for _, value in layer) for layer in self.layers)
         return max([stack, *(value for line in self.lines for _, value in line)])
 
@@ -147,7 +147,7 @@ NOTE = "Each course is that of the run with the median peak."
 
 
 def _areas(axis: Axes, layers: list[Points], labels: list[str], factor: float) -> None:
-    """Layers on a common clock: that of the first."""
+    """Layers drawn over the points in time of the first layer."""
     times = np.array([t for t, _ in stats.thin(layers[0])])
     below = np.zeros(len(times))
     for layer, label, color in zip(layers, labels, LAYERS, strict=False):

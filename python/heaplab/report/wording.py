@@ -1,4 +1,4 @@
-"""Verdicts in words. Nothing is said here that the intervals do not carry."""
+"""Verdicts as sentences. No sentence claims more than the intervals show."""
 
 from collections.abc import Iterable
 from math import isnan
@@ -36,7 +36,7 @@ def verdict(judged: Judged, metric: spec.MetricSpec) -> str:
 
 
 def why(judged: Judged) -> str:
-    """What an undecided ratio lacks for a verdict, in a few words; "" if it has one."""
+    """What an undecided ratio lacks for a verdict, in a few words; "" for a decided ratio."""
     blocks = judged.ratio.count
     return {
         None: "",
@@ -70,7 +70,7 @@ def ratio_with_reason(judged: Judged) -> str:
 
 
 def few_blocks(judged: Iterable[Judged]) -> str:
-    """That there are too few blocks for any verdict; "" if there are enough."""
+    """A sentence that there are too few blocks for any verdict; "" if there are enough."""
     counts = [one.ratio.count for one in judged if one.why is Why.FEW_BLOCKS]
     if not counts:
         return ""
@@ -115,7 +115,7 @@ def change(ratio: Interval, less: str, more: str) -> str:
 
 
 def extent(studies: list[Study], compared: str = "allocator") -> str:
-    """What an answer rests on; says what a cell and a block are, which are met here first."""
+    """The extent of what was measured. Explains cell and block, because readers meet them here first."""
     counts = [len(study.good.get((cell, study.baseline), {})) for study in studies for cell in study.cells]
     fewest, most = min(counts, default=0), max(counts, default=0)
     blocks = f"{fewest} to {most} blocks" if fewest < most else counted(most, "block")
@@ -175,7 +175,7 @@ def small_memory(analysis: Analysis, kind: str) -> str:
 
 
 def front(points: dict[str, tuple[float, float]]) -> list[str]:
-    """The names no other name beats in both coordinates, by the first."""
+    """The names on the Pareto front: no other name is better in both coordinates. Sorted by the first."""
     kept, lowest = [], float("inf")
     for name in sorted(points, key=lambda name: points[name]):
         if points[name][1] < lowest:
