@@ -36,5 +36,9 @@ def test_the_design_of_the_front_end_and_the_glossary_name_files_that_exist() ->
 
 def test_the_design_of_the_front_end_names_every_room() -> None:
     rooms = {path.parent.name for path in (ROOT / "python" / "heaplab").glob("*/__init__.py")}
-    rows = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/design-front-end.md").read_text(), re.MULTILINE)
+    table = (ROOT / "docs/design-front-end.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", table, re.MULTILINE))
     assert set(rows) == rooms
+    for room, files in rows.items():
+        for name in re.findall(r"`(\w+\.py)`", files):
+            assert (ROOT / "python" / "heaplab" / room / name).exists(), (room, name)

@@ -141,7 +141,7 @@ class Study:
         return [left[block] for block in both], [right[block] for block in both]
 
     def key(self, cell: MeasuredCell) -> Hashable:
-        """The key of the resampling: all metrics and candidates of a cell come from the same blocks."""
+        """The key of the pairs of a cell: all its metrics and candidates come from the same blocks."""
         return self.experiment.id, self.under, cell
 
     def oversubscribed(self, cell: MeasuredCell) -> bool:
