@@ -1,41 +1,7 @@
-// llheap: latency first. Nothing is split, nothing coalesced, nothing returned.
+// llheap: a malloc for low latency. It splits no block, coalesces none, and returns no bucketed memory.
 //
-// Basic design
-//
-//   Every thread has a heap: 84 buckets of blocks of one size each, and a buffer it carves new blocks from.
-//   An operation on one's own heap is a pop or push of a list that no other thread touches: no lock, no
-//   atomic instruction, the same few instructions whatever the history of the heap.
-//
-//     allocate   free list of the bucket -> remote list of the bucket, taken whole -> carve the buffer
-//                -> take a new buffer (the only lock) -> a new area from the system
-//     deallocate own block: push on the free list;  another's: push on its heap's remote list, one CAS
-//
-//   A header of 16 bytes before each block says where it belongs, what was asked for and what else sticks
-//   to it: an alignment (a second, fake header), zero-fill (a flag). Both survive realloc. Blocks above the
-//   mapping threshold are mappings of their own. When a thread ends its heap waits, lists and buffer
-//   included, and the next thread that starts takes it over.
-//
-//     size_classes.h  block.h  thread_heap.h  mappings.h  shared_storage.h    what the heap is made of
-//     llheap.h        the operations             resizing.h   realloc and its relatives
-//     watched.h       statistics, debug checks   variants.h   the heaps that are built
-//
-// Source: the performance chapter of the llheap thesis (2022) and the public description of its program.
-// Where this one differs:
-//
-//   1. A header names heap and bucket in one word (heaps are aligned), so that a free knows its own block
-//      by one exclusive-or, without a look at the heap the block came from.
-//   2. A link in a free list is marked, so that a double free is fatal in every build, at no cost. For the
-//      same purpose the headers of the last 16 blocks with mappings of their own stay when they are freed.
-//   3. Buckets follow one formula and are sizes without the header: powers of two waste nothing; every
-//      lookup takes constant time.
-//   4. Areas are reserved at once and carved in order: thread buffers of one thread lie together. An area is
-//      as large as the request that needs it.
-//   5. malloc_usable_size only looks. Slack of a zero-filled block is kept zero instead, and realloc copies
-//      all that is usable, so that a program may use what it was told.
-//   6. realloc also stays in place when the new size belongs to the same bucket, and a shrinking one cannot
-//      fail. Large mapped blocks grow by moving pages.
-//   7. A thread without a heap (not yet, or not any more) can free: the block goes home by the remote list.
-//   8. fork: the child takes over the heaps of all threads it lost, without their free lists.
+// Every thread has a heap of free lists and a buffer; a free block returns to the heap it came from.
+// DESIGN.md has the design in reading order, and where it differs from the thesis of 2022.
 #pragma once
 
 #include <pthread.h>

@@ -144,7 +144,7 @@ struct config {
   // Bytes of freed large blocks that may be retained for reuse instead of being unmapped. 0: none (paper).
   std::size_t retained_large_bytes = 0;
   // Within retained_large_bytes, freed blocks are retained up to this plus 1/N of the bytes of live large
-  // blocks. Measured: twice as much of each saves page faults in large_cycle and raises its peak.
+  // blocks. More saves page faults and raises the peak. Measured with large_cycle.
   std::size_t retained_large_floor_bytes = 8 * mib;
   std::size_t retained_large_live_divisor = 8;
   // Most freed blocks that are retained. Each request looks at all of them, under the lock.

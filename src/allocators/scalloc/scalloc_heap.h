@@ -1,32 +1,11 @@
 // scalloc: a malloc for many threads on many cores (Aigner, Kirsch, Lippautz, Sokolova: OOPSLA 2015).
 //
-// Basic design.
+// Blocks of a size class are cut from spans, which lie in one reserved arena. Each thread has a local
+// allocation buffer with one hot span for each class, from which it allocates without synchronisation. Other
+// threads free into a lock-free list of the span; empty spans go to a global pool; blocks above 1 MiB have
+// mappings of their own.
 //
-//   span       Memory is handed out in blocks of a size class, cut from spans. A span has a place of fixed
-//              size in one reserved arena (its virtual span) and touches only as much of it as its blocks
-//              need (its real span). Its record lies apart from it, in an array indexed by span number.
-//   frontend   Each thread has a local allocation buffer with one hot span a class, from whose free list it
-//              allocates without synchronisation. A span that has run dry floats; when enough of its blocks
-//              are free again it is reusable by its owner; when all are, it is returned at once, by whichever
-//              thread frees the last block. Frees by other threads go to a lock-free list in the span's
-//              record. span_state.h has the whole life as one table.
-//   span-pool  All free spans, one lock-free stack for each real span size and CPU.
-//   orphans    What a thread leaves when it ends is the orphanage's: adopted by who frees a block of it,
-//              or taken by who needs a span of its class.
-//   large      Blocks above 1 MiB have a mapping each.
-//
-// Where the default differs from the paper, with figures in docs/scalloc-performance.md:
-//   1. Fine spans are dense, 16 KiB apart, and get huge pages in a large heap; coarse ones lie 2 MiB apart.
-//   2. Four size classes a doubling instead of one.
-//   3. A span is reusable when 15 % of it is free instead of 80 %, and the newest such span is used first.
-//   4. The pool keeps the memory of free spans within a bound, and the tail of a reused span up to an eighth
-//      more than it needs; what a second did not need goes back (span_pool.h).
-//   5. Freed large blocks are kept within a bound, cut and grown to what is asked for; a program that fills
-//      them gets huge pages for them (large.h).
-//   6. realloc to a larger block makes it a quarter larger, from 32 KiB on half larger than asked.
-//
-// Reading order: span_state.h, span.h, lab.h, frontend.h, frontend_slow.h, frontend_transitions.h; then
-// arena.h, span_pool.h, lab_registry.h, large.h; config.h lists every knob and the variants.
+// DESIGN.md has the design in reading order, and where it differs from the paper.
 #pragma once
 
 #include <pthread.h>
