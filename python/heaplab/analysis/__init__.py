@@ -10,6 +10,11 @@ from heaplab.lazy import door
 
 if TYPE_CHECKING:
     from heaplab.analysis.factorial import Effect as Effect, effects as effects
+    from heaplab.analysis.gated import (
+        GateCell as GateCell,
+        GateLimits as GateLimits,
+        gate_cells as gate_cells,
+    )
     from heaplab.analysis.metrics import (
         FAULTS as FAULTS,
         INSTRUCTIONS as INSTRUCTIONS,

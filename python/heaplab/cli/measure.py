@@ -1,8 +1,8 @@
 """`heaplab compare` and `heaplab run`: measure, and tell what came out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import click
 
@@ -12,75 +12,13 @@ from heaplab.catalog import contents as catalogs, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.cli import command_arms, resume_checks, selection
 from heaplab.cli.carry_out import carry_out, needed_by, opened_for
-from heaplab.cli.given_arms import GIVEN_ALLOCATOR, GIVEN_COMMAND, GIVEN_FACTORIAL, GivenCommand
-from heaplab.cli.option_types import DURATION, FOLDER, PLACE, SEED, SHARE, SIZE
+from heaplab.cli.given_arms import GIVEN_COMMAND, GivenCommand
+from heaplab.cli.measuring_options import ARMS, HOW, taking
+from heaplab.cli.option_types import PLACE
 from heaplab.cli.results import tell
 from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands
 from heaplab.errors import UsageError
 from heaplab.records import Library
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-MEASURING_OPTIONS = [
-    click.option(
-        "--allocators",
-        metavar="A,B,...",
-        help="Names, or 'all' found here. The first is the baseline.",
-    ),
-    click.option(
-        "--allocator",
-        "own",
-        multiple=True,
-        type=GIVEN_ALLOCATOR,
-        help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
-    ),
-    click.option(
-        "--factorial",
-        type=GIVEN_FACTORIAL,
-        metavar="'ALLOCATOR SETTING=LOW|HIGH ...'",
-        help="Every combination of two or three settings: main effects and interactions.",
-    ),
-    click.option("-o", "--output", type=FOLDER, help="Folder for results and report."),
-    click.option("--resume", type=PLACE, metavar="DIR", help="Go on with what lies in DIR."),
-    click.option(
-        "--budget",
-        type=DURATION,
-        help="Stop measuring after this time, at the earliest after two blocks: 90s, 5m; "
-        "with --resume after so much more.",
-    ),
-    click.option(
-        "--precision",
-        type=SHARE,
-        default="2%",
-        help="Repeat until ratios are this precise.",
-        show_default=True,
-    ),
-    click.option(
-        "--seed",
-        type=SEED,
-        default=1,
-        help="Seed of every random choice.",
-        show_default=True,
-    ),
-    click.option("--pin", is_flag=True, help="Run on one CPU of each core only."),
-    click.option(
-        "--warm", type=SIZE, help="Memory to touch before each run.  [default: twice the peak seen]"
-    ),
-    click.option("--memory-limit", type=SIZE, help="Kill a run that uses more: 2GiB."),
-    click.option(
-        "--time-limit",
-        type=DURATION,
-        help="Kill a run that takes longer: 90s.  [default: the workload's; of PROGRAM by the budget]",
-    ),
-    click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress."),
-    click.option("--json", "as_json", is_flag=True, help="Print results as JSON."),
-]
-
-
-def measuring(command: Command) -> Command:
-    for option in reversed(MEASURING_OPTIONS):
-        command = option(command)
-    return command
 
 
 @click.command(cls=selection.ProgramCommand, context_settings={"allow_interspersed_args": False})
@@ -100,7 +38,7 @@ def measuring(command: Command) -> Command:
     type=GIVEN_COMMAND,
     help="A command to compare with others, two at least: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
 )
-@measuring
+@taking(ARMS, HOW)
 @click.pass_obj
 def compare(
     extra: tuple[Path, ...],
@@ -153,7 +91,7 @@ def compare(
     help="Minutes on two cores, or as published.",
     show_default=True,
 )
-@measuring
+@taking(ARMS, HOW)
 @click.pass_obj
 def run(
     extra: tuple[Path, ...], /, experiments: tuple[str, ...], scale: Literal["quick", "full"], **options: Any

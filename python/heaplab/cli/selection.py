@@ -134,13 +134,11 @@ def with_own(catalog: Catalog, own: Sequence[GivenAllocator]) -> Catalog:
         base = given.base
         if given.library:
             catalog, base = catalog.with_library(given.name, given.library), given.name
-        if given.settings:
+        if given.settings or not given.library:
             settings = spec.Variant(
                 title=given.title,
                 environment=given.settings.environment,
                 huge_pages=given.settings.huge_pages,
             )
             catalog = catalog.with_settings(given.name, base, settings)
-        elif not given.library:
-            raise UsageError(f"--allocator {given.name}={base}: sets nothing; name {base} in --allocators")
     return catalog

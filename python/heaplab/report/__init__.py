@@ -14,6 +14,13 @@ from heaplab.lazy import door
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 if TYPE_CHECKING:
+    from heaplab.report.gate_junit import write_junit as write_junit
+    from heaplab.report.gate_output import (
+        as_bencher as as_bencher,
+        as_markdown as as_markdown,
+        plain_gate as plain_gate,
+        print_gate as print_gate,
+    )
     from heaplab.report.json_summary import as_plain as as_plain
     from heaplab.report.page import render as render, write_html as write_html
     from heaplab.report.terminal import print_claims as print_claims, print_summary as print_summary

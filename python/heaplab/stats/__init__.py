@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from heaplab.lazy import door
 
 if TYPE_CHECKING:
+    from heaplab.stats.gate_rule import GateVerdict as GateVerdict, judge_gate as judge_gate
     from heaplab.stats.interval import (
         CONFIDENCE as CONFIDENCE,
         FEWEST_PAIRS as FEWEST_PAIRS,

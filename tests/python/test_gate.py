@@ -1,0 +1,303 @@
+"""`heaplab gate`: its rule on simulated figures, its exit status, what it writes, its workflow."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import synthetic
+from laboratory import WARM, Laboratory
+
+from heaplab.analysis import Analysis, GateCell, GateLimits, gate_cells
+from heaplab.campaign import store
+from heaplab.records import CONTROL_SUFFIX
+from heaplab.report.gate_output import as_bencher, as_markdown, headline
+from heaplab.stats import GateVerdict, Interval, compare, judge_gate
+
+LIMITS = GateLimits(slower=0.05, memory=0.03, instructions=0.05)
+DOCS = Path(__file__).parents[2] / "docs"
+
+# ---------------------------------------------------------------- the rule
+
+
+@pytest.mark.parametrize(
+    ("low", "estimate", "high", "verdict"),
+    [
+        (1.06, 1.08, 1.10, GateVerdict.WORSE),
+        (1.04, 1.08, 1.12, GateVerdict.UNDECIDED),
+        (0.95, 1.00, 1.05, GateVerdict.WITHIN),
+        (0.50, 0.60, 0.70, GateVerdict.WITHIN),
+        (0.95, 1.00, 1.06, GateVerdict.UNDECIDED),
+        (0.00, 1.50, np.inf, GateVerdict.UNDECIDED),
+        (np.nan, np.nan, np.nan, GateVerdict.UNDECIDED),
+    ],
+)
+def test_only_a_whole_interval_beyond_the_limit_fails(
+    low: float, estimate: float, high: float, verdict: GateVerdict
+) -> None:
+    assert judge_gate([Interval(estimate, low, high, 10)], [0.05]) == [verdict]
+
+
+def test_one_of_many_must_be_further_beyond_its_limit_than_one_alone() -> None:
+    near, far, fine = (
+        Interval(1.08, 1.052, 1.11, 10),
+        Interval(1.3, 1.29, 1.31, 10),
+        Interval(1, 0.99, 1.01, 10),
+    )
+    assert judge_gate([near], [0.05]) == [GateVerdict.WORSE]
+    many = judge_gate([near, far, *[fine] * 20], [0.05] * 22)
+    assert many[:2] == [GateVerdict.UNDECIDED, GateVerdict.WORSE]
+    assert set(many[2:]) == {GateVerdict.WITHIN}
+
+
+def tries(
+    ratio: float, noise: float, cells: int = 10, blocks: int = 8, limit: float = 0.05
+) -> list[set[str]]:
+    """The verdicts of 100 gates over cells whose times vary by `noise`; NEW takes `ratio` times in one."""
+    generator = np.random.default_rng(7)
+    found = []
+    for number in range(100):
+        ratios = []
+        for cell in range(cells):
+            old, new = np.exp(generator.normal(0, noise, (2, blocks)))
+            new *= ratio if cell == 0 else 1
+            ratios.append(compare(list(old), list(new), seed=number * cells + cell))
+        found.append(set(judge_gate(ratios, [limit] * cells)))
+    return found
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.03, 0.2])
+def test_equal_things_pass_in_95_of_100_gates(noise: float) -> None:
+    assert sum(GateVerdict.WORSE not in verdicts for verdicts in tries(1.0, noise)) >= 95
+
+
+def test_what_is_as_slow_as_it_may_be_passes_in_95_of_100_gates() -> None:
+    assert sum(GateVerdict.WORSE not in verdicts for verdicts in tries(1.05, 0.02)) >= 95
+
+
+def test_eight_percent_slower_fails_in_95_of_100_gates() -> None:
+    assert sum(GateVerdict.WORSE in verdicts for verdicts in tries(1.08, 0.003)) >= 95
+
+
+def test_what_is_noisy_passes_and_is_called_undecided() -> None:
+    found = tries(1.0, 0.3)
+    assert sum(GateVerdict.WORSE not in verdicts for verdicts in found) >= 95
+    assert all(GateVerdict.UNDECIDED in verdicts for verdicts in found)
+
+
+# ---------------------------------------------------------------- on results
+
+
+def gated(tmp_path: Path, effect: Callable[[str, dict], tuple[float, float]], **more) -> list[GateCell]:
+    def true(name: str, cell: dict) -> tuple[float, float]:
+        return effect(name.removesuffix(CONTROL_SUFFIX), cell)
+
+    which = synthetic.experiments()[:2]
+    records = synthetic.campaign(["old", "new"], which, effect=true, faults=False, **more)
+    return gate_cells(Analysis(store.load(synthetic.write(records, tmp_path / store.FILE_NAME))), LIMITS)
+
+
+def test_the_cells_that_are_worse_are_named_with_their_metric(tmp_path: Path) -> None:
+    found = gated(tmp_path, lambda name, cell: (1.3 if name == "new" and cell["threads"] == 2 else 1.0, 1.0))
+    worse = [one for one in found if one.verdict is GateVerdict.WORSE]
+    assert {dict(one.cell)["threads"] for one in worse} == {2}
+    assert {one.metric for one in worse} == {"allocation_time", "throughput"}
+    assert all(one.ratio.estimate == pytest.approx(1.3, rel=0.05) for one in worse)
+    assert "FAILED" in headline(found)
+
+
+def test_what_decides_nothing_passes_visibly(tmp_path: Path) -> None:
+    cells = gated(tmp_path, lambda name, _: (1.08 if name == "new" else 1.0, 1.0), noise=0.3)
+    assert all(one.verdict is not GateVerdict.WORSE for one in cells)
+    assert "UNDECIDED" in headline(cells)
+    assert "undecided: wide" in as_markdown(cells, "")
+
+
+def test_memory_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    found = gated(tmp_path, lambda name, _: (1.0, 1.04 if name == "new" else 1.0))
+    assert {one.metric for one in found if one.verdict is GateVerdict.WORSE} == {"footprint"}
+
+
+def test_a_gate_is_no_stricter_than_the_baseline_is_with_itself(tmp_path: Path) -> None:
+    def uneven(name: str, _cell: dict) -> tuple[float, float]:
+        return (1.15 if name.endswith(CONTROL_SUFFIX) else 1.08 if name == "new" else 1.0), 1.0
+
+    records = synthetic.campaign(
+        ["old", "new"], synthetic.experiments()[:1], effect=uneven, faults=False, noise=0.001
+    )
+    cells = gate_cells(Analysis(store.load(synthetic.write(records, tmp_path / store.FILE_NAME))), LIMITS)
+    times = [one for one in cells if one.metric == "allocation_time"]
+    assert all(one.limit > 0.1 and one.verdict is GateVerdict.WITHIN for one in times)
+
+
+def test_bencher_gets_values_with_bounds_in_its_own_form(tmp_path: Path) -> None:
+    found = as_bencher(gated(tmp_path, lambda name, _: (1.3 if name == "new" else 1.0, 1.0)))
+    for measures in found.values():
+        for metric in measures.values():
+            assert set(metric) <= {"value", "lower_value", "upper_value"}
+            assert metric["lower_value"] <= metric["value"] <= metric["upper_value"]
+    timed = next(measures for measures in found.values() if "latency" in measures)
+    assert timed["time-ratio"]["value"] == pytest.approx(1.3, rel=0.05)
+    assert 1e8 < timed["latency"]["value"] < 1e10  # ns
+
+
+def test_a_table_for_a_pull_request_has_the_worst_first(tmp_path: Path) -> None:
+    cells = gated(tmp_path, lambda name, cell: (1.3 if name == "new" and cell["threads"] == 2 else 1.0, 1.0))
+    lines = as_markdown(cells, "heaplab gate a|b").splitlines()
+    assert lines[0].startswith("**heaplab gate: FAILED")
+    table = [line for line in lines if line.startswith("|")]
+    assert "| worse |" in table[2]
+    assert "| within |" in table[-1]
+    assert {line.count("|") for line in table} == {7}
+
+
+# ---------------------------------------------------------------- end to end
+
+
+@pytest.fixture
+def suite(
+    lab: Laboratory, libraries: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str]]:
+    """Calls the gate on the fake suite with libraries by name."""
+    monkeypatch.chdir(lab.out.parent)
+
+    def call(old: str, new: str, *words: object) -> tuple[int, str]:
+        return lab.heaplab("gate", libraries[old], libraries[new], "--suite", "fake", *WARM, *words)
+
+    return call
+
+
+def test_a_planted_slow_down_ends_with_status_3_and_stands_in_every_output(
+    suite: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    outputs = ("--markdown", "gate.md", "--junit", "gate.xml", "--bencher", "gate.json")
+    status, printed = suite("same", "slow", *outputs)
+    assert status == 3
+    assert "FAILED: 2 of" in printed
+    assert "FAILED" in (tmp_path / "gate.md").read_text()
+    cases = ElementTree.parse(tmp_path / "gate.xml").getroot().iter("testcase")
+    failed = [case.get("name") for case in cases if case.find("failure") is not None]
+    assert failed == ["fake/one size 1: time", "fake/one size 2: time"]
+    assert json.loads((tmp_path / "gate.json").read_text())["fake/one size 1"]["time-ratio"]["value"] > 1.09
+
+
+def test_a_limit_above_the_slow_down_lets_it_pass(suite: Callable[..., tuple[int, str]]) -> None:
+    status, printed = suite("same", "slow", "--max-slower", "15%", "--json")
+    assert status == 0
+    assert json.loads(printed)["failed"] is False
+
+
+def test_the_same_twice_passes(suite: Callable[..., tuple[int, str]]) -> None:
+    assert suite("slow", "slow")[0] == 0
+
+
+def test_faster_passes(suite: Callable[..., tuple[int, str]]) -> None:
+    assert suite("slow", "same")[0] == 0
+
+
+def test_a_new_one_that_crashes_is_no_pass(
+    suite: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_CRASH", "libslow.so")
+    status, printed = suite("same", "slow")
+    assert status == 1
+    assert "killed by SIGABRT" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("glibc", "true"), "'true' is a command, compared with commands alone"),
+        (("true", "true", "--", "ls"), "'true' is a command"),
+        (("glibc", "glibc FOO=1"), "new: glibc has no setting FOO"),
+        (("glibc", "glibc FOO"), "'FOO' is no setting"),
+        (("glibc", "glibc", "--suite", "quick", "--", "ls"), "--suite and a program exclude each other"),
+        (("glibc", "glibc", "--max-slower", "0%"), "is no percentage"),
+        (("no-such", "no-such"), "no-such: no such program"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_in_one_line(
+    lab: Laboratory, words: tuple[str, ...], fault: str
+) -> None:
+    status, printed = lab.heaplab("gate", *words)
+    assert status == 2
+    assert fault in printed
+    assert printed.count("\n") == 1
+
+
+# ---------------------------------------------------------------- the workflow
+
+MAKEFILE = "libmine.so: mine.c\n\tcc -shared -fPIC -fno-builtin-malloc -o $@ mine.c\n"
+MINE = """
+#include <stddef.h>
+extern void* __libc_malloc(size_t);
+extern void __libc_free(void*);
+const char* version = "{version}";
+void* malloc(size_t size) {{ return __libc_malloc(size); }}
+void free(void* block) {{ __libc_free(block); }}
+"""
+
+
+def steps() -> list[str]:
+    """The shell of every step that has one, in order."""
+    text = (DOCS / "gate-workflow.yml").read_text()
+    found = re.findall(r"^ {8}run: (?:\|\n((?: {10}.*\n)+)|(.+\n))", text, re.MULTILINE)
+    return [textwrap.dedent(block) or line for block, line in found]
+
+
+def test_the_steps_of_the_workflow_run(tmp_path: Path, catalog_folder: Path) -> None:
+    """On a repository with a library in two versions; pip and the quick suite are small ones of the test."""
+    repository, tools = tmp_path / "mine", tmp_path / "bin"
+    for folder in (repository, tools):
+        folder.mkdir()
+
+    def git(*words: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        done = subprocess.run(
+            ["git", *identity, *words], cwd=repository, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    git("init", "-q")
+    (repository / "Makefile").write_text(MAKEFILE)
+    for version in ("old", "new"):
+        (repository / "mine.c").write_text(MINE.format(version=version))
+        git("add", "-A")
+        git("commit", "-qm", version)
+    catalog = tmp_path / "catalog"
+    subprocess.run(["cp", "-r", catalog_folder, catalog], check=True)
+    (catalog / "suites" / "quick.toml").write_text('title = "quick"\nexperiments = ["fake/*"]\n')
+    for name, text in {
+        "pip": "exit 0",
+        "heaplab": f'exec {sys.executable} -m heaplab --catalog {catalog} "$@" --warm 64KiB',
+    }.items():
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tools / name).chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{tools}:{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "HEAPLAB": "heaplab",
+        "BASE": git("rev-parse", "HEAD~1"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+    }
+    assert len(steps()) == 4
+    for step in steps():
+        done = subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", step],
+            cwd=repository,
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "**heaplab gate: passed" in (tmp_path / "summary.md").read_text()
+    for name in ("gate.md", "gate.xml", "gate.json", "out/gate/results.jsonl"):
+        assert (repository / name).is_file()
