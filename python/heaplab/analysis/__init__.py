@@ -25,6 +25,12 @@ if TYPE_CHECKING:
         PERCENTILES as PERCENTILES,
         SYSTEM as SYSTEM,
     )
+    from heaplab.analysis.rows import (
+        CELL_COLUMNS as CELL_COLUMNS,
+        RUN_COLUMNS as RUN_COLUMNS,
+        cell_rows as cell_rows,
+        run_rows as run_rows,
+    )
     from heaplab.analysis.standing import (
         BOTH as BOTH,
         MEMORY_ONLY as MEMORY_ONLY,

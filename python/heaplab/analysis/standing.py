@@ -13,9 +13,9 @@ from heaplab.catalog import spec
 from heaplab.records import CONTROL_SUFFIX, Campaign, Run, Status
 from heaplab.stats import Interval, Judged
 
-TIME_ONLY = (None,)
-MEMORY_ONLY = (MEMORY,)
-BOTH = (None, MEMORY)
+TIME_ONLY: tuple[str | None, ...] = (None,)
+MEMORY_ONLY: tuple[str | None, ...] = (MEMORY,)
+BOTH: tuple[str | None, ...] = (None, MEMORY)
 
 
 @dataclass(frozen=True)

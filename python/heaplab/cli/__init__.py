@@ -20,6 +20,7 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     "get": ("get:get", "Obtain allocators that are not on this machine, without root."),
     "with": ("with_:with_", "Run PROGRAM with ALLOCATOR serving its malloc."),
     "report": ("results:report", "Write one HTML page about results files."),
+    "export": ("export_command:export", "Write results as a table: CSV, Parquet or Markdown."),
     "claims": ("results:claims", "Test what publications claim against results."),
     "doctor": ("doctor:doctor", "Tell what this machine is, and what on it makes figures doubtful."),
     "path": ("path:path", "Print where a program, library or allocator lies."),

@@ -14,6 +14,13 @@ from heaplab.lazy import door
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 if TYPE_CHECKING:
+    from heaplab.report.export import (
+        as_arrow as as_arrow,
+        as_csv as as_csv,
+        as_markdown_table as as_markdown_table,
+        rows_of as rows_of,
+        write_parquet as write_parquet,
+    )
     from heaplab.report.gate_junit import write_junit as write_junit
     from heaplab.report.gate_output import (
         as_bencher as as_bencher,

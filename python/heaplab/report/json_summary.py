@@ -3,7 +3,16 @@
 from math import isfinite
 from typing import Any
 
-from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing, effects, worst_cells
+from heaplab.analysis import (
+    MEMORY_ONLY,
+    TIME_ONLY,
+    Analysis,
+    Judged,
+    Standing,
+    cell_rows,
+    effects,
+    worst_cells,
+)
 from heaplab.catalog import spec
 from heaplab.report import wording
 from heaplab.report.advice import answer
@@ -20,6 +29,7 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
         "baseline": analysis.baseline,
         "runs": {str(status): count for status, count in analysis.counts().items()},
         "summaries": {kind: _summary(analysis, kind) for kind in wording.KINDS if analysis.summarised(kind)},
+        "cells": list(cell_rows(analysis)),
         "comparisons": [
             {
                 "experiment": study.experiment.id,

@@ -1,0 +1,55 @@
+"""`heaplab export`: results as a table for other programs."""
+
+from pathlib import Path
+
+import click
+
+from heaplab import report
+from heaplab.analysis import Analysis
+from heaplab.cli.option_types import FILE, PLACE
+from heaplab.cli.results import load, refuse_unwritable
+from heaplab.errors import UsageError
+
+TEXTS = {".csv": report.as_csv, ".md": report.as_markdown_table}
+PARQUET = ".parquet"
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, type=PLACE, metavar="RESULTS...")
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    help="File to write: its suffix .csv, .md or .parquet says what.  [default: CSV]",
+)
+@click.option(
+    "--what",
+    type=click.Choice(["cells", "runs"]),
+    default="cells",
+    help="A row for each cell and metric, with interval and verdict; or for each run and metric.",
+    show_default=True,
+)
+def export(results: tuple[Path, ...], output: Path | None, what: str) -> None:
+    """Write results files, or folders they lie in, as one table: CSV, Parquet or Markdown.
+
+    Every row names its unit. docs/guide.md says what the columns hold; in Parquet their metadata does.
+
+    \b
+    Examples:
+      heaplab export out/compare -o cells.csv
+      heaplab export out/compare --what runs
+    """
+    suffix = output.suffix if output else ".csv"
+    if suffix not in (*TEXTS, PARQUET):
+        raise UsageError(f"{output}: its suffix is none of {', '.join((*TEXTS, PARQUET))}")
+    if output:
+        refuse_unwritable(output)
+    rows, columns = report.rows_of([Analysis(load(path)) for path in results], what)
+    if output and suffix == PARQUET:
+        report.write_parquet(rows, columns, output)
+        return
+    text = TEXTS[suffix](rows, columns)
+    if output:
+        output.write_text(text, encoding="utf-8")
+    else:
+        click.echo(text, nl=False)
