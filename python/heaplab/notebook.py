@@ -14,12 +14,12 @@ from heaplab.errors import UsageError
 def load(
     *results: str | Path, what: Literal["cells", "runs"] = "cells", cells_as_columns: bool = True
 ) -> Any:
-    """Results files, or folders they lie in, as one table: a DataFrame of pandas, without pandas one of Arrow.
+    """Results files, or folders they lie in, as one table: pandas' DataFrame, without pandas one of Arrow.
 
     what="cells" has one row for each metric of each candidate in each cell: median, ratio to the reference
-    with its 95 % interval, verdict. what="runs" has one row for each metric of each run. `unit` names the unit
-    of every row; `table.attrs["columns"]` (pandas) or the metadata of the schema's fields (Arrow) say what
-    each column holds. The swept parameters are columns of their own, named "cell.NAME", unless
+    with its 95 % interval, verdict. what="runs" has one row for each metric of each run. `unit` names the
+    unit of every row; `table.attrs["columns"]` (pandas) or the metadata of the schema's fields (Arrow) say
+    what each column holds. The swept parameters are columns of their own, named "cell.NAME", unless
     `cells_as_columns` is False; then one column "cell" has them as JSON.
 
     Raises heaplab.errors.UsageError for a file that is none of heaplab's, and where neither pandas nor

@@ -143,6 +143,8 @@ class Campaign(Record):
     memory_limit: Count | None = None  # B a run may use before it is killed
     time_limit: Positive | None = None  # s a run may take; None: as plan.time_limit has it
     input: Input | None = None  # of a program of the user's; None: its standard input is empty
+    prepare: str = ""  # shell command before each execution of a program of the user's, not measured
+    cleanup: str = ""  # shell command after each
     pilot: Pilot | None = None  # of a program of the user's; differs each time, so the id leaves it out
     experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()
     workloads: dict[str, dict[str, Any]]  # spec.Workload.model_dump() by id

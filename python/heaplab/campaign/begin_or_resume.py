@@ -38,6 +38,8 @@ class Request:
     memory_limit: int | None = None
     time_limit: float | None = None
     input: Input | None = None
+    prepare: str = ""
+    cleanup: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ def campaign_of(request: Request) -> Campaign:
         "memory_limit": request.memory_limit,
         "time_limit": request.time_limit,
         "input": request.input.model_dump() if request.input else None,
+        "prepare": request.prepare,
+        "cleanup": request.cleanup,
     }
     return Campaign(
         id=identity(content, request.libraries),

@@ -1,5 +1,6 @@
 """A run of a user's program: with its standard input, and of a short program several executions."""
 
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -7,7 +8,8 @@ from pathlib import Path
 from typing import IO
 
 from heaplab.campaign import standard_input
-from heaplab.machine.execute import Execution, execute
+from heaplab.errors import HeaplabError
+from heaplab.machine.execute import Execution, execute, plain_environment
 from heaplab.machine.repeat import in_a_row
 from heaplab.machine.watch import INTERVAL_S, Limits
 from heaplab.records import Campaign
@@ -38,20 +40,47 @@ class UserProgram:
         count = pilot.executions if pilot else 1
 
         def once() -> Execution:
-            with standard_input.opened(self.campaign.input) as source:
-                return execute(
-                    self.command,
-                    dict(environment),
-                    self.limits,
-                    source=source,
-                    errors=errors,
-                    watch=watch,
-                    interval=SHORT_INTERVAL_S if count > 1 else INTERVAL_S,
-                    tick=self.tick,
-                )
+            hook("--prepare", self.campaign.prepare)
+            execution = self._execute(environment, errors, watch, count)
+            hook("--cleanup", self.campaign.cleanup)
+            return execution
 
         execution = in_a_row(count, once)
         return without_memory(execution) if pilot and not pilot.memory else execution
+
+    def _execute(
+        self, environment: Mapping[str, str], errors: IO[bytes] | int, watch: Sequence[str], count: int
+    ) -> Execution:
+        with standard_input.opened(self.campaign.input) as source:
+            return execute(
+                self.command,
+                dict(environment),
+                self.limits,
+                source=source,
+                errors=errors,
+                watch=watch,
+                interval=SHORT_INTERVAL_S if count > 1 else INTERVAL_S,
+                tick=self.tick,
+            )
+
+
+def hook(option: str, command: str) -> None:
+    """A shell command around an execution, not measured. Raises HeaplabError if it fails."""
+    if not command:
+        return
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        env=plain_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    if done.returncode:
+        said = done.stdout.decode(errors="replace").strip().splitlines()
+        raise HeaplabError(
+            f"{option} {command!r} failed with exit status {done.returncode}{f': {said[-1]}' if said else ''}"
+        )
 
 
 def without_memory(execution: Execution) -> Execution:

@@ -1,4 +1,4 @@
-"""The command line. Errors are one line, `heaplab: ...`; exit status 0 done, 1 a run failed, 2 usage."""
+"""The command line. Errors are one line, `heaplab: ...`; `manual.EXIT_STATUS` says what each status means."""
 
 import sys
 from importlib import import_module
@@ -23,6 +23,8 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     "export": ("export_command:export", "Write results as a table: CSV, Parquet or Markdown."),
     "claims": ("results:claims", "Test what publications claim against results."),
     "doctor": ("doctor:doctor", "Tell what this machine is, and what on it makes figures doubtful."),
+    "completion": ("manual:completion", "Print what makes a shell complete the words of heaplab."),
+    "manual": ("manual:manual", "Print the manual page."),
     "path": ("path:path", "Print where a program, library or allocator lies."),
 }
 

@@ -16,6 +16,7 @@ from heaplab.cli.given_arms import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.measuring_options import ARMS, HOW, taking
 from heaplab.cli.option_types import PLACE
 from heaplab.cli.results import tell
+from heaplab.cli.shown_commands import shown_commands
 from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands
 from heaplab.errors import UsageError
 from heaplab.records import Library
@@ -30,6 +31,12 @@ from heaplab.records import Library
     type=PLACE,
     metavar="FILE",
     help="What each run of PROGRAM reads as its standard input.  [default: < FILE, else nothing]",
+)
+@click.option(
+    "--prepare", metavar="COMMAND", help="Shell command before each execution of PROGRAM, not measured."
+)
+@click.option(
+    "--cleanup", metavar="COMMAND", help="Shell command after each execution of PROGRAM, not measured."
 )
 @click.option(
     "--arm",
@@ -58,6 +65,8 @@ def compare(
       heaplab compare
       heaplab compare --allocators glibc,jemalloc -- python3 -c 'print(1)'
       heaplab compare --input words.txt -- sort --numeric-sort
+      heaplab compare --prepare 'rm -f out' --allocators glibc,jemalloc -- ls -l
+      heaplab compare --allocators jemalloc --show-command -- ls -l
       heaplab compare --allocator mine=./libmine.so --budget 2m
       heaplab compare --allocator 'one=glibc MALLOC_ARENA_MAX=1' -- ls -l
       heaplab compare --factorial 'glibc MALLOC_ARENA_MAX=|1 thp=|never' -- ls -l
@@ -67,6 +76,11 @@ def compare(
         raise UsageError("--suite and a program exclude each other")
     if source and not (program or commands or options["resume"]):
         raise UsageError("--input goes with a program: heaplab compare --input FILE -- PROGRAM")
+    hooks = options["prepare"] or options["cleanup"]
+    if hooks and not (program or commands):
+        raise UsageError(
+            "--prepare and --cleanup go with a program: heaplab compare --prepare CMD -- PROGRAM"
+        )
     if options["resume"]:
         resume_checks.refuse_more_work(program or commands or suite is not None or source)
         return finish(extra, options)
@@ -126,6 +140,9 @@ def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
 
 
 def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
+    if options["show_command"]:
+        click.echo("\n".join(shown_commands(request)))
+        return 0
     return report_on(*opened_for(request, folder, options), options)
 
 

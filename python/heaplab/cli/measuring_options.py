@@ -31,6 +31,11 @@ ARMS: Options = [
         metavar="'ALLOCATOR SETTING=LOW|HIGH ...'",
         help="Every combination of two or three settings: main effects and interactions.",
     ),
+    click.option(
+        "--show-command",
+        is_flag=True,
+        help="Print the command of each cell under each arm, for gdb, perf or valgrind, and measure nothing.",
+    ),
     click.option("--resume", type=PLACE, metavar="DIR", help="Go on with what lies in DIR."),
 ]
 # How they are measured.

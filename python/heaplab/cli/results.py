@@ -64,16 +64,21 @@ def without_figure(runs: Sequence[Run]) -> list[Run]:
 def report(results: tuple[Path, ...], output: Path | None) -> None:
     """Write one HTML page about results files, or folders they lie in.
 
-    Results of several machines stand side by side, each relative to its own baseline.
+    Results of several machines stand side by side, each relative to its own baseline; so do those of one
+    machine at different times, with a warning.
 
     \b
-    Example:
+    Examples:
       heaplab report out/compare -o report.html
+      heaplab report out/compare out/compare
     """
     read = [load(path) for path in results]
     page = output or read[0].path.parent / REPORT_NAME
     refuse_unwritable(page)
-    reports.write_html([analysis.Analysis(item) for item in read], page)
+    analyses = [analysis.Analysis(item) for item in read]
+    if said := reports.warning(analyses):
+        note(said)
+    reports.write_html(analyses, page)
     click.echo(page)
 
 

@@ -71,5 +71,7 @@ def request_of(subject: Subject, arms: Sequence[Library], options: dict[str, Any
         pinned=options["pin"],
         time_limit=options["time_limit"],
         input=subject.input,
+        prepare=options.get("prepare") or "",
+        cleanup=options.get("cleanup") or "",
         **sizes,
     )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         plain_gate as plain_gate,
         print_gate as print_gate,
     )
+    from heaplab.report.hosts import warning as warning
     from heaplab.report.json_summary import as_plain as as_plain
     from heaplab.report.page import render as render, write_html as write_html
     from heaplab.report.terminal import print_claims as print_claims, print_summary as print_summary

@@ -1,5 +1,6 @@
 """Several campaigns beside each other: the advice and the ratios of each, never pooled."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -9,6 +10,8 @@ from heaplab.catalog import spec
 from heaplab.report import units, wording
 from heaplab.report.advice import Answer, answer
 from heaplab.report.table_parts import Entry, Table
+
+MACHINE = ("cpu", "cpus", "memory")  # facts that one machine keeps
 
 
 def host_name(analysis: Analysis) -> str:
@@ -42,6 +45,7 @@ class KindBeside:
 class Beside:
     kinds: list[KindBeside]
     tables: list[Table]
+    warning: str  # what campaigns of one machine cannot show; "" if all are of different ones
 
 
 def beside(analyses: Sequence[Analysis]) -> Beside | None:
@@ -57,7 +61,25 @@ def beside(analyses: Sequence[Analysis]) -> Beside | None:
         ]
         if advised:
             kinds.append(KindBeside(title, agreement(advised), advised))
-    return Beside(kinds, side_by_side(analyses))
+    return Beside(kinds, side_by_side(analyses), warning(analyses))
+
+
+def warning(analyses: Sequence[Analysis]) -> str:
+    """What campaigns measured on one machine at different times cannot show; "" without such."""
+    machines: dict[str, list[str]] = {}
+    for number, analysis in enumerate(analyses, 1):
+        facts = analysis.results.host.facts if analysis.results.host else {"unknown": number}
+        same = json.dumps([facts.get(name) for name in (*MACHINE, "unknown")])
+        machines.setdefault(same, []).append(str(number))
+    twice = [numbers for numbers in machines.values() if len(numbers) > 1]
+    if not twice:
+        return ""
+    which = wording.listed(twice[0])
+    return (
+        f"Campaigns {which} were measured on one machine at different times. What changed there in between, "
+        "such as load, temperature or updates, is in every difference between them, and in none of the "
+        "intervals. To compare two versions, make them arms of one campaign: heaplab gate OLD NEW."
+    )
 
 
 def agreement(advised: Sequence[Advised]) -> str:
