@@ -32,6 +32,9 @@ build: $(VENV)/installed
 	@$(STEP) "building heaplab: three to ten minutes the first time, then seconds" \
 	  "read the first error in the log" \
 	  $(BIN)/pip install -v --no-build-isolation --no-deps .
+	@mkdir -p $(VENV)/share/man/man1 $(VENV)/share/bash-completion/completions
+	@$(BIN)/heaplab manual >$(VENV)/share/man/man1/heaplab.1
+	@$(BIN)/heaplab completion bash >$(VENV)/share/bash-completion/completions/heaplab
 
 $(VENV)/installed: pyproject.toml tools/requirements.py tools/packages-build.txt
 	@tools/install_packages.sh tools/packages-build.txt

@@ -28,8 +28,8 @@ EXIT_STATUS = {
 def completion(context: click.Context, shell: str) -> None:
     """Print what makes SHELL complete the words of heaplab.
 
-    It belongs in ~/.local/share/bash-completion/completions/heaplab for bash, in a folder of $fpath as _heaplab
-    for zsh, in ~/.config/fish/completions/heaplab.fish for fish.
+    It belongs in ~/.local/share/bash-completion/completions/heaplab for bash, in a folder of $fpath as
+    _heaplab for zsh, in ~/.config/fish/completions/heaplab.fish for fish.
 
     \b
     Example:
