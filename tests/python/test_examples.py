@@ -70,7 +70,8 @@ def scratch(
         (catalog / name).parent.mkdir(parents=True, exist_ok=True)
         (catalog / name).write_text(text)
     shutil.copy(native.catalog() / "allocators/glibc.toml", catalog / "allocators")
-    shutil.copy(libraries["slow"], tmp_path / "libmine.so")
+    for name in ("libmine.so", "libold.so", "libnew.so"):
+        shutil.copy(libraries["slow"], tmp_path / name)
     (tmp_path / "words.txt").write_text("2\n1\n")
     stand_ins = {
         "heaplab": f'{sys.executable} -m heaplab "$@"',

@@ -75,7 +75,8 @@ def test_csv_has_a_header_and_a_line_for_each_row(lab: Laboratory, results: Path
 
 def test_the_suffix_says_what_is_written(lab: Laboratory, results: Path, tmp_path: Path) -> None:
     for name in ("a.csv", "a.md", "a.parquet"):
-        assert lab.heaplab("export", results, "-o", tmp_path / name, "--what", "runs") == (0, "")
+        words = ("export", results, "-o", tmp_path / name, "--what", "runs")
+        assert lab.heaplab(*words) == (0, f"{tmp_path / name}\n")
     assert (tmp_path / "a.md").read_text().startswith("| campaign | experiment |")
     assert (tmp_path / "a.parquet").read_bytes()[:4] == b"PAR1"
     status, printed = lab.heaplab("export", results, "-o", tmp_path / "a.xls")

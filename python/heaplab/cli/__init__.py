@@ -23,7 +23,7 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     "export": ("export_command:export", "Write results as a table: CSV, Parquet or Markdown."),
     "claims": ("results:claims", "Test what publications claim against results."),
     "doctor": ("doctor:doctor", "Tell what this machine is, and what on it makes figures doubtful."),
-    "completion": ("manual:completion", "Print what makes a shell complete the words of heaplab."),
+    "completion": ("manual:completion", "Print what makes SHELL complete the words of heaplab."),
     "manual": ("manual:manual", "Print the manual page."),
     "path": ("path:path", "Print where a program, library or allocator lies."),
 }

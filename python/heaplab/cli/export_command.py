@@ -30,9 +30,10 @@ PARQUET = ".parquet"
     show_default=True,
 )
 def export(results: tuple[Path, ...], output: Path | None, what: str) -> None:
-    """Write results files, or folders they lie in, as one table: CSV, Parquet or Markdown.
+    """Write results as a table: CSV, Parquet or Markdown.
 
-    Every row names its unit. docs/guide.md says what the columns hold; in Parquet their metadata does.
+    RESULTS are results files or folders they lie in; several become one table. Every row names its unit.
+    docs/guide.md says what the columns hold; in Parquet their metadata does.
 
     \b
     Examples:
@@ -47,9 +48,9 @@ def export(results: tuple[Path, ...], output: Path | None, what: str) -> None:
     rows, columns = report.rows_of([Analysis(load(path)) for path in results], what)
     if output and suffix == PARQUET:
         report.write_parquet(rows, columns, output)
-        return
-    text = TEXTS[suffix](rows, columns)
-    if output:
-        output.write_text(text, encoding="utf-8")
+    elif output:
+        output.write_text(TEXTS[suffix](rows, columns), encoding="utf-8")
     else:
-        click.echo(text, nl=False)
+        click.echo(TEXTS[suffix](rows, columns), nl=False)
+        return
+    click.echo(output)

@@ -74,9 +74,9 @@ def gate(
 
     \b
     Examples:
-      heaplab gate ./libold.so ./libnew.so -- ls -l
-      heaplab gate jemalloc 'jemalloc MALLOC_CONF=narenas:1' --max-memory 10% --suite quick
-      heaplab gate 'ls -l' 'ls -l --color' --markdown gate.md --budget 1m
+      heaplab gate ./libold.so ./libnew.so --budget 10s -- ls -l
+      heaplab gate glibc 'glibc MALLOC_ARENA_MAX=1' --max-memory 10% --suite quick
+      heaplab gate 'sleep 0.1' 'sleep 0.1' --markdown gate.md --budget 10s
     """
     if program and suite is not None:
         raise UsageError("--suite and a program exclude each other")

@@ -65,12 +65,12 @@ def compare(
       heaplab compare
       heaplab compare --allocators glibc,jemalloc -- python3 -c 'print(1)'
       heaplab compare --input words.txt -- sort --numeric-sort
-      heaplab compare --prepare 'rm -f out' --allocators glibc,jemalloc -- ls -l
+      heaplab compare --prepare 'rm -rf cache' --budget 10s --allocators glibc,jemalloc -- ls -l
       heaplab compare --allocators jemalloc --show-command -- ls -l
       heaplab compare --allocator mine=./libmine.so --budget 2m
-      heaplab compare --allocator 'one=glibc MALLOC_ARENA_MAX=1' -- ls -l
-      heaplab compare --factorial 'glibc MALLOC_ARENA_MAX=|1 thp=|never' -- ls -l
-      heaplab compare --arm old='ls -l' --arm new='ls -l --color'
+      heaplab compare --allocator 'one=glibc MALLOC_ARENA_MAX=1' --budget 10s -- ls -l
+      heaplab compare --factorial 'glibc MALLOC_ARENA_MAX=|1 thp=|never' --budget 10s -- ls -l
+      heaplab compare --arm old='ls -l' --arm new='ls -l --color' --budget 10s
     """
     if program and suite is not None:
         raise UsageError("--suite and a program exclude each other")
