@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Check what a malloc library shows to the world and what it needs of it.
 
-Usage: tools/check_exports.py LIBRARY [EXTRA-NAME...]
+Usage: tools/check_exports.py [--contract FILE] LIBRARY [EXTRA-NAME...]
 
-It exports exactly the names of src/shim/exports.txt and the extra ones, needs nothing but the C library,
-leaves the environment of a set-user-id program alone, and calls nothing that would find its thread-local
-memory by asking the dynamic loader (which calls malloc).
+It exports exactly the names of FILE, src/shim/exports.txt unless given, and the extra ones, needs nothing
+but the C library, leaves the environment of a set-user-id program alone, and calls nothing that would find
+its thread-local memory by asking the dynamic loader (which calls malloc).
 Exit status 0: so it is, 1: not, 2: wrong usage.
 """
 
@@ -21,8 +21,8 @@ def lines_of(*command: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def contract() -> set[str]:
-    lines = CONTRACT.read_text().splitlines()
+def names_in(contract: Path) -> set[str]:
+    lines = contract.read_text().splitlines()
     return {name for line in lines if not line.startswith("#") for name in line.split()}
 
 
@@ -50,14 +50,18 @@ def faults(library: str, expected: set[str]) -> list[str]:
 
 
 def main() -> int:
-    if len(sys.argv) < 2:
+    arguments = sys.argv[1:]
+    contract = CONTRACT
+    if arguments[:1] == ["--contract"]:
+        contract, arguments = Path(*arguments[1:2]), arguments[2:]
+    if not arguments:
         print(__doc__, file=sys.stderr)
         return 2
-    library, *extra = sys.argv[1:]
+    library, *extra = arguments
     if not Path(library).is_file():
         print(f"{library}: no such file", file=sys.stderr)
         return 2
-    found = faults(library, contract() | set(extra))
+    found = faults(library, names_in(contract) | set(extra))
     for fault in found:
         print(f"{library} {fault}", file=sys.stderr)
     return 1 if found else 0

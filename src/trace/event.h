@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace heaplab::trace {
 
@@ -38,11 +39,6 @@ enum class kind : std::uint8_t {
   thread_end = 65,    // the thread's own exit handlers have begun; it may still free
   thread_create = 66,
   thread_join = 67,
-  // The recording itself.
-  lost = 80,   // size: calls by this thread that were not recorded up to here since the last such event
-  start = 81,  // recording begins here (again); blocks acquired before are unknown to the trace
-  stop = 82,
-  mark = 83,  // address: the number the program gave
 };
 
 // `size` is what the caller asked for (acquisitions) or named (sized releases), in bytes; 0 for other
@@ -72,8 +68,22 @@ constexpr bool is_growth(kind k) {  // the acquiring half of a reallocation
 }
 
 constexpr bool is_known(kind k) {
-  return is_acquisition(k) || is_release(k) || (k >= kind::thread_begin && k <= kind::thread_join) ||
-         (k >= kind::lost && k <= kind::mark);
+  return is_acquisition(k) || is_release(k) || (k >= kind::thread_begin && k <= kind::thread_join);
+}
+
+// As the table of docs/trace-format.md names them; "" for no kind.
+constexpr std::string_view name_of(kind k) {
+  constexpr std::string_view acquisitions[] = {
+      "malloc",  "calloc", "realloc_to", "posix_memalign", "aligned_alloc", "memalign",       "valloc",
+      "pvalloc", "new",    "new[]",      "new nothrow",    "new[] nothrow", "reallocarray_to"};
+  constexpr std::string_view releases[] = {"free",         "free_sized",     "free_aligned_sized",
+                                           "realloc_from", "delete",         "delete[]",
+                                           "delete sized", "delete[] sized", "reallocarray_from"};
+  constexpr std::string_view turns[] = {"thread_begin", "thread_end", "thread_create", "thread_join"};
+  const auto number = static_cast<unsigned>(k);
+  if (is_acquisition(k)) return acquisitions[number - static_cast<unsigned>(kind::malloc)];
+  if (is_release(k)) return releases[number - static_cast<unsigned>(kind::free)];
+  return is_known(k) ? turns[number - static_cast<unsigned>(kind::thread_begin)] : "";
 }
 
 }  // namespace heaplab::trace

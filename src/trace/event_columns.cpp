@@ -21,9 +21,6 @@ constexpr bool has_size(kind k) {
     case kind::delete_object:
     case kind::delete_array:
     case kind::thread_end:
-    case kind::start:
-    case kind::stop:
-    case kind::mark:
       return false;
     default:
       return true;
@@ -110,7 +107,7 @@ public:
     e.stamp = stamp_ += in_[stamps].varint();
     e.address = address_ += unzigzag(in_[addresses].varint());
     e.size = has_size(e.kind) ? in_[sizes].varint() : 0;
-    e.alignment_log2 = (code & has_alignment) != 0 ? in_[alignments].byte() : 0;
+    e.alignment_log2 = (code & has_alignment) != 0 ? in_[alignments].byte() & 63 : 0;
     e.site = static_cast<std::uint32_t>(in_[sites].varint());
     return true;
   }

@@ -1,0 +1,41 @@
+// Memory for calls that come before the functions below are known: looking them up may allocate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "base/bits.h"
+
+namespace heaplab::recorder {
+
+// Gives and never takes back. Blocks are zero, aligned to 16 bytes, and know their size.
+class early_arena {
+public:
+  // Null where the arena is used up.
+  void* allocate(std::size_t size) {
+    if (size > sizeof bytes_) return nullptr;
+    const std::size_t whole = header_bytes + align_up(size, header_bytes);
+    // relaxed: only who gets which bytes matters.
+    const std::size_t at = used_.fetch_add(whole, std::memory_order_relaxed);
+    if (at > sizeof bytes_ || whole > sizeof bytes_ - at) return nullptr;
+    *reinterpret_cast<std::size_t*>(bytes_ + at) = size;
+    return bytes_ + at + header_bytes;
+  }
+
+  bool owns(const void* block) const { return block >= bytes_ && block < bytes_ + sizeof bytes_; }
+
+  // Precondition: owns(block).
+  static std::size_t size_of(const void* block) {
+    return *reinterpret_cast<const std::size_t*>(static_cast<const char*>(block) - header_bytes);
+  }
+
+private:
+  static constexpr std::size_t header_bytes = 16;
+  alignas(header_bytes) char bytes_[32768]{};
+  atomic<std::size_t> used_ = 0;
+};
+
+inline constinit early_arena early;
+
+}  // namespace heaplab::recorder

@@ -1,0 +1,137 @@
+#include "recorder/next_functions.h"
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "base/fatal.h"
+#include "recorder/early_arena.h"
+
+namespace heaplab::recorder {
+
+namespace {
+
+enum class lookup : int { pending, under_way, done };
+constinit atomic<lookup> looked_up = lookup::pending;
+
+template <class Function>
+bool find(Function& function, const char* name) {
+  auto* const found = reinterpret_cast<typename Function::type>(dlsym(RTLD_NEXT, name));
+  if (found != nullptr) function.set(found);
+  return found != nullptr;
+}
+
+void look_up_all() {
+  bool all = find(next.malloc, "malloc") && find(next.calloc, "calloc") && find(next.realloc, "realloc") &&
+             find(next.free, "free") && find(next.posix_memalign, "posix_memalign") &&
+             find(next.aligned_alloc, "aligned_alloc") && find(next.memalign, "memalign") &&
+             find(next.valloc, "valloc") && find(next.pvalloc, "pvalloc") &&
+             find(next.malloc_usable_size, "malloc_usable_size");
+  if (!all) fatal("recorder: no malloc is loaded behind it");
+  // C23 functions that few libraries have; a free without a size is their meaning.
+  if (!find(next.free_sized, "free_sized"))
+    next.free_sized.set([](void* block, std::size_t) { next.free(block); });
+  if (!find(next.free_aligned_sized, "free_aligned_sized"))
+    next.free_aligned_sized.set([](void* block, std::size_t, std::size_t) { next.free(block); });
+  // What a failed look-up left behind: told by the first call, released by the second, here and not in the
+  // program.
+  dlerror();
+  dlerror();
+}
+
+// True where the functions are known now: not to the calls that looking them up makes, nor to other threads
+// meanwhile.
+bool known() {
+  lookup seen = lookup::pending;
+  // acquire pairs with the release below; acq_rel where this thread is the one to look.
+  if (looked_up.compare_exchange_strong(seen, lookup::under_way, std::memory_order_acq_rel,
+                                        std::memory_order_acquire)) {
+    look_up_all();
+    looked_up.store(lookup::done, std::memory_order_release);
+    return true;
+  }
+  return seen == lookup::done;
+}
+
+void* early_block(std::size_t size) {
+  void* const block = early.allocate(size);
+  if (block == nullptr) errno = ENOMEM;
+  return block;
+}
+
+void* first_malloc(std::size_t size) {
+  return known() ? next.malloc(size) : early_block(size);
+}
+
+void* first_calloc(std::size_t count, std::size_t size) {
+  std::size_t bytes;
+  if (known()) return next.calloc(count, size);
+  return __builtin_mul_overflow(count, size, &bytes) ? nullptr : early_block(bytes);
+}
+
+void* first_realloc(void* block, std::size_t size) {
+  return known() ? next.realloc(block, size) : early_block(size);
+}
+
+void first_free(void* block) {
+  if (known()) next.free(block);
+}
+
+void first_free_sized(void* block, std::size_t size) {
+  if (known()) next.free_sized(block, size);
+}
+
+void first_free_aligned_sized(void* block, std::size_t alignment, std::size_t size) {
+  if (known()) next.free_aligned_sized(block, alignment, size);
+}
+
+int first_posix_memalign(void** result, std::size_t alignment, std::size_t size) {
+  return known() ? next.posix_memalign(result, alignment, size) : ENOMEM;
+}
+
+void* first_aligned_alloc(std::size_t alignment, std::size_t size) {
+  return known() ? next.aligned_alloc(alignment, size) : nullptr;
+}
+
+void* first_memalign(std::size_t alignment, std::size_t size) {
+  return known() ? next.memalign(alignment, size) : nullptr;
+}
+
+void* first_valloc(std::size_t size) {
+  return known() ? next.valloc(size) : nullptr;
+}
+
+void* first_pvalloc(std::size_t size) {
+  return known() ? next.pvalloc(size) : nullptr;
+}
+
+std::size_t first_usable_size(void* block) {
+  return known() ? next.malloc_usable_size(block) : 0;
+}
+
+}  // namespace
+
+constinit next_functions next{
+    next_function<void*(std::size_t)>(first_malloc),
+    next_function<void*(std::size_t, std::size_t)>(first_calloc),
+    next_function<void*(void*, std::size_t)>(first_realloc),
+    next_function<void(void*)>(first_free),
+    next_function<void(void*, std::size_t)>(first_free_sized),
+    next_function<void(void*, std::size_t, std::size_t)>(first_free_aligned_sized),
+    next_function<int(void**, std::size_t, std::size_t)>(first_posix_memalign),
+    next_function<void*(std::size_t, std::size_t)>(first_aligned_alloc),
+    next_function<void*(std::size_t, std::size_t)>(first_memalign),
+    next_function<void*(std::size_t)>(first_valloc),
+    next_function<void*(std::size_t)>(first_pvalloc),
+    next_function<std::size_t(void*)>(first_usable_size),
+};
+
+const char* allocator_path() {
+  Dl_info info;
+  const auto address = reinterpret_cast<std::uintptr_t>(next.malloc.get());
+  return dladdr(reinterpret_cast<void*>(address), &info) != 0 && info.dli_fname != nullptr ? info.dli_fname
+                                                                                           : "";
+}
+
+}  // namespace heaplab::recorder

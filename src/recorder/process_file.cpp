@@ -1,0 +1,327 @@
+#include "recorder/process_file.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/bits.h"
+#include "base/errno_keeper.h"
+#include "recorder/next_functions.h"
+#include "recorder/output_file.h"
+#include "recorder/spare_chunks.h"
+#include "recorder/stamp.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+namespace heaplab::recorder {
+
+using trace::loss;
+using trace::raw_chunk;
+using trace::raw_record;
+
+namespace {
+
+constexpr std::size_t smallest_chunk = trace::raw_unit;
+constexpr unsigned growth_log2 = 2;  // of the chunks of a thread, up to the largest
+constexpr unsigned growing_chunks = 3;
+constexpr std::uint32_t fewest_worth_handing_on = 16;  // records
+// As POSIX has it: the fourth round of thread-exit handlers may be the last (PTHREAD_DESTRUCTOR_ITERATIONS).
+constexpr std::uint8_t last_exit_round = 4;
+
+constinit trace::raw_control nowhere = {.magic = 0,
+                                        .stamps = trace::stamps::counter,
+                                        .state = not_begun,
+                                        .most_bytes = 0,
+                                        .bytes = 0,
+                                        .without_file = 0,
+                                        .begins_late = 0};
+
+constinit atomic<bool> beginning = false;
+constinit pthread_key_t at_thread_exit = 0;
+constinit char folder[4096] = {};
+constinit spare_chunks spares;
+
+// Of this process; in a child of fork anew, by the one who opens its file.
+constinit char path[sizeof folder + 64] = {};
+constinit char modules_path[sizeof path] = {};
+constinit output_file file;
+constinit trace::raw_header* header = nullptr;
+constinit std::uint32_t generation = 0;  // forks between the first process and this one
+constinit atomic<bool> noting_moment = false;
+constinit atomic<std::size_t> chunks_handed_out = 0;
+// Set for good where no further chunk can be had; relaxed: takes effect soon.
+constinit atomic<loss> stopped_because = loss::count;
+
+// --- begin ---
+
+trace::raw_control* map_control() {
+  char name[sizeof folder + 16];
+  char* const end = stpcpy(stpcpy(name, folder), "/control");
+  if (end >= name + sizeof name) return nullptr;
+  const int opened = ::open(name, O_RDWR | O_CLOEXEC);
+  if (opened < 0) return nullptr;
+  void* const at = ::mmap(nullptr, trace::control_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, opened, 0);
+  ::close(opened);
+  auto* const found = static_cast<trace::raw_control*>(at);
+  return at == MAP_FAILED || found->magic != trace::control_magic ? nullptr : found;
+}
+
+void at_exit_of_thread(void* state);
+
+// Null: nothing is to be recorded, or it cannot be.
+trace::raw_control* find_control() {
+  const char* const given = secure_getenv("HEAPLAB_RECORD");
+  if (given == nullptr || strlen(given) >= sizeof folder) return nullptr;
+  strcpy(folder, given);
+  if (::madvise(&this_process, sizeof this_process, MADV_WIPEONFORK) != 0) return nullptr;
+  trace::raw_control* const found = map_control();
+  if (found == nullptr || pthread_key_create(&at_thread_exit, at_exit_of_thread) != 0) return nullptr;
+  stamps_are_tickets = found->stamps == trace::stamps::tickets;
+  return found;
+}
+
+// --- the file of a process ---
+
+trace::raw_moment now() {
+  timespec monotonic{}, wall{};
+  clock_gettime(CLOCK_MONOTONIC, &monotonic);
+  clock_gettime(CLOCK_REALTIME, &wall);
+  const auto ns = [](const timespec& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+  };
+  return {stamp_after(), ns(monotonic), ns(wall)};
+}
+
+char* add_hex(char* to, std::uint64_t number) {
+  for (int shift = 60; shift >= 0; shift -= 4) *to++ = "0123456789abcdef"[number >> shift & 15];
+  *to = '\0';
+  return to;
+}
+
+// Reads as much of a file as fits, and leaves two zero bytes behind it.
+void read_into(char* to, std::size_t room, const char* from) {
+  const int opened = ::open(from, O_RDONLY | O_CLOEXEC);
+  if (opened < 0) return;
+  const ssize_t ignored [[maybe_unused]] = ::read(opened, to, room - 2);
+  ::close(opened);
+}
+
+void describe_process(const trace::raw_moment& begun) {
+  header->stamps = stamps_are_tickets ? trace::stamps::tickets : trace::stamps::counter;
+  header->pid = static_cast<std::uint32_t>(::getpid());
+  header->parent_pid = static_cast<std::uint32_t>(::getppid());
+  header->forked = generation > 0 ? 1 : 0;
+  header->begin = header->latest = begun;
+  strncpy(header->allocator, allocator_path(), sizeof header->allocator - 1);
+  const ssize_t ignored [[maybe_unused]] =
+      ::readlink("/proc/self/exe", header->program, sizeof header->program - 1);
+  read_into(header->arguments, sizeof header->arguments, "/proc/self/cmdline");
+  header->bytes.store(trace::raw_header_bytes, std::memory_order_relaxed);
+  header->magic = trace::raw_magic;
+}
+
+bool take_from_limit(std::size_t bytes, loss& why) {
+  trace::raw_control& shared = *control.load(std::memory_order_acquire);
+  const std::uint64_t before = shared.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (shared.most_bytes == 0 || before + bytes <= shared.most_bytes) return true;
+  why = loss::size_limit;
+  return false;
+}
+
+void* map_piece(std::uint64_t offset, std::size_t bytes, loss& why) {
+  return take_from_limit(bytes, why) ? file.map(offset, bytes, why) : nullptr;
+}
+
+// Precondition: no other thread is here (fork_page::opening).
+bool open_file() {
+  const trace::raw_moment begun = now();
+  spares.forget_all();
+  file.forget();
+  header = nullptr;
+  char* end = stpcpy(path, folder);
+  *end++ = '/';
+  end = add_hex(end, begun.monotonic_ns);
+  *end++ = '-';
+  end = add_hex(end, static_cast<std::uint64_t>(::getpid()));
+  stpcpy(end, ".raw");
+  stpcpy(stpcpy(modules_path, path) - 4, ".maps");
+  loss why = loss::file_refused;
+  if (file.create(path)) header = static_cast<trace::raw_header*>(map_piece(0, trace::raw_header_bytes, why));
+  stopped_because.store(header != nullptr ? loss::count : why, std::memory_order_relaxed);
+  if (header != nullptr) describe_process(begun);
+  this_process.epoch.store(++generation, std::memory_order_release);
+  return header != nullptr;
+}
+
+// --- chunks ---
+
+void note_moment() {
+  if (noting_moment.exchange(true, std::memory_order_acquire)) return;
+  header->latest = now();
+  noting_moment.store(false, std::memory_order_release);
+}
+
+// A text has no size known beforehand, and the system ends a program that writes beyond a limit.
+bool limits_file_size() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+// The mapped files are noted again as the recording grows, and at its end: a program may load libraries late.
+void note_modules() {
+  // Behind the end of the recording nothing is to appear in its folder.
+  if (limits_file_size() || recording_state() != trace::recording::on) return;
+  const int from = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const int to = ::open(modules_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  char piece[2048];
+  for (ssize_t got = 0; to >= 0 && (got = ::read(from, piece, sizeof piece)) > 0;)
+    if (::write(to, piece, static_cast<std::size_t>(got)) != got) break;
+  ::close(from);
+  ::close(to);
+}
+
+raw_chunk* new_chunk(std::size_t bytes, loss& why) {
+  const std::uint64_t offset = header->bytes.fetch_add(bytes, std::memory_order_relaxed);
+  auto* const chunk = static_cast<raw_chunk*>(map_piece(offset, bytes, why));
+  if (chunk == nullptr) return nullptr;
+  chunk->bytes = static_cast<std::uint32_t>(bytes);
+  chunk->offset = offset;
+  // release: a process killed here leaves a whole header or none.
+  atomic_ref(chunk->magic).store(trace::chunk_magic, std::memory_order_release);
+  note_moment();
+  // relaxed: a count.
+  if (is_power_of_two(chunks_handed_out.fetch_add(1, std::memory_order_relaxed) + 1)) note_modules();
+  return chunk;
+}
+
+void settle(thread_state& state, raw_chunk* chunk) {
+  auto* const records = reinterpret_cast<raw_record*>(chunk + 1);
+  state.chunk = chunk;
+  state.next = records + chunk->next;
+  state.end = records + (chunk->bytes / sizeof(raw_record) - 1);
+  if (state.thread == 0) state.thread = header->threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  fill(state.next++, stamp_after(), trace::kind::thread_begin, static_cast<std::uint64_t>(pthread_self()),
+       static_cast<std::uint64_t>(::syscall(SYS_gettid)), state.thread);
+}
+
+void leave(thread_state& state) {
+  raw_chunk* const chunk = state.chunk;
+  const auto left = static_cast<std::uint32_t>(state.end - state.next);
+  state.chunk = nullptr;
+  if (chunk == nullptr) return;
+  chunk->next = chunk->bytes / static_cast<std::uint32_t>(sizeof(raw_record)) - 1 - left;
+  state.next = state.end = nullptr;
+  if (left >= fewest_worth_handing_on) {
+    chunk->handed_on = 1;
+    if (spares.give(chunk)) return;
+  }
+  // A thread whose handlers have run writes one record more behind this call: its chunk stays mapped.
+  if (!state.exited) ::munmap(chunk, chunk->bytes);
+}
+
+// Makes `state` a thread's of this process.
+void enter_process(thread_state& state, std::uint32_t epoch) {
+  const activity what = state.doing;
+  const bool exited = state.exited;
+  state = thread_state{};
+  state.doing = what;
+  state.exited = exited;
+  state.epoch = epoch;
+}
+
+bool get_chunk(thread_state& state) {
+  loss why = stopped_because.load(std::memory_order_relaxed);
+  if (why != loss::count) return false;
+  leave(state);
+  const bool first = state.thread == 0;
+  raw_chunk* chunk = spares.take();
+  if (chunk == nullptr) {
+    chunk = new_chunk(smallest_chunk << growth_log2 * state.chunks, why);
+    state.chunks = static_cast<std::uint8_t>(std::min<unsigned>(state.chunks + 1U, growing_chunks));
+  }
+  if (chunk == nullptr) {
+    stopped_because.store(why, std::memory_order_relaxed);
+    return false;
+  }
+  settle(state, chunk);
+  if (first && !state.exited) pthread_setspecific(at_thread_exit, &state);
+  return true;
+}
+
+void at_exit_of_thread(void* argument) {
+  thread_state& state = *static_cast<thread_state*>(argument);
+  const doing own(state, activity::own);
+  if (++state.exit_rounds < last_exit_round) {
+    pthread_setspecific(at_thread_exit, &state);
+    return;
+  }
+  if (state.epoch != this_process.epoch.load(std::memory_order_relaxed)) return;
+  if (state.chunk != nullptr && state.next != state.end)
+    fill(state.next++, stamp_after(), trace::kind::thread_end, 0, 0, 0);
+  leave(state);
+  state.exited = true;
+}
+
+[[gnu::destructor]] void at_exit_of_process() {
+  if (header == nullptr || this_process.epoch.load(std::memory_order_acquire) == 0) return;
+  note_modules();
+  header->latest = now();
+  header->ended = 1;
+}
+
+}  // namespace
+
+constinit fork_page this_process{};
+constinit atomic<trace::raw_control*> control = &nowhere;
+
+void begin() {
+  if (beginning.exchange(true, std::memory_order_acq_rel)) return;
+  const errno_keeper keep;
+  const doing own(here, activity::own);
+  next.free(nullptr);  // looks them all up
+  if (trace::raw_control* const found = find_control())
+    control.store(found, std::memory_order_release);
+  else
+    nowhere.state.store(trace::recording::off, std::memory_order_relaxed);
+}
+
+void count_lost(const thread_state& state, loss why) {
+  // acquire pairs with the release in open_file.
+  if (this_process.epoch.load(std::memory_order_acquire) != 0 && header != nullptr)
+    header->lost[state.thread % trace::raw_header::stripes].calls[static_cast<std::size_t>(why)].fetch_add(
+        1, std::memory_order_relaxed);
+  else
+    control.load(std::memory_order_acquire)->without_file.fetch_add(1, std::memory_order_relaxed);
+}
+
+raw_record* claim_in_next_chunk(thread_state& state) {
+  const errno_keeper keep;
+  const doing own(state, activity::own);
+  std::uint32_t epoch = this_process.epoch.load(std::memory_order_acquire);
+  if (epoch == 0) {
+    const bool mine = !this_process.opening.exchange(true, std::memory_order_relaxed);
+    if (mine) open_file();
+    epoch = this_process.epoch.load(std::memory_order_acquire);
+  }
+  if (state.epoch != epoch) enter_process(state, epoch);
+  if (epoch == 0 || !get_chunk(state)) {
+    const loss why = stopped_because.load(std::memory_order_relaxed);
+    count_lost(state, why == loss::count ? loss::file_refused : why);
+    return nullptr;
+  }
+  raw_record* const record = state.next++;
+  if (state.exited) leave(state);
+  return record;
+}
+
+}  // namespace heaplab::recorder

@@ -1,0 +1,41 @@
+// Chunks that ended threads have not filled, for others to go on with: a program may start a million threads.
+#pragma once
+
+#include "base/atomic.h"
+#include "trace/raw_file.h"
+
+namespace heaplab::recorder {
+
+class spare_chunks {
+public:
+  // False: there is no room for one more.
+  bool give(trace::raw_chunk* chunk) {
+    for (auto& slot : slots_) {
+      trace::raw_chunk* none = nullptr;
+      // release pairs with the acquire of take: the records written so far are seen by who goes on.
+      if (slot.compare_exchange_strong(none, chunk, std::memory_order_release, std::memory_order_relaxed))
+        return true;
+    }
+    return false;
+  }
+
+  // Null: there is none.
+  trace::raw_chunk* take() {
+    for (auto& slot : slots_) {
+      // relaxed: a look that only saves the exchange.
+      if (slot.load(std::memory_order_relaxed) == nullptr) continue;
+      if (trace::raw_chunk* const chunk = slot.exchange(nullptr, std::memory_order_acquire)) return chunk;
+    }
+    return nullptr;
+  }
+
+  // In a child of fork, which has none of its parent's.
+  void forget_all() {
+    for (auto& slot : slots_) slot.store(nullptr, std::memory_order_relaxed);
+  }
+
+private:
+  atomic<trace::raw_chunk*> slots_[64]{};
+};
+
+}  // namespace heaplab::recorder

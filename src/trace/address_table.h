@@ -1,0 +1,80 @@
+// A number for each of the blocks that live at a time, by address: linear probing, 32 bytes a block at most.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace heaplab::trace {
+
+class address_table {
+public:
+  address_table() : slots_(first_slots) {}
+
+  // The number that stood there, if any. Precondition: address is not 0.
+  std::optional<std::uint64_t> put(std::uint64_t address, std::uint64_t number) {
+    if (2 * (size_ + 1) > slots_.size()) grow();
+    slot& found = slots_[find(address)];
+    const bool there = found.address != 0;
+    const std::uint64_t before = found.number;
+    found = {address, number};
+    size_ += there ? 0 : 1;
+    return there ? std::optional(before) : std::nullopt;
+  }
+
+  // Takes the address out, and returns its number if it was there.
+  std::optional<std::uint64_t> take(std::uint64_t address) {
+    const std::size_t at = find(address);
+    if (address == 0 || slots_[at].address == 0) return std::nullopt;
+    const std::uint64_t number = slots_[at].number;
+    close_gap(at);
+    --size_;
+    return number;
+  }
+
+  std::size_t size() const { return size_; }
+
+private:
+  struct slot {
+    std::uint64_t address = 0;  // 0: free
+    std::uint64_t number = 0;
+  };
+  static constexpr std::size_t first_slots = 1024;  // a power of two, as every number of slots
+
+  std::size_t home(std::uint64_t address) const {
+    // Fibonacci hashing: blocks differ in their middle bits.
+    return (address * 0x9E3779B97F4A7C15ULL >> 20) & (slots_.size() - 1);
+  }
+
+  // Where the address is, or the free slot where it would be.
+  std::size_t find(std::uint64_t address) const {
+    std::size_t at = home(address);
+    while (slots_[at].address != 0 && slots_[at].address != address) at = (at + 1) & (slots_.size() - 1);
+    return at;
+  }
+
+  // Moves back what was put behind the freed slot because that was taken (Knuth, volume 3, 6.4, algorithm R).
+  void close_gap(std::size_t gap) {
+    const std::size_t mask = slots_.size() - 1;
+    for (std::size_t at = (gap + 1) & mask; slots_[at].address != 0; at = (at + 1) & mask) {
+      const bool may_move = ((at - home(slots_[at].address)) & mask) >= ((at - gap) & mask);
+      if (!may_move) continue;
+      slots_[gap] = slots_[at];
+      gap = at;
+    }
+    slots_[gap] = {};
+  }
+
+  void grow() {
+    std::vector<slot> old(2 * slots_.size());
+    old.swap(slots_);
+    for (const slot& moved : old)
+      if (moved.address != 0) slots_[find(moved.address)] = moved;
+  }
+
+  std::vector<slot> slots_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace heaplab::trace

@@ -1,0 +1,193 @@
+#include "trace/finish.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "probes/tick_clock.h"
+#include "trace/merged_events.h"
+#include "trace/raw_process.h"
+#include "trace/trace_error.h"
+#include "trace/trace_writer.h"
+#include "trace/verifier.h"
+
+namespace heaplab::trace {
+
+namespace {
+
+constexpr std::uint64_t long_enough_ns = 1'000'000'000;  // for the rate of a counter
+constexpr std::uint64_t report_every = 1 << 20;          // events
+
+constexpr const char* reasons[losses] = {"made within another allocation call", "size limit", "disk full",
+                                         "no memory to map", "file could not be created"};
+
+// In the order the processes began: their names start with the time.
+std::vector<std::string> raw_files(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().extension() == ".raw") found.push_back(entry.path());
+  if (error) throw trace_error(folder, error.message());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// All zero where there is none.
+std::unique_ptr<raw_control> read_control(const std::string& folder) {
+  auto control = std::make_unique<raw_control>();
+  std::ifstream(folder + "/control", std::ios::binary)
+      .read(reinterpret_cast<char*>(control.get()), sizeof *control);
+  return control;
+}
+
+std::uint64_t rate_measured_now() {
+  static const double rate = probes::tick_clock::calibrate().ticks_per_second();
+  return static_cast<std::uint64_t>(std::llround(rate));
+}
+
+// The moments of the recording give it where it was long enough.
+std::uint64_t ticks_per_second(const raw_process::description& of) {
+  if (of.stamps == stamps::tickets) return 0;
+  const std::uint64_t ns = of.latest.monotonic_ns - of.begin.monotonic_ns;
+  if (ns < long_enough_ns) return rate_measured_now();
+  const auto ticks = static_cast<double>(of.latest.stamp - of.begin.stamp);
+  return static_cast<std::uint64_t>(std::llround(ticks * 1e9 / static_cast<double>(ns)));
+}
+
+properties describe(const raw_process::description& of) {
+  properties out;
+  out.set("pid", of.pid);
+  out.set("parent_pid", of.parent_pid);
+  out.set("forked", of.forked ? 1 : 0);
+  out.set("program", of.program);
+  out.set("arguments", of.arguments);
+  out.set("allocator", of.allocator);
+  out.set("stamps", of.stamps == stamps::tickets ? "tickets" : "tsc");
+  out.set("ticks_per_second", ticks_per_second(of));
+  out.set("start_ticks", of.begin.stamp);
+  out.set("start_ns", of.begin.monotonic_ns);
+  out.set("start_unix_ns", of.begin.unix_ns);
+  out.set("stacks", "caller");
+  return out;
+}
+
+properties summarise(const raw_process& process, const verdict& counts, std::size_t sites) {
+  properties out;
+  out.set("events", counts.events);
+  out.set("acquisitions", counts.acquisitions);
+  out.set("releases", counts.releases);
+  out.set("failed", counts.failed);
+  out.set("bytes_acquired", counts.bytes_acquired);
+  out.set("live_bytes", counts.live_bytes);
+  out.set("live_blocks", counts.live_blocks);
+  out.set("peak_bytes", counts.peak_bytes);
+  out.set("peak_blocks", counts.peak_blocks);
+  out.set("acquired_while_live", counts.acquired_while_live);
+  out.set("released_unknown", counts.released_unknown);
+  out.set("released_inherited", counts.released_inherited);
+  out.set("threads", process.threads().size());
+  out.set("sites", sites);
+  out.set("ended", process.of().ended ? 1 : 0);
+  std::uint64_t lost = 0;
+  std::string because;
+  for (std::size_t why = 0; why < losses; ++why) {
+    if (process.of().lost[why] == 0) continue;
+    lost += process.of().lost[why];
+    because += (because.empty() ? "" : ", ") + std::string(reasons[why]);
+  }
+  out.set("lost", lost);
+  out.set("lost_because", because);
+  return out;
+}
+
+// START-END PERMISSIONS OFFSET DEVICE INODE PATH, as the kernel writes it, becomes START-END OFFSET PATH;
+// each once.
+std::string code_of_modules(const std::string& raw_path) {
+  std::ifstream maps(std::filesystem::path(raw_path).replace_extension(".maps"));
+  std::set<std::string> lines;
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t permissions = line.find(' ') + 1;
+    const std::size_t path = line.find('/');
+    if (path == std::string::npos || line.compare(permissions + 2, 1, "x") != 0) continue;
+    const std::size_t offset = line.find(' ', permissions) + 1;
+    lines.insert(line.substr(0, permissions) + line.substr(offset, line.find(' ', offset) - offset + 1) +
+                 line.substr(path) + '\n');
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+class site_numbers {
+public:
+  explicit site_numbers(trace_writer& to) : to_(to) {}
+
+  std::uint32_t operator()(std::uint64_t caller) {
+    if (caller == 0) return 0;
+    std::uint32_t& number = numbers_[caller];
+    if (number == 0) number = to_.add_site({&caller, 1});
+    return number;
+  }
+
+  std::size_t size() const { return numbers_.size(); }
+
+private:
+  trace_writer& to_;
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
+};
+
+void finish_process(const raw_process& process, bool late, trace_writer& to,
+                    const std::function<void()>& tick) {
+  to.begin_process(describe(process.of()));
+  site_numbers sites(to);
+  verifier order(process.of().forked || late);
+  merged_events events(process, [&sites](std::uint64_t caller) { return sites(caller); });
+  for (event e; events.next(e);) {
+    order.see(e);
+    to.add(e);
+    if (order.counts().events % report_every == 0) tick();
+  }
+  to.add_modules(code_of_modules(process.path()));
+  to.end_process(summarise(process, order.counts(), sites.size()));
+}
+
+}  // namespace
+
+void finish(const std::string& folder, const std::string& file, const progress& report) {
+  const std::vector<std::string> found = raw_files(folder);
+  std::uint64_t whole = 0;
+  for (const std::string& path : found) whole += std::filesystem::file_size(path);
+  const std::unique_ptr<raw_control> control = read_control(folder);
+  const std::string partial = file + ".partial";
+  std::uint32_t processes = 0;
+  std::uint64_t done = 0;
+  trace_writer to(partial);
+  for (const std::string& path : found) {
+    try {
+      const raw_process process(path);
+      finish_process(process, control->begins_late != 0, to, [&] { report(done, whole); });
+      ++processes;
+    } catch (const trace_error& error) {
+      if (std::string_view(error.what()).starts_with(partial)) throw;
+    }
+    done += std::filesystem::file_size(path);
+    report(done, whole);
+  }
+  to.close();
+  if (processes == 0) {
+    std::filesystem::remove(partial);
+    const std::uint64_t refused = control->without_file.load(std::memory_order_relaxed);
+    throw trace_error(folder, refused == 0
+                                  ? "no process was recorded"
+                                  : std::to_string(refused) + " calls were lost: no file could be made");
+  }
+  std::filesystem::rename(partial, file);
+}
+
+}  // namespace heaplab::trace

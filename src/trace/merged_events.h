@@ -1,0 +1,54 @@
+// The events of all threads of a process in their global order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/event.h"
+#include "trace/raw_process.h"
+#include "trace/thread_cursor.h"
+
+namespace heaplab::trace {
+
+class merged_events {
+public:
+  // Gives the number of a call site for the address that a call returns to.
+  using numbering = std::function<std::uint32_t(std::uint64_t)>;
+
+  // `process` outlives this.
+  merged_events(const raw_process& process, numbering site_number);
+
+  // False at the end. Stamps do not descend; of equal ones releases come first.
+  bool next(event& e);
+
+private:
+  struct head {
+    raw_record record;
+    std::uint32_t thread;  // place in cursors_
+    bool later_than(const head& other) const;
+  };
+  struct later {
+    bool operator()(const head& a, const head& b) const { return a.later_than(b); }
+  };
+
+  event event_of(const head& from);
+  std::uint32_t thread_of(const raw_record& about);
+
+  const raw_process& process_;
+  numbering site_number_;
+  std::vector<thread_cursor> cursors_;
+  std::priority_queue<head, std::vector<head>, later> heads_;
+  // Threads by their pthread_t, which the system gives out again: numbers not yet created or joined, in
+  // order.
+  struct bearers {
+    std::vector<std::uint32_t> threads;
+    std::size_t created = 0;
+    std::size_t joined = 0;
+  };
+  std::unordered_map<std::uint64_t, bearers> bearers_;
+};
+
+}  // namespace heaplab::trace

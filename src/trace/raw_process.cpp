@@ -1,0 +1,112 @@
+#include "trace/raw_process.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "trace/trace_error.h"
+
+namespace heaplab::trace {
+
+namespace {
+
+constexpr std::uint64_t most_threads = 1ULL << 32;
+
+template <std::size_t Room>
+std::string text_in(const char (&room)[Room]) {
+  return {room, strnlen(room, Room)};
+}
+
+// Texts one after another, each with its zero byte, up to an empty one.
+template <std::size_t Room>
+std::string texts_in(const char (&room)[Room]) {
+  std::size_t length = 0;
+  while (length < Room && room[length] != '\0') length += strnlen(room + length, Room - length) + 1;
+  return {room, std::min(length, Room)};
+}
+
+}  // namespace
+
+raw_process::raw_process(const std::string& path)
+    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (!file_.is_open()) throw trace_error(path, std::strerror(errno));
+  read_header();
+  find_segments();
+  std::erase_if(threads_, [](const thread& t) { return t.segments.empty(); });
+  std::sort(threads_.begin(), threads_.end(),
+            [](const thread& a, const thread& b) { return a.first_stamp < b.first_stamp; });
+}
+
+std::size_t raw_process::read(std::uint64_t offset, raw_record* records, std::size_t count) const {
+  const ssize_t got =
+      ::pread(file_.number(), records, count * sizeof(raw_record), static_cast<off_t>(offset));
+  return got <= 0 ? 0 : static_cast<std::size_t>(got) / sizeof(raw_record);
+}
+
+void raw_process::read_header() {
+  const auto header = std::make_unique<raw_header>();
+  const ssize_t got = ::pread(file_.number(), static_cast<void*>(header.get()), sizeof *header, 0);
+  if (got != sizeof *header || header->magic != raw_magic)
+    throw trace_error(path_, "its process was killed before anything was recorded");
+  of_.stamps = header->stamps;
+  of_.pid = header->pid;
+  of_.parent_pid = header->parent_pid;
+  of_.forked = header->forked != 0;
+  of_.ended = header->ended != 0;
+  of_.begin = header->begin;
+  of_.latest = header->latest;
+  for (const raw_header::stripe& stripe : header->lost)
+    for (std::size_t why = 0; why < losses; ++why)
+      of_.lost[why] += stripe.calls[why].load(std::memory_order_relaxed);
+  of_.allocator = text_in(header->allocator);
+  of_.program = text_in(header->program);
+  of_.arguments = texts_in(header->arguments);
+}
+
+void raw_process::find_segments() {
+  for (std::uint64_t offset = raw_header_bytes;;) {
+    raw_chunk chunk{};
+    const ssize_t got = ::pread(file_.number(), &chunk, sizeof chunk, static_cast<off_t>(offset));
+    if (got != sizeof chunk) return;
+    // A process killed between taking the room and describing it leaves zeroes.
+    const bool whole = chunk.magic == chunk_magic && chunk.offset == offset && chunk.bytes >= raw_unit &&
+                       chunk.bytes % raw_unit == 0;
+    if (whole) enter_chunk(offset, chunk);
+    offset += whole ? chunk.bytes : raw_unit;
+  }
+}
+
+// The chunk of one thread is entered by its first record; of a chunk handed on all are looked at.
+void raw_process::enter_chunk(std::uint64_t offset, const raw_chunk& chunk) {
+  const std::uint32_t all = chunk.bytes / static_cast<std::uint32_t>(sizeof(raw_record)) - 1;
+  std::vector<raw_record> records(chunk.handed_on != 0 ? all : 1);
+  const std::uint64_t first = offset + sizeof chunk;
+  records.resize(read(first, records.data(), records.size()));
+  std::uint32_t end = all;
+  for (auto at = static_cast<std::uint32_t>(records.size()); at-- > 0;) {
+    const raw_record& record = records[at];
+    if (record.stamp == 0 || kind_of(record) != kind::thread_begin) continue;
+    enter_segment(record, first + at * sizeof(raw_record), end - at);
+    end = at;
+  }
+}
+
+void raw_process::enter_segment(const raw_record& begin, std::uint64_t offset, std::uint32_t records) {
+  const std::uint64_t number = begin.site;
+  if (number == 0 || number >= most_threads) return;
+  if (number > threads_.size()) threads_.resize(number);
+  thread& of = threads_[number - 1];
+  const segment here{offset, records, begin.stamp};
+  of.segments.insert(
+      std::upper_bound(of.segments.begin(), of.segments.end(), here,
+                       [](const segment& a, const segment& b) { return a.first_stamp < b.first_stamp; }),
+      here);
+  of.first_stamp = of.segments.front().first_stamp;
+  of.system_id = begin.size;
+  of.handle = address_of(begin);
+}
+
+}  // namespace heaplab::trace

@@ -1,0 +1,66 @@
+// The raw file of one process, as its threads wrote it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/file_descriptor.h"
+#include "trace/raw_file.h"
+
+namespace heaplab::trace {
+
+class raw_process {
+public:
+  struct segment {
+    std::uint64_t offset;  // of its first record in the file
+    std::uint32_t records;
+    std::uint64_t first_stamp;
+  };
+
+  struct thread {
+    std::uint64_t system_id = 0;
+    std::uint64_t handle = 0;  // its pthread_t
+    std::uint64_t first_stamp = 0;
+    std::vector<segment> segments;  // in the order they were written
+  };
+
+  // What the header says; texts end where the file says so.
+  struct description {
+    trace::stamps stamps{};
+    std::uint32_t pid = 0;
+    std::uint32_t parent_pid = 0;
+    bool forked = false;
+    bool ended = false;
+    raw_moment begin{};
+    raw_moment latest{};
+    std::uint64_t lost[losses] = {};
+    std::string allocator;
+    std::string program;
+    std::string arguments;
+  };
+
+  // Throws trace_error where the file cannot be read or holds no header.
+  explicit raw_process(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  const description& of() const { return of_; }
+  // In the order of their first stamps: thread n of the trace is the one at n - 1.
+  const std::vector<thread>& threads() const { return threads_; }
+
+  // Reads up to `count` records at `offset` into `records`; returns how many there are.
+  std::size_t read(std::uint64_t offset, raw_record* records, std::size_t count) const;
+
+private:
+  void read_header();
+  void find_segments();
+  void enter_chunk(std::uint64_t offset, const raw_chunk& chunk);
+  void enter_segment(const raw_record& begin, std::uint64_t offset, std::uint32_t records);
+
+  std::string path_;
+  file_descriptor file_;
+  description of_;
+  std::vector<thread> threads_;  // by the number the process gave, until they are sorted
+};
+
+}  // namespace heaplab::trace

@@ -1,0 +1,66 @@
+#include "trace/thread_cursor.h"
+
+#include <algorithm>
+
+namespace heaplab::trace {
+
+namespace {
+
+constexpr std::size_t window_records = 1024;  // 32 KiB: a trace may have thousands of threads
+
+bool is_shrink_or_grow(kind k) {
+  return k == kind::realloc_from || k == kind::reallocarray_from;
+}
+
+}  // namespace
+
+bool thread_cursor::refill() {
+  while (segment_ < thread_->segments.size()) {
+    const raw_process::segment& segment = thread_->segments[segment_];
+    const std::size_t left = segment.records - taken_;
+    window_.resize(std::min(left, window_records));
+    window_.resize(left == 0 ? 0
+                             : process_->read(segment.offset + taken_ * sizeof(raw_record), window_.data(),
+                                              window_.size()));
+    taken_ += static_cast<std::uint32_t>(window_.size());
+    at_ = 0;
+    if (!window_.empty()) return true;
+    ++segment_;
+    taken_ = 0;
+  }
+  std::vector<raw_record>().swap(window_);
+  return false;
+}
+
+// The next valid record. Where the process was killed, and behind the last, there are zeroes.
+bool thread_cursor::read(raw_record& record) {
+  for (;;) {
+    if (at_ == window_.size() && !refill()) return false;
+    record = window_[at_++];
+    if (record.stamp == 0) continue;
+    const bool again = begun_ && kind_of(record) == kind::thread_begin;
+    begun_ = true;
+    if (again) continue;
+    record.stamp = stamp_ = std::max(stamp_, record.stamp);
+    return true;
+  }
+}
+
+bool thread_cursor::next(raw_record& record) {
+  if (held_back_) {
+    held_back_ = false;
+    record = held_;
+    return true;
+  }
+  if (!read(record)) return false;
+  if (!is_shrink_or_grow(kind_of(record))) return true;
+  if (!read(held_)) return true;
+  held_back_ = true;
+  // The other half of the reallocation, which the thread wrote next.
+  if (!is_growth(kind_of(held_)) || address_of(held_) != 0) return true;
+  held_back_ = false;
+  if (held_.size != 0) record = held_;  // failed: the block lives on
+  return true;                          // of size 0: it was released, and that is all
+}
+
+}  // namespace heaplab::trace

@@ -1,0 +1,100 @@
+// What heaplab's front end leaves to C++ about traces. Called by it alone (python/heaplab/traces); errors are
+// one line on standard error and exit status 1, wrong usage 2.
+//
+//   trace_tool stamps                 prints tsc or tickets: what orders events on this machine
+//   trace_tool finish FOLDER FILE     makes a trace file; lines DONE WHOLE on standard output tell how far
+//   it is heaplab_trace summary FILE           prints the properties of each process, and what is damaged, as
+//   JSON
+#include <cinttypes>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "probes/json_line.h"
+#include "probes/write_whole.h"
+#include "trace/event_stream.h"
+#include "trace/finish.h"
+#include "trace/stamp_test.h"
+#include "trace/trace_error.h"
+#include "trace/trace_file.h"
+
+namespace heaplab::trace {
+namespace {
+
+void put_properties(probes::json_line& out, const char* name, const properties& of) {
+  out.key(name).begin_object();
+  for (const auto& [key, value] : of.all()) out.key(key).value(std::string_view(value));
+  out.end_object();
+}
+
+int print_summary(const std::string& path) {
+  trace_file file(path);
+  probes::json_line out;
+  out.begin_object().key("bytes").value(file.size()).key("machine").value(std::uint64_t{file.machine()});
+  out.key("processes").begin_array();
+  for (std::uint32_t number = 0; number < file.processes().size(); ++number) {
+    event_stream events(file, number);
+    std::uint64_t intact = 0;
+    for (std::size_t some = 0; (some = events.next_frame().size()) != 0;) intact += some;
+    const trace_file::process_part& of = file.processes()[number];
+    out.begin_object().key("events").value(intact).key("lost_in_file").value(events.lost());
+    put_properties(out, "process", of.of);
+    put_properties(out, "summary", of.summary);
+    out.end_object();
+  }
+  out.end_array().key("damage").begin_array();
+  for (const std::string& line : file.damage()) out.value(std::string_view(line));
+  out.end_array().end_object().end_line();
+  return probes::write_whole(1, out.text()) == 0 ? 0 : 1;
+}
+
+int print_events(const std::string& path, const std::string& process) {
+  trace_file file(path);
+  const unsigned long number = std::stoul(process);
+  if (number >= file.processes().size()) throw trace_error(path, "has no process " + process);
+  const auto place = static_cast<std::uint32_t>(number);
+  const site_table sites(file, place);
+  event_stream events(file, place);
+  std::puts("stamp,thread,kind,address,size,alignment,caller");
+  for (event e; events.next(e);) {
+    const auto frames = sites.frames_of(e.site);
+    std::printf("%" PRIu64 ",%u,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", e.stamp, e.thread,
+                std::string(name_of(e.kind)).c_str(), e.address, e.size,
+                e.alignment_log2 == 0 ? 0 : std::uint64_t{1} << e.alignment_log2,
+                frames.empty() ? 0 : frames[0]);
+  }
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+int run(int count, char** arguments) {
+  const std::string_view command = count > 1 ? arguments[1] : "";
+  if (command == "stamps" && count == 2) {
+    std::puts(counter_orders_threads() ? "tsc" : "tickets");
+    return 0;
+  }
+  if (command == "finish" && count == 4) {
+    finish(arguments[2], arguments[3], [](std::uint64_t done, std::uint64_t whole) {
+      std::printf("%llu %llu\n", static_cast<unsigned long long>(done),
+                  static_cast<unsigned long long>(whole));
+      std::fflush(stdout);
+    });
+    return 0;
+  }
+  if (command == "summary" && count == 3) return print_summary(arguments[2]);
+  if (command == "events" && count == 4) return print_events(arguments[2], arguments[3]);
+  std::fputs("trace_tool: stamps | finish FOLDER FILE | summary FILE | events FILE PROCESS\n", stderr);
+  return 2;
+}
+
+}  // namespace
+}  // namespace heaplab::trace
+
+int main(int count, char** arguments) {
+  try {
+    return heaplab::trace::run(count, arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

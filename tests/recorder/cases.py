@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Programs under the recorder: what they do stays the same, and the trace holds every call in a proven order.
+
+Usage: cases.py RECORDER TRACE_TOOL PROGRAMS CASE      PROGRAMS is the folder of the test programs
+"""
+
+import csv
+import json
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+CONTROL_MAGIC = 0x316C6F72746E6F63  # src/trace/raw_file.h
+COUNTER, TICKETS = 1, 2  # stamps
+THREADS, CALLS = 8, 150_000
+
+
+class Recorder:
+    def __init__(self, library: str, tool: str, programs: str, folder: Path) -> None:
+        self.library, self.tool, self.programs, self.folder = library, tool, Path(programs), folder
+        self.raw, self.trace = folder / "raw", folder / "x.trace"
+
+    def record(
+        self,
+        program: str,
+        *arguments: object,
+        stamps: int = COUNTER,
+        most_bytes: int = 0,
+        before: Callable[[], None] = lambda: None,
+        under: str = "",
+    ) -> int:
+        """Run one of the test programs and return its exit status."""
+        self.raw.mkdir()
+        control = struct.pack("<QIIQQQQ", CONTROL_MAGIC, stamps, 1, most_bytes, 0, 0, 0)
+        (self.raw / "control").write_bytes(control.ljust(4096, b"\0"))
+        environment = {
+            "HEAPLAB_RECORD": str(self.raw),
+            "LD_PRELOAD": ":".join(filter(None, (self.library, under))),
+        }
+        command = [str(self.programs / program), *map(str, arguments)]
+        done = subprocess.run(command, env=environment, preexec_fn=before, capture_output=True, check=False)
+        assert done.stdout == b"", done.stdout
+        assert done.stderr == b"", done.stderr
+        return done.returncode
+
+    def tell(self, *command: object) -> str:
+        done = subprocess.run(
+            [self.tool, *map(str, command)], capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def processes(self) -> list[dict[str, dict[str, str]]]:
+        self.tell("finish", self.raw, self.trace)
+        summary = json.loads(self.tell("summary", self.trace))
+        assert summary["damage"] == []
+        for process in summary["processes"]:
+            assert process["lost_in_file"] == 0
+            assert process["events"] == int(process["summary"]["events"])
+        return summary["processes"]
+
+    def events(self, process: int = 0) -> list[dict[str, str]]:
+        return list(csv.DictReader(self.tell("events", self.trace, process).splitlines()))
+
+
+def number(process: dict[str, dict[str, str]], name: str) -> int:
+    return int(process["summary"][name])
+
+
+def expect_order(process: dict[str, dict[str, str]]) -> None:
+    assert number(process, "acquired_while_live") == 0, process["summary"]
+    assert number(process, "released_unknown") == 0, process["summary"]
+
+
+def expect_all(process: dict[str, dict[str, str]]) -> None:
+    expect_order(process)
+    assert number(process, "lost") == 0, process["summary"]
+
+
+EXPECTED_CALLS = [
+    *("new 2001 0", "delete 0 0", "new[] 2002 0", "delete[] 0 0"),
+    *("new 2003 0", "delete sized 2003 0", "new[] 2004 0", "delete[] sized 2004 0"),
+    *("new nothrow 2005 0", "delete 0 0", "new[] nothrow 2006 0", "delete[] 0 0"),
+    *("new 2007 64", "delete 0 64", "new[] 2008 64", "delete[] 0 64"),
+    *("new 2009 64", "delete sized 2009 64", "new[] 2010 64", "delete[] sized 2010 64"),
+    *("new nothrow 2011 64", "delete 0 64", "new[] nothrow 2012 64", "delete[] 0 64"),
+    *("malloc 1001 0", "free 0 0", "calloc 1001 0", "realloc_from 0 0", "realloc_to 1003 0"),
+    *("reallocarray_from 0 0", "reallocarray_to 1004 0", "free_sized 1004 0"),
+    *("posix_memalign 1005 128", "free_aligned_sized 1005 128", "aligned_alloc 1006 256", "free 0 0"),
+    *("memalign 1007 512", "free 0 0", "valloc 1008 0", "free 0 0", "pvalloc 1009 0", "free 0 0"),
+    *("malloc 1010 0", f"realloc_to {2**63 - 1} 0", "free 0 0", "realloc_to 1011 0", "free 0 0"),
+    *("malloc 1012 0", "realloc_from 0 0"),
+]
+
+
+def every_call(recorder: Recorder) -> None:
+    assert recorder.record("recorded_every_call") == 0
+    [process] = recorder.processes()
+    expect_all(process)
+    called = [f"{e['kind']} {e['size']} {e['alignment']}" for e in recorder.events()]
+    first = called.index(EXPECTED_CALLS[0])
+    assert called[first : first + len(EXPECTED_CALLS)] == EXPECTED_CALLS
+    callers = {e["caller"] for e in recorder.events()[first : first + len(EXPECTED_CALLS)]}
+    assert "0" not in callers
+
+
+def order(recorder: Recorder, stamps: int = COUNTER) -> None:
+    assert recorder.record("recorded_swapping", THREADS, CALLS, stamps=stamps) == 0
+    [process] = recorder.processes()
+    expect_all(process)
+    assert number(process, "acquisitions") >= THREADS * CALLS
+    assert number(process, "threads") == THREADS + 1
+    kinds = [(e["kind"], e["address"]) for e in recorder.events() if e["kind"].startswith("thread_")]
+    for kind in ("thread_create", "thread_join"):
+        assert sorted(thread for what, thread in kinds if what == kind) == [
+            str(n + 2) for n in range(THREADS)
+        ]
+
+
+def order_of_tickets(recorder: Recorder) -> None:
+    order(recorder, TICKETS)
+
+
+def forks(recorder: Recorder) -> None:
+    assert recorder.record("recorded_processes", "fork", 1000) == 0
+    processes = recorder.processes()
+    assert len(processes) == 1001
+    for process in processes:
+        expect_all(process)
+        forked = process["process"]["forked"] == "1"
+        assert number(process, "released_inherited") == forked
+        assert number(process, "acquisitions") >= (50 if forked else 1)
+    assert len({process["process"]["pid"] for process in processes}) == 1001
+
+
+def execs(recorder: Recorder) -> None:
+    assert recorder.record("recorded_processes", "exec") == 0
+    first, second = recorder.processes()
+    assert first["process"]["pid"] == second["process"]["pid"]
+    assert first["process"]["arguments"].endswith("\0exec\0")
+    assert second["process"]["arguments"].endswith("\0ended\0")
+    assert (number(first, "ended"), number(second, "ended")) == (0, 1)
+    assert number(second, "acquisitions") >= 1000
+
+
+def spawns(recorder: Recorder) -> None:
+    assert recorder.record("recorded_processes", "spawn") == 0
+    first, second = recorder.processes()
+    assert second["process"]["parent_pid"] == first["process"]["pid"]
+    for process in (first, second):
+        expect_all(process)
+
+
+def many_threads(recorder: Recorder) -> None:
+    assert recorder.record("recorded_processes", "threads", 5000, 500) == 0
+    written = sum(path.stat().st_size for path in recorder.raw.iterdir())
+    [process] = recorder.processes()
+    expect_all(process)
+    assert number(process, "threads") == 5001
+    assert written < 5000 * 16384  # threads go on in the chunks of threads that ended
+
+
+def killed(recorder: Recorder) -> None:
+    assert recorder.record("recorded_processes", "killed") == -signal.SIGKILL
+    [process] = recorder.processes()
+    expect_all(process)
+    assert number(process, "acquisitions") >= 1000
+    assert number(process, "ended") == 0
+
+
+def quiet_exit(recorder: Recorder) -> None:
+    assert recorder.record("recorded_processes", "quiet_exit") == 3
+    [process] = recorder.processes()
+    expect_all(process)
+    assert number(process, "acquisitions") >= 1000
+
+
+def size_limit(recorder: Recorder) -> None:
+    assert recorder.record("recorded_swapping", 4, 50_000, most_bytes=1 << 20) == 0
+    assert sum(path.stat().st_size for path in recorder.raw.glob("*.raw")) <= 1 << 20
+    expect_lost(recorder, "size limit", 4 * 100_000)
+
+
+def disk_full(recorder: Recorder) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
+
+    assert recorder.record("recorded_swapping", 4, 50_000, before=limit) == 0
+    expect_lost(recorder, "disk full", 4 * 100_000)
+
+
+def expect_lost(recorder: Recorder, why: str, at_least: int) -> None:
+    """Every call is recorded, or counted as lost for the given reason."""
+    [process] = recorder.processes()
+    assert process["summary"]["lost_because"] == why
+    assert number(process, "lost") > 0
+    assert number(process, "acquired_while_live") == 0
+    calls = number(process, "acquisitions") + number(process, "releases") + number(process, "lost")
+    assert calls >= at_least
+
+
+def descriptors_closed(recorder: Recorder) -> None:
+    assert recorder.record("recorded_processes", "closed") == 0
+    [process] = recorder.processes()
+    expect_all(process)
+    assert number(process, "acquisitions") >= 100_000
+
+
+def signal_handlers(recorder: Recorder) -> None:
+    assert recorder.record("recorded_processes", "handler") == 0
+    [process] = recorder.processes()
+    assert number(process, "acquired_while_live") == 0
+    assert number(process, "released_unknown") <= number(process, "lost")
+    assert number(process, "acquisitions") >= 400_000
+
+
+def no_folder(recorder: Recorder) -> None:
+    def remove() -> None:
+        shutil.rmtree(recorder.raw)
+
+    assert recorder.record("recorded_processes", "ended", before=remove) == 0
+    assert not recorder.raw.exists()
+
+
+CASES = {
+    case.__name__: case
+    for case in (
+        every_call,
+        order,
+        order_of_tickets,
+        forks,
+        execs,
+        spawns,
+        many_threads,
+        killed,
+        quiet_exit,
+        size_limit,
+        disk_full,
+        descriptors_closed,
+        signal_handlers,
+        no_folder,
+    )
+}
+
+
+def main() -> int:
+    if len(sys.argv) != 5 or sys.argv[4] not in CASES:
+        print(__doc__, "Cases:", *CASES, file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
+        CASES[sys.argv[4]](Recorder(*sys.argv[1:4], Path(folder)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
