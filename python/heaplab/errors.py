@@ -2,12 +2,12 @@
 
 
 class HeaplabError(Exception):
-    """Something a user must be told in one line. `exit_status` is 1: what was asked for could not be done."""
+    """An error that is reported in one line. Exit status 1: the request could not be carried out."""
 
     exit_status = 1
 
 
 class UsageError(HeaplabError):
-    """What was asked for makes no sense: an unknown name, a bad value, a broken file. Exit status 2."""
+    """A request that makes no sense: an unknown name, a bad value, a broken file. Exit status 2."""
 
     exit_status = 2

@@ -1,4 +1,4 @@
-"""What a results file holds: one JSON object a line, appended and never changed.
+"""The records of a results file: one JSON object a line, appended and never changed.
 
 A campaign file begins with one `Campaign` line and one `Host` line, then holds `Library` lines (each
 allocator as it was found), then `Run` lines in the order they happened. Nothing is averaged: everything
@@ -33,7 +33,7 @@ Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 class Record(BaseModel):
-    """Base of all records: immutable; a field nobody knows and a number that is none are errors."""
+    """Base of all records: immutable. An unknown field is an error, and so is a number that is not finite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -76,12 +76,12 @@ class Sample(Record):
 
 
 def absent_if_zero(value: object) -> object:
-    """No process runs in no memory: files of earlier versions say 0 where nobody looked in time."""
+    """None for 0: earlier versions wrote 0 for a process that ended before its memory was sampled."""
     return None if value == 0 else value
 
 
 class Process(Record):
-    """What the runner saw of the process from outside, the same for any program.
+    """The process as seen from outside, in the same way for every program.
 
     Of several executions back to back the figures are means, and the peak is the largest.
     """
@@ -211,7 +211,7 @@ CONTROL_SUFFIX = "#again"
 
 
 def fault_of(error: ValidationError, whole: str) -> str:
-    """The first thing wrong with what was read, in one line: its place (`whole` if it has none), and why."""
+    """The first fault of a record in one line: its place (`whole` if the fault has none), and the reason."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"]) or whole
     return f"{place}: {first['msg'].removeprefix('Value error, ')}"

@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """An expectation with its arguments sorted out."""
+    """An expectation with its arguments resolved against a study."""
 
     study: Study
     metric: str
@@ -66,7 +66,7 @@ class Claim:
 
     @property
     def better(self) -> tuple[float, float]:
-        """Where the ratio of something better lies."""
+        """The region of ratios that count as better."""
         by = self.number("by", THRESHOLD)
         return (1 + by, inf) if self.study.metric(self.metric).better == "higher" else (0.0, 1 / (1 + by))
 

@@ -1,4 +1,4 @@
-"""How heaplab ends: with an exit status and, unless all is done, one line on standard error."""
+"""The end of heaplab: an exit status and, after a failure, one line on standard error."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ ANALYSIS_NEEDS = 1 << 30  # B of address space; with less, the libraries of line
 
 
 def status_of(command: Callable[[], int | None]) -> int:
-    """Carry out a command, tell what stopped it, and return the exit status."""
+    """Carry out a command, print one line if an error stopped it, and return the exit status."""
     try:
         prepare_streams()
         status = command() or DONE
@@ -38,7 +38,7 @@ def status_of(command: Callable[[], int | None]) -> int:
 
 
 def told(error: BaseException) -> tuple[str, int]:
-    """What to say about an error, and the exit status."""
+    """The line about an error, and the exit status."""
     match error:
         case click.ClickException():
             return error.format_message(), WRONG_USAGE
@@ -52,7 +52,7 @@ def told(error: BaseException) -> tuple[str, int]:
 
 
 def prepare_streams() -> None:
-    """Have a closed stream refused or replaced, and a failed write to standard output name it.
+    """Refuse or replace a closed stream, and let a failed write name standard output.
 
     A closed one would be given to the next file opened: to the results, for example.
     """
@@ -89,7 +89,7 @@ class NamedOutput(io.FileIO):
 
 
 def lost(error: OSError) -> int:
-    """Tell what the system refused. A reader that has enough, as `head`, is told nothing."""
+    """Print what the system refused; nothing if the reader of a pipe, such as `head`, has ended."""
     if error.filename == STANDARD_OUTPUT:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes what is left once more when it ends
         if isinstance(error, BrokenPipeError):
@@ -99,7 +99,7 @@ def lost(error: OSError) -> int:
 
 
 def refuse_small_address_space() -> None:
-    """Raise HeaplabError before anything is measured or read that could not be analysed."""
+    """Raise HeaplabError if the address space is too small to analyse results, before any is measured."""
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most != resource.RLIM_INFINITY and most < ANALYSIS_NEEDS:
         raise HeaplabError(f"analysing results needs {ANALYSIS_NEEDS >> 10} KiB of address space{limited()}")
@@ -114,7 +114,7 @@ def limited() -> str:
 
 
 def complain(message: str, status: int) -> int:
-    """Print one line; if nobody can be told, the status still tells."""
+    """Print one line on standard error. Without standard error the exit status still tells."""
     with contextlib.suppress(OSError):
         print("heaplab:", message.replace("\n", " "), file=sys.stderr)
     return status

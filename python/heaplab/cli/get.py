@@ -62,7 +62,7 @@ def is_absent(catalog: Catalog, name: str) -> bool:
 
 
 def obtained(catalog: Catalog, name: str) -> str:
-    """What there is now, in one line. Raises HeaplabError if the allocator cannot be had."""
+    """One line about the allocator as it is now here. Raises HeaplabError if it cannot be obtained."""
     already, library = "already here, ", getter.here(catalog, name)
     if library is None:
         with StepDisplay(name) as steps:

@@ -1,4 +1,4 @@
-"""`heaplab compare` and `heaplab run`: measure, and tell what came out."""
+"""`heaplab compare` and `heaplab run`: measure, then print and write the report."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -147,7 +147,7 @@ def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
 
 
 def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
-    """Go on with a campaign that was interrupted or spent its budget; a complete one is only reported."""
+    """Resume an interrupted campaign, or one that spent its budget. A complete campaign is only reported."""
     results = store.load(options["resume"])
     resume_checks.refuse_changes(results.campaign, options)
     if results.end and results.end.reason != "budget":

@@ -53,7 +53,7 @@ class Percentage(click.ParamType[float, str | float]):
 
 
 class Seed(click.ParamType[int, str | int]):
-    """A whole number to which that of a block can be added within 64 bits."""
+    """A seed: a whole number that, with the number of a block added, fits in 64 bits."""
 
     name = "seed"
     most = (1 << 63) - 1
@@ -65,7 +65,7 @@ class Seed(click.ParamType[int, str | int]):
 
 
 class PathArgument(click.Path[Path]):
-    """A file or folder. The empty name would be the current folder, and is what an unset variable gives."""
+    """A file or folder. An empty name, as of an unset shell variable, is refused."""
 
     def __init__(self, **kinds: bool) -> None:
         super().__init__(path_type=Path, **kinds)

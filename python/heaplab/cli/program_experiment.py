@@ -1,4 +1,4 @@
-"""A program of the user's as an experiment: what is measured, whether it can be served, what it reads."""
+"""The experiment made of a user's program: what is measured, whether any library can serve it, its input."""
 
 import shlex
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ def check(program: str, libraries: Sequence[Library]) -> None:
 
 
 def input_of(given: Path | None, quiet: bool) -> Input | None:
-    """What each run of the program reads: the file given, else the one that is heaplab's own standard input.
+    """The input of each run: the given file, else the file that heaplab's own standard input is.
 
     Without either, one line says that the program finds nothing to read.
     """

@@ -1,4 +1,4 @@
-"""Progress on a terminal: what runs now, how much is done, how long it will take at most."""
+"""Progress on a terminal: the current run, the part that is done, and the time left at most."""
 
 import time
 from collections.abc import Callable
@@ -79,7 +79,7 @@ class ProgressBar:
 
 
 def description(progress: Progress, running: float) -> str:
-    """What runs now; of a long run also for how long, and how long it may."""
+    """The current run; for a long run also its duration so far, and its limit."""
     cell, allocator = progress.candidate
     swept = "".join(f" {name}={value}" for name, value in cell.swept)
     block = "pilot run" if progress.block < 0 else f"block {progress.block + 1}"

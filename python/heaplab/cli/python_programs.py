@@ -1,4 +1,4 @@
-"""Programs that the CPython interpreter runs: it answers small requests itself, not malloc."""
+"""Programs that the CPython interpreter runs: CPython serves small requests itself, without malloc."""
 
 import os
 import re
@@ -14,7 +14,7 @@ NOTE = (
 
 
 def note_on(program: str) -> str:
-    """What the user of a Python program has to know; "" for others, and where PYTHONMALLOC is set already."""
+    """The note on a Python program; "" for other programs, and if PYTHONMALLOC is set."""
     if os.environ.get("PYTHONMALLOC"):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What a campaign came to: on the terminal, as JSON, as a page. `heaplab report`, `heaplab claims`."""
+"""The results of a campaign on the terminal, as JSON, as a page; `heaplab report`, `heaplab claims`."""
 
 import json
 import os
@@ -20,7 +20,7 @@ REPORT_NAME = "report.html"
 
 
 def tell(path: Path, *, quiet: bool, as_json: bool) -> int:
-    """Print what came out and write the report beside it; return 1 if a planned run gave no figure.
+    """Print the summary and write the page beside the results; return 1 if a planned run gave no figure.
 
     Raises HeaplabError if all that came out is one reason why there are no figures.
     """
@@ -53,7 +53,7 @@ def load(path: Path) -> store.Results:
 
 
 def without_figure(runs: Sequence[Run]) -> list[Run]:
-    """The last attempt of every planned run, where it ended without a figure."""
+    """The last attempt of every planned run that gave no figure."""
     last = {(plan.run_key(run), run.block, run.allocator): run for run in runs}
     return [run for run in last.values() if run.status is not Status.OK]
 
@@ -83,7 +83,7 @@ def report(results: tuple[Path, ...], output: Path | None) -> None:
 
 
 def refuse_unwritable(page: Path) -> None:
-    """Raise UsageError before figures are drawn that nothing could be done with."""
+    """Raise UsageError if the page cannot be written, before figures are drawn."""
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

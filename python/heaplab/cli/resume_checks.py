@@ -1,4 +1,4 @@
-"""What may not be asked for together with --resume."""
+"""Options that --resume excludes."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def refuse_more_work(given: object) -> None:
 
 
 def refuse_changes(campaign: Campaign, options: dict[str, Any]) -> None:
-    """Raise UsageError for an option that would make the rest of a campaign another than its beginning."""
+    """Raise UsageError for an option that differs from the one the campaign began with."""
     begun = {
         "allocators": ",".join(campaign.allocators),
         "output": None,

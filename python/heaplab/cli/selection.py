@@ -1,4 +1,4 @@
-"""Which allocators and experiments a command is about."""
+"""The allocators and experiments that the options of a command select."""
 
 import contextlib
 import sys
@@ -21,7 +21,7 @@ class ProgramCommand(click.Command):
     """A command about a program, which comes last: `[--] PROGRAM [ARGS]...`, in the parameter `program`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the dashes off. With nothing behind them a variable was not set: never the whole suite."""
+        """Remove `--`, and refuse `--` at the end: an unset variable must not select the whole suite."""
         dashes = args[-1:] == ["--"]
         rest = super().parse_args(ctx, args)
         program = ctx.params["program"] or ()
@@ -34,7 +34,7 @@ class ProgramCommand(click.Command):
 
 
 def note(message: str) -> None:
-    """Tell something that is no error, in one line. Nothing depends on it, so it may be lost."""
+    """Print one line that is no error. A failed write is ignored."""
     with contextlib.suppress(OSError):
         click.echo(f"heaplab: {message}", err=True)
 

@@ -1,4 +1,4 @@
-"""`heaplab show`: what the catalog says of one thing, whatever kind of thing it is."""
+"""`heaplab show`: what the catalog knows of an allocator, a workload, an experiment or a suite."""
 
 import json
 import shutil
@@ -46,7 +46,7 @@ def show_(extra: tuple[Path, ...], name: str, as_json: bool) -> None:
 
 
 def things(catalog: Catalog, name: str) -> Iterator[tuple[str, Shown]]:
-    """Everything of this name, with the kind of thing it is."""
+    """Everything in the catalog with this name, each with its kind."""
     if name in catalog.allocator_names():
         yield "allocator", catalog.allocator(name)[0]
     tables: dict[str, Mapping[str, Shown]] = {
@@ -136,7 +136,7 @@ def suite_rows(catalog: Catalog, thing: spec.Suite) -> Iterator[Row]:
 
 
 def laid_out(rows: list[Row], width: int) -> Iterator[str]:
-    """The rows with texts in a column of their own; a name stands once, rows without a text are left out."""
+    """The rows as lines, texts wrapped in the second column, without repeated names and empty rows."""
     before = ""
     for name, text in rows:
         column = max(20, width - INDENT)

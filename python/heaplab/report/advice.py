@@ -17,7 +17,7 @@ Metrics = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Leader:
-    """The best by one measure, and whoever is not told apart from it, best first."""
+    """The best allocator by one measure, followed by those that are not told apart from it."""
 
     title: str
     names: list[str]
@@ -42,7 +42,7 @@ class Answer:
 
     @property
     def told_apart(self) -> list[Leader]:
-        """The leaders, where there are any: three times "undecided" says nothing that the advice does not."""
+        """The leaders; none if all are undecided, because the advice already says so."""
         return [] if all(leader.open for leader in self.leaders) else self.leaders
 
 
@@ -80,7 +80,7 @@ def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
 
 
 def ordered(standings: list[Standing]) -> list[Standing]:
-    """As tables show them: the fastest first, those that failed in a cell last."""
+    """The standings in the order of tables: the fastest first, allocators that failed in a cell last."""
     return sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate))
 
 
@@ -149,7 +149,7 @@ def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
 
 
 def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Standing], notes: list[str]) -> Answer:
-    """Where the memory of the program was not seen."""
+    """The answer for a program whose memory was not sampled."""
     fastest = leader(analysis, kind, ranked, "Fastest", TIME_ONLY)
     said, use = f"Stay with {analysis.baseline}: nothing is shown to be faster.", [analysis.baseline]
     if analysis.baseline not in fastest.names:
@@ -159,7 +159,7 @@ def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Standing], notes:
 
 
 def advised(baseline: str, ranked: list[Standing], balanced: Leader) -> list[str]:
-    """The names that the advice says to use; nothing where each gain has its price."""
+    """The allocators that the advice recommends; none if every gain has a price."""
     gaining = [s.allocator for s in ranked if _gains(s)]
     if baseline in balanced.names:
         return [] if gaining and balanced.names != [baseline] else [baseline]
@@ -167,7 +167,7 @@ def advised(baseline: str, ranked: list[Standing], balanced: Leader) -> list[str
 
 
 def _dominates(standing: Standing, direction: Verdict) -> bool:
-    """Whether time or memory differs from the baseline in that direction, and the other not in the other."""
+    """Whether time or memory has this verdict, and the other measure has it too or is the same."""
     verdicts = {standing.time.verdict, standing.memory.verdict}
     return direction in verdicts and verdicts <= {direction, Verdict.SAME}
 
@@ -177,7 +177,7 @@ def _gains(standing: Standing) -> bool:
 
 
 def _may_gain(judged: Judged) -> bool:
-    """Undecided, and the interval reaches to where it would be better."""
+    """Whether a ratio is undecided and its interval includes an improvement beyond the threshold."""
     return judged.verdict is Verdict.UNDECIDED and judged.ratio.low < 1 / (1 + judged.threshold)
 
 

@@ -19,7 +19,7 @@ TITLES = {FAULTS: "page faults", SYSTEM: "system time", INSTRUCTIONS: "instructi
 
 @dataclass(frozen=True)
 class Cause:
-    """One thing that costs time: every allocator relative to the baseline."""
+    """One cause of differences in time, such as page faults: every allocator relative to the baseline."""
 
     metric: str
     judged: dict[str, Judged]
@@ -30,7 +30,7 @@ class Cause:
 
 
 def causes(analysis: Analysis, kind: str) -> list[Cause]:
-    """Those that anything is known of; the verdicts of one cause are one family."""
+    """The causes with values; the verdicts on one cause are one family of comparisons."""
     others = [name for name in analysis.allocators if name != analysis.baseline]
     found = []
     for metric in TITLES:
@@ -49,7 +49,7 @@ def causes(analysis: Analysis, kind: str) -> list[Cause]:
 
 
 def _studies(analysis: Analysis, kind: str) -> list[Study]:
-    """Those that tell times, for times are to be explained; all where none does."""
+    """The timed studies, because causes explain times; all studies if none is timed."""
     studies = analysis.summarised(kind)
     return [study for study in studies if study.is_timed] or studies
 
@@ -122,7 +122,7 @@ def _times(judged: Judged) -> str:
 
 
 def _system_share(analysis: Analysis, kind: str, allocator: str) -> float:
-    """Of the CPU time of all its runs: how much weight the kernel's part has."""
+    """The share of system time in the CPU time of all runs of an allocator."""
     processes = [
         run.process
         for study in _studies(analysis, kind)

@@ -24,7 +24,7 @@ FEW = 3  # situations that a sentence names
 
 @dataclass(frozen=True)
 class Choice:
-    """All that is said under one allocator."""
+    """The sentences and tables about all comparisons under one allocator."""
 
     under: str
     what: str  # is chosen

@@ -1,4 +1,4 @@
-"""Values far from their fellows: shown, never removed (Iglewicz and Hoaglin 1993)."""
+"""Outliers: values far from the median. Outliers are shown, never removed (Iglewicz and Hoaglin 1993)."""
 
 from collections.abc import Sequence
 
