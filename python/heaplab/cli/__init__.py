@@ -19,6 +19,8 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     "show": ("show:show_", "Show what is known of an allocator, a workload, an experiment or a suite."),
     "get": ("get:get", "Obtain allocators that are not on this machine, without root."),
     "with": ("with_:with_", "Run PROGRAM with ALLOCATOR serving its malloc."),
+    "record": ("record:record", "Record the allocation calls of PROGRAM in a trace file."),
+    "trace": ("trace:trace", "Show what a trace holds."),
     "report": ("results:report", "Write one HTML page about results files."),
     "export": ("export_command:export", "Write results as a table: CSV, Parquet or Markdown."),
     "claims": ("results:claims", "Test what publications claim against results."),

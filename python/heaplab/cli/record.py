@@ -1,0 +1,91 @@
+"""`heaplab record`: a program's allocation calls in a file."""
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from heaplab.catalog import contents as catalogs
+from heaplab.cli import trace_summary
+from heaplab.cli.option_types import DURATION, FILE, SIZE
+from heaplab.cli.selection import BASELINE, ProgramCommand, arm_of, note
+from heaplab.errors import HeaplabError
+from heaplab.traces import recording, tool
+
+SILENT_S = 2.0  # of work before a word about how far it is
+
+
+@click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    help="The trace; a file there is replaced. By default PROGRAM.trace in the current folder.",
+)
+@click.option("--under", default=BASELINE, metavar="ALLOCATOR", help="What serves malloc; by default glibc.")
+@click.option(
+    "--max-size",
+    type=SIZE,
+    help="Stop recording at this size, such as 4GiB: a call takes 32 B until the program ends.",
+)
+@click.option(
+    "--for",
+    "seconds",
+    type=DURATION,
+    help="Record for this time, such as 90s; the program then goes on alone.",
+)
+@click.option(
+    "--paused",
+    is_flag=True,
+    help="Begin to record when this command gets SIGUSR1. SIGUSR2 always ends the recording.",
+)
+@click.pass_obj
+def record(
+    extra: tuple[Path, ...],
+    /,
+    program: tuple[str, ...],
+    output: Path | None,
+    under: str,
+    max_size: float | None,
+    seconds: float | None,
+    paused: bool,
+) -> int:
+    """Run PROGRAM, and record each of its calls of an allocation function in a trace file.
+
+    What PROGRAM starts is recorded too. The exit status is that of PROGRAM.
+
+    \b
+    Examples:
+      heaplab record -o ls.trace -- ls -l
+      heaplab record -o server.trace --paused --for 60s -- ./server
+    """
+    library = arm_of(catalogs.load(extra), under)
+    if library.void:
+        raise HeaplabError(f"{under}: {library.void}")
+    trace = output or Path(f"{Path(program[0]).name}.trace")
+    wanted = recording.Wanted(trace, library, int(max_size or 0), seconds, paused)
+    recording.check(program[0], wanted)
+    return recording.record(program, wanted, lambda: tell(trace), Told())
+
+
+def tell(trace: Path) -> None:
+    found = tool.summary(trace)
+    note(f"{trace}: {trace_summary.totals(found)}")
+    for line in trace_summary.warnings(found):
+        note(f"{trace}: {line}")
+
+
+class Told:
+    """Says on a terminal how far the making of a trace is, once it takes long."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, whole: int) -> None:
+        now = time.monotonic()
+        if sys.stderr.isatty() and now - self._last >= SILENT_S:
+            self._last = now
+            note(f"making the trace: {100 * done // max(whole, 1)} % of {trace_summary.size(whole)}")

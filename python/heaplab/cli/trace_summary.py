@@ -1,0 +1,75 @@
+"""What a trace holds, in lines for people."""
+
+from pathlib import PurePath
+from typing import Any
+
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def size(count: int) -> str:
+    amount, unit = float(count), 0
+    while amount >= 1024 and unit < len(UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.4g} {UNITS[unit]}"
+
+
+def number(of: dict[str, str], name: str) -> int:
+    return int(of.get(name) or 0)
+
+
+def totals(summary: dict[str, Any]) -> str:
+    """The whole trace in one line: what was recorded, what was lost, whether its order is proven."""
+    parts = [process["summary"] for process in summary["processes"]]
+    events = sum(process["events"] for process in summary["processes"])
+    lost = sum(number(part, "lost") for part in parts)
+    wrong = sum(number(part, "acquired_while_live") + number(part, "released_unknown") for part in parts)
+    return (
+        f"{events} events of {counted(len(parts), 'process', 'processes')}, "
+        f"{size(summary['bytes'])} ({summary['bytes'] / max(events, 1):.1f} B an event); "
+        f"calls lost {lost}; events out of order {wrong}"
+    )
+
+
+def counted(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
+def warnings(summary: dict[str, Any]) -> list[str]:
+    """What makes the trace less than a whole recording."""
+    found = list(summary["damage"])
+    for process in summary["processes"]:
+        part, pid = process["summary"], process["process"].get("pid", "?")
+        if lost := number(part, "lost"):
+            found.append(f"process {pid}: {lost} calls were not recorded: {part['lost_because']}")
+        if wrong := number(part, "acquired_while_live"):
+            found.append(f"process {pid}: {wrong} acquisitions of blocks that live")
+        if wrong := number(part, "released_unknown"):
+            found.append(f"process {pid}: {wrong} releases of blocks that nothing acquired")
+        if process["lost_in_file"]:
+            found.append(f"process {pid}: {process['lost_in_file']} events are lost in the file")
+    return found
+
+
+def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:
+    """Labels and texts on one process."""
+    of, part = process["process"], process["summary"]
+    words = [word for word in of.get("arguments", "").split("\0") if word]
+    shown = " ".join([PurePath(of.get("program", "?")).name, *words[1:]])
+    inherited = number(part, "released_inherited")
+    rows = [
+        (f"process {of.get('pid', '?')}", shown),
+        ("allocator", of.get("allocator", "?")),
+        ("events", f"{process['events']} by {counted(number(part, 'threads'), 'thread', 'threads')}"),
+        (
+            "acquired",
+            f"{size(number(part, 'bytes_acquired'))} in {number(part, 'acquisitions')} blocks "
+            f"from {number(part, 'sites')} places; {number(part, 'failed')} calls failed",
+        ),
+        (
+            "released",
+            f"{number(part, 'releases')} blocks" + (f", {inherited} from before" if inherited else ""),
+        ),
+        ("at most", f"{size(number(part, 'peak_bytes'))}, {number(part, 'peak_blocks')} blocks"),
+        ("at the end", f"{size(number(part, 'live_bytes'))}, {number(part, 'live_blocks')} blocks"),
+    ]
+    return rows if part else rows[:3]

@@ -1,0 +1,33 @@
+"""The page that heaplab and the recorded processes share: `raw_control` of src/trace/raw_file.h."""
+
+import mmap
+import struct
+from pathlib import Path
+
+MAGIC = 0x316C6F72746E6F63
+PAGE = struct.Struct("<QIIQQQQ")  # magic, stamps, state, most bytes, bytes, calls without a file, begins late
+STATE = struct.Struct("<I")
+STATE_AT = 12
+STAMPS = {"tsc": 1, "tickets": 2}
+OFF, ON = 0, 1
+BYTES = 4096
+
+
+class Control:
+    """Switches the recording of all processes on and off. A context manager: unmapped at its end."""
+
+    def __init__(self, folder: Path, stamps: str, most_bytes: int, on: bool) -> None:
+        path = folder / "control"
+        page = PAGE.pack(MAGIC, STAMPS[stamps], ON if on else OFF, most_bytes, 0, 0, not on)
+        path.write_bytes(page.ljust(BYTES, b"\0"))
+        with path.open("r+b") as stream:
+            self._page = mmap.mmap(stream.fileno(), BYTES)
+
+    def switch(self, on: bool) -> None:
+        STATE.pack_into(self._page, STATE_AT, ON if on else OFF)
+
+    def __enter__(self) -> "Control":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._page.close()

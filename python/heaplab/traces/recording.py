@@ -1,0 +1,156 @@
+"""Runs a program under the recorder, with everything else as if it had been started alone."""
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from heaplab.catalog import native
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import interposition
+from heaplab.machine.execute import CannotStartError, environment_for
+from heaplab.machine.preload_paths import loadable
+from heaplab.records import Library
+from heaplab.traces import tool
+from heaplab.traces.control import Control
+
+RAW = ".raw"
+FOLDER = "HEAPLAB_RECORD"  # the variable by which the recorder finds where to write
+SIGNALLED = 128  # as a shell: the status of a program that a signal ended is this and the signal's number
+POLL_S = 0.2  # between two looks whether the time of recording is over
+
+Handler = Callable[[int, FrameType | None], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to record."""
+
+    trace: Path
+    library: Library  # what serves malloc below the recorder
+    most_bytes: int = 0  # of all files while recording; 0: no limit
+    seconds: float | None = None  # how long, from the beginning of recording
+    paused: bool = False  # until SIGUSR1
+
+    @property
+    def raw(self) -> Path:
+        return self.trace.with_name(self.trace.name + RAW)
+
+
+def recorder() -> str:
+    found = native.library("recorder")
+    if found is None:
+        raise HeaplabError("the recorder's library is missing: heaplab is not completely installed")
+    return loadable(str(found))
+
+
+def environment(wanted: Wanted) -> dict[str, str]:
+    """The environment in which a program is recorded."""
+    found = environment_for(wanted.library)
+    preload = ":".join(filter(None, (recorder(), found.get("LD_PRELOAD"))))
+    return {**found, "LD_PRELOAD": preload, FOLDER: str(wanted.raw.absolute())}
+
+
+def check(program: str, wanted: Wanted) -> None:
+    """Raise an error where the program cannot be recorded or the trace not be written."""
+    alone = environment(wanted)
+    path = interposition.resolve_program(program, alone)
+    library = wanted.library.model_copy(update={"preload": [str(Path(recorder()).resolve())]})
+    if fault := interposition.fault_of_program(path, alone, library):
+        raise HeaplabError(f"{fault}; nothing to record")
+    if wanted.trace.is_dir():
+        raise UsageError(f"{wanted.trace}: is a folder")
+    if wanted.raw.exists():
+        raise UsageError(
+            f"{wanted.raw}: an earlier recording left it; heaplab trace {wanted.raw} makes its trace, "
+            "or remove it"
+        )
+
+
+def record(program: Sequence[str], wanted: Wanted, finished: Callable[[], None], told: tool.Told) -> int:
+    """Run `program` to its end and return its exit status; call `finished` when the trace is complete."""
+    try:
+        wanted.raw.mkdir(parents=True)
+    except OSError as error:
+        raise UsageError(f"{wanted.raw}: {error.strerror}") from error
+    with Control(wanted.raw, tool.stamps_here(), wanted.most_bytes, not wanted.paused) as control:
+        window = Window(control, wanted)
+        with window.signals():
+            try:
+                window.child = subprocess.Popen(program, env=environment(wanted))
+            except OSError as error:
+                remove(wanted.raw)
+                raise CannotStartError(f"{program[0]}: {error.strerror}") from error
+            window.wait()
+            tool.finish(wanted.raw, wanted.trace, told)
+            remove(wanted.raw)
+            finished()
+            status = window.child.wait()  # a program that was recorded for a time goes on
+    return SIGNALLED - status if status < 0 else status
+
+
+def remove(raw: Path) -> None:
+    """Remove what was recorded; a process that is just beginning may add a file meanwhile."""
+    shutil.rmtree(raw, ignore_errors=True)
+    if raw.exists():
+        shutil.rmtree(raw)
+
+
+class Window:
+    """When recording begins and ends: with the program, after a time, or at signals to heaplab."""
+
+    def __init__(self, control: Control, wanted: Wanted) -> None:
+        self.child: subprocess.Popen[bytes] | None = None
+        self._control = control
+        self._seconds = wanted.seconds
+        self._began = None if wanted.paused else time.monotonic()
+        self._closed = False
+
+    def wait(self) -> None:
+        """Return when the program or the recording has ended."""
+        while self.child and not self._closed:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.child.wait(POLL_S)
+                break
+            if self._began and self._seconds and time.monotonic() - self._began >= self._seconds:
+                self._close()
+        self._control.switch(False)
+
+    def _open(self, *_: object) -> None:
+        if self._began is None:
+            self._began = time.monotonic()
+            self._control.switch(True)
+
+    def _close(self, *_: object) -> None:
+        self._control.switch(False)
+        self._closed = True
+
+    def _hand_on(self, number: int, _frame: FrameType | None) -> None:
+        if self.child and self.child.returncode is None:
+            self.child.send_signal(number)
+
+    def _leave_to_program(self, *_: object) -> None:
+        """A terminal sends the signal to heaplab and to the program: the program decides."""
+
+    @contextlib.contextmanager
+    def signals(self) -> Iterator[None]:
+        """While the program runs: requests to end are its own."""
+        handlers: dict[signal.Signals, Handler] = {
+            signal.SIGUSR1: self._open,
+            signal.SIGUSR2: self._close,
+            **dict.fromkeys((signal.SIGTERM, signal.SIGHUP), self._hand_on),
+            **dict.fromkeys((signal.SIGINT, signal.SIGQUIT), self._leave_to_program),
+        }
+        # What was ignored stays so, also in the program: as under nohup.
+        heard = {one: handler for one, handler in handlers.items() if signal.getsignal(one) != signal.SIG_IGN}
+        before = {one: signal.signal(one, handler) for one, handler in heard.items()}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)

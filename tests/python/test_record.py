@@ -1,0 +1,151 @@
+"""`heaplab record` leaves a program as it was, refuses what it cannot record, and loses nothing silently."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from heaplab.traces import tool
+
+HEAPLAB = (sys.executable, "-m", "heaplab")
+STATIC = "int main() { return 0; }"
+
+
+def heaplab(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [*HEAPLAB, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=100)
+
+
+def record(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return heaplab(folder, "record", "-o", "x.trace", *arguments)
+
+
+@pytest.mark.parametrize(("script", "status"), [("exit 5", 5), ("kill -9 $$", 137), ("kill -TERM $$", 143)])
+def test_the_exit_status_is_that_of_the_program(tmp_path: Path, script: str, status: int) -> None:
+    assert record(tmp_path, "--", "sh", "-c", script).returncode == status
+    assert not (tmp_path / "x.trace.raw").exists()
+
+
+def test_what_the_program_reads_and_writes_is_its_own(tmp_path: Path) -> None:
+    done = record(tmp_path, "--", "sh", "-c", "echo out; echo error >&2")
+    assert done.stdout == "out\n"
+    assert done.stderr.splitlines()[0] == "error"
+    assert "calls lost 0; events out of order 0" in done.stderr
+
+
+def test_every_process_is_in_the_trace(tmp_path: Path) -> None:
+    assert record(tmp_path, "--", "sh", "-c", "ls . >/dev/null; exec ls .").returncode == 0
+    programs = [
+        Path(one["process"]["program"]).name for one in tool.summary(tmp_path / "x.trace")["processes"]
+    ]
+    assert programs.count("ls") == 2
+    shown = heaplab(tmp_path, "trace", "x.trace")
+    assert shown.returncode == 0
+    assert shown.stdout.count("released") == len(programs)
+
+
+def test_another_allocator_serves_the_program(tmp_path: Path) -> None:
+    assert record(tmp_path, "--under", "scalloc", "--", "ls").returncode == 0
+    [process] = tool.summary(tmp_path / "x.trace")["processes"]
+    assert "scalloc" in process["process"]["allocator"]
+
+
+def test_the_name_of_the_trace_is_that_of_the_program(tmp_path: Path) -> None:
+    assert heaplab(tmp_path, "record", "--", "ls").returncode == 0
+    assert (tmp_path / "ls.trace").is_file()
+
+
+def test_a_static_program_is_refused_before_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "static.c").write_text(STATIC)
+    subprocess.run(["cc", "-static", "-o", "static", "static.c"], cwd=tmp_path, check=True)
+    done = record(tmp_path, "--", "./static")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "heaplab: static is linked statically, so no library can be preloaded into it; nothing to record\n"
+    )
+    assert not list(tmp_path.glob("x.trace*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("-o . -- ls", "is a directory"),
+        ("-o nowhere/below/x -- /nonexistent", "no such program"),
+        ("--max-size 1", "Missing argument"),
+        ("--for 0 -- ls", "is outside 0.001s"),
+        ("--under nothing -- ls", "nothing"),
+    ],
+)
+def test_bad_usage_is_one_line(tmp_path: Path, arguments: str, said: str) -> None:
+    done = heaplab(tmp_path, "record", *shlex.split(arguments))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_is_no_trace_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no trace at all")
+    (tmp_path / "empty").touch()
+    for name in ("text", "empty", "absent", "."):
+        done = heaplab(tmp_path, "trace", name)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+
+def test_a_trace_cut_off_shows_what_is_intact(tmp_path: Path) -> None:
+    record(tmp_path, "--", "ls")
+    whole = (tmp_path / "x.trace").read_bytes()
+    (tmp_path / "x.trace").write_bytes(whole[:-100])
+    done = heaplab(tmp_path, "trace", "x.trace")
+    assert done.returncode == 0
+    assert "no intact index" in done.stderr
+    assert "events" in done.stdout
+
+
+def test_a_killed_recording_is_finished_later(tmp_path: Path) -> None:
+    program = ("sh", "-c", "ls >/dev/null; sleep 0.1; touch there; sleep 60")
+    child = subprocess.Popen([*HEAPLAB, "record", "-o", "x.trace", "--", *program], cwd=tmp_path)
+    wait_for(tmp_path / "there")
+    grandchildren = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+    child.kill()
+    child.wait()
+    for pid in grandchildren:
+        os.kill(int(pid), signal.SIGKILL)
+    again = record(tmp_path, "--", "ls")
+    assert again.returncode == 2
+    assert "heaplab trace x.trace.raw makes its trace" in again.stderr
+    assert heaplab(tmp_path, "trace", "x.trace.raw").returncode == 0
+    assert tool.summary(tmp_path / "x.trace")["processes"]
+    assert not (tmp_path / "x.trace.raw").exists()
+
+
+def test_a_window_is_recorded_between_two_signals(tmp_path: Path) -> None:
+    program = ("sh", "-c", "touch there; while [ ! -e enough ]; do ls >/dev/null; sleep 0.05; done; exit 3")
+    command = [*HEAPLAB, "record", "--paused", "-o", "x.trace", "--", *program]
+    child = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    wait_for(tmp_path / "there")
+    child.send_signal(signal.SIGUSR1)
+    wait_for(tmp_path / "x.trace.raw", "*.raw")
+    child.send_signal(signal.SIGUSR2)
+    wait_for(tmp_path / "x.trace")  # while the program goes on
+    (tmp_path / "enough").touch()
+    assert child.wait() == 3
+    for process in tool.summary(tmp_path / "x.trace")["processes"]:
+        assert process["summary"]["released_unknown"] == "0"
+
+
+def test_a_size_limit_is_said(tmp_path: Path) -> None:
+    done = record(tmp_path, "--max-size", "100KiB", "--", sys.executable, "-c", "pass")
+    assert done.returncode == 0
+    assert "calls were not recorded: size limit" in done.stderr
+
+
+def wait_for(path: Path, pattern: str = "") -> None:
+    deadline = time.monotonic() + 60
+    while not (any(path.glob(pattern)) if pattern else path.exists()):
+        assert time.monotonic() < deadline, f"no {path} within a minute"
+        time.sleep(0.02)
