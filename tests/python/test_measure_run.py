@@ -5,8 +5,9 @@ from laboratory import Laboratory
 
 from heaplab.campaign import plan
 from heaplab.campaign.command_line import options_of
-from heaplab.campaign.measure_run import WARM_UNSEEN, RunMeasurer, RunOutcome, failure, judge_disturbance
+from heaplab.campaign.measure_run import WARM_UNSEEN, RunMeasurer
 from heaplab.campaign.plan import Candidate
+from heaplab.campaign.run_outcome import RunOutcome, failure, judge_disturbance
 from heaplab.machine.execute import Execution
 from heaplab.machine.watch import Limits
 from heaplab.records import Campaign, Library, Process, Status

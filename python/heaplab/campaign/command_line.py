@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from glob import glob
 from pathlib import Path
 
 from heaplab.campaign.plan import Cell
@@ -21,7 +22,7 @@ def program_of(cell: Cell, arm: Library | None = None) -> Path:
     if built := native.program(cell.workload.program):
         return built
     try:
-        return interposition.resolve_program(cell.workload.program, os.environ)
+        return interposition.resolve_program(name_of(cell.workload), os.environ)
     except UsageError as error:
         fixture = cell.workload.fixture
         raise UsageError(
@@ -29,11 +30,17 @@ def program_of(cell: Cell, arm: Library | None = None) -> Path:
         ) from None
 
 
+def name_of(workload: spec.Workload) -> str:
+    """The command or path of a real program: of a glob the last path that it matches, if any."""
+    matching = sorted(glob(workload.program)) if "*" in workload.program else []
+    return matching[-1] if matching else workload.program
+
+
 def why_absent(workload: spec.Workload) -> str:
     """One line naming the first command that a real program needs and this machine lacks; "" if none."""
     if workload.fixture is None:
         return ""
-    missing = [name for name in (workload.program, *workload.fixture.needs) if shutil.which(name) is None]
+    missing = [name for name in (name_of(workload), *workload.fixture.needs) if shutil.which(name) is None]
     return f"no {missing[0]}, see Debian's package {workload.fixture.package}" if missing else ""
 
 

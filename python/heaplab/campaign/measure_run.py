@@ -2,27 +2,31 @@
 
 import os
 import random
-import signal
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
-
-from pydantic import ValidationError
+from typing import IO, Self, TypeVar, cast
 
 from heaplab.campaign import memory_needs
 from heaplab.campaign.command_line import program_of, words_of
 from heaplab.campaign.plan import Block, Candidate, Cell, library_of, time_limit
-from heaplab.campaign.user_program import UserProgram
-from heaplab.catalog.spec import Fixture
+from heaplab.campaign.run_outcome import (
+    RunOutcome,
+    ended_badly,
+    judge_disturbance,
+    judge_sample,
+    judge_server,
+)
+from heaplab.campaign.user_program import UserProgram, hook
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, interposition
 from heaplab.machine.execute import Execution, environment_for, execute
 from heaplab.machine.watch import Limits
-from heaplab.programs import PreparedProgram
-from heaplab.records import Campaign, Library, Run, Sample, Status, fault_of
+from heaplab.programs import PreparedInput, PreparedProgram, PreparedServer
+from heaplab.records import Campaign, Library, Run, Status
+from heaplab.servers import ServerJob, free_port, serve
 
 # B warmed before a run, see host.warm_memory: twice what the workload estimates or the largest peak seen in
 # the cell so far, because one allocator may need twice what another does; this much before the first run.
@@ -30,16 +34,7 @@ from heaplab.records import Campaign, Library, Run, Sample, Status, fault_of
 # 1200 MiB take 0.4 s.
 WARM_UNSEEN = 1200 << 20
 PADDING_MOST = 4096  # B added to the environment at random: moves the stack (Mytkowicz et al., ASPLOS 2009)
-C_LIBRARY = "libc.so.6"
-
-
-@dataclass(frozen=True)
-class RunOutcome:
-    """The status of a run, with its sample. `sample` is None for programs other than heaplab's workloads."""
-
-    status: Status
-    reason: str = ""
-    sample: Sample | None = None
+Prepared = TypeVar("Prepared", bound=PreparedInput)
 
 
 @dataclass
@@ -56,7 +51,7 @@ class RunMeasurer:
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     # B, by key of the cell; 0: the runs end before their memory is sampled, so they need little
     _peaks: dict[str, int] = field(default_factory=dict)
-    _jobs: dict[str, PreparedProgram | HeaplabError] = field(default_factory=dict)
+    _jobs: dict[str, PreparedInput | HeaplabError] = field(default_factory=dict)
 
     def __call__(self, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
         """Return the record of one run, with a reason if the run gave no figure."""
@@ -104,7 +99,7 @@ class RunMeasurer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for job in self._jobs.values():
-            if isinstance(job, PreparedProgram):
+            if isinstance(job, PreparedInput):
                 job.close()
 
     def _to_warm(self, cell: Cell) -> int:
@@ -137,6 +132,8 @@ class RunMeasurer:
     def _execute(
         self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Library
     ) -> tuple[Execution, RunOutcome]:
+        if cell.workload.server:
+            return self._serve(program, cell, seed, environment, library)
         if cell.workload.kind == "program":
             return self._execute_program(program, cell, environment, library)
         with tempfile.TemporaryFile() as errors, memory_file() as samples:
@@ -158,7 +155,9 @@ class RunMeasurer:
         limits, watch, fault = self._limits(cell, library), library.preload[:1], ""
         with tempfile.TemporaryFile() as errors:
             if fixture := cell.workload.fixture:
-                job = self._job(program, cell, fixture)
+                words = [str(program), *cell.workload.arguments]
+                alone = self._limits(cell, None)
+                job = self._prepared(cell, lambda: PreparedProgram(fixture, words, alone))
                 execution, fault = job.run(environment, limits, errors=errors, watch=watch, tick=self.tick)
             else:
                 command: list[str | Path] = [program, *words_of(cell, library)]
@@ -172,20 +171,51 @@ class RunMeasurer:
             return execution, RunOutcome(Status.VOID, f"no process of it loaded {library.preload[0]}")
         return execution, RunOutcome(Status.OK)
 
-    def _job(self, program: Path, cell: Cell, fixture: Fixture) -> PreparedProgram:
-        """The program with its prepared input. Raises HeaplabError if the preparation fails."""
+    def _serve(
+        self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Library
+    ) -> tuple[Execution, RunOutcome]:
+        cpus, client_cpus = host.cpus_apart(self.campaign.pinned)
+        limits, fixture, server = (
+            replace(self._limits(cell, library), cpus=cpus),
+            cell.workload.fixture,
+            cell.workload.server,
+        )
+        assert server
+        with tempfile.TemporaryFile() as log:
+            job = ServerJob(
+                command=[program, *words_of(cell, library)],
+                server=server,
+                environment=environment,
+                limits=limits,
+                client_cpus=client_cpus,
+                port=free_port(),
+                log=log,
+                prove=lambda pid: (
+                    "" if library.command else interposition.fault_of_process(pid, environment, library)
+                ),
+                tick=self.tick,
+            )
+            if fixture:
+                prepared = self._prepared(cell, lambda: PreparedServer(fixture, job))
+                served = prepared.serve(job)
+            else:
+                hook("--prepare", self.campaign.prepare)
+                served = serve(job)
+                hook("--cleanup", self.campaign.cleanup)
+        return served.execution, judge_server(served, limits, cell, seed, library)
+
+    def _prepared(self, cell: Cell, make: Callable[[], Prepared]) -> Prepared:
+        """The program with its input, prepared before its first run. Raises HeaplabError if it cannot be."""
         name = cell.workload.id
         if name not in self._jobs:
             try:
-                self._jobs[name] = PreparedProgram(
-                    fixture, [str(program), *cell.workload.arguments], self._limits(cell, None)
-                )
+                self._jobs[name] = make()
             except HeaplabError as error:
                 self._jobs[name] = error
         job = self._jobs[name]
         if isinstance(job, HeaplabError):
             raise job
-        return job
+        return cast(Prepared, job)
 
     def _limits(self, cell: Cell, library: Library | None) -> Limits:
         return Limits(
@@ -203,61 +233,10 @@ def environment_of(cell: Cell, library: Library) -> dict[str, str]:
     """The environment of the arm. Where an arm preloads nothing, libc comes first in any program."""
     environment = environment_for(library)
     if cell.workload.kind == "program" and not (library.preload or library.command):
-        environment["LD_PRELOAD"] = C_LIBRARY
+        environment["LD_PRELOAD"] = interposition.C_LIBRARY_NAME
     return environment
 
 
 def memory_file() -> IO[bytes]:
     """A file without a name, for the workload to write its sample to."""
     return os.fdopen(os.memfd_create("heaplab-sample"), "w+b")
-
-
-def last_line(stream: IO[bytes]) -> str:
-    size = stream.seek(0, os.SEEK_END)
-    stream.seek(max(0, size - 4096))
-    lines = stream.read().decode(errors="replace").strip().splitlines()
-    return lines[-1].strip()[:300] if lines else ""
-
-
-def ended_badly(execution: Execution, errors: IO[bytes], limits: Limits) -> RunOutcome | None:
-    """The outcome of a run that did not end well; None if the run ended well."""
-    if reason := failure(execution, last_line(errors), limits):
-        return RunOutcome(Status.TIMEOUT if execution.killed_for == "time" else Status.FAILED, reason)
-    return None
-
-
-def failure(execution: Execution, message: str, limits: Limits) -> str:
-    """Why the process did not end well, in one line; "" if the process ended well."""
-    if execution.killed_for == "time":
-        return f"not done after {limits.time:g} s"
-    if execution.killed_for == "memory":
-        return f"used more than the {(limits.memory or 0) >> 20} MiB it may"
-    if execution.exit_status == 0:
-        return ""
-    if execution.exit_status > 0:
-        how = f"exit status {execution.exit_status}"
-    else:
-        how = f"killed by {signal.Signals(-execution.exit_status).name}"
-    return f"{how}: {message}" if message else how
-
-
-def judge_sample(stream: IO[bytes], library: Library) -> RunOutcome:
-    stream.seek(0)
-    try:
-        sample = Sample.model_validate_json(stream.read().strip())
-    except ValidationError as error:
-        return RunOutcome(Status.FAILED, f"its output is no sample: {fault_of(error, 'the line')}")
-    if fault := interposition.fault_of_sample(sample, library):
-        return RunOutcome(Status.VOID, fault)
-    return RunOutcome(Status.OK, sample=sample)
-
-
-def judge_disturbance(outcome: RunOutcome, execution: Execution, foreign: float, attempt: int) -> RunOutcome:
-    """Void a first attempt under too much foreign load. A second attempt counts."""
-    process = execution.process
-    if foreign <= host.foreign_limit(process.wall_time * process.executions):
-        return outcome
-    reason = f"others used more than {host.FOREIGN_SHARE:.0%} of the CPU time meanwhile"
-    if attempt == 0:
-        return RunOutcome(Status.VOID, f"{reason}, so it was repeated", outcome.sample)
-    return RunOutcome(Status.OK, f"{reason}, and it stands", outcome.sample)

@@ -41,6 +41,8 @@ class PilotRunner:
         runs = self._runs(campaign.model_copy(update={"time_limit": patience}), cell)
         if runs[-1].status is Status.TIMEOUT:
             raise HeaplabError(endless(campaign, cell, patience))
+        if runs[-1].status is not Status.OK and cell.workload.server:
+            raise HeaplabError(f"{cell.workload.title}: under {runs[-1].allocator}: {runs[-1].reason}")
         if runs[-1].status is not Status.OK:
             return campaign  # the runs to come tell the reason, under each library
         processes = [run.process for run in runs if run.process]
@@ -49,7 +51,8 @@ class PilotRunner:
             raise HeaplabError(reason)
         most = (campaign.budget or limit) / runs_of(cell, plan.ROUNDS_AT_LEAST)
         seen = wall >= SHORT_S or all(process.peak_memory for process in processes)
-        found = Pilot(wall_time=wall, executions=executions_of(wall, most), memory=seen)
+        executions = 1 if cell.workload.server else executions_of(wall, most)
+        found = Pilot(wall_time=wall, executions=executions, memory=seen)
         tried = campaign.model_copy(update={"pilot": found})
         self.say(told(tried, cell, limit))
         return tried
@@ -61,7 +64,8 @@ class PilotRunner:
         limit = plan.time_limit(campaign, cell)
         runs: list[Run] = []
         with RunMeasurer(campaign, self.libraries, tick=self.tick) as measure:
-            while len(runs) < PILOT_RUNS and (not runs or is_quick(runs[-1])):
+            most = 1 if cell.workload.server else PILOT_RUNS
+            while len(runs) < most and (not runs or is_quick(runs[-1])):
                 self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
                 runs.append(measure(block, candidate, len(runs), attempt=1))
         return runs
@@ -92,7 +96,7 @@ def endless(campaign: Campaign, cell: Cell, patience: float) -> str:
     larger = "--time-limit" if campaign.time_limit else "--budget or a --time-limit"
     return (
         f"{cell.workload.title}: did not end within {in_words(patience)}. If it ends by itself, give a "
-        f"larger {larger}; of a server, give a command that starts it, drives it and stops it"
+        f"larger {larger}; of a server, say how it is driven: --ready, --load and --take"
     )
 
 

@@ -47,7 +47,8 @@ def _metric(name: str, declared: Collection[str]) -> str:
 
 def _workload(work: Json) -> Json:
     main = _metric(work["main_metric"], work["metrics"])
-    return _renamed(work, {"setting": "fixture"}) | {"main_metric": main}
+    fixture = work.get("setting") and {name: it for name, it in work["setting"].items() if name != "driver"}
+    return _renamed(work, {"setting": "fixture"}) | {"main_metric": main, "fixture": fixture}
 
 
 def _experiment(item: Json, declared: Collection[str]) -> Json:

@@ -7,10 +7,11 @@
 
 import tomllib
 from pathlib import Path
-from typing import Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
+from heaplab.catalog.server_spec import CONFIG, MAIN_METRIC, Server
 from heaplab.errors import UsageError
 from heaplab.machine.huge_pages import HugePages
 from heaplab.records import Parameter, fault_of
@@ -22,7 +23,7 @@ Presets = dict[str, dict[str, dict[str, Parameter]]]
 
 
 class Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+    model_config = CONFIG
 
 
 Kind = TypeVar("Kind", bound=Spec)
@@ -120,21 +121,23 @@ class MetricSpec(Spec):
 class Fixture(Spec):
     """What a real program finds around it: package, input, environment, driver. See heaplab.programs."""
 
-    package: str  # Debian's
+    package: str  # Debian's, several with commas
     input: str  # one of heaplab.programs.INPUTS: the content of the folder it runs in
     output: str = ""  # the file in which it leaves what it found; empty: its standard output
     environment: dict[str, str] = {}  # beyond what the allocator needs
-    driver: list[str] = []  # for a server: the command that uses it and ends it, outside the allocator
-    needs: list[str] = []  # commands that the input or the driver calls
+    needs: list[str] = []  # commands that the input, or the commands of a server, call
+    user: str = ""  # whose the program is where heaplab is run by root, for whom it refuses to start
 
 
 class Workload(Spec):
     id: str
     title: str
     kind: Literal["synthetic", "program"] = "synthetic"
-    program: str  # heaplab's own: name of the executable; else a path or command
+    # heaplab's own: name of the executable; else a command, a path, or a glob, the last match of which counts
+    program: str
     arguments: list[str] = []  # always given
     fixture: Fixture | None = None  # kind "program": what it needs; None for one of the user's
+    server: Server | None = None  # of a program that serves until it is told to end
     card: Card
     metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
     main_metric: str = "wall_time"  # what a suite compares
@@ -142,6 +145,16 @@ class Workload(Spec):
         default=128, ge=0
     )  # warmed before each run, or twice the peak seen if that is more
     timeout_s: float = Field(default=120, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _measures_a_server(cls, content: Any) -> Any:
+        """What is measured of a server follows from how it is driven."""
+        if not isinstance(content, dict) or not content.get("server"):
+            return content
+        measured = Server.model_validate(content["server"]).metrics()
+        metrics = {name: MetricSpec.model_validate(about._asdict()) for name, about in measured.items()}
+        return {"main_metric": MAIN_METRIC} | content | {"metrics": metrics}
 
     @property
     def is_users(self) -> bool:

@@ -10,7 +10,7 @@ from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.catalog import contents as catalogs, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli import command_arms, resume_checks, selection
+from heaplab.cli import command_arms, resume_checks, selection, server_options
 from heaplab.cli.carry_out import carry_out, needed_by, opened_for
 from heaplab.cli.given_arms import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.measuring_options import ARMS, HOW, taking
@@ -45,6 +45,7 @@ from heaplab.records import Library
     type=GIVEN_COMMAND,
     help="A command to compare with others, two at least: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
 )
+@server_options.serving
 @taking(ARMS, HOW)
 @click.pass_obj
 def compare(
@@ -71,9 +72,13 @@ def compare(
       heaplab compare --allocator 'one=glibc MALLOC_ARENA_MAX=1' --budget 10s -- ls -l
       heaplab compare --factorial 'glibc MALLOC_ARENA_MAX=|1 thp=|never' --budget 10s -- ls -l
       heaplab compare --arm old='ls -l' --arm new='ls -l --color' --budget 10s
+      heaplab compare --ready tcp:6379 --load redis-benchmark --take redis-benchmark -- redis-server
     """
+    serving = server_options.given_of(options)
     if program and suite is not None:
         raise UsageError("--suite and a program exclude each other")
+    if source and serving:
+        raise UsageError("--input: a server reads no standard input; --load drives it")
     if source and not (program or commands or options["resume"]):
         raise UsageError("--input goes with a program: heaplab compare --input FILE -- PROGRAM")
     hooks = options["prepare"] or options["cleanup"]
@@ -82,17 +87,17 @@ def compare(
             "--prepare and --cleanup go with a program: heaplab compare --prepare CMD -- PROGRAM"
         )
     if options["resume"]:
-        resume_checks.refuse_more_work(program or commands or suite is not None or source)
+        resume_checks.refuse_more_work(program or commands or suite is not None or source or serving)
         return finish(extra, options)
     catalog = catalogs.load(extra)
     if commands:
         named = any(options[name] for name in ("allocators", "own", "factorial"))
         command_arms.refuse_others(commands, bool(program) or suite is not None or named)
         arms = command_arms.arms_of(commands)
-        subject = subject_of_commands(arms, source, options["quiet"])
+        subject = subject_of_commands(arms, source, options["quiet"], serving)
     else:
         catalog, arms = selection.arms(catalog, options["allocators"], options["own"], options["factorial"])
-        subject = subject_of(catalog, arms, program, suite, source, options["quiet"])
+        subject = subject_of(catalog, arms, program, suite, source, options["quiet"], serving)
     return measure(request_of(subject, arms, options), subject.folder, options)
 
 

@@ -38,6 +38,19 @@ class Quantity(click.ParamType[float, str | float]):
         return amount
 
 
+class Durations(click.ParamType[list[float], str | list[float]]):
+    """Durations with commas between them."""
+
+    name = "durations"
+
+    def convert(
+        self, value: str | list[float], param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[float]:
+        if isinstance(value, list):
+            return value
+        return [DURATION.convert(one.strip(), param, ctx) for one in value.split(",")]
+
+
 class Percentage(click.ParamType[float, str | float]):
     """A percentage between 0 and 100, as a fraction."""
 
@@ -95,6 +108,7 @@ DURATION = Quantity(
     least=0.001,
     most=LONGEST_S,
 )
+DURATIONS = Durations()
 SHARE = Percentage()
 SEED = Seed()
 PLACE = PathArgument()

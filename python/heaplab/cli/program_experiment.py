@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heaplab.campaign import standard_input
-from heaplab.catalog import spec
+from heaplab.catalog import server_spec, spec
 from heaplab.cli.python_programs import note_on
 from heaplab.cli.selection import note
 from heaplab.errors import HeaplabError
@@ -18,9 +18,11 @@ BLOCKS = (5, 30)  # at least, at most
 BUDGET_S = 300.0
 NO_CLAIM = "The arms are commands: nothing was preloaded, and which malloc served each was not looked at."
 Measured = tuple[list[spec.Experiment], dict[str, spec.Workload]]
+SERVER_BUDGET_S = 600.0  # a run of a server takes seconds, with its idle times
+METRICS = ["wall_time", "user_time", "system_time", "peak_memory", "mean_memory"]
 
 
-def experiment_of(program: tuple[str, ...]) -> Measured:
+def experiment_of(program: tuple[str, ...], server: server_spec.Server | None = None) -> Measured:
     """An experiment of one cell: the user's program."""
     card = spec.Card(
         source="a program of yours",
@@ -29,10 +31,10 @@ def experiment_of(program: tuple[str, ...]) -> Measured:
         defaults="as you gave them",
         note=note_on(program[0]),
     )
-    return experiment_with(card, shlex.join(program), program)
+    return experiment_with(card, shlex.join(program), program, server)
 
 
-def experiment_of_commands(arms: Sequence[Library]) -> Measured:
+def experiment_of_commands(arms: Sequence[Library], server: server_spec.Server | None = None) -> Measured:
     """An experiment of one cell in which every arm runs a command of its own."""
     card = spec.Card(
         source="commands of yours",
@@ -41,10 +43,12 @@ def experiment_of_commands(arms: Sequence[Library]) -> Measured:
         defaults="as you gave them",
         note=NO_CLAIM,
     )
-    return experiment_with(card, ", ".join(arm.allocator for arm in arms), ("",))
+    return experiment_with(card, ", ".join(arm.allocator for arm in arms), ("",), server)
 
 
-def experiment_with(card: spec.Card, title: str, program: tuple[str, ...]) -> Measured:
+def experiment_with(
+    card: spec.Card, title: str, program: tuple[str, ...], server: server_spec.Server | None = None
+) -> Measured:
     scale = spec.Scale(blocks=BLOCKS[0], blocks_most=BLOCKS[1])
     workload = spec.Workload(
         id=PROGRAM,
@@ -53,6 +57,7 @@ def experiment_with(card: spec.Card, title: str, program: tuple[str, ...]) -> Me
         program=program[0],
         arguments=list(program[1:]),
         card=card,
+        server=server,
         metrics={},
     )
     experiment = spec.Experiment(
@@ -62,11 +67,18 @@ def experiment_with(card: spec.Card, title: str, program: tuple[str, ...]) -> Me
         figure="",
         claim="",
         workload=PROGRAM,
-        metrics=["wall_time", "user_time", "system_time", "peak_memory", "mean_memory"],
+        metrics=[*server.metrics(), "peak_memory"] if server else METRICS,
+        plots=plots_of(server) if server else [],
         quick=scale,
         full=scale,
     )
     return [experiment], {PROGRAM: workload}
+
+
+def plots_of(server: server_spec.Server) -> list[spec.Plot]:
+    """The cost of a request, what is left after the longest idle time, and memory over the whole run."""
+    bars = [spec.Plot(y=name) for name in (server_spec.MAIN_METRIC, server_spec.after(server.idle_s[-1]))]
+    return [*bars, spec.Plot(kind="series", series="process")]
 
 
 def check(program: str, libraries: Sequence[Library]) -> None:

@@ -1,16 +1,21 @@
 """What arms are compared on: experiments of the catalog, a program, or the commands of the arms."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli import program_experiment, selection
+from heaplab.catalog.server_spec import Server
+from heaplab.cli import program_experiment, selection, server_options
 from heaplab.records import Input, Library
+
+
+NO_SERVER: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -30,30 +35,37 @@ def subject_of(
     suite: str | None,
     source: Path | None,
     quiet: bool,
+    serving: Mapping[str, Any] = NO_SERVER,
 ) -> Subject:
     """A program of the user's, if there is one, else a suite. Raises HeaplabError if no arm can serve it."""
     if program:
+        server = server_options.server_of(serving)
         program_experiment.check(program[0], arms)
-        return Subject(
-            *program_experiment.experiment_of(program),
-            "quick",
-            Path("out") / Path(program[0]).name,
-            program_experiment.BUDGET_S,
-            program_experiment.input_of(source, quiet),
-        )
+        measured = program_experiment.experiment_of(program, server)
+        return subject_with(measured, Path(program[0]).name, server, source, quiet)
     chosen = catalog.suite("quick" if suite is None else suite)
     experiments, workloads = selection.experiments(catalog, chosen.experiments)
+    workloads = server_options.changed(workloads, serving)
     return Subject(experiments, workloads, chosen.scale, Path("out") / "compare", chosen.budget_s)
 
 
-def subject_of_commands(arms: Sequence[Library], source: Path | None, quiet: bool) -> Subject:
-    return Subject(
-        *program_experiment.experiment_of_commands(arms),
-        "quick",
-        Path("out") / "commands",
-        program_experiment.BUDGET_S,
-        program_experiment.input_of(source, quiet),
-    )
+def subject_of_commands(
+    arms: Sequence[Library], source: Path | None, quiet: bool, serving: Mapping[str, Any] = NO_SERVER
+) -> Subject:
+    server = server_options.server_of(serving)
+    measured = program_experiment.experiment_of_commands(arms, server)
+    return subject_with(measured, "commands", server, source, quiet)
+
+
+def subject_with(
+    measured: program_experiment.Measured, name: str, server: Server | None, source: Path | None, quiet: bool
+) -> Subject:
+    """Programs of the user's: they end by themselves and may read a file, or they are servers."""
+    folder = Path("out") / name
+    if server:
+        return Subject(*measured, "quick", folder, program_experiment.SERVER_BUDGET_S)
+    given = program_experiment.input_of(source, quiet)
+    return Subject(*measured, "quick", folder, program_experiment.BUDGET_S, given)
 
 
 def request_of(subject: Subject, arms: Sequence[Library], options: dict[str, Any]) -> Request:

@@ -21,7 +21,15 @@ from typing import IO, Any
 from heaplab.errors import HeaplabError
 from heaplab.machine import huge_pages, signals
 from heaplab.machine.preload_paths import loadable, loadable_folder
-from heaplab.machine.watch import FEWEST_LOOKS, INTERVAL_S, Limits, Watcher, kill_group, thin_curve
+from heaplab.machine.watch import (
+    FEWEST_LOOKS,
+    INTERVAL_S,
+    Limits,
+    MemoryCurve,
+    Watcher,
+    kill_group,
+    thin_curve,
+)
 from heaplab.records import Library, Process
 
 PR_SET_PDEATHSIG = 1
@@ -96,6 +104,39 @@ def execute(
     `source` is its standard input; `interval` is the longest time in s between two looks at its memory, and
     `tick` is called at each of them.
     """
+    with contextlib.ExitStack() as at_end:
+        streams = {"stdin": source, "stdout": output, "stderr": errors, "cwd": folder, "pass_fds": pass_fds}
+        launched = launch(command, environment, limits, at_end, **streams)
+        watcher = Watcher(launched.child.pid, launched.begin, limits, watch, interval, tick)
+        killed_for = watcher.until_end()
+        process = launched.reaped(watcher.curve, watcher.ended)
+    return Execution(launched.child.returncode, killed_for, process, watcher.seen, watcher.mapped)
+
+
+@dataclass(frozen=True)
+class Launched:
+    """A process that was started, with the time of its exec and what it had used by then."""
+
+    child: subprocess.Popen[bytes]
+    begin: float
+    before: list[float]
+
+    def reaped(self, curve: MemoryCurve, ended: float) -> Process:
+        """Wait for its end; the record of what it used, and of the memory that was seen."""
+        _, status, usage = os.wait4(self.child.pid, 0)
+        self.child.returncode = os.waitstatus_to_exitcode(status)
+        since = [after - early for after, early in zip(used(usage), self.before, strict=True)]
+        return process_of(curve, ended - self.begin, since)
+
+
+def launch(
+    command: Sequence[str | Path],
+    environment: dict[str, str],
+    limits: Limits,
+    at_end: contextlib.ExitStack,
+    **options: Any,
+) -> Launched:
+    """Start the program of a run, on the CPUs it may use. Raises CannotStartError."""
     note = mmap.mmap(-1, NOTE.size)  # shared with the child, which fills it in just before exec
 
     def before_exec() -> None:
@@ -105,53 +146,36 @@ def execute(
             raise OSError  # reaches the parent as a SubprocessError
         NOTE.pack_into(note, 0, *used(resource.getrusage(resource.RUSAGE_SELF)), time.monotonic())
 
-    with contextlib.ExitStack() as at_end:
-        try:
-            child = start(
-                command,
-                at_end,
-                before_exec,
-                env=environment,
-                stdin=source,
-                stdout=output,
-                stderr=errors,
-                cwd=folder,
-                pass_fds=pass_fds,
-            )
-        except OSError as error:
-            raise CannotStartError(f"{command[0]}: {error.strerror}") from error
-        except subprocess.SubprocessError as error:
-            raise CannotStartError(f"{command[0]}: cannot have thp={limits.huge_pages}") from error
-        *before, begin = NOTE.unpack_from(note)
-        watcher = Watcher(child.pid, begin, limits, watch, interval, tick)
-        killed_for = watcher.until_end()
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-    since = [after - early for after, early in zip(used(usage), before, strict=True)]
-    process = process_of(watcher, begin, since)
-    return Execution(child.returncode, killed_for, process, watcher.seen, watcher.mapped)
+    try:
+        child = start(command, at_end, before_exec, env=environment, **options)
+    except OSError as error:
+        raise CannotStartError(f"{command[0]}: {error.strerror}") from error
+    except subprocess.SubprocessError as error:
+        raise CannotStartError(f"{command[0]}: cannot have thp={limits.huge_pages}") from error
+    *before, begin = NOTE.unpack_from(note)
+    return Launched(child, begin, before)
 
 
 def used(usage: resource.struct_rusage) -> list[float]:
     return [getattr(usage, name) for name in USAGE]
 
 
-def process_of(watcher: Watcher, begin: float, usage: Sequence[float]) -> Process:
-    """The record of a process: memory as the watcher saw it, time and counts as the kernel accounts them."""
+def process_of(curve: MemoryCurve, wall_time: float, usage: Sequence[float]) -> Process:
+    """The record of a process: memory as it was sampled, time and counts as the kernel accounts them."""
     user, system, *counts = usage
     minor_faults, major_faults, voluntary_switches, involuntary_switches = map(int, counts)
-    seen = len(watcher.curve) >= FEWEST_LOOKS
+    seen = len(curve.points) >= FEWEST_LOOKS
     return Process(
-        wall_time=watcher.ended - begin,
+        wall_time=wall_time,
         user_time=max(0.0, user),
         system_time=max(0.0, system),
         minor_faults=minor_faults,
         major_faults=major_faults,
         voluntary_switches=voluntary_switches,
         involuntary_switches=involuntary_switches,
-        peak_memory=watcher.peak if seen else None,
-        mean_memory=watcher.mean() if seen else None,
-        memory=thin_curve(watcher.curve),
+        peak_memory=curve.peak if seen else None,
+        mean_memory=curve.mean() if seen else None,
+        memory=thin_curve(curve.points),
     )
 
 

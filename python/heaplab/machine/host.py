@@ -143,6 +143,25 @@ def cpus_to_pin() -> frozenset[int]:
     """CPUs for pinned runs: one of every physical core this process may use."""
     chosen: dict[str, int] = {}
     for cpu in sorted(os.sched_getaffinity(0)):
-        siblings = read(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") or str(cpu)
-        chosen.setdefault(siblings, cpu)
+        chosen.setdefault(siblings_of(cpu), cpu)
     return frozenset(chosen.values())
+
+
+def cpus_apart(pinned: bool) -> tuple[frozenset[int], frozenset[int]]:
+    """CPUs for a server and for what drives it: half the cores each; both the same where there is one CPU.
+
+    The siblings of a core stay together; `pinned` takes one of each.
+    """
+    allowed = sorted(cpus_to_pin() if pinned else os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        return frozenset(allowed), frozenset(allowed)
+    by_core = sorted(allowed, key=lambda cpu: (siblings_of(cpu), cpu))
+    half = (len(by_core) + 1) // 2
+    while half < len(by_core) - 1 and siblings_of(by_core[half - 1]) == siblings_of(by_core[half]):
+        half += 1
+    return frozenset(by_core[:half]), frozenset(by_core[half:])
+
+
+def siblings_of(cpu: int) -> str:
+    """The CPUs of the same core, as the kernel lists them."""
+    return read(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") or str(cpu)

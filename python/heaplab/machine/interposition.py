@@ -19,6 +19,7 @@ from heaplab.errors import UsageError
 from heaplab.machine import elf
 from heaplab.records import Library, Sample, ServedBy
 
+C_LIBRARY_NAME = "libc.so.6"
 C_LIBRARY = re.compile(r"(libc[.-].*|ld-musl-.*)")
 CXX_LIBRARY = re.compile(r"(libstdc\+\+|libc\+\+)")
 BINDING = re.compile(r"binding file (.+) \[\d+\] to (.+) \[\d+\]: normal symbol `malloc'")
@@ -67,6 +68,14 @@ def fault_of_program(program: Path, environment: Mapping[str, str], library: Lib
     if wrong := [path for path in bound if not serves(ServedBy(path=path), library)]:
         return f"malloc of {name} would be served by {wrong[0]}, not by {intended(library)}"
     return ""
+
+
+def fault_of_process(pid: int, environment: Mapping[str, str], library: Library) -> str:
+    """Why a running process is not served by `library`, which was preloaded as `environment` says."""
+    program = Path(f"/proc/{pid}/exe").resolve()
+    if library.preload and library.preload[0].encode() not in Path(f"/proc/{pid}/maps").read_bytes():
+        return f"{program.name}, which did most of the work, did not load {library.preload[0]}"
+    return fault_of_program(program, environment, library)
 
 
 def resolve_program(program: str, environment: Mapping[str, str]) -> Path:

@@ -32,6 +32,35 @@ def kill_group(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
+class MemoryCurve:
+    """The memory of a process tree over time: (s since the start, resident B, page tables B)."""
+
+    def __init__(self) -> None:
+        self.points: list[tuple[float, int, int]] = []
+        self.peak = 0
+
+    def add(self, at: float, resident: int, tables: int) -> None:
+        """What was seen after `at` s; nothing where every process was gone."""
+        if resident:
+            self.points.append((at, resident, tables))
+            self.peak = max(self.peak, resident + tables)
+
+    @property
+    def last(self) -> int:
+        """B at the last look; 0 before the first."""
+        return sum(self.points[-1][1:]) if self.points else 0
+
+    def mean(self) -> float:
+        """Mean memory in bytes over the time from the first look to the last; 0 without any."""
+        if len(self.points) < 2:
+            return float(self.peak)
+        weighted = sum(
+            (after[0] - before[0]) * (before[1] + before[2])
+            for before, after in zip(self.points, self.points[1:], strict=False)
+        )
+        return weighted / (self.points[-1][0] - self.points[0][0])
+
+
 class Watcher:
     """Samples the memory of a process tree until the first process has ended.
 
@@ -47,8 +76,7 @@ class Watcher:
         interval: float = INTERVAL_S,
         tick: Callable[[], None] = lambda: None,
     ) -> None:
-        self.curve: list[tuple[float, int, int]] = []
-        self.peak = 0
+        self.curve = MemoryCurve()
         self.ended = begin
         self.mapped: set[str] = set()
         self._pid = pid
@@ -85,16 +113,6 @@ class Watcher:
     def seen(self) -> int:
         return len(self._looked_at)
 
-    def mean(self) -> float:
-        """Mean memory in bytes between the first sample and the last; 0 without samples."""
-        if len(self.curve) < 2:
-            return float(self.peak)
-        weighted = sum(
-            (after[0] - before[0]) * (before[1] + before[2])
-            for before, after in zip(self.curve, self.curve[1:], strict=False)
-        )
-        return weighted / (self.curve[-1][0] - self.curve[0][0])
-
     def _look(self, search: bool) -> None:
         if search:
             self._tree = descendants(self._pid)
@@ -105,9 +123,7 @@ class Watcher:
             tables += table
             if self._watch and pid not in self._looked_at and anonymous:
                 self._look_at_maps(pid)
-        if resident:
-            self.curve.append((time.monotonic() - self._begin, resident, tables))
-            self.peak = max(self.peak, resident + tables)
+        self.curve.add(time.monotonic() - self._begin, resident, tables)
 
     def _look_at_maps(self, pid: int) -> None:
         try:
@@ -120,11 +136,14 @@ class Watcher:
             self._looked_at.add(pid)
 
     def _over_limit(self) -> str:
-        if time.monotonic() - self._begin > self._limits.time:
-            return "time"
-        if self._limits.memory and self.curve and sum(self.curve[-1][1:]) > self._limits.memory:
-            return "memory"
-        return ""
+        return over_limit(self._limits, time.monotonic() - self._begin, self.curve.last)
+
+
+def over_limit(limits: Limits, seconds: float, memory: int) -> str:
+    """Which limit a run is beyond that has taken `seconds` and holds `memory` B: "time", "memory" or ""."""
+    if seconds > limits.time:
+        return "time"
+    return "memory" if limits.memory and memory > limits.memory else ""
 
 
 def page_kinds(pid: int) -> tuple[int, int, int]:

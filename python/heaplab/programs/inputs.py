@@ -1,7 +1,7 @@
 """Input of the real programs, made anew from a fixed seed: the same bytes on every machine.
 
-Each maker fills an empty folder, in less than a second. The catalog names it as `input` of a workload, and
-the arguments and the driver there name the files.
+Each maker fills an empty folder, in a second or two. The catalog names it as `input` of a workload, and the
+arguments there, and the commands of a server, name the files.
 """
 
 import json
@@ -12,15 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heaplab.errors import HeaplabError
-
-WORDS = """
-amber bridge cedar delta ember fjord garnet harbour island jasper kernel lantern meadow nickel
-orchard pebble quartz river saddle timber umber valley willow yarrow zephyr
-""".split()  # noqa: SIM905 - the list would fill a screen
-
-
-def sentence(draw: random.Random, words: int) -> str:
-    return " ".join(draw.choice(WORDS) for _ in range(words))
+from heaplab.programs.server_inputs import empty_folder, nginx_site, postgres_cluster, redis_commands
+from heaplab.programs.text import WORDS, sentence
 
 
 def orders(count: int) -> list[dict[str, object]]:
@@ -277,42 +270,6 @@ def run_git(folder: Path, *words: str, stream: str = "") -> None:
         raise HeaplabError(f"git {words[0]}: {error}") from error
 
 
-LOAD = """
-set -e
-trap 'redis-cli -s socket shutdown nosave' EXIT
-tries=0
-until redis-cli -s socket ping; do
-  tries=$((tries + 1))
-  [ $tries -lt 250 ]
-  sleep 0.02
-done
-redis-benchmark -s socket -q -c 20 -P 16 -n 60000 -r 20000 -d 100 -t set,get,lpush,lpop,sadd,hset,zadd
-redis-cli -s socket flushall
-redis-cli -s socket --pipe <commands
-redis-cli -s socket debug digest >digest
-"""
-
-
-def redis_load(folder: Path) -> None:
-    """load.sh: waits for the server, drives it, leaves the digest of a known load in `digest`, ends it."""
-    draw, lines = random.Random(1), []
-    for _ in range(30_000):
-        key = draw.randrange(3000)
-        lines.append(
-            draw.choice(
-                [
-                    f"SET text:{key} '{sentence(draw, draw.randrange(1, 30))}'",
-                    f"RPUSH list:{key} {draw.choice(WORDS)}",
-                    f"HSET hash:{key} {draw.choice(WORDS)} {draw.randrange(1000)}",
-                    f"APPEND text:{key} {draw.choice(WORDS)}",
-                    f"DEL text:{key}",
-                ]
-            )
-        )
-    (folder / "commands").write_text("\n".join(lines) + "\n")
-    (folder / "load.sh").write_text(LOAD)
-
-
 INPUTS: dict[str, Callable[[Path], None]] = {
     maker.__name__: maker
     for maker in (
@@ -324,6 +281,9 @@ INPUTS: dict[str, Callable[[Path], None]] = {
         perl_script,
         postscript_pages,
         git_history,
-        redis_load,
+        redis_commands,
+        nginx_site,
+        postgres_cluster,
+        empty_folder,
     )
 }

@@ -1,0 +1,95 @@
+"""What became of a run: whether it ended well, was served as intended, and was left in peace."""
+
+import os
+import signal
+from dataclasses import dataclass
+from typing import IO
+
+from pydantic import ValidationError
+
+from heaplab.campaign.plan import Cell
+from heaplab.machine import host, interposition
+from heaplab.machine.execute import Execution
+from heaplab.machine.watch import Limits
+from heaplab.records import Library, Sample, ServedBy, Status, fault_of
+from heaplab.servers import ServedRun
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """The status of a run, with its sample. `sample` is None for programs other than heaplab's workloads."""
+
+    status: Status
+    reason: str = ""
+    sample: Sample | None = None
+
+
+def last_line(stream: IO[bytes]) -> str:
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - 4096))
+    lines = stream.read().decode(errors="replace").strip().splitlines()
+    return lines[-1].strip()[:300] if lines else ""
+
+
+def ended_badly(execution: Execution, errors: IO[bytes], limits: Limits) -> RunOutcome | None:
+    """The outcome of a run that did not end well; None if the run ended well."""
+    if reason := failure(execution, last_line(errors), limits):
+        return RunOutcome(Status.TIMEOUT if execution.killed_for == "time" else Status.FAILED, reason)
+    return None
+
+
+def failure(execution: Execution, message: str, limits: Limits) -> str:
+    """Why the process did not end well, in one line; "" if the process ended well."""
+    if execution.killed_for == "time":
+        return f"not done after {limits.time:g} s"
+    if execution.killed_for == "memory":
+        return f"used more than the {(limits.memory or 0) >> 20} MiB it may"
+    if execution.exit_status == 0:
+        return ""
+    if execution.exit_status > 0:
+        how = f"exit status {execution.exit_status}"
+    else:
+        how = f"killed by {signal.Signals(-execution.exit_status).name}"
+    return f"{how}: {message}" if message else how
+
+
+def judge_sample(stream: IO[bytes], library: Library) -> RunOutcome:
+    stream.seek(0)
+    try:
+        sample = Sample.model_validate_json(stream.read().strip())
+    except ValidationError as error:
+        return RunOutcome(Status.FAILED, f"its output is no sample: {fault_of(error, 'the line')}")
+    if fault := interposition.fault_of_sample(sample, library):
+        return RunOutcome(Status.VOID, fault)
+    return RunOutcome(Status.OK, sample=sample)
+
+
+def judge_server(served: ServedRun, limits: Limits, cell: Cell, seed: int, library: Library) -> RunOutcome:
+    if served.execution.killed_for:
+        status = Status.TIMEOUT if served.execution.killed_for == "time" else Status.FAILED
+        return RunOutcome(status, failure(served.execution, "", limits))
+    if served.fault:
+        return RunOutcome(Status.FAILED, served.fault)
+    if served.unproved:
+        return RunOutcome(Status.VOID, served.unproved)
+    path = library.preload[0] if library.preload else interposition.C_LIBRARY_NAME
+    sample = Sample(
+        schema=1,
+        workload=cell.workload.id,
+        parameters=dict(cell.parameters),
+        seed=seed,
+        metrics=served.metrics,
+        served_by={} if library.command else {"malloc": ServedBy(path=path)},
+    )
+    return RunOutcome(Status.OK, sample=sample)
+
+
+def judge_disturbance(outcome: RunOutcome, execution: Execution, foreign: float, attempt: int) -> RunOutcome:
+    """Void a first attempt under too much foreign load. A second attempt counts."""
+    process = execution.process
+    if foreign <= host.foreign_limit(process.wall_time * process.executions):
+        return outcome
+    reason = f"others used more than {host.FOREIGN_SHARE:.0%} of the CPU time meanwhile"
+    if attempt == 0:
+        return RunOutcome(Status.VOID, f"{reason}, so it was repeated", outcome.sample)
+    return RunOutcome(Status.OK, f"{reason}, and it stands", outcome.sample)

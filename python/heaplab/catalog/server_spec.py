@@ -1,0 +1,156 @@
+"""What makes a program a server: when it is ready, what drives it, how it ends; what is measured of it."""
+
+import re
+import signal
+from collections.abc import Iterator
+from typing import NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+CONFIG = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)  # of the catalog
+
+REQUESTS, THROUGHPUT, ERRORS = "requests", "throughput", "errors"
+LATENCIES = {
+    "latency_mean": "mean latency",
+    "latency_p50": "median latency",
+    "latency_p99": "99th percentile of latency",
+    "latency_p999": "99.9th percentile of latency",
+}
+# What the output of each load generator tells beside the number of requests and the throughput.
+READERS = {
+    "wrk": ("latency_p50", "latency_p99"),
+    "wrk2": ("latency_p50", "latency_p99", "latency_p999"),
+    "redis-benchmark": ("latency_p50", "latency_p99", "latency_p999"),
+    "memtier": ("latency_p50", "latency_p99", "latency_p999"),
+    "pgbench": ("latency_mean",),
+    "ab": ("latency_p50", "latency_p99"),
+    "h2load": ("latency_mean",),
+}
+# Units of NAME:UNIT=REGEX: the base unit, and how many of it one is.
+UNITS = {
+    "s": ("s", 1.0),
+    "ms": ("s", 1e-3),
+    "us": ("s", 1e-6),
+    "ns": ("s", 1e-9),
+    "B": ("B", 1.0),
+    "KiB": ("B", float(1 << 10)),
+    "MiB": ("B", float(1 << 20)),
+    "GiB": ("B", float(1 << 30)),
+    "1/s": ("1/s", 1.0),
+    "1": ("1", 1.0),
+}
+BETTER = {"s": "lower", "B": "lower", "1/s": "higher", "1": "neither"}
+MAIN_METRIC = "cpu_per_request"
+AFTER_LOAD, GROWTH, LAZILY_FREED = "memory_after_load", "memory_growth", "lazily_freed"
+TAKEN = re.compile(r"([a-z][a-z0-9_]*)(?::([^=]+))?=(.+)", re.DOTALL)
+
+
+class ServerMetric(NamedTuple):
+    """What the catalog declares as a metric, of a server."""
+
+    title: str
+    unit: str
+    better: str = "lower"
+
+
+class TakenFigure(NamedTuple):
+    """NAME[:UNIT]=REGEX: a figure of the load generator's output."""
+
+    name: str
+    pattern: re.Pattern[str]
+    unit: str  # base unit
+    factor: float  # base units in one of what the output counts in
+
+
+def taken_figure(text: str) -> TakenFigure:
+    """The figure that NAME[:UNIT]=REGEX asks for. Raises ValueError that says what is wrong."""
+    found = TAKEN.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is neither one of {', '.join(READERS)} nor NAME[:UNIT]=REGEX")
+    name, unit, regex = found.groups()
+    known = {REQUESTS: "1", ERRORS: "1", THROUGHPUT: "1/s"} | dict.fromkeys(LATENCIES, "s")
+    unit = unit or known.get(name, "1")
+    if unit not in UNITS or UNITS[unit][0] != known.get(name, UNITS[unit][0]):
+        allowed = [one for one, (base, _) in UNITS.items() if base == known.get(name, base)]
+        raise ValueError(f"{text!r}: the unit of {name} is one of {', '.join(allowed)}, not {unit!r}")
+    try:
+        pattern = re.compile(regex, re.MULTILINE)
+    except re.error as error:
+        raise ValueError(f"{text!r}: not a regular expression: {error}") from None
+    if pattern.groups != 1:
+        raise ValueError(f"{text!r}: needs one group, around the number: {name}='([0-9.]+) of them'")
+    return TakenFigure(name, pattern, *UNITS[unit])
+
+
+class Server(BaseModel):
+    """Commands are those of a shell. They run outside the allocator, in the server's folder; in them, and in
+    the server's arguments, {port} stands for a free port of the loopback interface, another for each run."""
+
+    model_config = CONFIG
+
+    ready: str  # a command that succeeds once the server is ready, or tcp:PORT
+    ready_within_s: float = Field(default=30, gt=0)
+    fill: str = ""  # what gives the server its data, before the first burst
+    load: str  # one burst of load; ends by itself
+    take: list[str] = Field(min_length=1)  # what is read of its output: readers, or NAME[:UNIT]=REGEX
+    bursts: int = Field(default=1, ge=1, le=1000)
+    # s after the last burst at which memory is looked at; the first passes between two bursts, too
+    idle_s: list[float] = Field(default=[1.0, 10.0], min_length=1)
+    check: str = ""  # what leaves `output` of the fixture, after everything was measured
+    stop: str = "SIGTERM"  # a signal, or a command
+
+    @field_validator("take")
+    @classmethod
+    def _can_be_taken(cls, take: list[str]) -> list[str]:
+        names = [taken_figure(text).name for text in take if text not in READERS]
+        if len(names) == len(take) and REQUESTS not in names:
+            raise ValueError(f"nothing gives the number of requests: name a reader, or {REQUESTS}=REGEX")
+        return take
+
+    @model_validator(mode="after")
+    def _idle_times_grow(self) -> Self:
+        if min(self.idle_s) <= 0 or sorted(set(self.idle_s)) != self.idle_s:
+            raise ValueError("idle times are above zero, and each is longer than the one before")
+        return self
+
+    @property
+    def stop_signal(self) -> signal.Signals | None:
+        """The signal that ends the server; None where a command does."""
+        name = self.stop if self.stop.startswith("SIG") else f"SIG{self.stop}"
+        return signal.Signals.__members__.get(name)
+
+    def taken(self) -> list[TakenFigure]:
+        return [taken_figure(text) for text in self.take if text not in READERS]
+
+    def metrics(self) -> dict[str, ServerMetric]:
+        """What is measured of a server beside what every process has."""
+        return dict(self._metrics())
+
+    def _metrics(self) -> Iterator[tuple[str, ServerMetric]]:
+        yield MAIN_METRIC, ServerMetric("server CPU time per request", "s")
+        yield THROUGHPUT, ServerMetric("requests a second", "1/s", "higher")
+        own = {figure.name: figure for figure in self.taken()}
+        given = {name for text in self.take for name in READERS.get(text, ())} | own.keys()
+        for name, title in LATENCIES.items():
+            if name in given:
+                yield name, ServerMetric(title, "s")
+        for name, figure in own.items():
+            if name not in (REQUESTS, THROUGHPUT, ERRORS, *LATENCIES):
+                yield name, ServerMetric(name.replace("_", " "), figure.unit, BETTER[figure.unit])
+        yield AFTER_LOAD, ServerMetric("memory at the end of the load", "B")
+        for idle in self.idle_s:
+            yield after(idle), ServerMetric(f"memory after {idle:g} s idle", "B")
+        for name in (LAZILY_FREED, *(f"{LAZILY_FREED}_{after_idle(idle)}" for idle in self.idle_s)):
+            when = f"after {name.rpartition('_')[2]} idle" if "after" in name else "at the end of the load"
+            yield name, ServerMetric(f"lazily freed {when}", "B", "neither")
+        if self.bursts > 1:
+            yield GROWTH, ServerMetric("memory at the end of the last burst over the first", "1")
+
+
+def after_idle(idle: float) -> str:
+    return f"after_{idle:g}s"
+
+
+def after(idle: float) -> str:
+    """The metric of the memory that a server has `idle` s after its last burst."""
+    return f"memory_{after_idle(idle)}"

@@ -1,0 +1,109 @@
+"""The options of `heaplab compare` that make PROGRAM a server, or change how those of a suite are driven."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+from pydantic import ValidationError
+
+from heaplab.catalog.server_spec import READERS, Server
+from heaplab.catalog.spec import Workload
+from heaplab.cli.option_types import DURATION, DURATIONS
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.servers import port_of
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+SERVER_OPTIONS = [
+    click.option(
+        "--ready",
+        metavar="CMD|tcp:PORT",
+        help="PROGRAM is a server, ready when CMD succeeds or the port accepts a connection.",
+    ),
+    click.option(
+        "--ready-within", type=DURATION, help="Give a server up that is not ready then.  [default: 30s]"
+    ),
+    click.option(
+        "--load", metavar="CMD", help="The load generator: one burst of requests, outside the allocator."
+    ),
+    click.option(
+        "--take",
+        multiple=True,
+        metavar="READER",
+        help=f"How to read what --load writes: {', '.join(READERS)}, or NAME[:UNIT]=REGEX; may be repeated.",
+    ),
+    click.option(
+        "--idle",
+        type=DURATIONS,
+        help="When to look at a server's memory after the load: 1s,10s,60s.  [default: 1s,10s]",
+    ),
+    click.option("--bursts", type=click.IntRange(1, 1000), help="How often --load is run.  [default: 1]"),
+    click.option("--stop", metavar="SIGNAL|CMD", help="What ends a server.  [default: SIGTERM]"),
+]
+FIELDS = {
+    "ready": "ready",
+    "ready_within": "ready_within_s",
+    "load": "load",
+    "take": "take",
+    "idle": "idle_s",
+    "bursts": "bursts",
+    "stop": "stop",
+}
+NEEDED = ("ready", "load", "take")
+OF_A_SUITE = ("idle", "bursts")  # that also change the servers of a suite
+
+
+def serving(command: Command) -> Command:
+    for option in reversed(SERVER_OPTIONS):
+        command = option(command)
+    return command
+
+
+def given_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a server out of all options; those that were given."""
+    found = {name: options.pop(name) for name in FIELDS}
+    return {name: value for name, value in found.items() if value not in (None, ())}
+
+
+def server_of(given: Mapping[str, Any]) -> Server | None:
+    """The server that the options describe; None if there is none among them."""
+    if not given:
+        return None
+    if missing := [name for name in NEEDED if name not in given]:
+        raise UsageError(f"--{missing[0]}: is missing; a server takes --ready, --load and --take")
+    return checked({FIELDS[name]: value for name, value in given.items()})
+
+
+def changed(workloads: Mapping[str, Workload], given: Mapping[str, Any]) -> dict[str, Workload]:
+    """The workloads of a suite, their servers with other idle times and bursts."""
+    if strange := [name for name in given if name not in OF_A_SUITE]:
+        raise UsageError(
+            f"--{strange[0].replace('_', '-')} goes with a server: heaplab compare --ready tcp:PORT "
+            "--load CMD --take READER -- SERVER"
+        )
+    if given and not any(work.server for work in workloads.values()):
+        raise UsageError(f"--{next(iter(given))}: there is no server among what is to be measured")
+    update = {FIELDS[name]: value for name, value in given.items()}
+    return {name: with_server(work, update) for name, work in workloads.items()}
+
+
+def with_server(work: Workload, update: Mapping[str, Any]) -> Workload:
+    if not (work.server and update):
+        return work
+    server = checked({**work.server.model_dump(), **update})
+    return Workload.model_validate(work.model_dump() | {"server": server})
+
+
+def checked(content: Mapping[str, Any]) -> Server:
+    """A server from the values of options. Raises UsageError that names the option at fault."""
+    options = {field: name.replace("_", "-") for name, field in FIELDS.items()}
+    try:
+        server = Server.model_validate({**content, "take": list(content["take"])})
+        port_of(server.ready, 1)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = options[str(first["loc"][0])] if first["loc"] else "idle"
+        raise UsageError(f"--{place}: {first['msg'].removeprefix('Value error, ')}") from error
+    except HeaplabError as error:
+        raise UsageError(f"--{error}") from error
+    return server

@@ -1,0 +1,12 @@
+"""Words and sentences that inputs are made of."""
+
+import random
+
+WORDS = """
+amber bridge cedar delta ember fjord garnet harbour island jasper kernel lantern meadow nickel
+orchard pebble quartz river saddle timber umber valley willow yarrow zephyr
+""".split()  # noqa: SIM905 - the list would fill a screen
+
+
+def sentence(draw: random.Random, words: int) -> str:
+    return " ".join(draw.choice(WORDS) for _ in range(words))

@@ -1,0 +1,184 @@
+"""What load generators tell of their requests, read from their output in base units: s, requests, 1/s.
+
+A reader gives the number of requests that were answered well, the throughput, latencies as far as its tool
+knows them, and how many requests failed. A latency that the tool rounds to zero is left out.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from heaplab.catalog.server_spec import ERRORS, REQUESTS, THROUGHPUT, TakenFigure, taken_figure
+from heaplab.errors import HeaplabError
+
+NUMBER = r"(\d+(?:\.\d+)?)"
+TIME_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+ANY_NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+Figures = dict[str, float]
+
+
+class UnreadableError(HeaplabError):
+    """An output that is not that of the named load generator."""
+
+
+class LoadOutput:
+    """The text of one load generator, with searches that say what they did not find."""
+
+    def __init__(self, tool: str, text: str) -> None:
+        self.tool = tool
+        self.text = text
+
+    def number(self, regex: str, what: str) -> float:
+        """The number in the one group of `regex`."""
+        if found := re.search(regex, self.text, re.MULTILINE):
+            return float(found[1])
+        last = next((line.strip() for line in reversed(self.text.splitlines()) if line.strip()), "")
+        raise UnreadableError(f"{self.tool} tells no {what}; its last line: {last[:120] or 'none'}")
+
+    def count(self, regex: str) -> float:
+        """The sum of all numbers that `regex` has groups for; 0 without any."""
+        found = re.findall(regex, self.text, re.MULTILINE)
+        return sum(float(one) for many in found for one in ([many] if isinstance(many, str) else many))
+
+    def time(self, regex: str) -> float | None:
+        """The time in s whose number and unit are the two groups of `regex`."""
+        found = re.search(regex, self.text, re.MULTILINE)
+        return float(found[1]) * TIME_UNITS[found[2]] if found else None
+
+
+def known(**latencies: float | None) -> Figures:
+    return {f"latency_{name}": value for name, value in latencies.items() if value}
+
+
+def wrk(output: LoadOutput) -> Figures:
+    """Also wrk2, which writes percentiles with three decimals; both know them with --latency only."""
+    errors = output.count(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)")
+    wrong = output.count(r"Non-2xx or 3xx responses: (\d+)")
+    requests = output.number(r"(\d+) requests in ", "number of requests") - wrong
+    unit = NUMBER + r"(us|ms|s|m|h)\b"
+    return {
+        REQUESTS: requests,
+        ERRORS: errors + wrong,
+        THROUGHPUT: output.number(r"^Requests/sec: +" + NUMBER, "requests a second"),
+        **known(
+            p50=output.time(r"^ *50(?:\.000)?% +" + unit),
+            p99=output.time(r"^ *99(?:\.000)?% +" + unit),
+            p999=output.time(r"^ *99\.900% +" + unit),
+        ),
+    }
+
+
+def redis_benchmark(output: LoadOutput) -> Figures:
+    """Of several tests the requests and times are summed, and the largest percentile counts."""
+    if "requests per second" in output.text and "requests completed" not in output.text:
+        raise UnreadableError(
+            "redis-benchmark tells no number of requests with -q or --csv: leave the option out"
+        )
+    output.number(r"(\d+) requests completed in", "number of requests")
+    requests = output.count(r"(\d+) requests completed in")
+    seconds = output.count(rf"requests completed in {NUMBER} seconds")
+    row = " +".join([NUMBER] * 6)
+    summaries = re.findall(rf"^ *avg +min +p50 +p95 +p99 +max *\n *{row}", output.text, re.MULTILINE)
+    tails = [
+        min((float(at) for share, at in spectrum if float(share) >= 99.9), default=0.0)
+        for section in re.split(r"^ *Latency by percentile", output.text, flags=re.MULTILINE)[1:]
+        for spectrum in [
+            re.findall(rf"^{NUMBER}% <= {NUMBER} milliseconds", section.split("\n\n")[0], re.MULTILINE)
+        ]
+    ]
+    return {
+        REQUESTS: requests,
+        ERRORS: 0.0,
+        THROUGHPUT: requests / seconds if seconds else 0.0,
+        **known(
+            p50=max((float(row[2]) for row in summaries), default=0.0) * 1e-3,
+            p99=max((float(row[4]) for row in summaries), default=0.0) * 1e-3,
+            p999=max(tails, default=0.0) * 1e-3,
+        ),
+    }
+
+
+def memtier(output: LoadOutput) -> Figures:
+    """Requests are counted on its standard error alone, rates and percentiles stand in the row Totals."""
+    output.number(r"\[RUN #\d+ \d+%.*?(\d+) ops,", "number of requests on its standard error")
+    counts = dict(re.findall(r"\[RUN #(\d+) \d+%[^\]]*\][^\r\n]*?(\d+) ops,", output.text))
+    output.number(r"^Totals +" + NUMBER, "row Totals")
+    head = re.findall(r"^Type +(.+)$", output.text, re.MULTILINE)[-1]
+    values = re.findall(r"^Totals +(.+)$", output.text, re.MULTILINE)[-1].split()
+    row = dict(zip(re.split(r"  +| (?=p\d)", head.strip()), values, strict=False))
+
+    def percentile(name: str) -> float:
+        text = row.get(f"p{name} Latency", "---")
+        return 0.0 if text == "---" else float(text) * 1e-3
+
+    return {
+        REQUESTS: sum(map(float, counts.values())),
+        ERRORS: 0.0,
+        THROUGHPUT: float(row["Ops/sec"]),
+        **known(p50=percentile("50"), p99=percentile("99"), p999=percentile("99.9")),
+    }
+
+
+def pgbench(output: LoadOutput) -> Figures:
+    return {
+        REQUESTS: output.number(r"transactions actually processed: (\d+)", "number of transactions"),
+        ERRORS: output.count(r"number of failed transactions: (\d+)"),
+        THROUGHPUT: output.number(rf"^tps = {NUMBER}", "transactions a second"),
+        **known(mean=output.time(rf"^latency average = {NUMBER} (ms)")),
+    }
+
+
+def ab(output: LoadOutput) -> Figures:
+    """Percentiles in whole milliseconds."""
+    errors = output.count(r"^(?:Failed requests|Non-2xx responses): +(\d+)")
+    complete = output.number(r"^Complete requests: +(\d+)", "number of requests")
+    return {
+        REQUESTS: max(0.0, complete - errors),
+        ERRORS: errors,
+        THROUGHPUT: output.number(rf"^Requests per second: +{NUMBER}", "requests a second"),
+        **known(p50=output.count(r"^ +50% +(\d+)$") * 1e-3, p99=output.count(r"^ +99% +(\d+)$") * 1e-3),
+    }
+
+
+def h2load(output: LoadOutput) -> Figures:
+    return {
+        REQUESTS: output.number(r"^requests: .* (\d+) succeeded", "number of requests"),
+        ERRORS: output.count(r"^requests: .* (\d+) failed"),
+        THROUGHPUT: output.number(rf"^finished in .*, {NUMBER} req/s", "requests a second"),
+        **known(
+            mean=output.time(rf"^time for request: +\S+ +\S+ +{NUMBER}(us|ms|s)\b"),
+        ),
+    }
+
+
+READERS: dict[str, Callable[[LoadOutput], Figures]] = {
+    "wrk": wrk,
+    "wrk2": wrk,
+    "redis-benchmark": redis_benchmark,
+    "memtier": memtier,
+    "pgbench": pgbench,
+    "ab": ab,
+    "h2load": h2load,
+}
+
+
+def read(take: Sequence[str], text: str) -> Figures:
+    """All that is taken of an output; what is named by the user wins. Raises UnreadableError."""
+    figures: Figures = {}
+    for name in take:
+        if name in READERS:
+            figures |= READERS[name](LoadOutput(name, text))
+    own = [taken_figure(one) for one in take if one not in READERS]
+    return figures | {figure.name: figure_in(text, figure) for figure in own}
+
+
+def figure_in(text: str, figure: TakenFigure) -> float:
+    """The last place where the regular expression holds counts: tools write their totals at the end."""
+    found = figure.pattern.findall(text)
+    if not found:
+        raise UnreadableError(
+            f"--take {figure.name}: {figure.pattern.pattern!r} is found nowhere in what --load writes"
+        )
+    if not ANY_NUMBER.fullmatch(found[-1].strip()):
+        raise UnreadableError(f"--take {figure.name}: {found[-1][:60]!r} is no number")
+    return float(found[-1].strip().replace(",", "")) * figure.factor

@@ -1,0 +1,64 @@
+"""From what was seen of a server's bursts and idle times to the metrics of its run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from heaplab.catalog.server_spec import (
+    AFTER_LOAD,
+    ERRORS,
+    GROWTH,
+    LAZILY_FREED,
+    MAIN_METRIC,
+    REQUESTS,
+    THROUGHPUT,
+    Server,
+    after,
+    after_idle,
+)
+from heaplab.errors import HeaplabError
+from heaplab.machine.process_tree import TreeMemory
+from heaplab.records import Metric
+from heaplab.servers.readers import Figures
+
+FAILED_SHARE = 0.01  # of all requests that may fail: beyond that the server was not doing its work
+
+
+@dataclass(frozen=True)
+class Burst:
+    """One run of the load generator."""
+
+    cpu: float  # s that the server used meanwhile, all its processes together
+    wall: float  # s
+    figures: Figures  # the load generator's own
+    memory: TreeMemory  # just before it ended
+
+
+def refuse_failures(figures: Figures) -> None:
+    """Raise HeaplabError if no request was answered, or too many were not answered well."""
+    requests, errors = figures[REQUESTS], figures.get(ERRORS, 0.0)
+    if requests <= 0:
+        raise HeaplabError("the load generator made no request")
+    if errors > FAILED_SHARE * (requests + errors):
+        raise HeaplabError(f"{errors:,.0f} of {requests + errors:,.0f} requests failed")
+
+
+def metrics_of(
+    server: Server, bursts: Sequence[Burst], idle: Mapping[float, TreeMemory]
+) -> dict[str, Metric]:
+    """CPU time over all bursts; what load generators tell, as means over the bursts; memory of the last."""
+    requests = sum(burst.figures[REQUESTS] for burst in bursts)
+    values = {
+        MAIN_METRIC: sum(burst.cpu for burst in bursts) / requests,
+        AFTER_LOAD: bursts[-1].memory.held,
+        LAZILY_FREED: bursts[-1].memory.lazily_freed,
+        GROWTH: bursts[-1].memory.held / max(1, bursts[0].memory.held),
+    }
+    for seconds, memory in idle.items():
+        values[after(seconds)] = memory.held
+        values[f"{LAZILY_FREED}_{after_idle(seconds)}"] = memory.lazily_freed
+    told = [{THROUGHPUT: burst.figures[REQUESTS] / burst.wall} | burst.figures for burst in bursts]
+    for name in set.intersection(*(set(one) for one in told)):
+        values[name] = fmean(one[name] for one in told)
+    declared = server.metrics()
+    return {name: Metric(value=values[name], unit=declared[name].unit) for name in declared if name in values}

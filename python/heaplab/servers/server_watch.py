@@ -1,0 +1,90 @@
+"""Looks at a server while something else happens: its memory, its limits, and whether it still runs."""
+
+import os
+import select
+import time
+from collections.abc import Callable
+
+from heaplab.errors import HeaplabError
+from heaplab.machine.process_tree import TreeMemory, memory_of
+from heaplab.machine.watch import Limits, MemoryCurve, descendants, over_limit
+
+INTERVAL_S = 0.05  # between two looks
+# Seconds between two looks for each second that a look takes: to sum the shares of pages the kernel walks the
+# page tables of the server.
+REST = 100
+TICK_S = 0.05
+
+
+class ServerEndedError(HeaplabError):
+    """The server ended, and nobody had told it to."""
+
+
+class OverLimitError(HeaplabError):
+    """The server is beyond a limit, which `limit` names: "time" or "memory"."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+class ServerWatch:
+    """The memory of a server's processes over time. Use as a context manager."""
+
+    def __init__(self, pid: int, begin: float, limits: Limits, tick: Callable[[], None]) -> None:
+        self.curve = MemoryCurve()
+        self.ending = os.pidfd_open(pid)
+        self._pid = pid
+        self._begin = begin
+        self._limits = limits
+        self._tick = tick
+        self._next_look = begin
+        self._seen: TreeMemory | None = None
+
+    def tree(self) -> list[int]:
+        return descendants(self._pid)
+
+    def look(self) -> TreeMemory:
+        """The memory now, as a point of the curve."""
+        began = time.monotonic()
+        seen = memory_of(self.tree())
+        ended = time.monotonic()
+        self.curve.add(began - self._begin, seen.resident, seen.page_tables)
+        self._next_look = ended + max(INTERVAL_S, REST * (ended - began))
+        self._seen = seen
+        return seen
+
+    def forget(self) -> None:
+        """From now on `latest` is a look that is yet to come."""
+        self._seen = None
+
+    def latest(self) -> TreeMemory:
+        """What the last look saw; one is taken if there was none yet."""
+        return self._seen or self.look()
+
+    def wait(self, seconds: float, other: int | None = None) -> bool:
+        """Go on looking for `seconds`, or until the process behind the pidfd `other` ends: then True.
+
+        Raises ServerEndedError and OverLimitError.
+        """
+        until = time.monotonic() + seconds
+        while True:
+            now = time.monotonic()
+            if limit := over_limit(self._limits, now - self._begin, self.curve.last):
+                raise OverLimitError(limit)
+            watched = [self.ending] if other is None else [self.ending, other]
+            rest = max(0.0, min(until, self._next_look, now + TICK_S) - now)
+            ended = select.select(watched, [], [], rest)[0]
+            if self.ending in ended:
+                raise ServerEndedError
+            if ended or time.monotonic() >= until:
+                return bool(ended)
+            self._tick()
+            if time.monotonic() >= self._next_look:
+                self.look()
+
+    def __enter__(self) -> "ServerWatch":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.ending)

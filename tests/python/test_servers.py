@@ -1,0 +1,373 @@
+"""A server's life: ready, under load, idle, told to end; what is measured of it, and what can go wrong."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from laboratory import WARM, Laboratory
+
+from heaplab.campaign.command_line import name_of, why_absent
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog.server_spec import Server
+from heaplab.catalog.spec import Workload
+from heaplab.errors import HeaplabError
+from heaplab.machine import host, process_tree
+from heaplab.machine.execute import plain_environment
+from heaplab.machine.watch import Limits
+from heaplab.programs import PreparedServer
+from heaplab.records import Status
+from heaplab.servers import ServedRun, ServerJob, free_port, serve
+
+MIB = 1 << 20
+# server PORT [MODE...]: answers each connection with "ok".
+SERVER = r"""
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+static int mode(char** words, const char* wanted) {
+  for (; *words; words++) if (!strcmp(*words, wanted)) return 1;
+  return 0;
+}
+static void crash(int signal) { (void)signal; abort(); }
+static void burn(void) {
+  struct timespec used;
+  do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used); while (used.tv_nsec < 100000000 && used.tv_sec == 0);
+}
+int main(int count, char** words) {
+  (void)count;
+  const int listener = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(atoi(words[1]))};
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (mode(words, "early")) { fputs("no configuration\n", stderr); return 3; }
+  if (mode(words, "late")) { pause(); }
+  if (bind(listener, (struct sockaddr*)&at, sizeof at)) { perror("bind"); return 4; }
+  if (mode(words, "crashing-end")) signal(SIGTERM, crash);
+  if (mode(words, "lasting")) signal(SIGTERM, SIG_IGN);
+  listen(listener, 100);
+  char* shared = malloc(32 << 20);
+  memset(shared, 1, 32 << 20);
+  if (mode(words, "lazy")) {
+    char* lazy = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(lazy, 1, 16 << 20);
+    madvise(lazy, 16 << 20, MADV_FREE);
+  }
+  if (mode(words, "workers"))
+    for (int i = 0; i < 3; i++)
+      if (fork() == 0) { setsid(); burn(); pause(); _exit(0); }
+  for (int served = 0;; served++) {
+    const int client = accept(listener, NULL, NULL);
+    if (mode(words, "dying") && served == 5) { fputs("first\nheap is broken\n", stderr); abort(); }
+    if (write(client, "ok\n", 3) != 3) return 5;
+    close(client);
+  }
+}
+"""
+# client PORT COUNT
+CLIENT = """
+import socket, sys
+count = int(sys.argv[2])
+for _ in range(count):
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as server:
+        server.recv(3)
+print(f"{count} requests done, slowest 2.5 ms")
+"""
+TAKE = ["requests=([0-9]+) requests", "latency_p99:ms=slowest ([0-9.]+) ms"]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("server")
+    (folder / "server.c").write_text(SERVER)
+    (folder / "client.py").write_text(CLIENT)
+    subprocess.run(["cc", folder / "server.c", "-o", folder / "server"], check=True)
+    return folder / "server"
+
+
+def load(server: Path, count: int = 20) -> str:
+    return f"{sys.executable} -SE {server.with_name('client.py')} {{port}} {count}"
+
+
+def run(server: Path, *modes: str, limit: float = 30, port: int | None = None, **spec: object) -> ServedRun:
+    content = {"ready": "tcp:{port}", "load": load(server), "take": TAKE, "idle_s": [0.1, 0.2]} | spec
+    with tempfile.TemporaryFile() as log:
+        job = ServerJob(
+            command=[server, "{port}", *modes],
+            server=Server.model_validate(content),
+            environment=plain_environment(),
+            limits=Limits(time=limit, memory=1 << 30),
+            client_cpus=frozenset(os.sched_getaffinity(0)),
+            port=port or free_port(),
+            log=log,
+        )
+        return serve(job)
+
+
+def test_what_is_measured_of_a_server(server: Path) -> None:
+    served = run(server, bursts=2)
+    assert (served.fault, served.unproved, served.execution.exit_status) == ("", "", 0)
+    values = {name: metric.value for name, metric in served.metrics.items()}
+    declared = Server(ready="tcp:1", load="x", take=TAKE, idle_s=[0.1, 0.2], bursts=2).metrics()
+    assert list(values) == list(declared)
+    assert 0 < values["cpu_per_request"] < 0.1
+    assert values["throughput"] > 0
+    assert values["latency_p99"] == pytest.approx(2.5e-3)
+    for name in ("memory_after_load", "memory_after_0.1s", "memory_after_0.2s"):
+        assert 32 * MIB < values[name] < 40 * MIB
+    assert values["lazily_freed"] == 0
+    assert values["memory_growth"] == pytest.approx(1, abs=0.05)
+    assert served.execution.process.peak_memory >= values["memory_after_load"]
+
+
+def test_workers_are_counted_with_their_server_and_shared_pages_once(server: Path) -> None:
+    served = run(server, "workers", load=f"sleep 0.8; {load(server)}")
+    assert 32 * MIB < served.metrics["memory_after_0.2s"].value < 45 * MIB
+    assert served.metrics["cpu_per_request"].value * 20 > 0.25  # three workers use 0.1 s each
+
+
+def test_nothing_is_left_of_workers_that_left_the_session(server: Path) -> None:
+    run(server, "workers")
+    run(server, "workers", "lasting", limit=0.5)
+    run(server, "workers", "dying")
+    until = time.monotonic() + 10
+    while (
+        subprocess.run(["pgrep", "-f", f"^{server}"], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    ):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_lazily_freed_pages_are_counted_apart(server: Path) -> None:
+    metrics = run(server, "lazy").metrics
+    assert metrics["lazily_freed_after_0.2s"].value >= 15 * MIB
+    assert 32 * MIB < metrics["memory_after_0.2s"].value < 40 * MIB
+
+
+def test_memory_of_a_process_that_is_gone_is_none() -> None:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    assert process_tree.memory_of([child.pid]) == process_tree.TreeMemory()
+    assert process_tree.cpu_of([child.pid]) == {}
+    assert process_tree.busiest([child.pid]) is None
+
+
+@pytest.mark.parametrize(
+    ("modes", "spec", "fault"),
+    [
+        (["late"], {"ready_within_s": 0.3}, "not ready within 0.3 s, `tcp:{port}` did not succeed; "),
+        (
+            ["late"],
+            {"ready_within_s": 0.3, "ready": "sleep 60"},
+            "not ready within 0.3 s, `sleep 60` did not succeed; the server wrote: nothing",
+        ),
+        (["early"], {}, "the server ended before it was ready: exit status 3; it wrote: no configuration"),
+        (
+            ["dying"],
+            {},
+            "the server ended during the load: killed by SIGABRT; it wrote: first | heap is broken",
+        ),
+        (
+            [],
+            {"load": "echo one; echo two >&2; exit 7"},
+            "the load generator failed with exit status 7: one | two",
+        ),
+        ([], {"load": "echo 0 requests; echo slowest 1 ms"}, "the load generator made no request"),
+        (
+            [],
+            {
+                "load": "echo 10 requests, 5 errors; echo slowest 1 ms",
+                "take": [*TAKE, "errors=([0-9]+) errors"],
+            },
+            "5 of 15 requests failed",
+        ),
+        (
+            [],
+            {"load": "echo done"},
+            "--take requests: '([0-9]+) requests' is found nowhere in what --load writes",
+        ),
+        ([], {"fill": "false"}, "what fills the server failed with exit status 1"),
+        ([], {"check": "false"}, "the check failed with exit status 1"),
+        (
+            ["crashing-end"],
+            {},
+            "the server crashed when it was told to end: killed by SIGABRT; it wrote nothing",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_told_in_one_line(
+    server: Path, modes: list[str], spec: dict[str, object], fault: str
+) -> None:
+    served = run(server, *modes, **spec)
+    assert served.fault.startswith(fault)
+    assert "\n" not in served.fault
+
+
+def test_a_server_that_does_not_end_is_told(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heaplab.servers.server_run.STOP_S", 0.2)
+    assert run(server, "lasting").fault == "did not end within 0.2 s after `SIGTERM`"
+    assert run(server, "lasting", stop="SIGINT").fault == ""
+    assert run(server, "lasting", stop="pkill -INT -f '^[^ ]*server {port}'").fault == ""
+
+
+def test_a_run_that_takes_too_long_is_ended(server: Path) -> None:
+    assert run(server, load="sleep 60", limit=0.5).execution.killed_for == "time"
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+def test_another_server_is_not_measured_in_place_of_this_one(server: Path, taken: int) -> None:
+    with pytest.raises(HeaplabError, match=rf"^port {taken} is in use: "):
+        run(server, port=taken)
+    with pytest.raises(HeaplabError, match=r"^`true` succeeds before the server is started"):
+        run(server, ready="true")
+    assert "bind: Address already in use" in run(server, port=taken, ready="false").fault
+
+
+def test_a_server_and_its_client_have_cpus_of_their_own() -> None:
+    allowed = os.sched_getaffinity(0)
+    own, other = host.cpus_apart(pinned=False)
+    assert own | other == allowed
+    assert not own & other or len(allowed) == 1
+
+
+def test_commands_run_apart_and_the_server_under_the_library(
+    lab: Laboratory, server: Path, tmp_path: Path
+) -> None:
+    seen = tmp_path / "seen"
+    status, printed = compare(lab, server, "--load", f"echo $LD_PRELOAD >>{seen}; {load(server)}")
+    assert status == 0, printed
+    assert set(seen.read_text().split()) == set()
+    assert len(lab.good("glibc")) == len(lab.good("same")) == 2
+    paths = {run.sample.served_by["malloc"].path for run in lab.good("same")}
+    assert {Path(path).name for path in paths} == {"libsame.so"}
+    assert lab.good("same")[0].sample.metrics["cpu_per_request"].unit == "s"
+
+
+def compare(lab: Laboratory, server: object, *words: str) -> tuple[int, str]:
+    options = ["--ready", "tcp:{port}", "--idle", "0.05s"]
+    takes = [word for take in TAKE for word in ("--take", take)]
+    names = ["--allocators", "glibc,same"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("heaplab.cli.program_experiment.BLOCKS", (2, 2))
+        given = [*names, *WARM, "-o", lab.out, *options, *takes, *words]
+        return lab.heaplab("compare", *lab.own, *given, "--", server, "{port}")
+
+
+def wrapper(tmp_path: Path, script: str) -> Path:
+    made = tmp_path / "wrapper"
+    made.write_text(f"#!/bin/sh\n{script}\n")
+    made.chmod(0o755)
+    return made
+
+
+def test_a_server_that_loses_the_library_is_void(lab: Laboratory, server: Path, tmp_path: Path) -> None:
+    alone = wrapper(tmp_path, f'exec env -u LD_PRELOAD {server} "$@"')
+    compare(lab, alone, "--load", load(server))
+    runs = [run for run in lab.results().runs if run.allocator == "same"]
+    assert {run.status for run in runs} == {Status.VOID}
+    assert "did most of the work, did not load" in runs[0].reason
+
+
+def test_the_campaign_goes_on_without_the_arm_that_fails(
+    lab: Laboratory, server: Path, tmp_path: Path
+) -> None:
+    picky = wrapper(
+        tmp_path, f'case $LD_PRELOAD in *libsame*) echo no >&2; exit 3;; esac; exec {server} "$@"'
+    )
+    status, printed = compare(lab, picky, "--load", load(server))
+    assert (status, len(lab.good("glibc"))) == (1, 2), printed
+    (reason,) = {run.reason for run in lab.results().runs if run.allocator == "same"}
+    assert reason == "the server ended before it was ready: exit status 3; it wrote: no"
+
+
+def test_a_server_that_fails_under_the_baseline_is_not_measured(lab: Laboratory, server: Path) -> None:
+    status, printed = compare(lab, server, "--load", "exit 9")
+    assert (status, lab.out.exists()) == (1, False)
+    assert printed.endswith("under glibc: the load generator failed with exit status 9\n")
+    assert printed.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["--ready", "tcp:1", "--", "true"], "--load: is missing; a server takes --ready, --load and --take"),
+        (
+            ["--ready", "tcp:0", "--load", "x", "--take", "wrk", "--", "true"],
+            "--ready: 'tcp:0' names no port",
+        ),
+        (["--ready", "tcp:1", "--load", "x", "--take", "y", "--", "true"], "--take: 'y' is neither one of"),
+        (
+            ["--ready", "tcp:1", "--load", "x", "--take", "requests=[0-9]+", "--", "true"],
+            "--take: 'requests=[0-9]+': needs one group, around the number",
+        ),
+        (["--load", "x"], "--load goes with a server: heaplab compare --ready tcp:PORT"),
+        (["--bursts", "2"], "--bursts: there is no server among what is to be measured"),
+        (["--idle", "1s,soon", "--", "true"], "Invalid value for '--idle': 'soon' is no duration"),
+        (
+            ["--ready", "tcp:1", "--load", "x", "--take", "wrk", "--idle", "2s,1s", "--", "true"],
+            "--idle: idle times are above zero, and each is longer than the one before",
+        ),
+        (
+            ["--input", "x", "--ready", "tcp:1", "--load", "x", "--take", "wrk", "--", "true"],
+            "--input: a server reads no standard input; --load drives it",
+        ),
+    ],
+)
+def test_wrong_options_are_refused_in_one_line(lab: Laboratory, words: list[str], fault: str) -> None:
+    status, printed = (
+        lab.heaplab("compare", "--allocators", "glibc", "--suite", "fake", "-q", *words)
+        if ("--" not in words)
+        else lab.heaplab("compare", "--allocators", "glibc", "-q", *words)
+    )
+    assert status == 2
+    assert printed.startswith(f"heaplab: {fault}")
+    assert printed.count("\n") == 1
+
+
+SERVERS = [work for work in catalogs.load().workloads.values() if work.server]
+
+
+def test_every_server_of_the_catalog_is_started_on_a_port_of_its_own() -> None:
+    assert {work.id for work in SERVERS} == {"memcached", "nginx", "postgres", "redis"}
+    for work in SERVERS:
+        assert "{port}" in work.server.ready
+        assert "{port}" in work.server.load
+        assert work.main_metric == "cpu_per_request"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", SERVERS, ids=lambda work: work.id)
+def test_a_server_of_the_catalog_always_does_the_same(work: Workload) -> None:
+    if why := why_absent(work):
+        pytest.skip(why)
+    with tempfile.TemporaryFile() as log:
+        job = ServerJob(
+            command=[name_of(work), *work.arguments],
+            server=work.server,
+            environment=plain_environment(),
+            limits=Limits(time=work.timeout_s),
+            client_cpus=frozenset(os.sched_getaffinity(0)),
+            port=free_port(),
+            log=log,
+        )
+        prepared = PreparedServer(work.fixture, job)
+        served = prepared.serve(job)
+        prepared.close()
+    assert (served.fault, set(served.metrics)) == ("", set(work.metrics))
