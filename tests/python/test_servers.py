@@ -12,16 +12,19 @@ from pathlib import Path
 import pytest
 from laboratory import WARM, Laboratory
 
+from heaplab.analysis import Analysis
 from heaplab.campaign.command_line import name_of, why_absent
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.server_spec import Server
 from heaplab.catalog.spec import Workload
+from heaplab.cli import server_options
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, process_tree
 from heaplab.machine.execute import plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.programs import PreparedServer
 from heaplab.records import Status
+from heaplab.report.server_table import server_tables
 from heaplab.servers import ServedRun, ServerJob, free_port, serve
 
 MIB = 1 << 20
@@ -258,6 +261,26 @@ def test_commands_run_apart_and_the_server_under_the_library(
     paths = {run.sample.served_by["malloc"].path for run in lab.good("same")}
     assert {Path(path).name for path in paths} == {"libsame.so"}
     assert lab.good("same")[0].sample.metrics["cpu_per_request"].unit == "s"
+    for figure in ("server CPU time per request", "memory after 0.05 s idle", "peak memory with page tables"):
+        assert f"\n{figure} " in printed
+    assert "lazily freed" not in printed  # nobody has any
+    (study,) = Analysis(lab.results()).studies
+    (table,) = server_tables(study)
+    assert table.columns == ["glibc", "same", "slow"]
+    rows = dict(table.rows)
+    assert rows["99th percentile of latency"][0].text == "2.50 ms"
+    assert rows["memory at the end of the load"][1].text.endswith(" MiB")
+    assert "×" in rows["memory at the end of the load"][1].small
+
+
+def test_two_builds_of_a_server_are_compared(lab: Laboratory, server: Path) -> None:
+    arms = [word for name in ("old", "new") for word in ("--arm", f"{name}={server} {{port}}")]
+    given = ["--ready", "tcp:{port}", "--idle", "0.05s", "--load", load(server), "--take", TAKE[0]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("heaplab.cli.program_experiment.BLOCKS", (2, 2))
+        status, printed = lab.heaplab("compare", *WARM, "-o", lab.out, *given, *arms)
+    assert (status, len(lab.good("new"))) == (0, 2), printed
+    assert lab.good("new")[0].sample.served_by == {}
 
 
 def compare(lab: Laboratory, server: object, *words: str) -> tuple[int, str]:
@@ -350,6 +373,18 @@ def test_every_server_of_the_catalog_is_started_on_a_port_of_its_own() -> None:
         assert "{port}" in work.server.ready
         assert "{port}" in work.server.load
         assert work.main_metric == "cpu_per_request"
+
+
+def test_idle_times_and_bursts_of_the_catalogs_servers_can_be_changed() -> None:
+    suite = catalogs.load().experiments_matching(["servers"])
+    given = {"idle": [7.0], "bursts": 1}
+    experiments, works = server_options.changed(suite, {work.id: work for work in SERVERS}, given)
+    assert {tuple(work.server.idle_s) for work in works.values()} == {(7.0,)}
+    assert "memory_after_7s" in works["redis"].metrics
+    assert "memory_growth" not in works["redis"].metrics
+    for item in experiments:
+        known = {*works[item.workload].metrics, "peak_memory"}
+        assert {*item.metrics, *(plot.y for plot in item.plots if plot.y)} <= known
 
 
 @pytest.mark.slow

@@ -144,7 +144,7 @@ class Server(BaseModel):
             when = f"after {name.rpartition('_')[2]} idle" if "after" in name else "at the end of the load"
             yield name, ServerMetric(f"lazily freed {when}", "B", "neither")
         if self.bursts > 1:
-            yield GROWTH, ServerMetric("memory at the end of the last burst over the first", "1")
+            yield GROWTH, ServerMetric("memory of the last burst over the first", "1")
 
 
 def after_idle(idle: float) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from heaplab.campaign import standard_input
 from heaplab.catalog import server_spec, spec
+from heaplab.cli import server_options
 from heaplab.cli.python_programs import note_on
 from heaplab.cli.selection import note
 from heaplab.errors import HeaplabError
@@ -67,18 +68,12 @@ def experiment_with(
         figure="",
         claim="",
         workload=PROGRAM,
-        metrics=[*server.metrics(), "peak_memory"] if server else METRICS,
-        plots=plots_of(server) if server else [],
+        metrics=server_options.metrics_of(server) if server else METRICS,
+        plots=server_options.plots_of(server) if server else [],
         quick=scale,
         full=scale,
     )
     return [experiment], {PROGRAM: workload}
-
-
-def plots_of(server: server_spec.Server) -> list[spec.Plot]:
-    """The cost of a request, what is left after the longest idle time, and memory over the whole run."""
-    bars = [spec.Plot(y=name) for name in (server_spec.MAIN_METRIC, server_spec.after(server.idle_s[-1]))]
-    return [*bars, spec.Plot(kind="series", series="process")]
 
 
 def check(program: str, libraries: Sequence[Library]) -> None:

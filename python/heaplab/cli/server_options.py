@@ -1,13 +1,13 @@
 """The options of `heaplab compare` that make PROGRAM a server, or change how those of a suite are driven."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
 from pydantic import ValidationError
 
-from heaplab.catalog.server_spec import READERS, Server
-from heaplab.catalog.spec import Workload
+from heaplab.catalog.server_spec import MAIN_METRIC, READERS, Server, after
+from heaplab.catalog.spec import Experiment, Plot, Workload
 from heaplab.cli.option_types import DURATION, DURATIONS
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.servers import port_of
@@ -74,8 +74,13 @@ def server_of(given: Mapping[str, Any]) -> Server | None:
     return checked({FIELDS[name]: value for name, value in given.items()})
 
 
-def changed(workloads: Mapping[str, Workload], given: Mapping[str, Any]) -> dict[str, Workload]:
-    """The workloads of a suite, their servers with other idle times and bursts."""
+Measured = tuple[list[Experiment], dict[str, Workload]]
+
+
+def changed(
+    experiments: Sequence[Experiment], workloads: Mapping[str, Workload], given: Mapping[str, Any]
+) -> Measured:
+    """The experiments and workloads of a suite, their servers with other idle times and bursts."""
     if strange := [name for name in given if name not in OF_A_SUITE]:
         raise UsageError(
             f"--{strange[0].replace('_', '-')} goes with a server: heaplab compare --ready tcp:PORT "
@@ -84,7 +89,8 @@ def changed(workloads: Mapping[str, Workload], given: Mapping[str, Any]) -> dict
     if given and not any(work.server for work in workloads.values()):
         raise UsageError(f"--{next(iter(given))}: there is no server among what is to be measured")
     update = {FIELDS[name]: value for name, value in given.items()}
-    return {name: with_server(work, update) for name, work in workloads.items()}
+    works = {name: with_server(work, update) for name, work in workloads.items()}
+    return [looking_at(item, works[item.workload].server if given else None) for item in experiments], works
 
 
 def with_server(work: Workload, update: Mapping[str, Any]) -> Workload:
@@ -92,6 +98,23 @@ def with_server(work: Workload, update: Mapping[str, Any]) -> Workload:
         return work
     server = checked({**work.server.model_dump(), **update})
     return Workload.model_validate(work.model_dump() | {"server": server})
+
+
+def looking_at(experiment: Experiment, server: Server | None) -> Experiment:
+    """The experiment with the figures of a server whose idle times and bursts were changed."""
+    if server is None:
+        return experiment
+    return experiment.model_copy(update={"metrics": metrics_of(server), "plots": plots_of(server)})
+
+
+def metrics_of(server: Server) -> list[str]:
+    return [*server.metrics(), "peak_memory"]
+
+
+def plots_of(server: Server) -> list[Plot]:
+    """The cost of a request, what is left after the longest idle time, and memory over the whole run."""
+    bars = [Plot(y=name) for name in (MAIN_METRIC, after(server.idle_s[-1]))]
+    return [*bars, Plot(kind="series", series="process")]
 
 
 def checked(content: Mapping[str, Any]) -> Server:

@@ -101,6 +101,11 @@ def workload_rows(catalog: Catalog, thing: spec.Workload) -> Iterator[Row]:
     yield "does not show", card.does_not_show
     yield "defaults", card.defaults
     yield "known flaws", card.flaws
+    if thing.server:
+        yield "ready when", thing.server.ready
+        yield "driven by", thing.server.load
+        idle = ", ".join(f"{seconds:g} s" for seconds in thing.server.idle_s)
+        yield "looked at", f"after each of {thing.server.bursts} bursts, and {idle} after the last"
     for metric, about in thing.metrics.items():
         better = "" if about.better == "neither" else f", {about.better} is better"
         yield "metrics", f"{metric}: {about.title} [{about.unit}]{better}"

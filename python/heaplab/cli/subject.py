@@ -45,7 +45,7 @@ def subject_of(
         return subject_with(measured, Path(program[0]).name, server, source, quiet)
     chosen = catalog.suite("quick" if suite is None else suite)
     experiments, workloads = selection.experiments(catalog, chosen.experiments)
-    workloads = server_options.changed(workloads, serving)
+    experiments, workloads = server_options.changed(experiments, workloads, serving)
     return Subject(experiments, workloads, chosen.scale, Path("out") / "compare", chosen.budget_s)
 
 

@@ -23,6 +23,7 @@ from heaplab.report.hosts import beside
 from heaplab.report.interaction import Interaction, interactions
 from heaplab.report.latencies import latencies
 from heaplab.report.next_steps import Step, next_steps
+from heaplab.report.server_table import server_tables
 from heaplab.report.table_parts import Table
 from heaplab.stats import THRESHOLD, noise_floor
 
@@ -43,6 +44,7 @@ class Section:
     anchor: str
     title: str
     drawings: list[figures.Drawing]
+    servers: list[Table]
     heats: list[Table]
     numbers: list[Table]
     outcomes: list[ClaimOutcome]
@@ -199,6 +201,7 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
         anchor=f"{experiment.id}-{study.under}" if several else experiment.id,
         title=f"{experiment.title}, under {study.under}" if several else experiment.title,
         drawings=[d for d in drawn if d],
+        servers=server_tables(study),
         heats=[
             replace(table, caption=captioned(plot, table.caption))
             for plot in experiment.plots

@@ -12,6 +12,7 @@ from heaplab.analysis import (
     Analysis,
     Judged,
     Standing,
+    Study,
     Worst,
     worst_cells,
 )
@@ -26,6 +27,7 @@ from heaplab.report.choice import choices
 from heaplab.report.effects_table import effects_table
 from heaplab.report.interaction import interactions
 from heaplab.report.next_steps import Step, next_steps
+from heaplab.report.server_table import server_rows
 from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
@@ -68,6 +70,8 @@ def _print_kind(analysis: Analysis, kind: str, console: Console) -> None:
     caption = f"Times {analysis.baseline}'s, geometric means. Peak memory counts page tables."
     for line in (caption, *_undecided(standings)):
         put(console, escape(line))
+    for study in analysis.summarised(kind):
+        _print_servers(study, console)
     if crossed := effects_table(analysis, kind):
         console.print()
         _print_table(crossed, console)
@@ -158,6 +162,23 @@ def _undecided(standings: list[Standing]) -> list[str]:
         f"Undecided, {reason}: {'all' if len(where) == every else wording.listed(where)}."
         for reason, where in reasons.items()
     ]
+
+
+def _print_servers(study: Study, console: Console) -> None:
+    """What was measured of a server: medians, and below 1 in green what is better than the baseline's."""
+    for cell in study.cells:
+        if not (rows := server_rows(study, cell)):
+            continue
+        columns = [Column(escape(study.name), [escape(title) for title, _ in rows])]
+        for place, name in enumerate(study.candidates):
+            figures = [row[place] for _, row in rows]
+            texts = [
+                f"{escape(f.text)} [{TONES[f.tone]}]{f.ratio}[/]" if f.ratio else escape(f.text)
+                for f in figures
+            ]
+            columns.append(Column(escape(name), texts, place))
+        console.print()
+        put_table(console, columns)
 
 
 def _print_table(content: table_parts.Table, console: Console) -> None:
