@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import EXPERIMENT, WORKLOAD_CARD
 from laboratory import COMMANDS
+from traces import two_threads, write_trace
 
 from heaplab import cli
 from heaplab.catalog import native
@@ -34,7 +35,10 @@ def test_there_are_programs() -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_example_of_a_program_runs(name: str) -> None:
+def test_the_example_of_a_program_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_trace(tmp_path / "redis.trace", two_threads())
+    subprocess.run([str(native.program("compile_trace")), "redis.trace", "redis.workload"], check=True)
     program = str(native.program(name))
     text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
     (words,) = re.findall(rf"^ *Example: {name} (.+)$", text, re.MULTILINE)

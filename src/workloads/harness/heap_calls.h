@@ -29,6 +29,16 @@ struct plain_heap {
   }
   HEAPLAB_FAST_PATH void release(void* block) { std::free(block); }
 
+  // Other functions of the family: `call()` returns a block, or frees one.
+  template <class Call>
+  HEAPLAB_FAST_PATH void* allocation(Call call) {
+    return call();
+  }
+  template <class Call>
+  HEAPLAB_FAST_PATH void releasing(Call call) {
+    call();
+  }
+
 private:
   static void* expect(void* block, std::size_t bytes) {
     if (block == nullptr && bytes != 0) [[unlikely]]
@@ -62,14 +72,17 @@ public:
     return allocation([&] { return heap_.reallocate(block, bytes); });
   }
   void release(void* block) {
-    if (!releases_.next()) [[likely]]
-      return heap_.release(block);
-    const std::uint64_t begin = probes::read_ticks();
-    heap_.release(block);
-    record(samples_->release, begin);
+    releasing([&] { heap_.release(block); });
   }
 
-private:
+  template <class Call>
+  HEAPLAB_FAST_PATH void releasing(Call call) {
+    if (!releases_.next()) [[likely]]
+      return call();
+    const std::uint64_t begin = probes::read_ticks();
+    call();
+    record(samples_->release, begin);
+  }
   template <class Call>
   HEAPLAB_FAST_PATH void* allocation(Call call) {
     if (!allocations_.next()) [[likely]]
@@ -80,6 +93,7 @@ private:
     return block;
   }
 
+private:
   void record(probes::latency_histogram& histogram, std::uint64_t begin) const {
     const std::uint64_t ticks = probes::read_ticks() - begin;
     histogram.record(ticks > empty_interval_ ? ticks - empty_interval_ : 0);

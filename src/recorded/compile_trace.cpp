@@ -1,0 +1,131 @@
+// compile_trace: makes the workload file of one process of a trace.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "probes/json_line.h"
+#include "probes/tick_clock.h"
+#include "recorded/compiler.h"
+#include "trace/event_stream.h"
+#include "trace/trace_error.h"
+#include "trace/trace_file.h"
+
+namespace {
+
+using namespace heaplab;
+
+constexpr const char* usage =
+    "compile_trace: makes the workload file of a recorded process, for `replay`\n"
+    "Usage: compile_trace TRACE WORKLOAD [PROCESS]\n"
+    "  TRACE     written by heaplab record (docs/trace-format.md)\n"
+    "  WORKLOAD  file to write (docs/workload-format.md)\n"
+    "  PROCESS   its number in the trace, from 0  [default: the one with the most events]\n"
+    "Prints lines of JSON: how far it is, then what it found.\n"
+    "Example: compile_trace redis.trace redis.workload\n";
+
+constexpr std::uint64_t tickets_per_second = 1'000'000'000;  // of stamps that are an order and no time
+
+void print(const probes::json_line& line) {
+  std::fwrite(line.text().data(), 1, line.text().size(), stdout);
+  std::fflush(stdout);
+}
+
+// A line now and then, for whoever shows progress.
+class progress {
+public:
+  explicit progress(std::uint64_t whole) : whole_(whole) {}
+
+  void reached(std::uint64_t events) {
+    constexpr std::uint64_t interval_ns = 250'000'000;
+    const std::uint64_t now = probes::monotonic_nanoseconds();
+    if (now - last_ < interval_ns) return;
+    last_ = now;
+    probes::json_line line;
+    line.begin_object();
+    line.key("done").value(static_cast<double>(events) / static_cast<double>(whole_));
+    line.end_object();
+    print(line.end_line());
+  }
+
+private:
+  std::uint64_t whole_;
+  std::uint64_t last_ = probes::monotonic_nanoseconds();
+};
+
+// `wanted` is null for the process with the most events.
+std::uint32_t chosen_process(const trace::trace_file& file, const char* wanted) {
+  const auto& all = file.processes();
+  if (all.empty()) throw trace::trace_error(file.path(), "holds no process");
+  if (wanted == nullptr) {
+    const auto fewer = [](const auto& one, const auto& other) { return one.events < other.events; };
+    return static_cast<std::uint32_t>(std::max_element(all.begin(), all.end(), fewer) - all.begin());
+  }
+  std::uint32_t number = 0;
+  const char* const end = wanted + std::strlen(wanted);
+  const auto [rest, fault] = std::from_chars(wanted, end, number);
+  if (fault != std::errc{} || rest != end || number >= all.size())
+    throw trace::trace_error(
+        file.path(), "has processes 0 to " + std::to_string(all.size() - 1) + ", and none is " + wanted);
+  return number;
+}
+
+void tell(const trace::trace_file& file, std::uint32_t process, const recorded::header& head) {
+  const trace::properties& of = file.processes()[process].of;
+  probes::json_line line;
+  line.begin_object();
+  line.key("process").value(std::uint64_t{process});
+  line.key("processes").value(static_cast<std::uint64_t>(file.processes().size()));
+  line.key("pid").value(of.number("pid"));
+  line.key("program").value(of.text("program"));
+  line.key("threads").value(static_cast<std::uint64_t>(head.streams - recorded::main_thread));
+  line.key("calls").value(head.allocations + head.reallocations + head.releases);
+  line.key("remote_releases").value(head.remote_releases);
+  line.key("peak_live_bytes").value(head.peak_live_bytes);
+  line.key("duration_s").value(static_cast<double>(head.duration_us) * 1e-6);
+  line.key("lost").value(head.lost_events);
+  line.key("unknown_releases").value(head.unknown_releases);
+  line.key("doubled_blocks").value(head.doubled_blocks);
+  line.key("damage").begin_array();
+  for (const std::string& one : file.damage()) line.value(one);
+  line.end_array();
+  line.end_object();
+  print(line.end_line());
+}
+
+void compile(const char* trace, const char* workload, const char* process) {
+  trace::trace_file file(trace);
+  const std::uint32_t chosen = chosen_process(file, process);
+  const trace::trace_file::process_part& part = file.processes()[chosen];
+  const std::uint64_t ticks = part.of.number("ticks_per_second");
+  recorded::compiler compiler(workload, 1, static_cast<double>(ticks != 0 ? ticks : tickets_per_second));
+  trace::event_stream events(file, chosen);
+  progress shown(part.events);
+  for (auto frame = events.next_frame(); !frame.empty(); frame = events.next_frame()) {
+    for (const trace::event& next : frame) compiler.add(next);
+    shown.reached(events.first() + frame.size());
+  }
+  tell(file, chosen, compiler.finish(events.lost()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {
+    std::fputs(usage, stdout);
+    return 0;
+  }
+  if (argc != 3 && argc != 4) {
+    std::fputs("compile_trace: expects TRACE WORKLOAD [PROCESS]; see --help\n", stderr);
+    return 2;
+  }
+  try {
+    compile(argv[1], argv[2], argc == 4 ? argv[3] : nullptr);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "compile_trace: %s\n", error.what());
+    return 2;
+  }
+}

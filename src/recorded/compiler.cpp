@@ -1,0 +1,289 @@
+#include "recorded/compiler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "recorded/file_error.h"
+
+namespace heaplab::recorded {
+
+namespace {
+
+using trace::kind;
+
+// A time stands before an operation where the thread has moved on by this much since the last.
+constexpr std::uint64_t time_grain_us = 10;
+
+// An epoch ends when this much was allocated: little of what lives, so that the peak of a replay is that of
+// the program even where threads are apart by some epochs, and enough for threads not to wait for each other
+// at once.
+constexpr std::uint64_t least_epoch_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t live_share_of_epoch = 16;
+// And when the threads did as many operations: a share of what was done so far, for short recordings to have
+// epochs too.
+constexpr std::uint64_t least_epoch_operations = 256;
+constexpr std::uint64_t most_epoch_operations = 16384;
+constexpr std::uint64_t done_share_of_epoch = 64;
+
+constexpr std::uint64_t most_slots = std::uint64_t{1} << 32;
+
+bool is_new(kind of) {
+  return of >= kind::new_object && of <= kind::new_array_nothrow;
+}
+
+action acquiring(const trace::event& next) {
+  switch (next.kind) {
+    case kind::calloc:
+      return action::allocate_zeroed;
+    case kind::posix_memalign:
+    case kind::aligned_alloc:
+    case kind::memalign:
+    case kind::valloc:
+    case kind::pvalloc:
+      return action::allocate_aligned;
+    default:
+      if (!is_new(next.kind)) return action::allocate;
+      return next.alignment_log2 != 0 ? action::create_aligned : action::create;
+  }
+}
+
+action releasing(const trace::event& next) {
+  switch (next.kind) {
+    case kind::delete_object:
+    case kind::delete_array:
+      return next.alignment_log2 != 0 ? action::destroy_aligned : action::destroy;
+    case kind::delete_object_sized:
+    case kind::delete_array_sized:
+      return next.alignment_log2 != 0 ? action::destroy_aligned : action::destroy_sized;
+    default:
+      return action::release;
+  }
+}
+
+// What frees a block that the program never freed.
+action natural_release(const trace::event& made) {
+  if (!is_new(made.kind)) return action::release;
+  return made.alignment_log2 != 0 ? action::destroy_aligned : action::destroy;
+}
+
+// valloc and pvalloc ask for pages without saying so.
+std::uint8_t alignment_of(const trace::event& next) {
+  constexpr std::uint8_t page = 12;
+  const bool paged = next.kind == kind::valloc || next.kind == kind::pvalloc;
+  return paged ? std::max(next.alignment_log2, page) : next.alignment_log2;
+}
+
+}  // namespace
+
+compiler::compiler(std::string path, std::uint32_t main, double ticks_per_second)
+    : writer_(std::move(path)), threads_(writer_, main), ticks_per_microsecond_(ticks_per_second / 1e6) {}
+
+void compiler::living(const trace::event& found) {
+  make_room(prologue, found.address);
+  allocate(prologue, found);
+}
+
+void compiler::add(const trace::event& next) {
+  if (!std::exchange(begun_, true)) first_stamp_ = next.stamp;
+  last_stamp_ = std::max(last_stamp_, next.stamp);
+  if (next.kind == kind::lost) head_.lost_events += next.size;
+  if (!trace::is_acquisition(next.kind) && !trace::is_release(next.kind)) return change_threads(next);
+  const std::uint32_t stream = threads_.of(next.thread);
+  if (!trace::is_growth(next.kind)) settle(next.thread);
+  keep_time(stream, next.stamp);
+  if (trace::is_release(next.kind)) {
+    release(stream, next);
+  } else if (trace::is_growth(next.kind)) {
+    grow(stream, next);
+  } else {
+    acquire(stream, next);
+  }
+  if (epoch_is_due()) pass_epoch();
+}
+
+header compiler::finish(std::uint64_t lost) {
+  while (!growing_.empty()) settle(growing_.begin()->first);
+  pass_epoch();
+  threads_.end_all();
+  for (const auto& [address, block] : live_) {
+    const operation plain = operation(block.released_by, block.slot);
+    writer_.add(epilogue, with_size(plain, block.bytes, block.alignment_log2));
+  }
+  if (unused_slots_ > most_slots) throw file_error("more than 4,294,967,296 blocks pass between threads");
+  head_.lost_events += lost;
+  head_.slots = unused_slots_;
+  head_.duration_us = microseconds(last_stamp_);
+  return writer_.finish(head_);
+}
+
+void compiler::acquire(std::uint32_t stream, const trace::event& next) {
+  if (next.address == 0) {
+    ++head_.failed_calls;
+    return;
+  }
+  ++head_.allocations;
+  make_room(stream, next.address);
+  allocate(stream, next);
+}
+
+void compiler::allocate(std::uint32_t stream, const trace::event& next) {
+  const std::uint32_t owner = stream == prologue ? main_thread : stream;
+  const std::uint32_t slot = threads_.slots_of(owner).take(unused_slots_);
+  const std::uint8_t alignment = alignment_of(next);
+  const operation made = with_size(operation(acquiring(next), slot), next.size, alignment);
+  live_[next.address] = {emit(stream, made), next.size, slot, owner, natural_release(next), alignment};
+  count_live(1, next.size, 0);
+}
+
+// The second half of a realloc: without the first it is a malloc, and without a result the old block stays.
+void compiler::grow(std::uint32_t stream, const trace::event& next) {
+  const auto found = growing_.find(next.thread);
+  if (found == growing_.end()) return acquire(stream, next);
+  const pending old = found->second;
+  growing_.erase(found);
+  if (next.address == 0) {
+    ++head_.failed_calls;
+    live_[old.from.address] = old.taken.block;
+    return;
+  }
+  ++head_.reallocations;
+  make_room(stream, next.address);
+  const operation from = with_size(operation(action::reallocate, old.taken.block.slot), next.size, 0);
+  emit(stream, old.taken.remote ? from.from_other_thread() : from);
+  slot_numbers& slots = threads_.slots_of(stream);
+  if (!old.taken.remote) slots.give_back(old.taken.block.slot);
+  const std::uint32_t slot = slots.take(unused_slots_);
+  const operation place = with_size(operation(action::place, slot), old.taken.block.bytes, 0);
+  live_[next.address] = {emit(stream, place), next.size, slot, stream, action::release, 0};
+  count_live(0, next.size, old.taken.block.bytes);
+}
+
+void compiler::release(std::uint32_t stream, const trace::event& next) {
+  if (!live_.contains(next.address)) {
+    if (next.address != 0) ++head_.unknown_releases;
+    return;
+  }
+  const taken_block taken = take(stream, next.address);
+  if (next.kind == kind::realloc_from || next.kind == kind::reallocarray_from) {
+    growing_[next.thread] = {taken, next};
+  } else {
+    release_taken(stream, taken, releasing(next));
+  }
+}
+
+void compiler::release_taken(std::uint32_t stream, const taken_block& taken, action how) {
+  const live_block& block = taken.block;
+  ++head_.releases;
+  const operation freed = with_size(operation(how, block.slot), block.bytes, block.alignment_log2);
+  emit(stream, taken.remote ? freed.from_other_thread() : freed);
+  if (!taken.remote) threads_.slots_of(block.stream).give_back(block.slot);
+  count_live(-1, 0, block.bytes);
+}
+
+void compiler::change_threads(const trace::event& next) {
+  const auto about = static_cast<std::uint32_t>(next.address);
+  switch (next.kind) {
+    case kind::thread_begin:
+      threads_.of(next.thread);
+      break;
+    case kind::thread_create:
+      threads_.create(next.thread, about);
+      break;
+    case kind::thread_join:
+      threads_.join(next.thread, about);
+      break;
+    case kind::thread_end:
+      settle(next.thread);
+      threads_.end(next.thread);
+      break;
+    default:
+      break;
+  }
+}
+
+// Takes a block out of those that live, for `stream` to free or move it. Where another stream filled its slot
+// the block is moved to a slot that is used once, and the other's slot is free for what that does next.
+compiler::taken_block compiler::take(std::uint32_t stream, std::uint64_t address) {
+  const auto found = live_.find(address);
+  taken_block taken{found->second, false};
+  live_.erase(found);
+  live_block& block = taken.block;
+  if (block.stream == stream) return taken;
+  ++head_.remote_releases;
+  taken.remote = true;
+  slot_numbers& owner = threads_.slots_of(block.stream);
+  owner.give_back(block.slot);
+  block.slot = owner.take_once(unused_slots_);
+  writer_.move(block.filled_by, block.slot);
+  return taken;
+}
+
+// A realloc_from that was followed by something else was realloc(p, 0): it frees.
+void compiler::settle(std::uint32_t thread) {
+  const auto found = growing_.find(thread);
+  if (found == growing_.end()) return;
+  const pending old = found->second;
+  growing_.erase(found);
+  release_taken(threads_.of(thread), old.taken, action::release);
+}
+
+// Whoever got the address freed what was there, as far as the trace tells.
+void compiler::make_room(std::uint32_t stream, std::uint64_t address) {
+  if (!live_.contains(address)) return;
+  ++head_.doubled_blocks;
+  const taken_block old = take(stream == prologue ? main_thread : stream, address);
+  release_taken(stream, old, old.block.released_by);
+}
+
+operation compiler::with_size(operation plain, std::uint64_t bytes, std::uint8_t alignment_log2) {
+  const std::uint64_t alignment = alignment_log2 != 0 ? std::uint64_t{1} << alignment_log2 : 0;
+  const bool fits = bytes <= operation::most_value && alignment == 0;
+  const operation sized(plain.what(), plain.slot(),
+                        fits ? static_cast<std::uint32_t>(bytes) : writer_.add_side({bytes, alignment}));
+  return fits ? sized : sized.with_side();
+}
+
+workload_writer::place_in_file compiler::emit(std::uint32_t stream, operation added) {
+  ++operations_;
+  ++operations_since_epoch_;
+  return writer_.add(stream, added);
+}
+
+void compiler::keep_time(std::uint32_t stream, std::uint64_t stamp) {
+  if (told_us_.size() <= stream) told_us_.resize(stream + 1);
+  const std::uint64_t now = microseconds(stamp);
+  if (now < told_us_[stream] + time_grain_us) return;
+  told_us_[stream] = now;
+  writer_.add(stream, operation::until(now));
+}
+
+void compiler::count_live(std::int64_t blocks, std::uint64_t gained, std::uint64_t lost) {
+  live_blocks_ += static_cast<std::uint64_t>(blocks);
+  live_bytes_ += gained - lost;
+  bytes_since_epoch_ += gained;
+  head_.peak_live_bytes = std::max(head_.peak_live_bytes, live_bytes_);
+  head_.peak_live_blocks = std::max(head_.peak_live_blocks, live_blocks_);
+}
+
+bool compiler::epoch_is_due() const {
+  const std::uint64_t enough =
+      std::clamp(operations_ / done_share_of_epoch, least_epoch_operations, most_epoch_operations);
+  return operations_since_epoch_ >= enough &&
+         (bytes_since_epoch_ >= std::max(least_epoch_bytes, live_bytes_ / live_share_of_epoch));
+}
+
+// Those that have ended are joined first: what they did is then done.
+void compiler::pass_epoch() {
+  threads_.join_ended(main_thread);
+  const auto number = static_cast<std::uint32_t>(writer_.epochs());
+  for (const std::uint32_t stream : threads_.alive())
+    writer_.add(stream, operation(action::pass_epoch, number));
+  writer_.add_epoch({microseconds(last_stamp_), live_bytes_, live_blocks_, threads_.alive().size()});
+  bytes_since_epoch_ = operations_since_epoch_ = 0;
+}
+
+std::uint64_t compiler::microseconds(std::uint64_t stamp) const {
+  return static_cast<std::uint64_t>(static_cast<double>(stamp - first_stamp_) / ticks_per_microsecond_);
+}
+
+}  // namespace heaplab::recorded

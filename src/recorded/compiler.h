@@ -1,0 +1,90 @@
+// Compiles the events of one process, in the order of the trace, into a workload file.
+//
+// Memory is bounded by the blocks that are alive at a time and the threads, not by the length of the trace.
+// What makes a replay follow the program:
+//   a block another thread frees    passes through a slot of its own: the free waits until the slot is filled
+//   realloc                         stays a realloc, also in chains and across threads
+//   starts and joins of threads     see thread_streams.h
+//   epochs                          no thread runs further ahead than some of them (workload_format.h)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "recorded/thread_streams.h"
+#include "recorded/workload_writer.h"
+#include "trace/event.h"
+
+namespace heaplab::recorded {
+
+class compiler {
+public:
+  // `main` is the trace's number of the thread that started the process; `ticks_per_second` > 0 is the unit
+  // of the stamps. Throws file_error.
+  compiler(std::string path, std::uint32_t main, double ticks_per_second);
+
+  // A block that lived when the recording began, before the first event.
+  void living(const trace::event& found);
+  void add(const trace::event& next);
+  // Completes the file and returns its header. `lost` are events that are missing from the trace itself.
+  header finish(std::uint64_t lost = 0);
+
+private:
+  struct live_block {
+    workload_writer::place_in_file filled_by = 0;  // the operation that puts the pointer into the slot
+    std::uint64_t bytes = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t stream = 0;
+    action released_by = action::release;  // what frees it in the epilogue
+    std::uint8_t alignment_log2 = 0;
+  };
+  // What a thread took away from the live blocks and has not finished with.
+  struct taken_block {
+    live_block block;
+    bool remote = false;
+  };
+  struct pending {
+    taken_block taken;
+    trace::event from;
+  };
+
+  void acquire(std::uint32_t stream, const trace::event& next);
+  void grow(std::uint32_t stream, const trace::event& next);
+  void release(std::uint32_t stream, const trace::event& next);
+  void release_taken(std::uint32_t stream, const taken_block& taken, action how);
+  void change_threads(const trace::event& next);
+  taken_block take(std::uint32_t stream, std::uint64_t address);
+  void settle(std::uint32_t thread);
+
+  void allocate(std::uint32_t stream, const trace::event& next);
+  void make_room(std::uint32_t stream, std::uint64_t address);
+  operation with_size(operation plain, std::uint64_t bytes, std::uint8_t alignment_log2);
+  workload_writer::place_in_file emit(std::uint32_t stream, operation added);
+  void keep_time(std::uint32_t stream, std::uint64_t stamp);
+  void count_live(std::int64_t blocks, std::uint64_t gained, std::uint64_t lost);
+  bool epoch_is_due() const;
+  void pass_epoch();
+  std::uint64_t microseconds(std::uint64_t stamp) const;
+
+  workload_writer writer_;
+  thread_streams threads_;
+  double ticks_per_microsecond_;
+  std::unordered_map<std::uint64_t, live_block> live_;  // by address
+  std::unordered_map<std::uint32_t, pending>
+      growing_;                         // by thread of the trace: between the halves of a realloc
+  std::vector<std::uint64_t> told_us_;  // by stream: the time last written
+  header head_;
+  std::uint64_t unused_slots_ = 0;
+  std::uint64_t live_bytes_ = 0;
+  std::uint64_t live_blocks_ = 0;
+  std::uint64_t first_stamp_ = 0;
+  std::uint64_t last_stamp_ = 0;
+  bool begun_ = false;
+  std::uint64_t bytes_since_epoch_ = 0;
+  std::uint64_t operations_since_epoch_ = 0;
+  std::uint64_t operations_ = 0;
+};
+
+}  // namespace heaplab::recorded

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace heaplab::recorded {
+
+// The slots of one stream. A slot whose block is allocated and freed by the same stream is taken again, the
+// one that came back last first. A slot through which a block passes to another thread is taken once in a
+// whole workload: the thread that waits for it must never see a pointer of an earlier or later block there.
+class slot_numbers {
+public:
+  // Slots of two streams share no cache line: they are handed out from rows of this many.
+  static constexpr std::uint32_t row = 8;
+
+  // `unused` is the first slot that no stream has; counted up.
+  std::uint32_t take(std::uint64_t& unused) {
+    if (returned_.empty()) return take_once(unused);
+    const std::uint32_t slot = returned_.back();
+    returned_.pop_back();
+    return slot;
+  }
+
+  std::uint32_t take_once(std::uint64_t& unused) {
+    if (next_ == end_) {
+      next_ = static_cast<std::uint32_t>(unused);
+      unused += row;
+      end_ = static_cast<std::uint32_t>(unused);
+    }
+    return next_++;
+  }
+
+  // Only by the stream that took it.
+  void give_back(std::uint32_t slot) { returned_.push_back(slot); }
+
+private:
+  std::vector<std::uint32_t> returned_;
+  std::uint32_t next_ = 0;
+  std::uint32_t end_ = 0;
+};
+
+}  // namespace heaplab::recorded

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "recorded/workload_format.h"
+
+namespace heaplab::recorded {
+
+// Writes a workload file in one pass, through a mapping of it: memory is bounded by the number of streams,
+// and an operation can be changed after it was added. The file appears under its name only when it is
+// complete.
+class workload_writer {
+public:
+  // Throws file_error.
+  explicit workload_writer(std::string path);
+  ~workload_writer();
+  workload_writer(const workload_writer&) = delete;
+  workload_writer& operator=(const workload_writer&) = delete;
+
+  // Where an operation stands.
+  using place_in_file = std::uint64_t;
+
+  // Returns its number; the first three are prologue, epilogue and main thread.
+  std::uint32_t add_stream();
+  place_in_file add(std::uint32_t stream, operation added);
+  void move(place_in_file where, std::uint32_t slot);
+  // The index of such a side; equal sides share one. Throws file_error when there are too many.
+  std::uint32_t add_side(side added);
+  void add_epoch(const epoch& added) { epochs_.push_back(added); }
+  std::uint64_t epochs() const { return epochs_.size(); }
+
+  // Writes the tables and `head`, whose counts of tables, offsets and checksums are filled in, and gives the
+  // file its name. Returns the header as it stands there.
+  header finish(header head);
+
+private:
+  struct open_stream {
+    std::vector<segment> segments;
+    std::uint64_t room = 0;  // operations that the last segment may still take
+    std::uint64_t operations = 0;
+  };
+  struct side_hash {
+    std::size_t operator()(const side& one) const {
+      return static_cast<std::size_t>(one.bytes * 0x9e3779b97f4a7c15U ^ one.alignment);
+    }
+  };
+
+  void open_segment(open_stream& wanting);
+  std::uint64_t take(std::uint64_t bytes);
+  void grow(std::uint64_t wanted);
+  template <class T>
+  std::uint64_t write_table(const std::vector<T>& table);
+  [[noreturn]] void fail(const char* what, int error) const;
+
+  std::string path_;
+  std::string temporary_;
+  int file_ = -1;
+  std::byte* start_ = nullptr;
+  std::uint64_t allotted_ = 0;  // bytes the file has on disk, all mapped
+  std::uint64_t used_ = header::bytes;
+  std::vector<open_stream> streams_;
+  std::vector<side> sides_;
+  std::unordered_map<side, std::uint32_t, side_hash> side_of_;
+  std::vector<epoch> epochs_;
+};
+
+}  // namespace heaplab::recorded

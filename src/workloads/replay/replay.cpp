@@ -1,0 +1,238 @@
+// Replays a recorded program: its threads, with the blocks each of them allocated, moved and freed, in an
+// order that the program could have had. The card is catalog/workloads/replay.toml, the file
+// docs/workload-format.md.
+#include <pthread.h>
+#include <time.h>
+
+#include <optional>
+#include <string>
+
+#include "base/text_line.h"
+#include "recorded/file_error.h"
+#include "recorded/workload_view.h"
+#include "workloads/harness/harness.h"
+#include "workloads/harness/short_threads.h"
+#include "workloads/replay/epoch_gates.h"
+#include "workloads/replay/player.h"
+
+namespace {
+
+using namespace heaplab;
+using replay::touched;
+using replay::wait_counts;
+
+enum class pace { asap, recorded };
+enum class ending { free, leak };
+
+class replay_program final : public harness::workload {
+public:
+  harness::description describe() const override {
+    return {"replay", "the allocations of a recorded program, thread by thread",
+            "replay --file redis.workload --touch all"};
+  }
+
+  void declare(harness::option_table& options) override {
+    options.text("file", file_, "Workload file, which `heaplab compare PROGRAM.trace` makes of a trace");
+    options.choice("pace", pace_, {{"asap", pace::asap}, {"recorded", pace::recorded}},
+                   "As fast as possible, or no call earlier than in the recording");
+    options.choice("touch", touched_,
+                   {{"none", touched::none}, {"first", touched::first}, {"all", touched::all}},
+                   "What is written to a new block: nothing, a byte of each page, every byte");
+    options.count("drift", drift_, {0, 1'000'000'000},
+                  "Epochs that a thread may be ahead of the others; the file has them every MiB and more");
+    options.flag("marks", marks_, "Look at memory at up to 400 epochs, at which all threads then meet");
+    options.choice("at-end", ending_, {{"free", ending::free}, {"leak", ending::leak}},
+                   "What becomes of blocks the program never freed, after the clock has stopped");
+    options.flag("driver-alone", driver_alone_, "Call no malloc: the time left is the replayer's own");
+  }
+
+  void check(const harness::option_table& options) override {
+    if (file_.empty()) throw harness::usage_error("--file: name a workload file to replay");
+    if (driver_alone_ && options.given("touch")) throw harness::usage_error("--driver-alone touches nothing");
+    if (driver_alone_) touched_ = touched::none;
+    try {
+      work_.emplace(file_);
+    } catch (const recorded::file_error& error) {
+      throw harness::usage_error(std::string("--file: ") + error.what());
+    }
+    harness::require_memory(work_->head().peak_live_bytes, "the blocks of the recorded program");
+    if (bytes_of_slots() != 0) harness::require_memory(bytes_of_slots(), "the slots of its pointers");
+  }
+
+  void run(harness::measurement& measured) override {
+    measured_ = &measured;
+    const std::size_t streams = work_->streams().size();
+    measured.prepare_threads(static_cast<unsigned>(streams));
+    measured.age_heap(0);
+    pages_.emplace(harness::take_pages(bytes_of_slots() + probes::own_pages::needed<thread_state>(streams)));
+    slots_ = pages_->array<replay::slot>(work_->head().slots);
+    threads_ = pages_->array<thread_state>(streams);
+    gates_.emplace(*work_, measured, drift_, marks_);
+    gates_->take_baseline();
+    play(recorded::prologue);
+    measured.start();
+    play(recorded::main_thread);
+    seconds_ = measured.elapsed();
+    measured.stop();
+    if (ending_ == ending::free) play(recorded::epilogue);
+    report();
+  }
+
+  // What a player asks of the other threads.
+  void start(std::uint32_t stream) {
+    thread_state& made = threads_[stream];
+    made.work = this;
+    made.stream = stream;
+    try {
+      made.handle = harness::start_thread(thread_main, &made);
+    } catch (const harness::run_error& error) {
+      give_up(error.what());
+    }
+    // release: pairs with the acquire in join(), which reads the handle.
+    made.started.store(true, std::memory_order_release);
+  }
+
+  void join(std::uint32_t stream, wait_counts& counts) {
+    thread_state& ended = threads_[stream];
+    replay::wait_until_ready(counts, [&] {
+      // acquire: pairs with the release in start().
+      return ended.started.load(std::memory_order_acquire);
+    });
+    pthread_join(ended.handle, nullptr);
+  }
+
+  void keep_pace(std::uint64_t microseconds) const {
+    if (pace_ == pace::asap) return;
+    constexpr double spun = 100e-6;  // seconds: a sleep may take so much longer
+    const double until = static_cast<double>(microseconds) * 1e-6;
+    for (double left = until - measured_->elapsed(); left > 0; left = until - measured_->elapsed()) {
+      if (left > spun) sleep_for(left - spun);
+      spin_pause();
+    }
+  }
+
+private:
+  struct alignas(cache_line_bytes) thread_state {
+    replay_program* work = nullptr;
+    std::uint32_t stream = 0;
+    pthread_t handle{};
+    atomic<bool> started{false};  // written by the thread that starts this one, read by the one that joins it
+    wait_counts counts;           // written when the thread is done, read when it was joined
+  };
+
+  // What a player is given: the program, knowing which thread asks.
+  struct crew {
+    replay_program& work;
+    std::uint32_t stream;
+
+    void start(std::uint32_t other) { work.start(other); }
+    void join(std::uint32_t other, wait_counts& counts) { work.join(other, counts); }
+    void keep_pace(std::uint64_t microseconds) const { work.keep_pace(microseconds); }
+    void pass_epoch(std::uint32_t epoch, std::int64_t live, wait_counts& counts) {
+      publish(live);
+      work.gates_->pass(epoch, counts);
+    }
+    // relaxed: the next arrival at an epoch, or the join of this thread, publishes it.
+    void publish(std::int64_t live) {
+      work.gates_->balance_of(stream).store(live, std::memory_order_relaxed);
+    }
+  };
+
+  static void* thread_main(void* argument) {
+    const thread_state& self = *static_cast<thread_state*>(argument);
+    self.work->play(self.stream);
+    return nullptr;
+  }
+
+  void play(std::uint32_t stream) {
+    if (driver_alone_) {
+      replay::no_heap heap;
+      return play_with<touched::none>(stream, heap);
+    }
+    if (stream < recorded::main_thread) {  // outside the clock
+      harness::plain_heap heap;
+      return play_touching(stream, heap);
+    }
+    measured_->with_heap(stream, [&](auto& heap) { play_touching(stream, heap); });
+  }
+
+  template <class Heap>
+  void play_touching(std::uint32_t stream, Heap& heap) {
+    switch (touched_) {
+      case touched::none:
+        return play_with<touched::none>(stream, heap);
+      case touched::first:
+        return play_with<touched::first>(stream, heap);
+      case touched::all:
+        return play_with<touched::all>(stream, heap);
+    }
+  }
+
+  template <touched Touched, class Heap>
+  void play_with(std::uint32_t stream, Heap& heap) {
+    crew others{*this, stream};
+    replay::player<Heap, Touched, crew> player(*work_, slots_, heap, others);
+    player.play(stream);
+    others.publish(player.live());
+    threads_[stream].counts = player.counts();
+  }
+
+  std::size_t bytes_of_slots() const { return probes::own_pages::needed<replay::slot>(work_->head().slots); }
+
+  static void sleep_for(double seconds) {
+    const auto whole = static_cast<time_t>(seconds);
+    const timespec time{.tv_sec = whole,
+                        .tv_nsec = static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
+    ::nanosleep(&time, nullptr);
+  }
+
+  // Other threads may wait for the one that was not started.
+  [[noreturn]] static void give_up(const char* what) {
+    text_line line;
+    line.add("replay: ").add(what);
+    line.write_to(STDERR_FILENO);
+    ::_exit(1);
+  }
+
+  void report() {
+    const recorded::header& head = work_->head();
+    const auto calls = static_cast<double>(head.allocations + head.reallocations + head.releases);
+    wait_counts all;
+    for (const thread_state& one : threads_) {
+      all.waits += one.counts.waits;
+      all.stalls += one.counts.stalls;
+    }
+    measured_->add_metric("calls", calls, "1");
+    measured_->add_metric("throughput", calls / seconds_, "1/s");
+    if (calls > 0) measured_->add_metric("call_time", seconds_ / calls, "s");
+    measured_->add_metric("threads_started", static_cast<double>(threads_.size() - recorded::main_thread - 1),
+                          "1");
+    measured_->add_metric("remote_releases", static_cast<double>(head.remote_releases), "1");
+    measured_->add_metric("peak_live", static_cast<double>(head.peak_live_bytes), "B");
+    measured_->add_metric("waits", static_cast<double>(all.waits), "1");
+    measured_->add_metric("stalls", static_cast<double>(all.stalls), "1");
+    gates_->report();
+  }
+
+  std::string file_;
+  pace pace_ = pace::asap;
+  touched touched_ = touched::first;
+  std::uint64_t drift_ = 2;
+  bool marks_ = false;
+  ending ending_ = ending::free;
+  bool driver_alone_ = false;
+  std::optional<recorded::workload_view> work_;
+  std::optional<probes::own_pages> pages_;
+  std::span<replay::slot> slots_;
+  std::span<thread_state> threads_;
+  std::optional<replay::epoch_gates> gates_;
+  harness::measurement* measured_ = nullptr;
+  double seconds_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  replay_program work;
+  return harness::run_program(work, argc, argv);
+}

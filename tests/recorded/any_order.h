@@ -1,0 +1,152 @@
+// Carries out a workload file one operation at a time, in any order that its waits allow.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "recorded/workload_view.h"
+
+namespace heaplab::testing {
+
+// What a replay does with threads, as a model: a random stream among those that need not wait goes on by one
+// operation. Slots hold the sizes of blocks instead of pointers.
+class any_order {
+public:
+  any_order(const recorded::workload_view& work, std::uint32_t seed)
+      : work_(work), random_(seed), slots_(work.head().slots), streams_(work.streams().size()) {
+    arrived_.resize(work.epochs().size());
+    for (std::size_t i = 0; i < streams_.size(); ++i)
+      for (const recorded::segment& piece : work.segments_of(work.streams()[i]))
+        for (const recorded::operation one : work.operations_of(piece)) streams_[i].operations.push_back(one);
+  }
+
+  // "", or what went wrong.
+  std::string run() {
+    if (!run_alone(recorded::prologue)) return "the prologue waits";
+    streams_[recorded::main_thread].running = true;
+    while (step_any()) {
+    }
+    for (std::size_t i = recorded::main_thread; i < streams_.size(); ++i)
+      if (!streams_[i].done()) return "stream " + std::to_string(i) + " waits for ever";
+    if (!run_alone(recorded::epilogue)) return "the epilogue waits";
+    if (live_ != 0 && fault_.empty()) return std::to_string(live_) + " bytes are left";
+    return fault_;
+  }
+
+  std::uint64_t meetings() const { return meetings_; }
+
+private:
+  struct block {
+    std::uint64_t bytes = 0;
+    bool there = false;
+  };
+  struct progress {
+    std::vector<recorded::operation> operations;
+    std::size_t next = 0;
+    bool running = false;
+    std::uint64_t moved = 0;
+    bool done() const { return next == operations.size(); }
+  };
+
+  std::uint64_t bytes_of(recorded::operation one) const {
+    return one.has_side() ? work_.sides()[one.value()].bytes : one.value();
+  }
+
+  bool run_alone(std::uint32_t stream) {
+    progress& alone = streams_[stream];
+    for (; !alone.done(); ++alone.next)
+      if (!carry_out(alone, alone.operations[alone.next])) return false;
+    return true;
+  }
+
+  bool step_any() {
+    const std::size_t first = random_() % streams_.size();
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      progress& one = streams_[(first + i) % streams_.size()];
+      if (!one.running || one.done() || !carry_out(one, one.operations[one.next])) continue;
+      ++one.next;
+      return true;
+    }
+    return false;
+  }
+
+  // False: must wait.
+  bool carry_out(progress& own, recorded::operation one) {
+    using recorded::action;
+    switch (one.what()) {
+      case action::start_thread:
+        if (streams_[one.slot()].running) fault_ = "a stream is started twice";
+        return streams_[one.slot()].running = true;
+      case action::join_thread:
+        return streams_[one.slot()].running && streams_[one.slot()].done();
+      case action::pass_epoch:
+        return pass(own, one.slot());
+      case action::wait_until:
+        return true;
+      case action::reallocate:
+        own.moved = bytes_of(one);
+        return empty(one, 0, false);
+      case action::place:
+        live_ -= bytes_of(one);
+        return fill(one, own.moved);
+      case action::release:
+      case action::destroy:
+      case action::destroy_sized:
+      case action::destroy_aligned:
+        return empty(one, bytes_of(one), true);
+      default:
+        return fill(one, bytes_of(one));
+    }
+  }
+
+  bool fill(recorded::operation one, std::uint64_t bytes) {
+    block& slot = slots_[one.slot()];
+    if (slot.there) fault_ = "slot " + std::to_string(one.slot()) + " holds a block and is filled";
+    slot = {bytes, true};
+    live_ += bytes;
+    return true;
+  }
+
+  bool empty(recorded::operation one, std::uint64_t bytes, bool freed) {
+    block& slot = slots_[one.slot()];
+    if (!slot.there) {
+      if (!one.is_remote())
+        fault_ = "slot " + std::to_string(one.slot()) + " is empty and its own thread frees it";
+      return false;
+    }
+    if (freed && slot.bytes != bytes) fault_ = "slot " + std::to_string(one.slot()) + " holds another block";
+    if (freed) live_ -= bytes;
+    slot.there = false;
+    return true;
+  }
+
+  // All threads meet at every epoch: no drift at all is the strictest order.
+  bool pass(progress& own, std::uint32_t epoch) {
+    const recorded::epoch& at = work_.epochs()[epoch];
+    if (own.moved != arriving) {
+      own.moved = arriving;
+      if (++arrived_[epoch] == at.threads) {
+        ++meetings_;
+        if (live_ != at.live_bytes) fault_ = "other bytes live at epoch " + std::to_string(epoch);
+      }
+    }
+    if (arrived_[epoch] < at.threads) return false;
+    own.moved = 0;
+    return true;
+  }
+
+  static constexpr std::uint64_t arriving = ~std::uint64_t{0};
+
+  const recorded::workload_view& work_;
+  std::mt19937 random_;
+  std::vector<block> slots_;
+  std::vector<progress> streams_;
+  std::vector<std::uint64_t> arrived_;
+  std::uint64_t live_ = 0;
+  std::uint64_t meetings_ = 0;
+  std::string fault_;
+};
+
+}  // namespace heaplab::testing

@@ -1,0 +1,247 @@
+#include "recorded/compiler.h"
+
+#include <gtest/gtest.h>
+
+#include "recorded/any_order.h"
+#include "recorded/synthetic_program.h"
+#include "recorded/workload_view.h"
+
+namespace heaplab {
+namespace {
+
+using recorded::action;
+using recorded::operation;
+using recorded::workload_view;
+using testing::any_order;
+using testing::kind;
+using testing::scratch_file;
+using testing::synthetic_program;
+
+// The operations of a stream, without times and epochs.
+std::vector<operation> operations_of(const workload_view& work, std::uint32_t stream) {
+  std::vector<operation> all;
+  for (const recorded::segment& piece : work.segments_of(work.streams()[stream]))
+    for (const operation one : work.operations_of(piece))
+      if (one.what() != action::wait_until && one.what() != action::pass_epoch) all.push_back(one);
+  return all;
+}
+
+void expect_sound(const workload_view& work) {
+  for (std::uint32_t seed = 1; seed <= 5; ++seed) EXPECT_EQ(any_order(work, seed).run(), "") << seed;
+}
+
+TEST(compiler, takes_the_slot_of_a_freed_block_again) {
+  synthetic_program program;
+  for (int i = 0; i < 3; ++i) program.release(1, program.acquire(1, 24));
+  const scratch_file file("again");
+  compile(program, file.path);
+  const workload_view work(file.path);
+  const std::vector<operation> done = operations_of(work, recorded::main_thread);
+  ASSERT_EQ(done.size(), 6);
+  for (std::size_t i = 0; i < done.size(); ++i)
+    EXPECT_EQ(done[i], operation(i % 2 == 0 ? action::allocate : action::release, 0, 24)) << i;
+}
+
+TEST(compiler, gives_a_block_that_another_thread_frees_a_slot_of_its_own) {
+  synthetic_program program;
+  program.create(1, 2);
+  for (int i = 0; i < 3; ++i) {
+    program.release(1, program.acquire(1, 8));
+    program.release(2, program.acquire(1, 24));
+  }
+  const scratch_file file("remote");
+  EXPECT_EQ(compile(program, file.path).remote_releases, 3);
+  const workload_view work(file.path);
+  std::vector<std::uint32_t> passed;
+  for (const operation one : operations_of(work, recorded::main_thread + 1)) {
+    EXPECT_TRUE(one.is_remote());
+    passed.push_back(one.slot());
+  }
+  EXPECT_EQ(passed, (std::vector<std::uint32_t>{1, 2, 3}));
+  expect_sound(work);
+}
+
+TEST(compiler, keeps_chains_of_reallocations_across_threads) {
+  synthetic_program program;
+  program.create(1, 2);
+  std::uint64_t block = program.acquire(1, 10);
+  for (const std::uint32_t thread : {1, 1, 2, 2, 1, 2})
+    block = program.reallocate(thread, block, 1000 * thread);
+  program.release(1, block);
+  const scratch_file file("chain");
+  const recorded::header head = compile(program, file.path);
+  EXPECT_EQ(head.allocations, 1);
+  EXPECT_EQ(head.reallocations, 6);
+  EXPECT_EQ(head.remote_releases, 4);
+  EXPECT_EQ(head.peak_live_bytes, 2000);
+  expect_sound(workload_view(file.path));
+}
+
+TEST(compiler, knows_reallocations_that_allocate_free_or_fail) {
+  synthetic_program program;
+  const std::uint64_t made = program.acquire(1, 10, kind::realloc_to);  // realloc(nullptr, 10)
+  program.release(1, made, kind::realloc_from);                         // realloc(p, 0)
+  const std::uint64_t kept = program.acquire(1, 20);
+  program.write({.address = kept, .thread = 1, .kind = kind::realloc_from});
+  program.write({.address = 0, .size = 1u << 30, .thread = 1, .kind = kind::realloc_to});
+  program.release(1, kept);
+  const scratch_file file("zero");
+  const recorded::header head = compile(program, file.path);
+  EXPECT_EQ(head.allocations, 2);
+  EXPECT_EQ(head.reallocations, 0);
+  EXPECT_EQ(head.releases, 2);
+  EXPECT_EQ(head.failed_calls, 1);
+  EXPECT_EQ(head.unknown_releases, 0);
+  expect_sound(workload_view(file.path));
+}
+
+TEST(compiler, keeps_the_function_the_size_and_the_alignment) {
+  synthetic_program program;
+  program.acquire(1, 100, kind::calloc);
+  program.release(1, program.acquire(1, 200, kind::new_array), kind::delete_array_sized);
+  program.release(1, program.acquire(1, 300, kind::new_object, 6), kind::delete_object, 6);
+  program.release(1, program.acquire(1, 400, kind::posix_memalign, 12));
+  program.release(1, program.acquire(1, std::uint64_t{1} << 40));
+  const scratch_file file("functions");
+  compile(program, file.path);
+  const workload_view work(file.path);
+  const std::vector<operation> done = operations_of(work, recorded::main_thread);
+  const std::vector<action> expected{
+      action::allocate_zeroed, action::create,          action::destroy_sized,
+      action::create_aligned,  action::destroy_aligned, action::allocate_aligned,
+      action::release,         action::allocate,        action::release};
+  ASSERT_EQ(done.size(), expected.size());
+  for (std::size_t i = 0; i < done.size(); ++i) EXPECT_EQ(done[i].what(), expected[i]) << i;
+  EXPECT_EQ(work.sides()[done[3].value()], (recorded::side{300, 64}));
+  EXPECT_EQ(work.sides()[done[5].value()], (recorded::side{400, 4096}));
+  EXPECT_EQ(work.sides()[done[7].value()], (recorded::side{std::uint64_t{1} << 40, 0}));
+  const std::vector<operation> left = operations_of(work, recorded::epilogue);
+  ASSERT_EQ(left.size(), 1);
+  EXPECT_EQ(left[0], operation(action::release, done[0].slot(), 100));
+}
+
+TEST(compiler, allocates_what_lived_already_before_everything_else) {
+  const scratch_file file("living");
+  recorded::compiler compiler(file.path, 1, testing::ticks_per_second);
+  for (std::uint64_t i = 1; i <= 3; ++i)
+    compiler.living({.address = i << 12, .size = 100 * i, .thread = 1, .kind = kind::malloc});
+  compiler.add({.stamp = 10, .address = 1 << 12, .thread = 1, .kind = kind::free});
+  compiler.add({.stamp = 20, .address = 2 << 12, .thread = 2, .kind = kind::free});
+  EXPECT_EQ(compiler.finish().unknown_releases, 0);
+  const workload_view work(file.path);
+  EXPECT_EQ(operations_of(work, recorded::prologue).size(), 3);
+  EXPECT_EQ(operations_of(work, recorded::epilogue).size(), 1);
+  expect_sound(work);
+}
+
+TEST(compiler, counts_what_a_faulty_trace_holds) {
+  synthetic_program program;
+  program.release(1, 0x5000);
+  const std::uint64_t twice = program.acquire(1, 10);
+  program.write({.address = twice, .size = 20, .thread = 2, .kind = kind::new_object});
+  program.write({.size = 7, .thread = 2, .kind = kind::lost});
+  const scratch_file file("faulty");
+  const recorded::header head = compile(program, file.path);
+  EXPECT_EQ(head.unknown_releases, 1);
+  EXPECT_EQ(head.doubled_blocks, 1);
+  EXPECT_EQ(head.lost_events, 7);
+  expect_sound(workload_view(file.path));
+}
+
+TEST(compiler, starts_and_joins_every_thread_once) {
+  synthetic_program program;
+  for (std::uint32_t thread = 2; thread <= 9; ++thread) {
+    program.create(thread - 1, thread);
+    program.release(thread, program.acquire(thread, 16));
+    if (thread % 3 == 0) program.end(thread);
+  }
+  program.join(1, 3);
+  program.release(3, program.acquire(1, 16));  // of a thread that was joined: the main thread does it
+  const scratch_file file("starts");
+  compile(program, file.path);
+  const workload_view work(file.path);
+  EXPECT_EQ(work.streams().size(), recorded::main_thread + 9);
+  std::vector<int> started(work.streams().size());
+  std::vector<int> joined(work.streams().size());
+  for (std::uint32_t stream = 0; stream < work.streams().size(); ++stream)
+    for (const operation one : operations_of(work, stream)) {
+      if (one.what() == action::start_thread) ++started[one.slot()];
+      if (one.what() == action::join_thread) ++joined[one.slot()];
+    }
+  for (std::uint32_t stream = recorded::main_thread + 1; stream < started.size(); ++stream) {
+    EXPECT_EQ(started[stream], 1) << stream;
+    EXPECT_EQ(joined[stream], 1) << stream;
+  }
+  expect_sound(work);
+}
+
+TEST(compiler, starts_a_thread_where_the_program_did_if_the_trace_tells_in_time) {
+  synthetic_program program;
+  program.create(1, 2);
+  program.create(2, 3);
+  program.release(4, program.acquire(4, 16));
+  program.create(2, 4);
+  const scratch_file file("starter");
+  compile(program, file.path);
+  const workload_view work(file.path);
+  const auto starts = [&](std::uint32_t stream) {
+    std::vector<std::uint32_t> made;
+    for (const operation one : operations_of(work, stream))
+      if (one.what() == action::start_thread) made.push_back(one.slot() - recorded::main_thread);
+    return made;
+  };
+  EXPECT_EQ(starts(recorded::main_thread), (std::vector<std::uint32_t>{1, 3}));
+  EXPECT_EQ(starts(recorded::main_thread + 1), (std::vector<std::uint32_t>{2}));
+}
+
+TEST(compiler, makes_workloads_that_are_sound_in_any_order) {
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+    const synthetic_program program = testing::swapping_program(8, 20'000, seed);
+    const scratch_file file("swaps");
+    const recorded::header head = compile(program, file.path);
+    EXPECT_EQ(head.unknown_releases + head.doubled_blocks, 0);
+    EXPECT_GT(head.remote_releases, 10'000);
+    const workload_view work(file.path);
+    EXPECT_GT(work.epochs().size(), 5);
+    EXPECT_EQ(work.epochs().back().live_bytes, program.live_bytes());
+    any_order order(work, seed);
+    EXPECT_EQ(order.run(), "");
+    EXPECT_EQ(order.meetings(), work.epochs().size());
+  }
+}
+
+// Slots follow what lives, not the length of the recording.
+TEST(compiler, needs_no_more_slots_for_a_longer_recording) {
+  synthetic_program program;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::uint64_t one = program.acquire(1, 16);
+    const std::uint64_t other = program.acquire(1, 16);
+    program.release(1, one);
+    program.release(1, program.reallocate(1, other, 32));
+  }
+  const scratch_file file("longer");
+  EXPECT_EQ(compile(program, file.path).slots, 8);
+}
+
+TEST(compiler, writes_times_that_a_replay_can_keep) {
+  synthetic_program program;
+  program.release(1, program.acquire(1, 16));
+  program.write({.thread = 1, .kind = kind::mark});
+  for (int i = 0; i < 1000; ++i) program.release(1, program.acquire(1, 16));
+  const scratch_file file("times");
+  EXPECT_EQ(compile(program, file.path).duration_us, 200);
+  const workload_view work(file.path);
+  std::uint64_t last = 0;
+  std::size_t times = 0;
+  for (const recorded::segment& piece : work.segments_of(work.streams()[recorded::main_thread]))
+    for (const operation one : work.operations_of(piece))
+      if (one.what() == action::wait_until) {
+        EXPECT_GE(one.time(), last + 10);
+        last = one.time();
+        ++times;
+      }
+  EXPECT_EQ(times, 20);
+}
+
+}  // namespace
+}  // namespace heaplab
