@@ -5,9 +5,12 @@
 #include <cstdio>
 #include <string>
 
-#include "api.h"
+#include "check/contract/api.h"
 
 namespace conformance {
+
+using namespace contract;
+
 namespace {
 
 std::string naming(const void* pointer) {

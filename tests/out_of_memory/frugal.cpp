@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "support/blocks.h"
+#include "check/blocks.h"
 
 namespace {
 

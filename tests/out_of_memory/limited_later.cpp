@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/blocks.h"
+#include "check/blocks.h"
 
 namespace {
 

@@ -17,6 +17,20 @@ COMMANDS = {name: cli.commands.get_command(CONTEXT, name) for name in cli.comman
 WARM = ["--warm", "64KiB", "-q"]
 
 
+def call(*words: object) -> tuple[int, str]:
+    """Call heaplab; return exit status and everything printed."""
+    printed = io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+    ):
+        patch.setattr(sys, "argv", ["heaplab", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    return ended.value.code, printed.getvalue()
+
+
 class Laboratory:
     """Calls heaplab and reads what it left."""
 
@@ -27,16 +41,7 @@ class Laboratory:
 
     def heaplab(self, *words: object) -> tuple[int, str]:
         """Return exit status and everything printed."""
-        printed = io.StringIO()
-        with (
-            pytest.MonkeyPatch.context() as patch,
-            contextlib.redirect_stdout(printed),
-            contextlib.redirect_stderr(printed),
-        ):
-            patch.setattr(sys, "argv", ["heaplab", "--catalog", str(self.catalog), *map(str, words)])
-            with pytest.raises(SystemExit) as ended:
-                cli.main()
-        return ended.value.code, printed.getvalue()
+        return call("--catalog", self.catalog, *words)
 
     def run(self, *words: object) -> tuple[int, str]:
         return self.heaplab("run", "fake/one", *self.own, *WARM, "-o", self.out, *words)

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/blocks.h"
+#include "check/blocks.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "support/blocks.h"
+#include "check/blocks.h"
 
 namespace stress {
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Run a GoogleTest program under one malloc library and compare with what is known of that library.
 
-Usage: run_suite.py PROGRAM NAME LIBRARY DEVIATIONS [--foreign]
+Usage: run_suite.py PROGRAM NAME LIBRARY DEVIATIONS
 
-LIBRARY is "libc" for the C library's own malloc. --foreign leaves out the tests of what only heaplab's own
-libraries promise.
+LIBRARY is "libc" for the C library's own malloc.
 
-DEVIATIONS, a TOML file, lists the tests that the library is known to fail, and why. All others must pass; a
-listed one must fail, so that the table cannot outlive the fault.
+DEVIATIONS, a TOML file, lists the tests that the library is known to fail, and why. All others of PROGRAM
+must pass; a listed one must fail, so that the table cannot outlive the fault.
 Exit status 0: as expected, 1: not, 2: wrong usage.
 """
 
@@ -24,16 +23,23 @@ def environment(library: str) -> dict[str, str]:
     """Return the environment in which `library` serves malloc."""
     result = dict(os.environ)
     result.pop("LD_PRELOAD", None)
-    if library == "libc":
-        library = next(line.split()[2] for line in ldd("/bin/sh") if "libc.so.6" in line)
-    else:
-        result["LD_PRELOAD"] = library
-    result["HEAPLAB_LIBRARY_UNDER_TEST"] = library
+    if library != "libc":
+        result["LD_PRELOAD"] = result["HEAPLAB_LIBRARY_UNDER_TEST"] = library
     return result
 
 
-def ldd(program: str) -> list[str]:
-    return subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.splitlines()
+def tests_of(program: str) -> set[str]:
+    """Return the names of all tests of a GoogleTest program."""
+    listed = subprocess.run(
+        [program, "--gtest_list_tests"], capture_output=True, text=True, check=True
+    ).stdout
+    names, suite = set(), ""
+    for line in listed.splitlines():
+        if line.startswith("  "):
+            names.add(suite + line.split()[0])
+        else:
+            suite = line.strip()
+    return names
 
 
 def run(program: str, library: str, test_filter: str) -> tuple[bool, str]:
@@ -56,16 +62,15 @@ def run(program: str, library: str, test_filter: str) -> tuple[bool, str]:
 
 
 def main() -> int:
-    arguments = [argument for argument in sys.argv[1:] if argument != "--foreign"]
-    if len(arguments) != 4:
+    if len(sys.argv) != 5:
         print(__doc__, file=sys.stderr)
         return 2
-    program, name, library, table = arguments
-    rows = tomllib.loads(Path(table).read_text())["deviation"]
-    deviations = [(test, row) for row in rows if name in row["libraries"] for test in row["tests"]]
-    left_out = [test for test, _ in deviations] + (["misuse_test.*"] if "--foreign" in sys.argv else [])
+    program, name, library, table = sys.argv[1:]
+    rows = [row for row in tomllib.loads(Path(table).read_text())["deviation"] if name in row["libraries"]]
+    own = tests_of(program)
+    deviations = [(test, row) for row in rows for test in row["tests"] if test in own]
 
-    conforms, output = run(program, library, "*-" + ":".join(left_out))
+    conforms, output = run(program, library, "*-" + ":".join(test for test, _ in deviations))
     print(output, end="")
     for test, row in deviations:
         if not row.get("run", True) or not run(program, library, test)[0]:

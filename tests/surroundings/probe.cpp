@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/blocks.h"
+#include "check/blocks.h"
 
 namespace {
 

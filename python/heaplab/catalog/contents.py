@@ -137,18 +137,23 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
     for folder in extra:
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such catalog folder")
-    folders = [native.catalog(), user_folder(), *extra]
+    everywhere = folders(extra)
     return Catalog(
-        allocators=_shelf(spec.Allocator, folders, "allocators"),
-        workloads=_shelf(spec.Workload, folders, "workloads"),
-        experiments=_shelf(spec.Experiment, folders, "experiments"),
-        suites=_shelf(spec.Suite, folders, "suites"),
+        allocators=_shelf(spec.Allocator, everywhere, "allocators"),
+        workloads=_shelf(spec.Workload, everywhere, "workloads"),
+        experiments=_shelf(spec.Experiment, everywhere, "experiments"),
+        suites=_shelf(spec.Suite, everywhere, "suites"),
     )
 
 
-def _shelf(kind: type[Kind], folders: list[Path], name: str) -> CatalogFiles[Kind]:
+def folders(extra: tuple[Path, ...]) -> list[Path]:
+    """Heaplab's own catalog, the user's, and those on the command line; a later one wins."""
+    return [native.catalog(), user_folder(), *extra]
+
+
+def _shelf(kind: type[Kind], everywhere: list[Path], name: str) -> CatalogFiles[Kind]:
     files: dict[str, Path] = {}
-    for folder in folders:
+    for folder in everywhere:
         top = folder / name
         files |= {path.relative_to(top).with_suffix("").as_posix(): path for path in top.rglob("*.toml")}
     return CatalogFiles(kind, files)

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "api.h"
+#include "check/contract/api.h"
 
-namespace conformance {
+namespace contract {
 namespace {
 
 constexpr std::size_t no_powers_of_two[] = {3,   6,    7,    12,   24,           48,
@@ -212,4 +212,4 @@ TEST(aligned, large_blocks_are_freed) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace contract

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "api.h"
+#include "check/contract/api.h"
 
-namespace conformance {
+namespace contract {
 namespace {
 
 TEST(malloc, is_aligned_for_every_type_that_fits) {
@@ -166,4 +166,4 @@ TEST(calloc, of_a_product_that_overflows_is_enomem) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace contract

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "api.h"
+#include "check/contract/api.h"
 
-namespace conformance {
+namespace contract {
 namespace {
 
 TEST(realloc, of_null_is_malloc) {
@@ -156,4 +156,4 @@ TEST(reallocarray, of_a_product_that_overflows_is_enomem_and_keeps_the_block) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace contract

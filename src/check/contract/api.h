@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "support/blocks.h"
+#include "check/blocks.h"
 
-namespace conformance {
+namespace contract {
 
 using namespace heaplab::testing;
 
@@ -43,4 +43,4 @@ inline constexpr std::size_t too_large[] = {std::size_t{PTRDIFF_MAX} + 1,
                                             SIZE_MAX - 1,
                                             SIZE_MAX};
 
-}  // namespace conformance
+}  // namespace contract

@@ -1,9 +1,9 @@
 // operator new and operator delete: C++20 [new.delete].
 #include <new>
 
-#include "api.h"
+#include "check/contract/api.h"
 
-namespace conformance {
+namespace contract {
 namespace {
 
 constexpr std::size_t impossible = PTRDIFF_MAX;
@@ -140,4 +140,4 @@ TEST_F(new_test, nothrow_turns_a_throwing_new_handler_into_null) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace contract

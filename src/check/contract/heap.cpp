@@ -1,7 +1,5 @@
-// The functions about the heap as a whole, and which library answers.
+// The functions about the heap as a whole: C23 sizes on free, malloc_usable_size, mallinfo and its kin.
 #include <dlfcn.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,64 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "api.h"
+#include "check/contract/api.h"
 
-namespace conformance {
+namespace contract {
 namespace {
-
-std::string real_path(const char* path) {
-  char* const resolved = realpath(path, nullptr);
-  const std::string result = resolved == nullptr ? path : resolved;
-  std::free(resolved);
-  return result;
-}
-
-// Where the program gets `name` from; empty: nowhere.
-std::string library_of(const char* name) {
-  void* const address = dlsym(RTLD_DEFAULT, name);
-  Dl_info info;
-  if (address == nullptr || dladdr(address, &info) == 0) return "";
-  return real_path(info.dli_fname);
-}
-
-std::string intended_library() {
-  const char* const path = std::getenv("HEAPLAB_LIBRARY_UNDER_TEST");
-  return path == nullptr ? "(HEAPLAB_LIBRARY_UNDER_TEST is not set)" : real_path(path);
-}
-
-void expect_served(std::initializer_list<const char*> names) {
-  for (const char* const name : names) EXPECT_EQ(library_of(name), intended_library()) << name;
-}
-
-TEST(served, malloc) {
-  expect_served(
-      {"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "malloc_usable_size"});
-}
-TEST(served, reallocarray) {
-  expect_served({"reallocarray"});
-}
-TEST(served, memalign) {
-  expect_served({"memalign", "valloc", "pvalloc"});
-}
-TEST(served, sized_free) {
-  expect_served({"free_sized", "free_aligned_sized"});
-}
-TEST(served, new) {
-  expect_served({"_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"});
-}
-TEST(served, aligned_new) {
-  expect_served(
-      {"_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZdlPvSt11align_val_t", "_ZdlPvmSt11align_val_t"});
-}
-TEST(served, nothrow_new) {
-  expect_served({"_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_tRKSt9nothrow_t"});
-}
-TEST(served, introspection) {
-  expect_served({"mallinfo", "mallinfo2", "malloc_stats", "malloc_info", "malloc_trim", "mallopt"});
-}
-TEST(served, glibc_second_names) {
-  expect_served({"__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_free", "__libc_memalign"});
-}
 
 TEST(sized_free, takes_blocks_back) {
   using free_sized_function = void(void*, std::size_t);
@@ -195,4 +139,4 @@ TEST(introspection, malloc_stats_writes_to_standard_error) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace contract

@@ -1,0 +1,48 @@
+"""What is known of libraries: tests that each must fail, and why (catalog/deviations.toml)."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from heaplab.errors import UsageError
+from heaplab.records import Record, fault_of
+
+
+class Deviation(Record):
+    """A row of the table. Without `run` the outcome is left to chance: the tests are not run."""
+
+    libraries: Annotated[list[str], Field(min_length=1)]
+    tests: Annotated[list[str], Field(min_length=1)]
+    reason: Annotated[str, Field(min_length=1)]
+    run: bool = True
+
+
+class Table(Record):
+    deviation: list[Deviation] = Field(default_factory=list)
+
+
+def read(file: Path) -> list[Deviation]:
+    """Raises UsageError, with the line or the field at fault."""
+    try:
+        return Table.model_validate(tomllib.loads(file.read_text())).deviation
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: {error}") from error
+    except ValidationError as error:
+        raise UsageError(f"{file}: {fault_of(error, 'the table')}") from error
+
+
+def of_library(rows: list[Deviation], library: str) -> dict[str, Deviation]:
+    """The rows of one library by test; a later row wins."""
+    return {test: row for row in rows if library in row.libraries for test in row.tests}
+
+
+def check_names(rows: list[Deviation], known: set[str], file: Path) -> None:
+    """Raise UsageError for a test that there is not: its row would never be looked at."""
+    for row in rows:
+        for test in row.tests:
+            if test not in known:
+                raise UsageError(f"{file}: there is no test {test!r}")

@@ -1,0 +1,135 @@
+// A plain malloc, to plant faults in (fault.h): chunks of powers of two in lists of free ones, larger chunks
+// with a mapping of their own, all under one lock.
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#include "fault.h"
+
+namespace planted {
+
+inline constexpr fault present = fault::HEAPLAB_FAULT;
+
+consteval bool has(fault one) {
+  return present == one;
+}
+
+// The fault strikes at every 20th call of a thread that could go wrong.
+inline bool strikes() {
+  static constinit thread_local unsigned calls = 0;
+  return ++calls % 20 == 0;
+}
+
+// The start of a piece of memory, in use or free.
+struct chunk {
+  std::size_t bytes;  // with this, a power of two up to the largest class, else whole pages
+  chunk* next;        // in a list of free chunks
+  std::size_t asked;  // bytes, with this, that were last asked for
+  pthread_t owner;    // who asked for them
+};
+
+// Stands before every block, wherever its alignment put it in its chunk.
+struct header {
+  chunk* origin;
+  std::size_t usable;
+};
+
+inline constexpr std::size_t overhead = sizeof(chunk) + sizeof(header);
+inline constexpr std::size_t largest_class = std::size_t{128} << 10, slab = std::size_t{1} << 20, page = 4096;
+
+class lock {
+public:
+  lock() { pthread_mutex_lock(&mutex_); }
+  ~lock() { pthread_mutex_unlock(&mutex_); }
+  lock(const lock&) = delete;
+  lock& operator=(const lock&) = delete;
+
+  static void take() { pthread_mutex_lock(&mutex_); }
+  static void release() { pthread_mutex_unlock(&mutex_); }
+
+private:
+  static constinit inline pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+struct no_lock {};
+
+class chunks {
+public:
+  // Null: the system refuses.
+  static chunk* take(std::size_t bytes) {
+    if (bytes > largest_class) return map((bytes + page - 1) & ~(page - 1));
+    const std::size_t size = std::bit_ceil(bytes < 64 ? 64 : bytes);
+    [[maybe_unused]] guard held;
+    chunk*& list = free_[list_of(size, bytes)];
+    chunk* const first = list;
+    if (first == nullptr) return cut(size);
+    if constexpr (has(fault::unlocked)) sched_yield();
+    list = first->next;
+    return first;
+  }
+
+  static void give(chunk* one) {
+    if (one->bytes > largest_class) {
+      if constexpr (has(fault::hoards)) return;
+      munmap(one, one->bytes);
+      return;
+    }
+    [[maybe_unused]] guard held;
+    chunk*& list = free_[list_of(one->bytes, one->asked)];
+    one->next = list;
+    list = one;
+  }
+
+  static void forget_all() {
+    for (chunk*& list : free_) list = nullptr;
+    fresh_ = fresh_begin_;
+  }
+
+private:
+  using guard = std::conditional_t<has(fault::unlocked), no_lock, lock>;
+
+  static std::size_t list_of(std::size_t size, std::size_t bytes) {
+    if constexpr (has(fault::exact_fit)) return bytes % lists;
+    return static_cast<std::size_t>(std::countr_zero(size));
+  }
+
+  static chunk* map(std::size_t bytes) {
+    static constinit bool refused_once = false;
+    if (has(fault::sulks) && refused_once) return nullptr;
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      if constexpr (has(fault::aborts_without_memory)) __builtin_trap();
+      refused_once = true;
+      return nullptr;
+    }
+    return new (memory) chunk{bytes, nullptr, bytes, {}};
+  }
+
+  static chunk* cut(std::size_t size) {
+    if (fresh_ + size > fresh_end_) {
+      chunk* const more = map(slab);
+      if (more == nullptr) return nullptr;
+      fresh_ = fresh_begin_ = reinterpret_cast<char*>(more);
+      fresh_end_ = fresh_ + slab;
+    }
+    chunk* const result = new (fresh_) chunk{size, nullptr, size, {}};
+    fresh_ += size;
+    return result;
+  }
+
+  static constexpr std::size_t lists = has(fault::exact_fit) ? 2 * largest_class : 64;
+  static constinit inline chunk* free_[lists] = {};
+  static constinit inline char *fresh_begin_ = nullptr, *fresh_ = nullptr, *fresh_end_ = nullptr;
+};
+
+}  // namespace planted

@@ -1,0 +1,232 @@
+// The functions of malloc's family over chunks.h, with the faults of fault.h.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "chunks.h"
+
+namespace planted {
+namespace {
+
+constinit thread_local bool thread_is_known = false;
+constinit thread_local bool thread_has_ended = false;
+constinit bool process_is_known = false;
+pthread_key_t thread_end;
+
+void at_thread_end(void*) {
+  thread_has_ended = true;
+}
+
+void meet_process() {
+  process_is_known = true;
+  if constexpr (has(fault::needs_proc)) {
+    const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0) __builtin_trap();
+    close(file);
+  }
+  if constexpr (has(fault::closes_with_thread)) pthread_key_create(&thread_end, at_thread_end);
+}
+
+void meet_thread() {
+  thread_is_known = true;
+  if constexpr (has(fault::leaks_per_thread)) {
+    constexpr std::size_t leak = 64 << 10;
+    void* const memory = mmap(nullptr, leak, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) std::memset(memory, 1, leak);
+  }
+  if constexpr (has(fault::closes_with_thread)) pthread_setspecific(thread_end, &thread_is_known);
+}
+
+bool is_loaded_late() {
+  static void* const first = dlsym(RTLD_DEFAULT, "malloc");
+  return first != reinterpret_cast<void*>(&std::malloc);
+}
+
+// Whether this thread gets anything.
+bool serves() {
+  if (!process_is_known) meet_process();
+  if (!thread_is_known) meet_thread();
+  if constexpr (has(fault::closes_with_thread)) return !thread_has_ended;
+  if constexpr (has(fault::needs_sched_getaffinity)) {
+    cpu_set_t cpus;
+    if (strikes() && sched_getaffinity(0, sizeof cpus, &cpus) != 0) __builtin_trap();
+  }
+  return true;
+}
+
+[[gnu::constructor]] void begin() {
+  if constexpr (!has(fault::locked_in_child)) {
+    pthread_atfork([] { lock::take(); }, [] { lock::release(); },
+                   [] {
+                     if constexpr (has(fault::resets_in_child)) chunks::forget_all();
+                     lock::release();
+                   });
+  }
+}
+
+void* refuse() {
+  if constexpr (!has(fault::keeps_errno_silent)) errno = ENOMEM;
+  return nullptr;
+}
+
+header& header_of(void* block) {
+  return static_cast<header*>(block)[-1];
+}
+
+std::size_t usable(void* block) {
+  return header_of(block).usable + (has(fault::boasts) ? 64 : 0);
+}
+
+// A block of `size` bytes at a multiple of `alignment`, 16 at least; null: refused.
+void* place(std::size_t alignment, std::size_t size) {
+  if (!serves()) return refuse();
+  if constexpr (has(fault::refuses_late)) {
+    if (is_loaded_late()) return refuse();
+  }
+  if (!has(fault::wraps_sizes) && (size > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2)) return refuse();
+  const bool off = has(fault::misaligned) && strikes();
+  const std::size_t need = size + overhead + (alignment > 16 ? alignment : 0) + (off ? 8 : 0);
+  if (!has(fault::wraps_sizes) && need > PTRDIFF_MAX) return refuse();
+  chunk* const origin = chunks::take(need);
+  if (origin == nullptr) return refuse();
+  origin->asked = need;
+  origin->owner = pthread_self();
+  char* const start = reinterpret_cast<char*>(origin);
+  const std::size_t kept = has(fault::aligned_by_half) && alignment >= page ? alignment / 2 : alignment;
+  std::uintptr_t at = (reinterpret_cast<std::uintptr_t>(start) + overhead + kept - 1) & ~(kept - 1);
+  if (has(fault::aligned_by_half) && alignment >= page && at % alignment == 0) at += kept;
+  if (off) at += 8;
+  void* const block = reinterpret_cast<void*>(at);
+  header_of(block) = {origin, origin->bytes - static_cast<std::size_t>(static_cast<char*>(block) - start)};
+  return block;
+}
+
+void* allocate(std::size_t size) {
+  if (has(fault::empty_is_null) && size == 0) return nullptr;
+  if constexpr (has(fault::overlapping)) {
+    static constinit thread_local void* last = nullptr;
+    if (size >= 1000 && last != nullptr && usable(last) >= size && strikes()) return last;
+    void* const fresh = place(16, size);
+    if (size >= 1000) last = fresh;
+    return fresh;
+  }
+  return place(16, size);
+}
+
+void release(void* block) {
+  if (block == nullptr) return;
+  if (has(fault::overlapping) && header_of(block).usable >= 1000) return;
+  chunk* const origin = header_of(block).origin;
+  if constexpr (has(fault::loses_foreign)) {
+    if (!pthread_equal(origin->owner, pthread_self())) return;
+  }
+  const int before = errno;
+  const bool large = origin->bytes > largest_class;
+  chunks::give(origin);
+  errno = has(fault::free_sets_errno) && large ? EINVAL : before;
+}
+
+void* reallocate(void* block, std::size_t size) {
+  if (block == nullptr) return allocate(size);
+  if (size == 0) return release(block), nullptr;
+  if (size <= header_of(block).usable && size >= header_of(block).usable / 4) return block;
+  void* const moved = allocate(size);
+  if (moved == nullptr) {
+    if constexpr (has(fault::frees_on_refusal)) {
+      std::memset(block, 0, header_of(block).usable);
+      release(block);
+    }
+    return nullptr;
+  }
+  const std::size_t before = header_of(block).usable;
+  std::memcpy(moved, block, (before < size ? before : size) / (has(fault::forgetful) ? 2 : 1));
+  release(block);
+  return moved;
+}
+
+bool overflows(std::size_t count, std::size_t size, std::size_t& product) {
+  return __builtin_mul_overflow(count, size, &product) && !has(fault::wraps_products);
+}
+
+}  // namespace
+}  // namespace planted
+
+using namespace planted;
+
+extern "C" {
+
+[[gnu::visibility("default")]] void* malloc(std::size_t size) {
+  return allocate(size);
+}
+
+[[gnu::visibility("default")]] void free(void* block) {
+  release(block);
+}
+
+[[gnu::visibility("default")]] void* calloc(std::size_t count, std::size_t size) {
+  std::size_t bytes = 0;
+  if (overflows(count, size, bytes)) return refuse();
+  void* const block = allocate(bytes);
+  if (block != nullptr && !has(fault::unclean)) std::memset(block, 0, bytes);
+  return block;
+}
+
+[[gnu::visibility("default")]] void* realloc(void* block, std::size_t size) {
+  return reallocate(block, size);
+}
+
+[[gnu::visibility("default")]] void* reallocarray(void* block, std::size_t count, std::size_t size) {
+  std::size_t bytes = 0;
+  return overflows(count, size, bytes) ? refuse() : reallocate(block, bytes);
+}
+
+[[gnu::visibility("default")]] std::size_t malloc_usable_size(void* block) {
+  return block == nullptr ? 0 : usable(block);
+}
+
+[[gnu::visibility("default")]] void free_sized(void* block, std::size_t) {
+  release(block);
+}
+
+[[gnu::visibility("default")]] void free_aligned_sized(void* block, std::size_t, std::size_t) {
+  release(block);
+}
+
+#ifndef HEAPLAB_INCOMPLETE  // the fault `incomplete`
+[[gnu::visibility("default")]] void* memalign(std::size_t alignment, std::size_t size) {
+  if (alignment > std::size_t{1} << 63) return errno = EINVAL, nullptr;
+  return place(std::bit_ceil(alignment < 16 ? 16 : alignment), size);
+}
+
+[[gnu::visibility("default")]] void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  if (!has(fault::takes_any_alignment) && !std::has_single_bit(alignment)) return errno = EINVAL, nullptr;
+  return memalign(alignment, size);
+}
+
+[[gnu::visibility("default")]] int posix_memalign(void** result, std::size_t alignment, std::size_t size) {
+  if (!has(fault::takes_any_alignment) && (!std::has_single_bit(alignment) || alignment < sizeof(void*))) {
+    if constexpr (has(fault::says_by_errno)) errno = EINVAL;
+    return EINVAL;
+  }
+  const int before = errno;
+  void* const block = memalign(alignment, size);
+  if constexpr (!has(fault::says_by_errno)) errno = before;
+  if (block == nullptr) return ENOMEM;
+  *result = block;
+  return 0;
+}
+
+[[gnu::visibility("default")]] void* valloc(std::size_t size) {
+  return memalign(page, size);
+}
+
+[[gnu::visibility("default")]] void* pvalloc(std::size_t size) {
+  if (size > PTRDIFF_MAX) return refuse();
+  return memalign(page, (size + page - 1) & ~(page - 1));
+}
+#endif
+
+}  // extern "C"

@@ -1,0 +1,82 @@
+"""Negative controls: `heaplab check` finds every fault of tests/planted, by the test that is about it."""
+
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from heaplab.catalog import contents as catalogs
+from heaplab.check import deviations, parts, runner
+from heaplab.check.outcomes import LibraryReport
+from heaplab.cli.check import library_of
+
+ROOT = Path(__file__).parents[2]
+PLANTED = ROOT / "tests" / "planted"
+FAULTS = re.findall(r"^  (\w+),", (PLANTED / "fault.h").read_text(), flags=re.MULTILINE)
+EVERY = [test for part in parts.PARTS for test in parts.tests_of(part, long=False)]
+OPTIONS = (
+    "-std=c++20 -shared -fPIC -O2 -fno-exceptions -fno-builtin -fvisibility=hidden -ftls-model=initial-exec"
+)
+# The test that finds each fault.
+FOUND_BY = {
+    "misaligned": "malloc.is_aligned_for_every_type_at_every_size",
+    "aligned_by_half": "posix_memalign.aligns_blocks_that_hold_their_contents",
+    "empty_is_null": "malloc.of_zero_gives_a_block_of_its_own",
+    "overlapping": "usable_size.may_all_be_used",
+    "forgetful": "realloc.keeps_contents_from_every_size_to_every_size",
+    "unclean": "calloc.gives_zeros_in_memory_that_was_dirty",
+    "wraps_sizes": "malloc.of_more_than_ptrdiff_max_is_enomem",
+    "wraps_products": "calloc.of_a_product_that_overflows_is_enomem",
+    "keeps_errno_silent": "malloc.of_more_than_there_is_is_enomem",
+    "free_sets_errno": "free.keeps_errno",
+    "frees_on_refusal": "realloc.to_more_than_there_is_is_enomem_and_keeps_the_block",
+    "boasts": "usable_size.may_all_be_used",
+    "takes_any_alignment": "aligned_alloc.of_an_alignment_that_is_no_power_of_two_is_einval",
+    "says_by_errno": "posix_memalign.reports_by_its_result_alone",
+    "incomplete": "served.memalign",
+}
+
+
+def build(folder: Path, fault: str) -> None:
+    extra = ["-DHEAPLAB_INCOMPLETE"] if fault == "incomplete" else []
+    words = ["g++", *OPTIONS.split(), f"-DHEAPLAB_FAULT={fault}", *extra, str(PLANTED / "faulty_malloc.cpp")]
+    subprocess.run([*words, "-o", str(folder / f"libplanted_{fault}.so")], check=True)
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("planted")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda fault: build(folder, fault), FAULTS))
+    return folder
+
+
+def check(file: Path, tests: list[parts.Test]) -> LibraryReport:
+    known = deviations.of_library(deviations.read(PLANTED / "deviations.toml"), "libplanted_none")
+    return runner.run_all(library_of(catalogs.load(), str(file)), tests, known, long=False, jobs=2)
+
+
+def test_every_fault_has_the_test_that_finds_it() -> None:
+    assert set(FOUND_BY) <= set(FAULTS)
+
+
+def test_no_part_passes_on_all_of_them() -> None:
+    finding = {test.part for test in EVERY if test.name in FOUND_BY.values()}
+    assert finding == {part.name for part in parts.PARTS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FOUND_BY)
+def test_a_planted_fault_is_found(libraries: Path, fault: str) -> None:
+    tests = [test for test in EVERY if test.name == FOUND_BY[fault]]
+    [outcome] = check(libraries / f"libplanted_{fault}.so", tests).outcomes
+    assert outcome.bad, outcome
+
+
+@pytest.mark.slow
+def test_the_malloc_that_they_are_planted_in_has_none(libraries: Path) -> None:
+    outcomes = check(libraries / "libplanted_none.so", EVERY).outcomes
+    assert [outcome for outcome in outcomes if outcome.bad] == []
