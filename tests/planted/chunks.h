@@ -49,8 +49,8 @@ inline constexpr std::size_t largest_class = std::size_t{128} << 10, slab = std:
 
 class lock {
 public:
-  lock() { pthread_mutex_lock(&mutex_); }
-  ~lock() { pthread_mutex_unlock(&mutex_); }
+  lock() { take(); }
+  ~lock() { release(); }
   lock(const lock&) = delete;
   lock& operator=(const lock&) = delete;
 
@@ -67,13 +67,14 @@ class chunks {
 public:
   // Null: the system refuses.
   static chunk* take(std::size_t bytes) {
+    if (has(fault::sulks) && refused_once_) return nullptr;
     if (bytes > largest_class) return map((bytes + page - 1) & ~(page - 1));
     const std::size_t size = std::bit_ceil(bytes < 64 ? 64 : bytes);
     [[maybe_unused]] guard held;
     chunk*& list = free_[list_of(size, bytes)];
     chunk* const first = list;
     if (first == nullptr) return cut(size);
-    if constexpr (has(fault::unlocked)) sched_yield();
+    if constexpr (has(fault::unlocked) || has(fault::locked_in_child)) sched_yield();
     list = first->next;
     return first;
   }
@@ -104,12 +105,10 @@ private:
   }
 
   static chunk* map(std::size_t bytes) {
-    static constinit bool refused_once = false;
-    if (has(fault::sulks) && refused_once) return nullptr;
     void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
       if constexpr (has(fault::aborts_without_memory)) __builtin_trap();
-      refused_once = true;
+      refused_once_ = true;
       return nullptr;
     }
     return new (memory) chunk{bytes, nullptr, bytes, {}};
@@ -128,6 +127,7 @@ private:
   }
 
   static constexpr std::size_t lists = has(fault::exact_fit) ? 2 * largest_class : 64;
+  static constinit inline bool refused_once_ = false;
   static constinit inline chunk* free_[lists] = {};
   static constinit inline char *fresh_begin_ = nullptr, *fresh_ = nullptr, *fresh_end_ = nullptr;
 };

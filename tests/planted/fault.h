@@ -25,13 +25,14 @@ enum class fault {
   incomplete,           // lacks the aligned functions: the C library's answer
 
   // Threads, forks, life.
-  unlocked,            // the lists of free blocks, under threads
-  leaks_per_thread,    // 64 KiB for each
-  loses_foreign,       // what another thread frees
-  closes_with_thread,  // no memory for a thread in the last round of its destructors
-  locked_in_child,     // fork leaves the lock as it was
-  resets_in_child,     // fork's child begins with an empty heap over the inherited blocks
-  refuses_late,        // gives nothing where it is not the malloc of the program
+  unlocked,                   // the lists of free blocks, under threads
+  leaks_per_thread,           // 64 KiB for each
+  loses_foreign,              // what another thread frees
+  closes_with_thread,         // no memory for a thread in the last round of its destructors
+  locked_in_child,            // fork leaves the lock as it was
+  resets_in_child,            // fork's child begins with an empty heap over the inherited blocks
+  gives_up_when_interrupted,  // a signal that interrupts a wait makes it a refusal
+  refuses_late,               // gives nothing where it is not the malloc of the program
 
   // Scarcity.
   aborts_without_memory,    // when the system refuses

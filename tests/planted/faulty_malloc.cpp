@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -40,9 +41,18 @@ void meet_thread() {
   if constexpr (has(fault::closes_with_thread)) pthread_setspecific(thread_end, &thread_is_known);
 }
 
+constexpr char own_place = 0;
+
+// Whether the program has another malloc.
 bool is_loaded_late() {
-  static void* const first = dlsym(RTLD_DEFAULT, "malloc");
-  return first != reinterpret_cast<void*>(&std::malloc);
+  Dl_info own, first;
+  return dladdr(&own_place, &own) != 0 && dladdr(dlsym(RTLD_DEFAULT, "malloc"), &first) != 0 &&
+         own.dli_fbase != first.dli_fbase;
+}
+
+bool is_interrupted() {
+  constexpr timespec moment = {0, 200'000};
+  return strikes() && nanosleep(&moment, nullptr) != 0;
 }
 
 // Whether this thread gets anything.
@@ -85,6 +95,9 @@ void* place(std::size_t alignment, std::size_t size) {
   if (!serves()) return refuse();
   if constexpr (has(fault::refuses_late)) {
     if (is_loaded_late()) return refuse();
+  }
+  if constexpr (has(fault::gives_up_when_interrupted)) {
+    if (is_interrupted()) return refuse();
   }
   if (!has(fault::wraps_sizes) && (size > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2)) return refuse();
   const bool off = has(fault::misaligned) && strikes();

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
+#include "check/message.h"
 #include "single_stepper.h"
-#include "stress.h"
 
-namespace stress {
+namespace heaplab::check {
 namespace {
 
 TEST(first_free, does_not_wait_for_another_threads_first_free) {
@@ -45,5 +45,5 @@ TEST(first_free, does_not_wait_for_another_threads_first_free) {
 }
 
 }  // namespace
-}  // namespace stress
+}  // namespace heaplab::check
 #endif

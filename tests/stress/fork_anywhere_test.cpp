@@ -6,10 +6,10 @@
 
 #include <thread>
 
-#include "forked_heap.h"
+#include "check/forked_heap.h"
 #include "single_stepper.h"
 
-namespace stress {
+namespace heaplab::check {
 namespace {
 
 // Each size some times, so that a span may run dry, and empty; blocks that another thread allocated; one that
@@ -50,5 +50,5 @@ TEST(fork, at_every_instruction_of_another_thread) {
 }
 
 }  // namespace
-}  // namespace stress
+}  // namespace heaplab::check
 #endif

@@ -5,12 +5,13 @@
 #include <semaphore.h>
 #include <ucontext.h>
 
-#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 
-namespace stress {
+#include "base/atomic.h"
+
+namespace heaplab::check {
 
 // The code of the library that provides malloc.
 struct code_range {
@@ -52,8 +53,9 @@ public:
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGTRAP, &action, &before_);
     malloc_code_ = code_range::of_malloc();
-    stop_ = gone_on_from_ = 0;
-    done_ = false;
+    stop_.store(0, std::memory_order_relaxed);
+    gone_on_from_.store(0, std::memory_order_relaxed);
+    done_.store(false, std::memory_order_relaxed);
     sem_init(&stopped_, 0, 0);
     sem_init(&may_go_on_, 0, 0);
   }
@@ -62,25 +64,26 @@ public:
   // By the thread that steps.
   template <class Work>
   static void run(Work work) {
-    stepping_ = true;
+    stepping_.store(true, std::memory_order_relaxed);
     raise(SIGTRAP);
     work();
-    stepping_ = false;
+    stepping_.store(false, std::memory_order_relaxed);
     raise(SIGTRAP);
-    done_ = true;
+    done_.store(true, std::memory_order_release);  // pairs with wait
     sem_post(&stopped_);
   }
 
   // By the other thread: waits for the next stop. False: there is none any more.
   static bool wait() {
-    while (stop_ == gone_on_from_) {
-      if (done_) return false;
+    // Both acquire: what the other thread did before it stopped or ended is seen.
+    while (stop_.load(std::memory_order_acquire) == gone_on_from_.load(std::memory_order_relaxed)) {
+      if (done_.load(std::memory_order_acquire)) return false;
       sem_wait(&stopped_);
     }
     return true;
   }
   static void go_on() {
-    ++gone_on_from_;
+    gone_on_from_.fetch_add(1, std::memory_order_release);  // pairs with stop
     sem_post(&may_go_on_);
   }
 
@@ -89,24 +92,25 @@ private:
 
   static void trap(ucontext_t& context) {
     greg_t& flags = context.uc_mcontext.gregs[REG_EFL];
-    flags = stepping_ ? flags | trap_flag : flags & ~trap_flag;
-    if (stepping_ && malloc_code_.contains(context.uc_mcontext.gregs[REG_RIP])) stop();
+    const bool steps = stepping_.load(std::memory_order_relaxed);  // written by this thread
+    flags = steps ? flags | trap_flag : flags & ~trap_flag;
+    if (steps && malloc_code_.contains(context.uc_mcontext.gregs[REG_RIP])) stop();
   }
 
   static void stop() {
-    ++stop_;
+    const unsigned mine = stop_.fetch_add(1, std::memory_order_release) + 1;  // pairs with wait
     sem_post(&stopped_);
-    while (stop_ != gone_on_from_) sem_wait(&may_go_on_);
+    while (gone_on_from_.load(std::memory_order_acquire) != mine) sem_wait(&may_go_on_);
   }
 
   static inline code_range malloc_code_;
-  static inline std::atomic<bool> stepping_ = false;
-  static inline std::atomic<bool> done_ = false;
-  static inline std::atomic<unsigned> stop_ = 0;          // by the thread that steps
-  static inline std::atomic<unsigned> gone_on_from_ = 0;  // by the other: the same, or one less
+  static inline atomic<bool> stepping_ = false;
+  static inline atomic<bool> done_ = false;
+  static inline atomic<unsigned> stop_ = 0;          // by the thread that steps
+  static inline atomic<unsigned> gone_on_from_ = 0;  // by the other: the same, or one less
   // Wake the other thread, and this one; what is so is said by the numbers.
   static inline sem_t stopped_, may_go_on_;
   struct sigaction before_ = {};
 };
 
-}  // namespace stress
+}  // namespace heaplab::check

@@ -39,9 +39,108 @@ class Test:
     preloaded: bool
 
 
+MEMORY_CALLS = ("mmap", "mremap", "munmap", "madvise", "mprotect")
+# Calls that a malloc may make, but can do without.
+SPARE_CALLS = (
+    "process_madvise",
+    "mincore",
+    "mbind",
+    "sched_getaffinity",
+    "getcpu",
+    "membarrier",
+    "getrandom",
+    "openat",
+    "sysinfo",
+    "clock_gettime",
+)
+MISUSES = (
+    "double_free_100B",
+    "double_free_100KB",
+    "double_free_8MiB",
+    "double_free_another_between_100B",
+    "double_free_another_between_100KB",
+    "double_free_after_reuse_100B",
+    "double_free_after_reuse_8MiB",
+    "realloc_after_free_100B",
+    "free_of_stack",
+    "free_of_static_memory",
+    "free_of_nowhere",
+    "free_inside_by_1",
+    "free_inside_by_16",
+    "free_inside_a_large_block",
+    "write_after_free_100B",
+    "write_past_the_end_by_1",
+    "write_past_the_end_by_64",
+    "sized_delete_too_small",
+    "sized_delete_too_large",
+)
+
 PARTS = (
     Part("contract", "malloc's family and operator new: C23, POSIX, malloc(3)", (Program("contract"),)),
     Part("exports", "every function comes from the library", (Program("exports"),)),
+    Part(
+        "threads",
+        "many threads, blocks that change hands, threads that end, and every other point of a program's life",
+        (Program("threads", limit_s=300), Program("lifetime", ("",)), Program("no_keys", ("",))),
+    ),
+    Part(
+        "fork",
+        "fork beside other threads, in signal handlers and beside stdio; vfork, posix_spawn",
+        (
+            Program("fork", limit_s=300),
+            Program("fork_in_handler", limit_s=120),
+            Program("fork_stdio", limit_s=120),
+        ),
+    ),
+    Part("signals", "signals that interrupt malloc everywhere", (Program("signals"),)),
+    Part(
+        "loading",
+        "libraries loaded and unloaded meanwhile; the malloc itself loaded late",
+        (Program("plugins", ("",)), Program("loaded_late", ("",), preloaded=True)),
+    ),
+    Part(
+        "scarcity",
+        "each system call for memory refused in turn; limits of address space, data, locked memory, mappings",
+        (
+            Program(
+                "refused",
+                tuple(f"{call} {span}" for call in MEMORY_CALLS for span in ("once", "ever")),
+                limit_s=120,
+            ),
+            Program("frugal", ("address_space 64", "address_space 500", "data 64", "locked 500")),
+            Program("limited_later", ("call", "unseen")),
+            Program("crowded", ("many", "split 33"), limit_s=120),
+        ),
+    ),
+    Part(
+        "sandbox",
+        "system calls that fail with EPERM or kill, once the program runs; no /proc, no /sys",
+        (
+            Program("sandbox", tuple(f"{way} {call}" for way in ("eperm", "kill") for call in SPARE_CALLS)),
+            Program("sandbox", ("eperm madvise", "eperm mremap")),
+            Program("bare", ("proc", "sys")),
+        ),
+    ),
+    Part(
+        "model",
+        "random calls against a model of the heap; a heap that ages, with a bound of its memory",
+        (
+            Program("model", ("100",), limit_s=120),
+            Program("aging", ("2000000",), limit_s=120),
+            Program("model", ("20000",), limit_s=3600, long=True),
+            Program("aging", ("30 min",), limit_s=2400, long=True),
+        ),
+    ),
+    Part(
+        "memory",
+        "what is given back after bursts, idle times, ended threads, and when sizes shift",
+        (Program("given_back", ("bursts", "idle", "threads", "sizes")),),
+    ),
+    Part(
+        "misuse",
+        "what becomes of wrong programs: told, neither passed nor failed",
+        (Program("misuse", MISUSES),),
+    ),
 )
 NAMES = tuple(part.name for part in PARTS)
 
@@ -61,7 +160,7 @@ def tests_of(part: Part, long: bool) -> Iterator[Test]:
 def modes(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
     for line in program.arguments:
         words = tuple(line.split())
-        yield f"{program.name}.{'_'.join(words)}", words
+        yield ".".join([program.name, *("_".join(words).split())]), words
 
 
 def cases(program: str) -> Iterator[tuple[str, tuple[str, ...]]]:

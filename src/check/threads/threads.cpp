@@ -1,12 +1,12 @@
 // Many threads, blocks that change hands, and threads that come and go.
-#include <atomic>
 #include <thread>
 #include <vector>
 
+#include "base/atomic.h"
+#include "check/message.h"
 #include "probes/process_memory.h"
-#include "stress.h"
 
-namespace stress {
+namespace heaplab::check {
 namespace {
 
 template <class Work>
@@ -19,20 +19,20 @@ void run_threads(unsigned count, Work work) {
 // Every block goes through a slot that all threads share: most are freed by a thread that did not allocate
 // them, while others allocate.
 TEST(threads, blocks_that_change_hands_keep_their_contents) {
-  static std::atomic<message*> slots[512];
-  std::atomic<unsigned> damaged = 0;
+  static atomic<message*> slots[512];
+  atomic<unsigned> damaged = 0;
   run_threads(4, [&](unsigned thread) {
     random_engine random(thread + 1);
     for (unsigned i = 0; i < rounds(60000); ++i) {
       // acq_rel: what the thread that put a block here wrote into it is seen by the one that takes it.
       message* const taken = slots[random() % 512].exchange(message::make(random), std::memory_order_acq_rel);
       if (taken == nullptr) continue;
-      if (!taken->intact()) ++damaged;
+      if (!taken->intact()) damaged.fetch_add(1, std::memory_order_relaxed);
       std::free(random() % 8 == 0 ? message::resize(taken, random) : taken);
     }
   });
-  for (auto& slot : slots) std::free(slot.exchange(nullptr));
-  EXPECT_EQ(damaged, 0U);
+  for (auto& slot : slots) std::free(slot.exchange(nullptr, std::memory_order_relaxed));
+  EXPECT_EQ(damaged.load(std::memory_order_relaxed), 0U);
 }
 
 TEST(threads, blocks_outlive_their_thread) {
@@ -56,12 +56,12 @@ TEST(threads, blocks_outlive_their_thread) {
 // One thread only allocates, the other only frees.
 TEST(threads, a_producer_and_a_consumer_do_not_use_up_memory) {
   const heaplab::probes::process_memory memory;
-  std::atomic<message*> ring[64] = {};
+  atomic<message*> ring[64] = {};
   const auto exchange_many = [&](unsigned count) {
     run_threads(2, [&](unsigned thread) {
       random_engine random(7);
       for (unsigned i = 0; i < count; ++i) {
-        std::atomic<message*>& place = ring[i % 64];
+        atomic<message*>& place = ring[i % 64];
         if (thread == 0) {
           message* const one = message::make(random);
           while (place.load(std::memory_order_acquire) != nullptr) std::this_thread::yield();
@@ -106,17 +106,17 @@ TEST(threads, thousands_over_time_leave_no_memory_behind) {
 }
 
 TEST(threads, five_hundred_at_once_are_served) {
-  std::atomic<unsigned> arrived = 0;
+  atomic<unsigned> arrived = 0;
   constexpr unsigned count = 500;
   run_threads(count, [&](unsigned thread) {
     random_engine random(thread + 1);
     message* const mine = message::make(random);
-    ++arrived;
-    while (arrived < count) std::this_thread::yield();
+    arrived.fetch_add(1, std::memory_order_relaxed);
+    while (arrived.load(std::memory_order_relaxed) < count) std::this_thread::yield();
     EXPECT_TRUE(mine->intact());
     std::free(mine);
   });
 }
 
 }  // namespace
-}  // namespace stress
+}  // namespace heaplab::check

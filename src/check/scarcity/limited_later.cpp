@@ -22,20 +22,16 @@
 #include <vector>
 
 #include "check/blocks.h"
+#include "check/ending.h"
 
 namespace {
 
+using heaplab::check::require;
 using heaplab::testing::fill;
 using heaplab::testing::holds;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr std::size_t limit = 1024 * mebibyte;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  if (write(STDERR_FILENO, what, std::strlen(what)) < 0 || write(STDERR_FILENO, "\n", 1) < 0) std::_Exit(1);
-  std::_Exit(1);
-}
 
 void set_limit(bool unseen, rlim_t bytes) {
   const rlimit wanted{bytes, RLIM_INFINITY};

@@ -2,13 +2,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <thread>
 #include <vector>
 
-#include "stress.h"
+#include "base/atomic.h"
+#include "check/message.h"
 
-namespace stress {
+namespace heaplab::check {
 namespace {
 
 constexpr unsigned child_limit_s = 20;
@@ -46,7 +46,7 @@ public:
     for (unsigned i = 0; i < 3; ++i) threads_.emplace_back([this, i] { work(i); });
   }
   ~busy_threads() {
-    stop_ = true;
+    stop_.store(true, std::memory_order_relaxed);
     for (std::thread& one : threads_) one.join();
   }
 
@@ -54,7 +54,7 @@ private:
   void work(unsigned seed) {
     random_engine random(seed + 1);
     message* held[50] = {};
-    while (!stop_) {
+    while (!stop_.load(std::memory_order_relaxed)) {
       message*& one = held[random() % 50];
       std::free(one);
       one = message::make(random);
@@ -62,26 +62,26 @@ private:
     for (message* const one : held) std::free(one);
   }
 
-  std::atomic<bool> stop_ = false;
+  atomic<bool> stop_ = false;
   std::vector<std::thread> threads_;
 };
 
 TEST(fork, of_a_busy_process_leaves_both_heaps_usable) {
   const busy_threads others;
-  for (unsigned i = 0; i < rounds(100); ++i) ASSERT_EQ(fork_one(i), 0) << i;
+  for (unsigned i = 0; i < rounds(1000); ++i) ASSERT_EQ(fork_one(i), 0) << i;
 }
 
 TEST(fork, by_several_threads_at_once) {
   const busy_threads others;
   std::vector<std::thread> threads;
-  std::atomic<int> failed = 0;
+  atomic<int> failed = 0;
   for (unsigned thread = 0; thread < 2; ++thread)
     threads.emplace_back([&, thread] {
       for (unsigned i = 0; i < rounds(30); ++i)
-        if (fork_one(1000 * thread + i) != 0) ++failed;
+        if (fork_one(1000 * thread + i) != 0) failed.fetch_add(1, std::memory_order_relaxed);
     });
   for (std::thread& one : threads) one.join();
-  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(failed.load(std::memory_order_relaxed), 0);
 }
 
 TEST(fork, of_a_child_of_a_child) {
@@ -99,4 +99,4 @@ TEST(fork, of_a_child_of_a_child) {
 }
 
 }  // namespace
-}  // namespace stress
+}  // namespace heaplab::check

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <thread>
 
-#include "stress.h"
+#include "check/message.h"
 
-namespace stress {
+namespace heaplab::check {
 
 // A block of many in a span, one of few, one of the coarse zone, one with a mapping of its own.
 inline constexpr std::size_t sizes[] = {48, 4000, 100'000, 3'000'000};
@@ -51,4 +51,4 @@ inline int live_as_child(const one_of_each& held) {
   return check_and_free(held, 1000) ? 0 : 3;
 }
 
-}  // namespace stress
+}  // namespace heaplab::check

@@ -22,16 +22,13 @@
 #include <vector>
 
 #include "check/blocks.h"
+#include "check/ending.h"
 
 namespace {
 
-constexpr std::size_t mebibyte = std::size_t{1} << 20;
+using heaplab::check::require;
 
-void require(bool holds, const char* what) {
-  if (holds) return;
-  if (write(STDERR_FILENO, what, std::strlen(what)) < 0 || write(STDERR_FILENO, "\n", 1) < 0) std::_Exit(1);
-  std::_Exit(1);
-}
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 // Makes mappings of two pages each until there are no more, and gives back about `room`.
 void use_up_mappings(std::size_t room) {

@@ -1,4 +1,4 @@
-// What the stress tests share.
+// Blocks that know what must be in them, for tests that shift work between threads and processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,13 +10,13 @@
 
 #include "check/blocks.h"
 
-namespace stress {
+namespace heaplab::check {
 
 using namespace heaplab::testing;
 
 using random_engine = std::minstd_rand;
 
-// HEAPLAB_STRESS=short does a tenth of the work: for variants that share the code of their allocator.
+// HEAPLAB_STRESS=short does a tenth of the work.
 inline unsigned rounds(unsigned full) {
   static const bool brief = std::getenv("HEAPLAB_STRESS") != nullptr;
   return brief ? (full + 9) / 10 : full;
@@ -70,4 +70,4 @@ struct message {
   }
 };
 
-}  // namespace stress
+}  // namespace heaplab::check

@@ -8,9 +8,9 @@
 #include <csignal>
 #include <cstring>
 
-#include "forked_heap.h"
+#include "check/forked_heap.h"
 
-namespace stress {
+namespace heaplab::check {
 namespace {
 
 constexpr greg_t trap_flag = 0x100;
@@ -69,5 +69,5 @@ TEST(fork, in_a_handler_that_interrupts_fork_at_every_instruction) {
 }
 
 }  // namespace
-}  // namespace stress
+}  // namespace heaplab::check
 #endif

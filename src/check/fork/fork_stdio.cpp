@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,17 +16,18 @@
 #include <utility>
 #include <vector>
 
-#include "forked_heap.h"
+#include "base/atomic.h"
+#include "check/forked_heap.h"
 
-namespace stress {
+namespace heaplab::check {
 namespace {
 
-constexpr unsigned limit_s = 100;
+constexpr unsigned limit_s = 60;
 
 // --- one after the other ---
 
 sem_t list_is_locked, fork_begins;
-std::atomic<pid_t> forking_thread = 0;
+atomic<pid_t> forking_thread = 0;  // relaxed: semaphores order what depends on the value
 
 // Whether a thread of this process sleeps. Without stdio, which is what it may sleep for.
 bool sleeps(pid_t thread) {
@@ -53,14 +53,14 @@ void need_every_lock() {
 ssize_t write_to_cookie(void*, const char*, std::size_t size) {
   sem_post(&list_is_locked);
   sem_wait(&fork_begins);
-  while (!sleeps(forking_thread)) sched_yield();
+  while (!sleeps(forking_thread.load(std::memory_order_relaxed))) sched_yield();
   need_every_lock();
   return static_cast<ssize_t>(size);
 }
 
 // Runs before the malloc library's own handler, if there is one, which was registered first.
 void before_fork() {
-  if (forking_thread == 0) return;
+  if (forking_thread.load(std::memory_order_relaxed) == 0) return;
   sem_post(&fork_begins);
 }
 
@@ -76,10 +76,10 @@ TEST(fork_and_stdio, a_stream_may_need_memory_while_fork_waits_for_the_list_of_s
 
   std::thread flushing([] { std::fflush(nullptr); });
   sem_wait(&list_is_locked);
-  forking_thread = static_cast<pid_t>(syscall(SYS_gettid));
+  forking_thread.store(static_cast<pid_t>(syscall(SYS_gettid)), std::memory_order_relaxed);
   const pid_t child = fork();
   if (child == 0) _exit(live_as_child(held));
-  forking_thread = 0;
+  forking_thread.store(0, std::memory_order_relaxed);
   int status = -1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
@@ -97,11 +97,11 @@ public:
     threads_.emplace_back([this] { read_lines(); });
     threads_.emplace_back([this] { read_lines(); });
     threads_.emplace_back([this] {
-      while (!stop_) std::fflush(nullptr);
+      while (!stop_.load(std::memory_order_relaxed)) std::fflush(nullptr);
     });
   }
   ~stdio_threads() {
-    stop_ = true;
+    stop_.store(true, std::memory_order_relaxed);
     for (std::thread& one : threads_) one.join();
   }
 
@@ -110,7 +110,7 @@ private:
   void read_lines() {
     std::string text;
     for (unsigned i = 1; i < 40; ++i) text += std::string(i * i * 100, 'x') + '\n';
-    while (!stop_) {
+    while (!stop_.load(std::memory_order_relaxed)) {
       FILE* const stream = fmemopen(text.data(), text.size(), "r");
       if (stream == nullptr) std::abort();
       char* line = nullptr;
@@ -124,7 +124,7 @@ private:
     }
   }
 
-  std::atomic<bool> stop_ = false;
+  atomic<bool> stop_ = false;
   std::vector<std::thread> threads_;
 };
 
@@ -146,4 +146,4 @@ TEST(fork_and_stdio, with_getline_and_fflush_in_other_threads) {
 }
 
 }  // namespace
-}  // namespace stress
+}  // namespace heaplab::check

@@ -9,11 +9,11 @@
 #include <cstring>
 #include <span>
 
-#include "operation.h"
-#include "shadow_heap.h"
-#include "team.h"
+#include "check/model/operation.h"
+#include "check/model/shadow_heap.h"
+#include "check/model/team.h"
 
-namespace properties {
+namespace heaplab::check {
 
 // Text that a child process can write: empty, or what was wrong.
 class fault_text {
@@ -57,4 +57,4 @@ inline bool holds(std::span<const operation> sequence, fault_text& text) {
   return false;
 }
 
-}  // namespace properties
+}  // namespace heaplab::check

@@ -1,18 +1,18 @@
 // Signal handlers that do not allocate interrupt malloc and free everywhere.
 #include <sys/time.h>
 
-#include <atomic>
 #include <csignal>
 #include <thread>
 
-#include "stress.h"
+#include "base/atomic.h"
+#include "check/message.h"
 
-namespace stress {
+namespace heaplab::check {
 namespace {
 
 // A lock-free atomic may be used in a handler, and by both threads. relaxed: a count that publishes nothing.
-std::atomic<unsigned> signals = 0;
-static_assert(std::atomic<unsigned>::is_always_lock_free);
+atomic<unsigned> signals = 0;
+static_assert(atomic<unsigned>::is_always_lock_free);
 
 void count_signal(int) {
   signals.fetch_add(1, std::memory_order_relaxed);
@@ -55,7 +55,7 @@ void allocate_and_check(unsigned seed, unsigned wanted_signals) {
 }
 
 TEST(signals, handlers_that_do_not_allocate_may_interrupt) {
-  signals = 0;
+  signals.store(0, std::memory_order_relaxed);
   const frequent_signals running;
   const unsigned wanted = rounds(2000);
   std::thread other([&] { allocate_and_check(2, wanted); });
@@ -64,4 +64,4 @@ TEST(signals, handlers_that_do_not_allocate_may_interrupt) {
 }
 
 }  // namespace
-}  // namespace stress
+}  // namespace heaplab::check

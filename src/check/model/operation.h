@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <iterator>
 
-namespace properties {
+namespace heaplab::check {
 
 inline constexpr unsigned slot_count = 48;
 inline constexpr unsigned thread_count = 3;
@@ -82,25 +82,26 @@ inline void print(const operation& one) {
   constexpr const char* names[] = {"malloc",       "calloc",  "posix_memalign", "aligned_alloc",
                                    "operator new", "realloc", "free",           "end_thread"};
   const char* const name = names[static_cast<unsigned>(one.function)];
-  std::printf("  thread %u: ", unsigned{one.thread});
+  std::fprintf(stderr, "  thread %u: ", unsigned{one.thread});
   switch (one.function) {
     case call::end_thread:
-      std::printf("ends\n");
+      std::fprintf(stderr, "ends\n");
       break;
     case call::free:
-      std::printf("free(block[%u])\n", unsigned{one.slot});
+      std::fprintf(stderr, "free(block[%u])\n", unsigned{one.slot});
       break;
     case call::realloc:
-      std::printf("block[%u] = realloc(block[%u], %zu)\n", unsigned{one.slot}, unsigned{one.slot}, one.size);
+      std::fprintf(stderr, "block[%u] = realloc(block[%u], %zu)\n", unsigned{one.slot}, unsigned{one.slot},
+                   one.size);
       break;
     case call::posix_memalign:
     case call::aligned_alloc:
-      std::printf("block[%u] = %s of %zu bytes aligned to %zu\n", unsigned{one.slot}, name, one.size,
-                  one.alignment);
+      std::fprintf(stderr, "block[%u] = %s of %zu bytes aligned to %zu\n", unsigned{one.slot}, name, one.size,
+                   one.alignment);
       break;
     default:
-      std::printf("block[%u] = %s(%zu)\n", unsigned{one.slot}, name, one.size);
+      std::fprintf(stderr, "block[%u] = %s(%zu)\n", unsigned{one.slot}, name, one.size);
   }
 }
 
-}  // namespace properties
+}  // namespace heaplab::check

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "operation.h"
-#include "replay.h"
+#include "check/model/operation.h"
+#include "check/model/replay.h"
 
-namespace properties {
+namespace heaplab::check {
 
 struct sequence {
   operation operations[longest_sequence];
@@ -63,4 +63,4 @@ inline void shrink(sequence& failing, fault_text& text) {
   holds(failing.all(), text);
 }
 
-}  // namespace properties
+}  // namespace heaplab::check

@@ -1,7 +1,7 @@
 // Random sequences of allocation calls against a shadow heap: whatever the sequence, blocks do not overlap up
 // to their usable size, are aligned, keep their contents also in realloc, and are zero from calloc.
 //
-// Usage: properties [SEQUENCES [SEED]]
+// Usage: model [SEQUENCES [SEED]]
 //
 // Half of the sequences run in one thread; in the others, blocks are freed and moved by other threads, and
 // threads end. A sequence that finds a fault is shortened and printed. Exit status 0: all hold, 1: one does
@@ -9,11 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "operation.h"
-#include "replay.h"
-#include "shrink.h"
+#include "check/model/operation.h"
+#include "check/model/replay.h"
+#include "check/model/shrink.h"
 
-namespace properties {
+namespace heaplab::check {
 namespace {
 
 sequence random_sequence(std::uint64_t seed) {
@@ -32,9 +32,9 @@ int run(unsigned long sequences, unsigned long first_seed) {
     static sequence current;
     current = random_sequence(seed);
     if (holds(current.all(), text)) continue;
-    std::printf("seed %lu: %s\n", static_cast<unsigned long>(seed), text.get());
+    std::fprintf(stderr, "seed %lu: %s\n", static_cast<unsigned long>(seed), text.get());
     shrink(current, text);
-    std::printf("shortened to %u operations: %s\n", current.length, text.get());
+    std::fprintf(stderr, "shortened to %u operations: %s\n", current.length, text.get());
     for (const operation& one : current.all()) print(one);
     return 1;
   }
@@ -48,15 +48,15 @@ bool read(const char* text, unsigned long& number) {
 }
 
 }  // namespace
-}  // namespace properties
+}  // namespace heaplab::check
 
 int main(int count, char** arguments) {
   unsigned long sequences = 200;
   unsigned long seed = 1;
-  if (count > 3 || (count > 1 && !properties::read(arguments[1], sequences)) ||
-      (count > 2 && !properties::read(arguments[2], seed))) {
-    std::fputs("usage: properties [SEQUENCES [SEED]]: whole numbers\n", stderr);
+  if (count > 3 || (count > 1 && !heaplab::check::read(arguments[1], sequences)) ||
+      (count > 2 && !heaplab::check::read(arguments[2], seed))) {
+    std::fputs("usage: model [SEQUENCES [SEED]]: whole numbers\n", stderr);
     return 2;
   }
-  return properties::run(sequences, seed);
+  return heaplab::check::run(sequences, seed);
 }

@@ -4,32 +4,36 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/atomic.h"
 #include "check/blocks.h"
+#include "check/ending.h"
 
 namespace {
 
+using heaplab::check::end;
+using heaplab::check::failed;
+using heaplab::check::require;
 using heaplab::testing::fill;
 using heaplab::testing::holds;
 
-std::atomic<unsigned> visits = 0;
+constinit heaplab::atomic<unsigned> visits = 0;  // relaxed throughout: a count
 
 // Takes over from one point of life to the next a block that the earlier one made.
 class relay {
 public:
   void hand_over() {
-    ++visits;
-    if (block_ != nullptr && !holds(block_, size_, seed_)) std::_Exit(1);
+    visits.fetch_add(1, std::memory_order_relaxed);
+    require(block_ == nullptr || holds(block_, size_, seed_), "contents lost");
     std::free(block_);
     size_ = 40U << ++seed_ % 12;
     block_ = std::malloc(size_);
-    if (block_ == nullptr) std::_Exit(1);
+    require(block_ != nullptr, "a block is refused at this point of life");
     fill(block_, size_, seed_);
   }
 
@@ -53,11 +57,10 @@ void before_constructors(int, char**, char**) {
 [[gnu::destructor(101)]] void last_destructor() {
   process.hand_over();
   constexpr unsigned all = 21;
-  if (visits != all) {
+  if (const unsigned seen = visits.load(std::memory_order_relaxed); seen != all) {
     char text[64];
-    const int length = std::snprintf(text, sizeof text, "%u of %u points of life\n", visits.load(), all);
-    if (write(STDERR_FILENO, text, static_cast<std::size_t>(length)) < 0) std::_Exit(1);
-    std::_Exit(1);
+    const int length = std::snprintf(text, sizeof text, "%u of %u points of life", seen, all);
+    if (length > 0) end(failed, text);
   }
 }
 
@@ -92,7 +95,7 @@ void run_threads() {
       pthread_setspecific(key, mark);
       made = new std::string(1000, 'x');
     }).join();
-    if (*made != std::string(1000, 'x')) std::_Exit(1);
+    require(*made == std::string(1000, 'x'), "contents of an ended thread are lost");
     delete made;
   }
   pthread_key_delete(key);

@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "operation.h"
-#include "shadow_heap.h"
+#include "check/model/operation.h"
+#include "check/model/shadow_heap.h"
 
-namespace properties {
+namespace heaplab::check {
 
 class team {
 public:
@@ -80,4 +80,4 @@ private:
   sem_t done_;
 };
 
-}  // namespace properties
+}  // namespace heaplab::check

@@ -4,15 +4,16 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
-#include "operation.h"
+#include "check/model/operation.h"
 
-namespace properties {
+namespace heaplab::check {
 
 // Says what is wrong and ends the process.
 class verdict {
@@ -110,7 +111,9 @@ private:
 
   void check_place(const block& fresh, const operation& one) const {
     const bool asked = one.function == call::posix_memalign || one.function == call::aligned_alloc;
-    const std::size_t alignment = std::max(asked ? one.alignment : 16, std::size_t{16});
+    // C23: fit for every type that is no larger than the block.
+    const std::size_t fitting = std::min(std::bit_floor(std::max(one.size, std::size_t{1})), std::size_t{16});
+    const std::size_t alignment = asked ? std::max(one.alignment, fitting) : fitting;
     if (reinterpret_cast<std::uintptr_t>(fresh.start) % alignment != 0)
       verdict::fault("block[%u] at %p is not aligned to %zu", unsigned{one.slot},
                      static_cast<void*>(fresh.start), alignment);
@@ -167,4 +170,4 @@ private:
   unsigned char seed_ = 0;
 };
 
-}  // namespace properties
+}  // namespace heaplab::check

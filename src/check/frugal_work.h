@@ -1,0 +1,94 @@
+// Work that takes every refusal of memory as it comes: whatever the system refuses, the outcome is memory or
+// null with ENOMEM, and contents stay. What does not ends the process (ending.h).
+#pragma once
+
+#include <pthread.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "check/blocks.h"
+#include "check/ending.h"
+
+namespace heaplab::check {
+
+using namespace heaplab::testing;
+
+inline void* checked(void* block) {
+  require(block != nullptr || errno == ENOMEM, "null without ENOMEM");
+  errno = 0;
+  return block;
+}
+
+inline constexpr unsigned count = 100;
+inline constexpr std::size_t checked_bytes = 1000;
+
+struct holding {
+  void* block;
+  std::size_t size;
+
+  std::size_t sample() const { return size < checked_bytes ? size : checked_bytes; }
+};
+
+inline std::size_t size_of(unsigned i) {
+  constexpr std::size_t sizes[] = {16, 100, 300, 2000, 9000, 40000, 200000, 700000, 1500000, 3000000};
+  return sizes[i * 7 % 10] + i;
+}
+
+inline void* allocate(unsigned i, std::size_t size) {
+  void* block = nullptr;
+  switch (i % 4) {
+    case 0:
+      return checked(std::malloc(size));
+    case 1:
+      block = checked(std::calloc(size, 1));
+      require(block == nullptr || is_zero(block, size), "calloc: not zero");
+      return block;
+    case 2:
+      return checked(aligned_alloc(std::size_t{64} << i % 16, size));
+    default: {
+      const int error = posix_memalign(&block, 4096, size);
+      require(error == 0 || error == ENOMEM, "posix_memalign: neither memory nor ENOMEM");
+      return error == 0 ? block : nullptr;
+    }
+  }
+}
+
+inline void resize(holding& one, unsigned i, std::size_t size) {
+  void* const moved = checked(std::realloc(one.block, size));
+  const std::size_t kept = one.sample() < size ? one.sample() : size;
+  require(holds(moved == nullptr ? one.block : moved, kept, i), "realloc: contents lost");
+  if (moved == nullptr) return;
+  one = {moved, size};
+  fill(moved, one.sample(), i);
+}
+
+inline void work(unsigned seed) {
+  holding held[count] = {};
+  for (unsigned i = 0; i < count; ++i) {
+    const std::size_t size = size_of(i + seed);
+    held[i] = {allocate(i, size), size};
+    if (held[i].block != nullptr) fill(held[i].block, held[i].sample(), i);
+    if (i % 3 == 0 && held[i].block != nullptr) resize(held[i], i, size_of(i + seed + 1 + i % 5));
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    if (held[i].block == nullptr) continue;
+    require(holds(held[i].block, held[i].sample(), i), "contents lost");
+    std::free(held[i].block);
+  }
+}
+
+inline void* in_thread(void*) {
+  work(3);
+  return nullptr;
+}
+
+// `attributes`: of the second thread.
+inline void work_in_two_threads(const pthread_attr_t* attributes = nullptr) {
+  pthread_t other;
+  work(0);
+  if (pthread_create(&other, attributes, in_thread, nullptr) == 0) pthread_join(other, nullptr);
+  work(1);
+}
+
+}  // namespace heaplab::check

@@ -1,0 +1,136 @@
+// Usage: given_back bursts|idle|threads|sizes
+//
+// Tells how much memory a library keeps of what a program has freed, and fails where it grows without end:
+//
+//   bursts    64 MiB in small blocks and 64 MiB in large ones, freed at once, five times
+//   idle      one such burst, then two seconds in which the program allocates a little now and then
+//   threads   32 threads, one after the other, each of which allocates 8 MiB, frees them and ends
+//   sizes     24 bursts of 16 MiB, each of blocks of another size
+//
+// The heap begins and ends empty but for one block in 1000. Ends as ending.h has it.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "check/ending.h"
+#include "probes/process_memory.h"
+
+namespace {
+
+using heaplab::check::require;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+const heaplab::probes::process_memory& memory() {
+  static const heaplab::probes::process_memory result;
+  return result;
+}
+
+std::uint64_t anonymous() {
+  return memory().read().anonymous;
+}
+
+// Blocks of a size, written, then freed but for one in a thousand.
+void burst(std::size_t bytes, std::size_t size, std::vector<void*>& kept) {
+  std::vector<char*> blocks(bytes / size);
+  for (char*& one : blocks) {
+    one = static_cast<char*>(std::malloc(size));
+    require(one != nullptr, "a block is refused");
+    std::memset(one, 1, size);
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (i % 1000 == 999)
+      kept.push_back(blocks[i]);
+    else
+      std::free(blocks[i]);
+  }
+}
+
+void tell(std::uint64_t begin, std::uint64_t peak, const char* after) {
+  const std::uint64_t now = anonymous();
+  const double kept = now > begin ? static_cast<double>(now - begin) : 0;
+  std::printf(R"({"says":"%.0f %% of %.0f MiB still held %s","figures":{"peak_B":%.0f,"held_B":%.0f}})"
+              "\n",
+              100 * kept / static_cast<double>(peak - begin), static_cast<double>(peak - begin) / mebibyte,
+              after, static_cast<double>(peak - begin), kept);
+  std::fflush(stdout);
+}
+
+void mixed_burst(std::vector<void*>& kept) {
+  burst(64 * mebibyte, 200, kept);
+  burst(64 * mebibyte, 300'000, kept);
+}
+
+void bursts() {
+  std::vector<void*> kept;
+  const std::uint64_t begin = anonymous();
+  std::uint64_t first = 0, peak = 0;
+  for (unsigned round = 0; round < 5; ++round) {
+    mixed_burst(kept);
+    if (round == 0) first = anonymous();
+    peak = std::max(peak, anonymous());
+  }
+  tell(begin, begin + 128 * mebibyte, "after five bursts");
+  require(peak <= first + 64 * mebibyte, "bursts of equal size add up");
+}
+
+void idle() {
+  std::vector<void*> kept;
+  const std::uint64_t begin = anonymous();
+  mixed_burst(kept);
+  for (unsigned i = 0; i < 20; ++i) {
+    usleep(100'000);
+    for (unsigned j = 0; j < 10; ++j) std::free(std::malloc(100));
+  }
+  tell(begin, begin + 128 * mebibyte, "two seconds after a burst");
+}
+
+void threads() {
+  const std::uint64_t begin = anonymous();
+  std::uint64_t early = 0;
+  for (unsigned i = 0; i < 32; ++i) {
+    std::thread([] {
+      std::vector<void*> kept;
+      burst(8 * mebibyte, 500, kept);
+      for (void* const one : kept) std::free(one);
+    }).join();
+    if (i == 3) early = anonymous();
+  }
+  const std::uint64_t late = anonymous();
+  tell(begin, begin + 8 * mebibyte, "after 32 threads have ended");
+  require(late <= early + 32 * mebibyte, "the memory of ended threads adds up");
+}
+
+void sizes() {
+  std::vector<void*> kept;
+  const std::uint64_t begin = anonymous();
+  std::uint64_t peak = begin;
+  std::size_t size = 48;
+  for (unsigned i = 0; i < 24; ++i, size += size / 4) {
+    burst(16 * mebibyte, size, kept);
+    peak = std::max(peak, anonymous());
+  }
+  tell(begin, peak, "after sizes that shifted");
+  require(peak - begin <= 16 * 16 * mebibyte, "freed blocks of one size do not serve other sizes");
+}
+
+struct task {
+  std::string_view name;
+  void (*perform)();
+};
+constexpr task tasks[] = {{"bursts", bursts}, {"idle", idle}, {"threads", threads}, {"sizes", sizes}};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  for (const task& one : tasks)
+    if (count == 2 && one.name == arguments[1]) return one.perform(), 0;
+  return std::fputs("usage: given_back bursts|idle|threads|sizes\n", stderr), heaplab::check::wrong_usage;
+}

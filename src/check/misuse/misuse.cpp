@@ -1,0 +1,190 @@
+// Usage: misuse CASE
+//
+// Does something wrong in a child, and tells what the library makes of it:
+//
+//   detected      the library ends the process itself: SIGABRT, SIGTRAP or SIGILL, or by exit
+//   crashes       SIGSEGV or SIGBUS, where or later than the fault was made
+//   hangs         no end within some seconds
+//   overlapping   the heap goes on and hands out blocks that overlap
+//   silent        the heap goes on, and nothing is seen of it
+//
+// No program may rely on any of these: the outcome is told, the exit status is 0. 2: wrong usage.
+#include <malloc.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <string_view>
+
+#include "check/blocks.h"
+#include "check/ending.h"
+
+namespace {
+
+using heaplab::testing::opaque;
+
+constexpr unsigned limit_s = 10;
+constexpr int overlapping = 10, silent = 11;
+constexpr std::size_t small = 100, large = 100'000, huge = 8 << 20;
+
+bool overlap(const char* one, const char* other, std::size_t size) {
+  return one < other + size && other < one + size;
+}
+
+// Whether new blocks of the size overlap each other or `held`, a block in use of the same size.
+int look(std::size_t size, const char* held = nullptr) {
+  constexpr std::size_t count = 64;
+  static char* blocks[count];
+  for (char*& one : blocks) {
+    one = static_cast<char*>(std::malloc(size));
+    if (one == nullptr) return silent;
+    std::memset(one, 0x55, size);
+    if (held != nullptr && overlap(one, held, size)) return overlapping;
+  }
+  std::sort(std::begin(blocks), std::end(blocks));
+  for (std::size_t i = 1; i < count; ++i)
+    if (overlap(blocks[i - 1], blocks[i], size)) return overlapping;
+  return silent;
+}
+
+void free_now(void* block) {
+  std::free(opaque(block));
+}
+
+int free_twice(std::size_t size) {
+  void* const block = std::malloc(size);
+  free_now(block);
+  free_now(block);
+  return look(size);
+}
+
+int free_twice_with_another_between(std::size_t size) {
+  void* const block = std::malloc(size);
+  void* const other = std::malloc(size);
+  free_now(block);
+  free_now(other);
+  free_now(block);
+  return look(size);
+}
+
+// The first free's memory has a new owner when the second comes.
+int free_of_reused(std::size_t size) {
+  void* const block = std::malloc(size);
+  free_now(block);
+  char* const reused = static_cast<char*>(std::malloc(size));
+  if (reused != block) return silent;
+  free_now(block);
+  return look(size, reused);
+}
+
+int free_at(void* wrong, std::size_t size = small) {
+  free_now(wrong);
+  return look(size);
+}
+
+int free_inside(std::size_t size, std::size_t offset) {
+  return free_at(static_cast<char*>(std::malloc(size)) + offset, size);
+}
+
+int write_after_free(std::size_t size) {
+  char* blocks[8];
+  for (char*& one : blocks) one = static_cast<char*>(std::malloc(size));
+  for (char* const one : blocks) free_now(one);
+  for (char* const one : blocks) std::memset(opaque(one), 0x41, 16);
+  return look(size);
+}
+
+int write_past_the_end(std::size_t size, std::size_t excess) {
+  auto* const block = static_cast<char*>(std::malloc(size));
+  void* const next = std::malloc(size);
+  const std::size_t end = malloc_usable_size(block);
+  std::memset(opaque(block) + end, 0x41, excess);
+  free_now(block);
+  free_now(next);
+  return look(size);
+}
+
+int delete_with_wrong_size(std::size_t size, std::size_t told) {
+  ::operator delete(opaque(::operator new(size)), told);
+  return look(told < 1 ? 1 : std::min(told, large));
+}
+
+int resize_after_free(std::size_t size) {
+  void* const block = std::malloc(size);
+  free_now(block);
+  free_now(std::realloc(opaque(block), 2 * size));
+  return look(size);
+}
+
+struct wrong {
+  const char* name;
+  int (*perform)();
+};
+
+char in_static_memory[4096];
+
+constexpr wrong cases[] = {
+    {"double_free_100B", [] { return free_twice(small); }},
+    {"double_free_100KB", [] { return free_twice(large); }},
+    {"double_free_8MiB", [] { return free_twice(huge); }},
+    {"double_free_another_between_100B", [] { return free_twice_with_another_between(small); }},
+    {"double_free_another_between_100KB", [] { return free_twice_with_another_between(large); }},
+    {"double_free_after_reuse_100B", [] { return free_of_reused(small); }},
+    {"double_free_after_reuse_8MiB", [] { return free_of_reused(huge); }},
+    {"realloc_after_free_100B", [] { return resize_after_free(small); }},
+    {"free_of_stack",
+     [] {
+       alignas(64) char local[256];
+       return free_at(opaque(local + 64));
+     }},
+    {"free_of_static_memory", [] { return free_at(opaque(in_static_memory + 64)); }},
+    {"free_of_nowhere", [] { return free_at(reinterpret_cast<void*>(std::uintptr_t{0x1230})); }},
+    {"free_inside_by_1", [] { return free_inside(small, 1); }},
+    {"free_inside_by_16", [] { return free_inside(small, 16); }},
+    {"free_inside_a_large_block", [] { return free_inside(huge, 4096); }},
+    {"write_after_free_100B", [] { return write_after_free(small); }},
+    {"write_past_the_end_by_1", [] { return write_past_the_end(24, 1); }},
+    {"write_past_the_end_by_64", [] { return write_past_the_end(24, 64); }},
+    {"sized_delete_too_small", [] { return delete_with_wrong_size(1000, 16); }},
+    {"sized_delete_too_large", [] { return delete_with_wrong_size(16, 1000); }},
+};
+
+const char* named(int status) {
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    if (signal == SIGALRM) return "hangs";
+    return signal == SIGSEGV || signal == SIGBUS ? "crashes" : "detected";
+  }
+  switch (WEXITSTATUS(status)) {
+    case overlapping:
+      return "overlapping";
+    case silent:
+      return "silent";
+    default:
+      return "detected";
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  for (const wrong& one : cases) {
+    if (count != 2 || one.name != std::string_view(arguments[1])) continue;
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(limit_s);
+      _exit(one.perform());
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return std::printf(R"({"says":"%s"})"
+                       "\n",
+                       named(status)) < 0;
+  }
+  return std::fputs("usage: misuse CASE\n", stderr), heaplab::check::wrong_usage;
+}

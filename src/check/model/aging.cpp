@@ -1,0 +1,129 @@
+// Usage: aging OPERATIONS | aging MINUTES min
+//
+// One heap that ages: blocks of many sizes come and go, the mixture of sizes shifts all the time, every block
+// must hold its contents to its end. The peak of memory must stay within a bound that every allocator with
+// reuse between sizes keeps: peak_factor times the peak of what is live, and some for the beginning. Ends as
+// ending.h has it, and tells the peaks.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "check/blocks.h"
+#include "check/ending.h"
+#include "check/model/operation.h"
+#include "probes/process_memory.h"
+
+namespace {
+
+using namespace heaplab::check;
+using heaplab::testing::fill;
+using heaplab::testing::holds;
+
+constexpr std::uint64_t mebibyte = 1 << 20;
+constexpr unsigned slots = 60000;
+constexpr std::uint64_t most_live = 96 * mebibyte;
+constexpr double peak_factor = 4;
+constexpr std::uint64_t begin_bytes = 64 * mebibyte;
+constexpr std::size_t sample_bytes = 128;
+
+struct slot {
+  unsigned char* block = nullptr;
+  std::size_t size = 0;
+  unsigned seed = 0;
+
+  std::size_t sample() const { return std::min(size, sample_bytes); }
+  unsigned char* last() const { return block + size - sample(); }
+};
+
+class aging_heap {
+public:
+  void step(std::uint64_t number) {
+    slot& one = slots_[random_.below(slots)];
+    if (one.block != nullptr && random_.below(8) == 0) return resize(one, number);
+    release(one);
+    const std::size_t size = shifting_size(number);
+    if (live_ + size > most_live) return;
+    one = {static_cast<unsigned char*>(std::malloc(size)), size, static_cast<unsigned>(number)};
+    require(one.block != nullptr, "a block is refused");
+    enter(one);
+  }
+  void release_all() {
+    for (slot& one : slots_) release(one);
+  }
+  std::uint64_t peak_live() const { return peak_live_; }
+
+private:
+  // Sizes around a center that moves from 32 B to 32 KiB and back; one in 2000 is large.
+  std::size_t shifting_size(std::uint64_t number) {
+    if (random_.below(2000) == 0) return mebibyte + random_.below(4 * mebibyte);
+    const unsigned phase = static_cast<unsigned>(number / 200'000 % 20);
+    const unsigned power = 5 + (phase < 10 ? phase : 19 - phase);
+    return 1 + random_.next() % (std::size_t{2} << power);
+  }
+
+  void enter(const slot& one) {
+    live_ += one.size;
+    peak_live_ = std::max(peak_live_, live_);
+    fill(one.last(), one.sample(), one.seed + 1);
+    fill(one.block, one.sample(), one.seed);
+  }
+  void check(const slot& one) const {
+    require(holds(one.block, one.sample(), one.seed), "contents lost");
+    const bool apart = one.size >= 2 * sample_bytes;  // the two samples
+    require(!apart || holds(one.last(), one.sample(), one.seed + 1), "contents lost at the end of a block");
+  }
+  void release(slot& one) {
+    if (one.block == nullptr) return;
+    check(one);
+    live_ -= one.size;
+    std::free(one.block);
+    one.block = nullptr;
+  }
+  void resize(slot& one, std::uint64_t number) {
+    check(one);
+    const std::size_t size = std::min(one.size / 2 + random_.next() % (one.size + 1) + 1, 8 * mebibyte);
+    auto* const moved = static_cast<unsigned char*>(std::realloc(one.block, size));
+    require(moved != nullptr, "a block is refused to change its size");
+    require(holds(moved, std::min(size, one.sample()), one.seed), "realloc: contents lost");
+    live_ -= one.size;
+    one = {moved, size, static_cast<unsigned>(number)};
+    enter(one);
+  }
+
+  random_numbers random_{1};
+  std::uint64_t live_ = 0, peak_live_ = 0;
+  slot slots_[slots];
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::uint64_t number = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 0;
+  const bool minutes = count == 3 && arguments[2] == std::string_view("min");
+  if (number == 0 || count > 3 || (count == 3 && !minutes))
+    return std::fputs("usage: aging OPERATIONS | aging MINUTES min\n", stderr), wrong_usage;
+  const heaplab::probes::process_memory memory;
+  const std::uint64_t before = memory.read().anonymous;
+  const auto end_time = std::chrono::steady_clock::now() + std::chrono::minutes(number);
+  static aging_heap heap;
+  std::uint64_t peak = 0;
+  for (std::uint64_t i = 0; minutes || i < number; ++i) {
+    heap.step(i);
+    if (i % 1000 != 0) continue;
+    peak = std::max(peak, memory.read().anonymous - before);
+    if (minutes && std::chrono::steady_clock::now() > end_time) break;
+  }
+  heap.release_all();
+  const double ratio = static_cast<double>(peak) / static_cast<double>(heap.peak_live());
+  std::printf(R"({"says":"peak %.2f times what was live at most","figures":{"peak_B":%llu,"live_B":%llu}})"
+              "\n",
+              ratio, static_cast<unsigned long long>(peak),
+              static_cast<unsigned long long>(heap.peak_live()));
+  std::fflush(stdout);
+  const auto bound = static_cast<std::uint64_t>(peak_factor * static_cast<double>(heap.peak_live()));
+  require(peak <= bound + begin_bytes, "the peak of memory is above 4 times what was live");
+  return 0;
+}

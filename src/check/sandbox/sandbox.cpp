@@ -1,0 +1,84 @@
+// Usage: sandbox eperm|kill CALL
+//
+// Gives up a system call for good, as a program does that goes into a sandbox after it has begun: the call
+// fails with EPERM, or kills. Memory of every kind must be given all the same. Ends as ending.h has it.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <iterator>
+#include <string_view>
+
+#include "check/frugal_work.h"
+
+namespace {
+
+using namespace heaplab::check;
+
+struct system_call {
+  std::string_view name;
+  unsigned number;
+};
+constexpr system_call calls[] = {
+    {"madvise", SYS_madvise},     {"process_madvise", SYS_process_madvise},
+    {"mremap", SYS_mremap},       {"mincore", SYS_mincore},
+    {"mbind", SYS_mbind},         {"sched_getaffinity", SYS_sched_getaffinity},
+    {"getcpu", SYS_getcpu},       {"membarrier", SYS_membarrier},
+    {"getrandom", SYS_getrandom}, {"openat", SYS_openat},
+    {"sysinfo", SYS_sysinfo},     {"clock_gettime", SYS_clock_gettime},
+};
+
+bool give_up(unsigned number, unsigned answer) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, answer),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program = {static_cast<unsigned short>(std::size(code)), code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+}
+
+void* take_some(void*) {
+  for (unsigned round = 0; round < 20; ++round)
+    for (std::size_t size = 16; size <= std::size_t{64} << 20; size *= 2) {
+      auto* const block = static_cast<char*>(std::malloc(size));
+      require(block != nullptr, "a block is refused");
+      block[0] = block[size - 1] = 1;
+      auto* const larger = static_cast<char*>(std::realloc(block, size + size / 2));
+      require(larger != nullptr, "a block is refused to grow");
+      require(larger[0] == 1 && larger[size - 1] == 1, "contents lost");
+      std::free(larger);
+    }
+  return nullptr;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view way = count == 3 ? arguments[1] : "";
+  const unsigned answer = way == "kill" ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
+  for (const system_call& call : calls) {
+    if (count != 3 || call.name != arguments[2] || (way != "eperm" && way != "kill")) continue;
+    // A stack of the program's own: the C library makes and clears the others by some of these calls.
+    static char stack[1 << 20];
+    pthread_attr_t attributes;
+    pthread_t other;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, stack, sizeof stack);
+    if (!give_up(call.number, answer)) end(skipped, "the kernel has no seccomp filters here");
+    work_in_two_threads(&attributes);
+    take_some(nullptr);
+    require(pthread_create(&other, &attributes, take_some, nullptr) == 0, "a thread is refused");
+    pthread_join(other, nullptr);
+    return 0;
+  }
+  return std::fputs("usage: sandbox eperm|kill CALL\n", stderr), wrong_usage;
+}

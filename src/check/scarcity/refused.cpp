@@ -1,0 +1,168 @@
+// Usage: refused CALL once|ever [NUMBER]
+//
+// Refuses a system call for memory to the program check_frugal, the n-th alone (once) or all from the n-th on
+// (ever), in a process of its own for each n; with NUMBER only that n. The kernel asks this process before
+// each such call (seccomp's user notification), so that the library may make the call as it likes. The calls
+// of the library's own beginning count, those by which the loader maps it do not. brk is left out: its
+// failure is no error number, but the break as it was. Ends as ending.h has it.
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <string_view>
+
+#include "check/ending.h"
+#include "check/neighbour.h"
+
+namespace {
+
+using heaplab::check::end;
+using heaplab::check::failed;
+using heaplab::check::skipped;
+
+constexpr unsigned most_runs = 40, first_runs = 20;
+constexpr unsigned run_limit_s = 20;
+constexpr int loader_failed = 127;
+// The loader makes this call for the first thread when it has mapped all libraries, before it initialises
+// them.
+constexpr unsigned loaded_mark = SYS_set_robust_list;
+
+struct system_call {
+  std::string_view name;
+  unsigned number;
+};
+constexpr system_call calls[] = {{"mmap", SYS_mmap},
+                                 {"mremap", SYS_mremap},
+                                 {"munmap", SYS_munmap},
+                                 {"madvise", SYS_madvise},
+                                 {"mprotect", SYS_mprotect}};
+
+// In the child: has every such call wait for an answer. Returns the file descriptor to answer by; -1:
+// refused.
+int have_asked_before(unsigned number) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, loaded_mark, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program = {static_cast<unsigned short>(std::size(code)), code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+  return static_cast<int>(
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+}
+
+struct refusal {
+  unsigned call;
+  unsigned long first;  // the first refused call, from 1; 0: none
+  bool ever;
+
+  bool strikes(unsigned long count) const { return first != 0 && (ever ? count >= first : count == first); }
+};
+
+struct outcome {
+  unsigned long calls = 0;
+  int status = 0;  // of waitpid
+};
+
+// Answers the calls until the program has ended.
+void answer(int listener, const refusal& which, outcome& result) {
+  bool loaded = false;
+  for (;;) {
+    pollfd waiting = {listener, POLLIN, 0};
+    if (poll(&waiting, 1, -1) < 0 && errno != EINTR) return;
+    if ((waiting.revents & POLLIN) == 0) {
+      if ((waiting.revents & (POLLHUP | POLLERR)) != 0) return;
+      continue;
+    }
+    seccomp_notif asked = {};
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) continue;
+    seccomp_notif_resp said = {};
+    said.id = asked.id;
+    loaded = loaded || asked.data.nr == static_cast<int>(loaded_mark);
+    const bool counts = loaded && asked.data.nr == static_cast<int>(which.call);
+    if (counts && which.strikes(++result.calls))
+      said.error = -ENOMEM;
+    else
+      said.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &said);
+  }
+}
+
+outcome run(char* program, const refusal& which) {
+  int to_parent[2], to_child[2];
+  if (pipe2(to_parent, O_CLOEXEC) != 0 || pipe2(to_child, O_CLOEXEC) != 0) end(skipped, "no pipes");
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(run_limit_s);
+    const int listener = have_asked_before(which.call);
+    char go = 0;
+    char* const words[] = {program, nullptr};
+    if (write(to_parent[1], &listener, sizeof listener) < 0 || read(to_child[0], &go, 1) < 0) _exit(1);
+    execv(program, words);
+    _exit(loader_failed);
+  }
+  int theirs = -1;
+  if (read(to_parent[0], &theirs, sizeof theirs) < 0) theirs = -1;
+  const auto process = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  const auto listener = static_cast<int>(syscall(SYS_pidfd_getfd, process, theirs, 0));
+  if (theirs < 0 || listener < 0) end(skipped, "seccomp does not let this process answer for another here");
+  outcome result;
+  if (write(to_child[1], "", 1) == 1) answer(listener, which, result);
+  waitpid(child, &result.status, 0);
+  for (const int file : {to_parent[0], to_parent[1], to_child[0], to_child[1], process, listener})
+    close(file);
+  return result;
+}
+
+bool lives_with(char* program, const refusal& which, std::string_view name) {
+  const int status = run(program, which).status;
+  if (status == 0 || (WIFEXITED(status) && WEXITSTATUS(status) == loader_failed)) return true;
+  std::fprintf(stderr, "%.*s number %lu refused %s: %s %d\n", static_cast<int>(name.size()), name.data(),
+               which.first, which.ever ? "and all after it" : "alone",
+               WIFSIGNALED(status) ? "killed by signal" : "exit status",
+               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+  return false;
+}
+
+// All of the first calls, and the others evenly spread.
+bool lives_with_each(char* program, const system_call& call, bool ever) {
+  const outcome whole = run(program, {call.number, 0, false});
+  if (whole.status != 0) end(failed, "fails with nothing refused");
+  const unsigned long step = std::max(1UL, whole.calls / most_runs);
+  bool lives = true;
+  for (unsigned long n = 1; n <= whole.calls; n += n < first_runs ? 1 : step)
+    lives = lives_with(program, {call.number, n, ever}, call.name) && lives;
+  return lives;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view span = count > 2 ? arguments[2] : "";
+  const unsigned long number = count == 4 ? std::strtoul(arguments[3], nullptr, 10) : 0;
+  heaplab::check::neighbour program(arguments[0], "check_frugal");
+  for (const system_call& call : calls) {
+    if (count < 3 || count > 4 || call.name != arguments[1] || (span != "once" && span != "ever")) continue;
+    const bool ever = span == "ever";
+    const bool lives = number > 0 ? lives_with(program.path(), {call.number, number, ever}, call.name)
+                                  : lives_with_each(program.path(), call, ever);
+    return lives ? 0 : failed;
+  }
+  return std::fputs("usage: refused mmap|mremap|munmap|madvise|mprotect once|ever [NUMBER]\n", stderr),
+         heaplab::check::wrong_usage;
+}
