@@ -12,9 +12,9 @@ import heaplab
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.check import deviations, junit, outcomes, parts, runner, summary
-from heaplab.cli.choose import note
-from heaplab.cli.steps import Steps
-from heaplab.cli.types import FILE
+from heaplab.cli.option_types import FILE
+from heaplab.cli.selection import note
+from heaplab.cli.step_display import StepDisplay
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host
@@ -78,7 +78,7 @@ def check(
     reports = []
     for library in libraries:
         known = deviations.of_library(rows, library.allocator)
-        with Steps(f"check {library.allocator}") as steps:
+        with StepDisplay(f"check {library.allocator}") as steps:
             steps.tell(f"{len(tests)} tests")
             reports.append(runner.run_all(library, tests, known, long=long, jobs=jobs))
         summary.put_report(console(), reports[-1])

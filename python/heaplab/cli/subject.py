@@ -14,7 +14,6 @@ from heaplab.catalog.server_spec import Server
 from heaplab.cli import program_experiment, selection, server_options
 from heaplab.records import Input, Library
 
-
 NO_SERVER: Mapping[str, Any] = MappingProxyType({})
 
 
