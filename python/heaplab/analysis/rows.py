@@ -29,7 +29,7 @@ CELL_COLUMNS: dict[str, str] = WHERE | {
     "better": "lower, higher or neither",
     "median": "of the runs, in the unit",
     "runs": "that gave a value",
-    "ratio": "median to the reference's median, paired by block",
+    "ratio": "how many times the reference it is, from the pairs of all blocks",
     "low": "lower bound of the ratio's 95 % interval",
     "high": "upper bound",
     "pairs": "blocks that the ratio rests on",
