@@ -10,14 +10,14 @@ from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.catalog import contents as catalogs, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli import command_arms, resume_checks, selection, server_options
+from heaplab.cli import command_arms, recorded_trace, resume_checks, selection, server_options
 from heaplab.cli.carry_out import carry_out, needed_by, opened_for
 from heaplab.cli.given_arms import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.measuring_options import ARMS, HOW, taking
 from heaplab.cli.option_types import PLACE
 from heaplab.cli.results import tell
 from heaplab.cli.shown_commands import shown_commands
-from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands
+from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands, subject_of_trace
 from heaplab.errors import UsageError
 from heaplab.records import Library
 
@@ -57,7 +57,7 @@ def compare(
     commands: tuple[GivenCommand, ...],
     **options: Any,
 ) -> int:
-    """Compare allocators on a suite of experiments, or on PROGRAM; or commands with each other.
+    """Compare allocators on a suite of experiments, on PROGRAM or a trace of it; or commands with each other.
 
     The allocators are the ready-made ones found here, compared with the C library's.
 
@@ -115,7 +115,7 @@ def compare(
 def run(
     extra: tuple[Path, ...], /, experiments: tuple[str, ...], scale: Literal["quick", "full"], **options: Any
 ) -> int:
-    """Run experiments by id, group or glob of ids; `heaplab list experiments` names them.
+    """Run experiments by id, group or glob of ids, or a trace; `heaplab list experiments` names them.
 
     \b
     Examples:
@@ -128,6 +128,10 @@ def run(
     if not experiments:
         raise UsageError("run: name an experiment; `heaplab list experiments` names them all")
     catalog = catalogs.load(extra)
+    if recorded_trace.is_trace(experiments):
+        catalog, arms = selection.arms(catalog, options["allocators"], options["own"], options["factorial"])
+        subject = subject_of_trace(catalog, Path(experiments[0]), options["quiet"])
+        return measure(request_of(subject, arms, options), subject.folder, options)
     chosen, workloads = selection.experiments(catalog, experiments)
     named = options["allocators"] or (None if options["factorial"] else named_by_all(chosen))
     _, arms = selection.arms(catalog, named, options["own"], options["factorial"])

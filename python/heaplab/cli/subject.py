@@ -11,7 +11,7 @@ from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import spec
 from heaplab.catalog.contents import Catalog
 from heaplab.catalog.server_spec import Server
-from heaplab.cli import program_experiment, selection, server_options
+from heaplab.cli import program_experiment, recorded_trace, selection, server_options
 from heaplab.records import Input, Library
 
 NO_SERVER: Mapping[str, Any] = MappingProxyType({})
@@ -36,7 +36,12 @@ def subject_of(
     quiet: bool,
     serving: Mapping[str, Any] = NO_SERVER,
 ) -> Subject:
-    """A program of the user's, if there is one, else a suite. Raises HeaplabError if no arm can serve it."""
+    """A program of the user's or a trace of it, if there is one, else a suite.
+
+    Raises HeaplabError if no arm can serve it.
+    """
+    if recorded_trace.is_trace(program):
+        return subject_of_trace(catalog, Path(program[0]), quiet)
     if program:
         server = server_options.server_of(serving)
         program_experiment.check(program[0], arms)
@@ -46,6 +51,15 @@ def subject_of(
     experiments, workloads = selection.experiments(catalog, chosen.experiments)
     experiments, workloads = server_options.changed(experiments, workloads, serving)
     return Subject(experiments, workloads, chosen.scale, Path("out") / "compare", chosen.budget_s)
+
+
+def subject_of_trace(catalog: Catalog, trace: Path, quiet: bool) -> Subject:
+    return Subject(
+        *recorded_trace.experiments_of(catalog, trace, quiet),
+        "quick",
+        Path("out") / trace.name,
+        program_experiment.BUDGET_S,
+    )
 
 
 def subject_of_commands(

@@ -1,0 +1,147 @@
+"""A recorded program as experiments: its trace is compiled once, then replayed under each allocator."""
+
+import hashlib
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from heaplab.catalog import native, spec
+from heaplab.catalog.contents import Catalog
+from heaplab.cli.program_experiment import BLOCKS, Measured
+from heaplab.cli.selection import note
+from heaplab.cli.step_display import StepDisplay
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.records import Parameter
+
+MAGIC = b"\x89HLT\r\n\x1a\n"  # docs/trace-format.md
+SUFFIX = ".trace"
+WORKLOAD = "replay"
+
+# What each pass measures, and the options of `replay` for it. A pass that did all would disturb itself.
+PASSES: dict[str, tuple[str, dict[str, Parameter], list[str]]] = {
+    "time": ("time of all calls", {}, ["wall_time", "system_time", "peak_memory", "minor_faults", "stalls"]),
+    "latency": (
+        "latency of single calls",
+        {"latency": True},
+        ["allocation_latency_p99", "free_latency_p99", "allocation_latency_p50", "free_latency_p50"],
+    ),
+    "memory": (
+        "memory where all threads meet",
+        {"marks": True},
+        ["average_memory", "memory_per_live", "peak_memory"],
+    ),
+}
+
+
+def is_trace(words: tuple[str, ...]) -> bool:
+    """Whether what was given in place of a program or an experiment is a trace, whole or damaged."""
+    if len(words) != 1:
+        return False
+    path = Path(words[0])
+    if path.suffix == SUFFIX:
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def experiments_of(catalog: Catalog, trace: Path, quiet: bool) -> Measured:
+    """A pass for time, one for latency, one for memory, each an experiment of one cell."""
+    file = workload_of(trace, quiet)
+    scale = spec.Scale(blocks=BLOCKS[0], blocks_most=BLOCKS[1])
+    experiments = [
+        spec.Experiment(
+            id=f"{WORKLOAD}/{name}",
+            title=f"{trace.name}: {title}",
+            publication="",
+            figure="",
+            claim="",
+            workload=WORKLOAD,
+            parameters={"file": str(file), **options},
+            metrics=metrics,
+            main_metric=metrics[0],
+            quick=scale,
+            full=scale,
+        )
+        for name, (title, options, metrics) in PASSES.items()
+    ]
+    return experiments, {WORKLOAD: catalog.workloads[WORKLOAD]}
+
+
+def workload_of(trace: Path, quiet: bool) -> Path:
+    """The compiled trace: beside it, or in the user's cache where that cannot be written.
+
+    Compiled once for each content of the trace. Raises UsageError for a file that is no trace.
+    """
+    compiler = native.program("compile_trace")
+    if compiler is None:
+        raise HeaplabError("compile_trace is missing: build heaplab anew")
+    name = f"{trace.name}.{content_of(trace, compiler)}.workload"
+    beside, cached = trace.resolve().parent, Path(cache_folder())
+    for folder in (beside, cached):
+        if (folder / name).is_file():
+            return folder / name
+    folder = beside if os.access(beside, os.W_OK) else cached
+    folder.mkdir(parents=True, exist_ok=True)
+    tell_about(trace, compile_trace(compiler, trace, folder / name, quiet), quiet)
+    return folder / name
+
+
+def cache_folder() -> str:
+    top = os.environ.get("HEAPLAB_CACHE") or platformdirs.user_cache_dir("heaplab")
+    return os.path.join(top, "workloads")
+
+
+def content_of(trace: Path, compiler: Path) -> str:
+    """What names a workload: the contents of its trace and of the program that compiled it."""
+    digest = hashlib.sha256()
+    try:
+        for path in (trace, compiler):
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    except IsADirectoryError:
+        raise UsageError(f"{trace}: is a folder, not a trace") from None
+    except OSError as error:
+        raise UsageError(f"{trace}: {error.strerror}") from None
+    return digest.hexdigest()[:16]
+
+
+def compile_trace(compiler: Path, trace: Path, workload: Path, quiet: bool) -> dict[str, Any]:
+    """Compile, telling how far it is, and return what the compiler found. Raises UsageError."""
+    command = [str(compiler), str(trace), str(workload)]
+    last: dict[str, Any] = {}
+    told = 0.0
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running,
+        StepDisplay("compiling") as display,
+    ):
+        assert running.stdout
+        assert running.stderr
+        for line in running.stdout:
+            last = json.loads(line)
+            if "done" in last and not quiet and last["done"] >= told:
+                display.tell(f"{trace.name}, {last['done']:.0%} done")
+                told += 0.1
+        complaint = running.stderr.read().strip().removeprefix("compile_trace: ")
+    if running.returncode != 0:
+        raise UsageError(complaint or f"{trace}: compile_trace ended with {running.returncode}")
+    return last
+
+
+def tell_about(trace: Path, found: dict[str, Any], quiet: bool) -> None:
+    """What the reader must know of the trace: which process is replayed, and what is missing."""
+    for line in found["damage"]:
+        note(line)
+    if found["lost"] or found["unknown_releases"] or found["doubled_blocks"]:
+        note(
+            f"{trace}: {found['lost']} calls are missing, {found['unknown_releases']} blocks were freed "
+            f"that it does not hold, {found['doubled_blocks']} were allocated twice; the rest is replayed"
+        )
+    if found["processes"] > 1 and not quiet:
+        note(f"{trace}: {found['program']} ({found['pid']}) is replayed, of {found['processes']} processes")
