@@ -1,4 +1,4 @@
-// Memory from the operating system, by the page. Addresses and sizes are multiples of page_bytes.
+// Memory from the operating system, by the page. Addresses and sizes are multiples of page_bytes().
 // Failure is a null pointer or false; errno is left as it was, because a malloc must not disturb it
 // where it succeeds in the end.
 #pragma once
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/assertion.h"
 #include "base/bits.h"
 #include "base/errno_keeper.h"
 
@@ -26,10 +27,29 @@
 
 namespace heaplab::os_pages {
 
-inline constexpr std::size_t page_bytes = 4096;
+inline constexpr std::size_t smallest_page_bytes = 4096;
+// What must be known when the code is compiled is a multiple of these: a kernel for AArch64 has pages of 4,
+// 16 or 64 KiB.
+#if defined(__x86_64__)
+inline constexpr std::size_t largest_page_bytes = smallest_page_bytes;
+#else
+inline constexpr std::size_t largest_page_bytes = 16 * smallest_page_bytes;
+#endif
+
+// Of the kernel that runs. The C library has asked for them when the process began.
+inline std::size_t page_bytes() {
+  if constexpr (smallest_page_bytes == largest_page_bytes) return smallest_page_bytes;
+  return static_cast<std::size_t>(::getpagesize());
+}
+
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 using heaplab::errno_keeper;
+
+// Whether [address, address + bytes) is a run of whole pages.
+inline bool is_whole_pages(const void* address, std::size_t bytes) {
+  return is_aligned(address, page_bytes()) && bytes % page_bytes() == 0;
+}
 
 // Bytes of address space that the process may have; SIZE_MAX: no limit.
 inline std::size_t address_space_limit() {
@@ -41,11 +61,13 @@ inline std::size_t address_space_limit() {
 // False: refused, as where the pages lie between others of their mapping, which would become two, and the
 // process has as many mappings as it may (vm.max_map_count).
 inline bool unmap(void* address, std::size_t bytes) {
+  HEAPLAB_ASSERT(is_whole_pages(address, bytes));
   const errno_keeper keep;
   return bytes == 0 || ::munmap(address, bytes) == 0;
 }
 
 inline void* map(std::size_t bytes, int protection, int flags) {
+  HEAPLAB_ASSERT(bytes % page_bytes() == 0);
   const errno_keeper keep;
   void* const address = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   return address == MAP_FAILED ? nullptr : address;
@@ -53,8 +75,8 @@ inline void* map(std::size_t bytes, int protection, int flags) {
 
 // Maps `bytes` at a multiple of `alignment` (a power of two): maps more and returns the rest.
 inline void* map_aligned(std::size_t bytes, std::size_t alignment, int protection, int flags) {
-  if (alignment <= page_bytes) return map(bytes, protection, flags);
-  const std::size_t padded = bytes + alignment - page_bytes;
+  if (alignment <= page_bytes()) return map(bytes, protection, flags);
+  const std::size_t padded = bytes + alignment - page_bytes();
   if (padded < bytes) return nullptr;
   char* const start = static_cast<char*>(map(padded, protection, flags));
   if (start == nullptr) return nullptr;
@@ -72,6 +94,7 @@ inline void* reserve_without_access(std::size_t bytes, std::size_t alignment) {
 
 // Makes a part of such a reservation readable and writable.
 inline bool make_accessible(void* address, std::size_t bytes) {
+  HEAPLAB_ASSERT(is_whole_pages(address, bytes));
   const errno_keeper keep;
   return ::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0;
 }
@@ -83,12 +106,13 @@ inline void* reserve(std::size_t bytes, std::size_t alignment) {
 }
 
 // Readable, writable, zero; refused where the system takes it for an obvious overcommit.
-inline void* allocate(std::size_t bytes, std::size_t alignment = page_bytes) {
+inline void* allocate(std::size_t bytes, std::size_t alignment = page_bytes()) {
   return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, 0);
 }
 
 // Resizes a mapping by moving its pages where it cannot grow in place. Null: it stays as it is.
 inline void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes) {
+  HEAPLAB_ASSERT(is_whole_pages(address, old_bytes) && new_bytes % page_bytes() == 0);
   const errno_keeper keep;
   void* const moved = ::mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE);
   return moved == MAP_FAILED ? nullptr : moved;
@@ -102,6 +126,7 @@ inline void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes) 
 // (EAGAIN), and limits that allow both places at once.
 inline void* remap_aligned(void* address, std::size_t old_bytes, std::size_t new_bytes,
                            std::size_t alignment) {
+  HEAPLAB_ASSERT(is_whole_pages(address, old_bytes) && new_bytes % page_bytes() == 0);
   const errno_keeper keep;
   if (::mremap(address, old_bytes, new_bytes, 0) != MAP_FAILED) return address;
   void* const place = errno == ENOMEM ? allocate(new_bytes, alignment) : nullptr;
@@ -114,6 +139,7 @@ inline void* remap_aligned(void* address, std::size_t old_bytes, std::size_t new
 
 // Gives the memory back and keeps the addresses; the next touch finds zeros.
 inline bool purge(void* address, std::size_t bytes) {
+  HEAPLAB_ASSERT(is_whole_pages(address, bytes));
   const errno_keeper keep;
   return ::madvise(address, bytes, MADV_DONTNEED) == 0;
 }
@@ -138,6 +164,7 @@ inline void purge_at_once(std::span<const iovec> ranges) {
 
 // Asks for (or forbids) huge pages; only a wish.
 inline bool advise_huge(void* address, std::size_t bytes, bool wanted) {
+  HEAPLAB_ASSERT(is_whole_pages(address, bytes));
   const errno_keeper keep;
   return ::madvise(address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
 }
@@ -157,12 +184,13 @@ inline bool is_readable(const void* address) {
 // read.
 inline bool holds_data(const void* page) {
   if (!is_readable(page)) return false;
-  const std::span words(static_cast<const std::uint64_t*>(page), page_bytes / sizeof(std::uint64_t));
+  const std::span words(static_cast<const std::uint64_t*>(page), page_bytes() / sizeof(std::uint64_t));
   return std::ranges::any_of(words, [](std::uint64_t word) { return word != 0; });
 }
 
 // Touches every page in one call, so that no page fault comes later; false where the kernel cannot.
 inline bool populate(void* address, std::size_t bytes) {
+  HEAPLAB_ASSERT(is_whole_pages(address, bytes));
   const errno_keeper keep;
   return ::madvise(address, bytes, MADV_POPULATE_WRITE) == 0;
 }

@@ -20,7 +20,7 @@ std::size_t own_pages_total() {
 }
 
 own_pages::own_pages(std::size_t bytes) {
-  const std::size_t rounded = align_up(std::max<std::size_t>(bytes, 1), os_pages::page_bytes);
+  const std::size_t rounded = align_up(std::max<std::size_t>(bytes, 1), os_pages::page_bytes());
   if (rounded < bytes) throw std::bad_alloc();
   start_ = static_cast<std::byte*>(os_pages::allocate(rounded));
   if (start_ == nullptr) throw std::bad_alloc();

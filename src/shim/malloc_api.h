@@ -123,11 +123,11 @@ HEAPLAB_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcept 
 
 HEAPLAB_EXPORT void* valloc(std::size_t size) noexcept {
   return heaplab::shim::or_out_of_memory(
-      heaplab::shim::try_allocate_aligned(heaplab::os_pages::page_bytes, size));
+      heaplab::shim::try_allocate_aligned(heaplab::os_pages::page_bytes(), size));
 }
 
 HEAPLAB_EXPORT void* pvalloc(std::size_t size) noexcept {
-  constexpr std::size_t page = heaplab::os_pages::page_bytes;
+  const std::size_t page = heaplab::os_pages::page_bytes();
   if (size > heaplab::shim::largest_request) return heaplab::shim::refuse(ENOMEM);
   return heaplab::shim::or_out_of_memory(
       heaplab::shim::try_allocate_aligned(page, heaplab::align_up(size, page)));

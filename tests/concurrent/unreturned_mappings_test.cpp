@@ -12,7 +12,7 @@
 namespace heaplab::concurrent {
 namespace {
 
-constexpr std::size_t page = os_pages::page_bytes;
+const std::size_t page = os_pages::page_bytes();
 
 char* written(std::size_t pages) {
   auto* const start = static_cast<char*>(os_pages::allocate(pages * page));

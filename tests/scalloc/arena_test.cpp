@@ -134,7 +134,7 @@ TEST(arena, ends_where_its_zones_meet) {
 std::size_t mapped_bytes() {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  return pages * os_pages::page_bytes;
+  return pages * os_pages::page_bytes();
 }
 
 // Spans of either zone before and after, and none where somebody else maps in between.

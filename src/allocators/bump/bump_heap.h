@@ -105,7 +105,7 @@ private:
   HEAPLAB_SLOW_PATH static void* allocate_slow(std::size_t alignment, std::size_t size) noexcept {
     if (size > PTRDIFF_MAX - alignment) return nullptr;
     if (size + alignment > chunk_bytes / 4) return allocate_alone(alignment, size);
-    char* const chunk = map(chunk_bytes, os_pages::page_bytes);
+    char* const chunk = map(chunk_bytes, os_pages::page_bytes());
     if (chunk == nullptr) return nullptr;
     next_ = chunk + heap_alignment;
     end_ = chunk + chunk_bytes;
@@ -114,7 +114,7 @@ private:
 
   // The header takes a whole step of the alignment.
   static void* allocate_alone(std::size_t alignment, std::size_t size) noexcept {
-    const std::size_t bytes = align_up(size + alignment, os_pages::page_bytes);
+    const std::size_t bytes = align_up(size + alignment, os_pages::page_bytes());
     char* const start = map(bytes, alignment);
     if (start == nullptr) return nullptr;
     length_of(start + alignment) = bytes - alignment;

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "base/os_pages.h"
 
 namespace heaplab::llheap {
@@ -25,7 +26,7 @@ public:
   // False: no memory, nothing has changed.
   bool add(extent area) {
     if (last_->add(area)) return true;
-    void* const place = os_pages::allocate(os_pages::page_bytes);
+    void* const place = os_pages::allocate(align_up(sizeof(chunk), os_pages::page_bytes()));
     if (place == nullptr) return false;
     chunk* const more = new (place) chunk;
     more->add(area);
@@ -42,7 +43,7 @@ public:
 
 private:
   struct chunk {
-    static constexpr std::size_t capacity = os_pages::page_bytes / sizeof(extent) - 1;
+    static constexpr std::size_t capacity = os_pages::smallest_page_bytes / sizeof(extent) - 1;
 
     bool add(extent area) {
       const std::size_t known = count.load(std::memory_order_relaxed);
@@ -64,7 +65,7 @@ private:
     atomic<chunk*> next{nullptr};
     std::array<extent, capacity> areas{};
   };
-  static_assert(sizeof(chunk) <= os_pages::page_bytes);
+  static_assert(sizeof(chunk) <= os_pages::smallest_page_bytes);
 
   chunk first_;
   chunk* last_ = &first_;

@@ -163,7 +163,7 @@ private:
   // page are left untouched.
   static void* fill_with_zeros(const grant& got, void* user) {
     const std::size_t bytes = block_view(user).usable();
-    if (!got.zero || bytes <= os_pages::page_bytes) std::memset(user, 0, bytes);
+    if (!got.zero || bytes <= os_pages::page_bytes()) std::memset(user, 0, bytes);
     got.block->word |= zero_filled;
     return user;
   }

@@ -31,8 +31,8 @@ public:
   // Whether `place` can be the header of such a block.
   static bool can_be_header(const header* place) {
     const std::uintptr_t word = place->word;
-    return is_aligned(place, os_pages::page_bytes) && (word & (flag_bits ^ zero_filled)) == mapped &&
-           (word & ~flag_bits) % os_pages::page_bytes == 0 && (word & ~flag_bits) != 0;
+    return is_aligned(place, os_pages::page_bytes()) && (word & (flag_bits ^ zero_filled)) == mapped &&
+           (word & ~flag_bits) % os_pages::page_bytes() == 0 && (word & ~flag_bits) != 0;
   }
 
   // Unmaps all but the page of the header. That page stays until double_free_window more blocks have been
@@ -42,7 +42,8 @@ public:
     note(-bytes);
     const std::uint64_t turn = unmaps_.fetch_add(1, std::memory_order_relaxed);
     block->word = freed;
-    if (!os_pages::unmap(reinterpret_cast<char*>(block) + os_pages::page_bytes, bytes - os_pages::page_bytes))
+    if (!os_pages::unmap(reinterpret_cast<char*>(block) + os_pages::page_bytes(),
+                         bytes - os_pages::page_bytes()))
       return unreturned_.keep(block, bytes);
     replace_gone(gone_[turn % gone_.size()], block);
   }
@@ -66,11 +67,11 @@ public:
 
 private:
   static std::size_t whole_pages(std::size_t user_bytes) {
-    return align_up(user_bytes + sizeof(header), os_pages::page_bytes);
+    return align_up(user_bytes + sizeof(header), os_pages::page_bytes());
   }
 
   void* obtain(std::size_t bytes) {
-    if (void* const place = unreturned_.try_take(bytes, os_pages::page_bytes)) return place;
+    if (void* const place = unreturned_.try_take(bytes, os_pages::page_bytes())) return place;
     if (void* const place = os_pages::allocate(bytes)) return place;
     // The process may be at its limit of mappings, and each page that stays is one.
     for (auto& turn : gone_) replace_gone(turn, nullptr);
@@ -80,7 +81,7 @@ private:
   // acq_rel: the thread that put the oldest page here wrote to the page before, and this thread unmaps it.
   void replace_gone(atomic<header*>& turn, header* block) {
     header* const oldest = turn.exchange(block, std::memory_order_acq_rel);
-    if (oldest != nullptr) unreturned_.give_back(oldest, os_pages::page_bytes);
+    if (oldest != nullptr) unreturned_.give_back(oldest, os_pages::page_bytes());
   }
 
   // `change` may be negative, modulo 2^64. Relaxed: counters publish nothing.

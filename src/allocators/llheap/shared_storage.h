@@ -138,7 +138,7 @@ private:
   // Takes an area of the usual size or, if the system refuses, of half of it and so on, down to `bytes`. The
   // rest of the present area was never touched, and costs only address space.
   bool add_area(std::size_t bytes) {
-    const std::size_t least = align_up(bytes, os_pages::page_bytes);
+    const std::size_t least = align_up(bytes, os_pages::page_bytes());
     for (std::size_t wanted = std::max(limits_.area_bytes, least);; wanted = std::max(wanted / 2, least)) {
       char* const start = static_cast<char*>(os_pages::reserve(wanted, os_pages::huge_page_bytes));
       if (start != nullptr) {
@@ -156,7 +156,7 @@ private:
   }
 
   bool add_chunk() {
-    const std::size_t bytes = align_up(limits_.heaps_per_chunk * sizeof(thread_heap), os_pages::page_bytes);
+    const std::size_t bytes = align_up(limits_.heaps_per_chunk * sizeof(thread_heap), os_pages::page_bytes());
     char* const start = static_cast<char*>(os_pages::allocate(bytes));
     if (start == nullptr) return false;
     chunk_ = {start, start + limits_.heaps_per_chunk * sizeof(thread_heap)};

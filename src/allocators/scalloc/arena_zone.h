@@ -43,7 +43,7 @@ public:
   // Gives back the address space of all records but the first `count` and those already opened; with a
   // `count` of 0, of all.
   void cut_records(std::size_t count) {
-    const std::size_t wanted = align_up(count * sizeof(span_type), os_pages::page_bytes);
+    const std::size_t wanted = align_up(count * sizeof(span_type), os_pages::page_bytes());
     const std::size_t kept = count == 0 ? 0 : std::max(wanted, record_range_.opened());
     if (kept >= record_limit_) return;
     if (platform::unmap(reinterpret_cast<char*>(records_) + kept, record_limit_ - kept)) record_limit_ = kept;

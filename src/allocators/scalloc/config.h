@@ -5,8 +5,11 @@
 // number to the paper; the value of a knob that names neither was chosen by the argument in its comment.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+
+#include "base/os_pages.h"
 
 namespace heaplab::scalloc {
 
@@ -184,7 +187,8 @@ constexpr unsigned dense_blocks(const config& self, std::size_t block_bytes) {
 
 constexpr config standard() {
   config result{.name = "scalloc", .blocks_in_span = dense_blocks};
-  result.fine_span_bytes = 16 * kib;
+  // A span that is smaller than a page could not be purged.
+  result.fine_span_bytes = std::max(16 * kib, os_pages::largest_page_bytes);
   result.purge_above = 8 * kib;
   result.reuse_percent = 15;
   result.reuse_newest = true;

@@ -72,8 +72,8 @@ private:
   }
 
   lab_type* make() {
-    constexpr std::size_t bytes = align_up(sizeof(lab_type), os_pages::page_bytes);
-    void* const place = Traits::platform::allocate(bytes, os_pages::page_bytes);
+    const std::size_t bytes = align_up(sizeof(lab_type), os_pages::page_bytes());
+    void* const place = Traits::platform::allocate(bytes, os_pages::page_bytes());
     if (place == nullptr) return nullptr;
     lab_type* const it = new (place) lab_type;
     it->next_known = known_;

@@ -192,7 +192,7 @@ private:
   // Copies a block into a larger one. The old pages are not retained: the program may have made some of them
   // of a kind (locked, not to be written or inherited) that the next user does not expect.
   void* move(void* block, std::size_t before, std::size_t bytes) {
-    void* const moved = allocate(bytes, os_pages::page_bytes, false);
+    void* const moved = allocate(bytes, os_pages::page_bytes(), false);
     if (moved == nullptr) return nullptr;
     std::memcpy(moved, block, before);
     std::size_t left;

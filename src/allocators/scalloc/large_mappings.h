@@ -23,7 +23,6 @@ template <class Traits>
 class large_mappings {
   using platform = typename Traits::platform;
   static constexpr const config& settings = Traits::settings;
-  static constexpr std::size_t page = os_pages::page_bytes;
   static constexpr std::size_t huge_page = os_pages::huge_page_bytes;
 
 public:
@@ -33,7 +32,7 @@ public:
   // The size of the mapping for a block of `bytes`.
   std::size_t rounded(std::size_t bytes) const {
     const bool huge = wants_huge_.load(std::memory_order_relaxed) && is_huge(bytes);
-    return align_up(std::max(bytes, std::size_t{1}), huge ? huge_page : page);
+    return align_up(std::max(bytes, std::size_t{1}), huge ? huge_page : os_pages::page_bytes());
   }
 
   // Zeroed pages. A block that can hold huge pages begins at one even before huge pages are wanted, because
@@ -64,7 +63,7 @@ public:
   // each of huge_page_samples equal parts.
   void learn(const char* block, std::size_t bytes) {
     if (!may_be_huge_ || wants_huge_.load(std::memory_order_relaxed) || !is_huge(bytes)) return;
-    const std::size_t stride = align_down(bytes / settings.huge_page_samples, page);
+    const std::size_t stride = align_down(bytes / settings.huge_page_samples, os_pages::page_bytes());
     for (std::size_t at = 0; at < bytes; at += stride)
       if (!platform::holds_data(block + at)) return;
     wants_huge_.store(true, std::memory_order_relaxed);

@@ -79,13 +79,13 @@ private:
     entry* entries = nullptr;
     std::size_t capacity = 0;  // a power of two
   };
-  static constexpr std::size_t first_capacity = os_pages::page_bytes / sizeof(entry);
+  static constexpr std::size_t first_capacity = os_pages::largest_page_bytes / sizeof(entry);
 
   const table& now() const { return tables_[current_]; }
 
   // Fibonacci hashing of the page number.
   static std::size_t slot_of(const void* block, std::size_t capacity) {
-    const std::uint64_t page = reinterpret_cast<std::uintptr_t>(block) / os_pages::page_bytes;
+    const std::uint64_t page = reinterpret_cast<std::uintptr_t>(block) / os_pages::smallest_page_bytes;
     return (page * 0x9e37'79b9'7f4a'7c15U >> 32) & (capacity - 1);
   }
 
@@ -138,7 +138,7 @@ private:
   bool rehash(std::size_t capacity) {
     const table old = now();
     auto* const entries =
-        static_cast<entry*>(Platform::allocate(capacity * sizeof(entry), os_pages::page_bytes));
+        static_cast<entry*>(Platform::allocate(capacity * sizeof(entry), os_pages::page_bytes()));
     if (entries == nullptr) return false;
     table& other = tables_[1 - current_];
     other = {entries, capacity};

@@ -34,12 +34,12 @@ public:
     const std::size_t step = std::clamp(opened_, least_step, most_step);
     const std::size_t generous = std::min(limit, align_up(std::max(opened_ + step, bytes), least_step));
     return open_up_to(generous, huge) ||
-           open_up_to(std::min(limit, align_up(bytes, os_pages::page_bytes)), huge);
+           open_up_to(std::min(limit, align_up(bytes, os_pages::page_bytes())), huge);
   }
 
   // Opens the first page. To open more then moves the border between two mappings of the kernel, which
   // succeeds even where the process may have no further mapping.
-  bool begin() { return opened_ > 0 || open_up_to(os_pages::page_bytes, false); }
+  bool begin() { return opened_ > 0 || open_up_to(os_pages::page_bytes(), false); }
 
   std::size_t opened() const { return opened_; }
 

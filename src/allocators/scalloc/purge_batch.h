@@ -7,6 +7,7 @@
 
 #include "allocators/scalloc/config.h"
 #include "allocators/scalloc/span.h"
+#include "base/bits.h"
 #include "base/platform.h"
 
 namespace heaplab::scalloc {
@@ -34,10 +35,11 @@ public:
     iovec ranges[limit];
     std::size_t used = 0;
     for (const span_type* const it : all) {
+      const std::size_t bytes = align_up(it->resident_bytes(), os_pages::page_bytes());
       if (used > 0 && end_of(ranges[used - 1]) == it->base)
-        ranges[used - 1].iov_len += it->resident_bytes();
+        ranges[used - 1].iov_len += bytes;
       else
-        ranges[used++] = {it->base, it->resident_bytes()};
+        ranges[used++] = {it->base, bytes};
     }
     (at_once ? Traits::platform::purge_at_once : Traits::platform::purge_each)({ranges, used});
     count_ = 0;

@@ -28,7 +28,6 @@ struct retained_mapping {
 template <class Traits>
 class retained_mappings {
   static constexpr const config& settings = Traits::settings;
-  static constexpr std::size_t page = os_pages::page_bytes;
   static constexpr unsigned slots = settings.retained_large_slots;
   static constexpr std::size_t rest_divisor = settings.large_rest_divisor;
   using system = large_mappings<Traits>;
@@ -46,7 +45,8 @@ public:
     unsigned best = slots;
     for (unsigned index = count_; index-- > 0;) {
       const std::size_t size = all_[index].bytes;
-      if (!is_aligned(all_[index].block, alignment) || (size < bytes && alignment > page)) continue;
+      if (!is_aligned(all_[index].block, alignment) || (size < bytes && alignment > os_pages::page_bytes()))
+        continue;
       if (best == slots || is_better(size, all_[best].bytes, bytes)) best = index;
     }
     if (best == slots) return {};
@@ -104,6 +104,7 @@ public:
     std::size_t bytes = 0;
     for (unsigned index = 0; index < count_; ++index) {
       const retained_mapping& it = all_[index];
+      const std::size_t page = os_pages::page_bytes();
       if (it.bytes == 0 || !is_aligned(it.block, page) || it.bytes % page != 0) return false;
       if (index > 0 && it.since < all_[index - 1].since) return false;
       const auto meets = [&it](const retained_mapping& other) {

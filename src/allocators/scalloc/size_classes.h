@@ -84,7 +84,8 @@ public:
       it.block_bytes = static_cast<std::uint32_t>(bytes);
       it.fine = bytes <= Config.fine_block_limit;
       it.blocks = Config.blocks_in_span(Config, bytes);
-      it.real_span_bytes = static_cast<std::uint32_t>(align_up(it.blocks * bytes, os_pages::page_bytes));
+      it.real_span_bytes =
+          static_cast<std::uint32_t>(align_up(it.blocks * bytes, os_pages::smallest_page_bytes));
       it.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
     }
     assign_slots(result);

@@ -3,9 +3,9 @@
 // thread's own stack is empty.
 //
 // The pool retains the memory of free spans up to a bound (config.h, retained_span_bytes). A put that exceeds
-// the bound purges a fraction of it together. Retained memory also decays: memory that no get
-// needed for a whole decay period is purged by the next thread that puts or gets a span. A process in which
-// no thread does either keeps what the pool retains.
+// the bound purges a fraction of it together. Retained memory also decays: memory that no get needed for a
+// whole decay period is purged by the next thread that puts or gets a span. A process in which no thread does
+// either keeps what the pool retains.
 //
 // With retention, spans without memory wait in stacks of their own, which are used last.
 #pragma once
@@ -20,6 +20,7 @@
 #include "allocators/scalloc/tuning.h"
 #include "base/assertion.h"
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "concurrent/index_stack.h"
 
 namespace heaplab::scalloc {
@@ -128,10 +129,12 @@ private:
   stack& stack_at(unsigned slot, std::uint32_t column) { return stacks_[slot][column % columns()]; }
   stack& bare_at(bool fine, std::uint32_t column) { return bare_[fine ? 1 : 0][column % columns()]; }
 
-  // Purges the span's memory beyond its first `kept` bytes.
+  // Purges the span's memory beyond its first `kept` bytes, in whole pages.
   static void purge_from(span_type& it, std::uint32_t kept) {
     if (it.resident_bytes() <= kept) return;
-    Traits::platform::purge(it.base + kept, it.resident_bytes() - kept);
+    const std::size_t begin = align_up(kept, os_pages::page_bytes());
+    const std::size_t end = align_up(it.resident_bytes(), os_pages::page_bytes());
+    if (begin < end) Traits::platform::purge(it.base + begin, end - begin);
     it.set_resident_bytes(kept);
   }
 

@@ -15,8 +15,8 @@ class buffer {
 public:
   // Throws std::bad_alloc when the system refuses.
   explicit buffer(std::size_t bytes)
-      : bytes_(align_up(bytes, os_pages::page_bytes)),
-        start_(bytes == 0 ? nullptr : os_pages::reserve(bytes_, os_pages::page_bytes)) {
+      : bytes_(align_up(bytes, os_pages::page_bytes())),
+        start_(bytes == 0 ? nullptr : os_pages::reserve(bytes_, os_pages::page_bytes())) {
     if (bytes != 0 && start_ == nullptr) throw std::bad_alloc();
   }
   ~buffer() { os_pages::unmap(start_, bytes_); }

@@ -27,7 +27,7 @@ HEAPLAB_FAST_PATH void touch(void* block, std::size_t bytes) {
   auto* const start = static_cast<std::byte*>(block);
   if constexpr (Touched == touched::all) std::memset(start, 0x5a, bytes);
   if constexpr (Touched == touched::first)
-    for (std::size_t at = 0; at < bytes; at += os_pages::page_bytes) start[at] = std::byte{0x5a};
+    for (std::size_t at = 0; at < bytes; at += os_pages::page_bytes()) start[at] = std::byte{0x5a};
 }
 
 // Carries out the operations of one stream. Crew offers what concerns other threads:
