@@ -70,7 +70,7 @@ class Planned:
         self.status = status
         self.limits: list[float | None] = []
 
-    def __call__(self, tried: Campaign, _libraries: object, tick: object) -> "Planned":
+    def __call__(self, tried: Campaign, _libraries: object, **_settings: object) -> "Planned":
         self.limits.append(tried.time_limit)
         self.count = 0
         return self

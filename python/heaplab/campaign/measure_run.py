@@ -3,7 +3,7 @@
 import os
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -48,6 +48,7 @@ class RunMeasurer:
     )  # B, by key of the cell; see campaign/memory_needs.py
     warm: Callable[[int], None] = host.warm_memory
     tick: Callable[[], None] = lambda: None  # called again and again while a run is going on
+    extra_environment: Mapping[str, str] = field(default_factory=dict)  # beside that of the arm
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     # B, by key of the cell; 0: the runs end before their memory is sampled, so they need little
     _peaks: dict[str, int] = field(default_factory=dict)
@@ -58,7 +59,10 @@ class RunMeasurer:
         cell, allocator = candidate
         library = self.libraries[library_of(allocator)]
         padding = random.Random(f"{block.seed}/{cell.key}/{allocator}/{attempt}").randrange(PADDING_MOST)
-        environment = environment_of(cell, library) | {"HEAPLAB_PADDING": "x" * padding}
+        environment = environment_of(cell, library) | {
+            "HEAPLAB_PADDING": "x" * padding,
+            **self.extra_environment,
+        }
         execution, foreign = None, 0.0
         try:
             program = program_of(cell, library)

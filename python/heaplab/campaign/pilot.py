@@ -1,8 +1,10 @@
 """Pilot runs of a user's program before its campaign: whether it ends, how long it takes, what fits."""
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 
 from heaplab.campaign import plan
 from heaplab.campaign.measure_run import RunMeasurer
@@ -10,6 +12,7 @@ from heaplab.campaign.plan import Candidate, Cell
 from heaplab.campaign.runner import Progress
 from heaplab.campaign.user_program import SHORT_S, executions_of
 from heaplab.errors import HeaplabError
+from heaplab.machine import deep_binding
 from heaplab.records import Campaign, Library, Pilot, Run, Status
 
 PATIENCE = 3  # time limits that the first execution may take, so that its duration becomes known
@@ -63,11 +66,21 @@ class PilotRunner:
         block = plan.block(campaign, plan.comparisons(campaign)[0], 0)
         limit = plan.time_limit(campaign, cell)
         runs: list[Run] = []
-        with RunMeasurer(campaign, self.libraries, tick=self.tick) as measure:
+        with (
+            tempfile.TemporaryDirectory(prefix="heaplab-") as folder,
+            RunMeasurer(
+                campaign,
+                self.libraries,
+                tick=self.tick,
+                extra_environment=deep_binding.told_to(Path(folder)),
+            ) as measure,
+        ):
             most = 1 if cell.workload.server else PILOT_RUNS
             while len(runs) < most and (not runs or is_quick(runs[-1])):
                 self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
                 runs.append(measure(block, candidate, len(runs), attempt=1))
+            if line := deep_binding.warning(deep_binding.opened(Path(folder))):
+                self.say(f"warning: {line}")
         return runs
 
 

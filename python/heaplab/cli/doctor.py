@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.listing import allocator_rows
 from heaplab.console import console, put
-from heaplab.machine import host
+from heaplab.machine import deep_binding, host, interposition
+from heaplab.machine.execute import plain_environment
 from heaplab.report.facts import told
 
+PROGRAM_LIMIT_S = 30.0  # that a program is looked at
 LABEL = 24  # columns of the names beside facts
 # What the commands of heaplab call, and what for.
 TOOLS = {
@@ -30,19 +33,24 @@ TOOLS = {
 
 
 @click.command()
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.pass_obj
-def doctor(extra: tuple[Path, ...], as_json: bool) -> None:
+def doctor(extra: tuple[Path, ...], program: tuple[str, ...], as_json: bool) -> None:
     """Tell what this machine is, and what on it makes figures doubtful.
 
+    With PROGRAM, run it once for up to 30 s, without input and output, and tell whether it opens libraries
+    that no preloaded malloc can serve (RTLD_DEEPBIND).
+
     \b
-    Example:
+    Examples:
       heaplab doctor
+      heaplab doctor -- php script.php
     """
     catalog = catalogs.load(extra)
     facts = host.facts()
     here = [row["id"] for row in allocator_rows(catalog) if not row["here"].startswith(("-", "unusable"))]
-    advice = host_advice(facts) + unsafe_here(catalog)
+    advice = host_advice(facts) + unsafe_here(catalog) + (program_advice(program) if program else [])
     if as_json:
         click.echo(json.dumps({"host": facts, "allocators": here, "advice": advice}, indent=2))
         return
@@ -54,6 +62,16 @@ def doctor(extra: tuple[Path, ...], as_json: bool) -> None:
             put(out, f"needed to {purpose}", label=f"{tool} is missing", indent=LABEL)
     for line in advice:
         put(out, escape(line), label="-", indent=2)
+
+
+def program_advice(program: tuple[str, ...]) -> list[str]:
+    """What keeps a preloaded malloc from serving a program, as its first seconds show."""
+    path = interposition.resolve_program(program[0], os.environ)
+    with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
+        found = deep_binding.look(
+            [str(path), *program[1:]], plain_environment(), Path(folder), PROGRAM_LIMIT_S
+        )
+    return [deep_binding.warning(found) or f"{program[0]} opens no library with RTLD_DEEPBIND"]
 
 
 def unsafe_here(catalog: Catalog) -> list[str]:
