@@ -36,7 +36,7 @@ def of_commands() -> dict[str, dict[str, tuple[str, str]]]:
         for option in definition.params:
             if isinstance(option, click.Option):
                 name = max(option.opts, key=len).removeprefix("--")
-                found[name][command] = (option.type.name, option.help or "")
+                found[name][command] = (option.type.name, (option.help or "").partition("  [default")[0])
     return found
 
 

@@ -25,7 +25,7 @@ TEST(replay, carries_out_what_eight_threads_did) {
   const synthetic_program program = testing::swapping_program(8, 50'000, 3);
   const scratch_file file("eight");
   const recorded::header head = compile(program, file.path);
-  for (const char* options : {"", "--touch none", "--touch all", "--marks", "--drift 0", "--latency",
+  for (const char* options : {"", "--fill none", "--fill all", "--marks", "--drift 0", "--latency",
                               "--driver-alone", "--at-end leak", "--pace recorded", "--aged 1:30%"}) {
     const outcome done = replay(file.path, options);
     ASSERT_EQ(done.status, 0) << options << done.output;
@@ -70,7 +70,7 @@ TEST(replay, calls_every_function) {
   program.acquire(1, 20, kind::new_object, 5);
   const scratch_file file("functions");
   compile(program, file.path);
-  const outcome done = replay(file.path, "--touch all");
+  const outcome done = replay(file.path, "--fill all");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_EQ(metric(done, "peak_live"), 50 << 20);
 }
@@ -85,7 +85,7 @@ TEST(replay, refuses_in_one_line) {
   refused("--file no/such", "--file: no/such: No such file or directory");
   refused("--file .", "--file: .: not a file");
   refused("--file " PROGRAMS "/replay", "--file: " PROGRAMS "/replay: not a workload file");
-  refused("--file x --driver-alone --touch all", "--driver-alone touches nothing");
+  refused("--file x --driver-alone --fill all", "--driver-alone fills nothing");
 }
 
 // A file whose live bytes are not what its operations leave.

@@ -50,7 +50,7 @@ OLD, NEW = "old", "new"
 )
 @click.option("--suite", help="Experiments to compare with.  [default: quick]")
 @click.option(
-    "--input", "source", type=PLACE, metavar="FILE", help="Standard input of PROGRAM, or of both commands."
+    "--input", "source", type=PLACE, metavar="FILE", help="File that each run reads as its standard input."
 )
 @click.option("--markdown", type=FILE, help="Write a table for a pull request's comment.")
 @click.option("--junit", type=FILE, help="Write JUnit XML.")

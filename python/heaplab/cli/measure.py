@@ -30,7 +30,7 @@ from heaplab.records import Library
     "source",
     type=PLACE,
     metavar="FILE",
-    help="What each run of PROGRAM reads as its standard input.  [default: < FILE, else nothing]",
+    help="File that each run reads as its standard input.  [default: < FILE, else nothing]",
 )
 @click.option(
     "--prepare", metavar="COMMAND", help="Shell command before each execution of PROGRAM, not measured."

@@ -28,14 +28,14 @@ class replay_program final : public harness::workload {
 public:
   harness::description describe() const override {
     return {"replay", "the allocations of a recorded program, thread by thread",
-            "replay --file redis.workload --touch all"};
+            "replay --file redis.workload --fill all"};
   }
 
   void declare(harness::option_table& options) override {
     options.text("file", file_, "Workload file, which `heaplab compare PROGRAM.trace` makes of a trace");
     options.choice("pace", pace_, {{"asap", pace::asap}, {"recorded", pace::recorded}},
                    "As fast as possible, or no call earlier than in the recording");
-    options.choice("touch", touched_,
+    options.choice("fill", touched_,
                    {{"none", touched::none}, {"first", touched::first}, {"all", touched::all}},
                    "What is written to a new block: nothing, a byte of each page, every byte");
     options.count("drift", drift_, {0, 1'000'000'000},
@@ -48,7 +48,7 @@ public:
 
   void check(const harness::option_table& options) override {
     if (file_.empty()) throw harness::usage_error("--file: name a workload file to replay");
-    if (driver_alone_ && options.given("touch")) throw harness::usage_error("--driver-alone touches nothing");
+    if (driver_alone_ && options.given("fill")) throw harness::usage_error("--driver-alone fills nothing");
     if (driver_alone_) touched_ = touched::none;
     try {
       work_.emplace(file_);
