@@ -21,6 +21,7 @@ from heaplab.machine.execute import execute, plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.records import CONTROL_SUFFIX, Library, Status
 from heaplab.report.effects_table import effects_table
+from heaplab.report.next_steps import arms_given
 from heaplab.report.page import render
 
 
@@ -450,3 +451,10 @@ def test_an_allocator_that_fails_on_a_kernel_is_refused_there(
     with pytest.raises(locate.NotHereError) as error:
         locate.locate(catalog, "tcmalloc-google")
     assert isinstance(error.value, locate.UnsafeHereError) == refused
+
+
+def test_to_measure_longer_the_arms_are_given_again() -> None:
+    given = ["--allocator", "one=glibc A=1", "--factorial=glibc A=|1"]
+    command = ["heaplab", "compare", *given, "-q", "--", "--allocator"]
+    assert arms_given(command) == given
+    assert arms_given(["heaplab", "compare", "--allocators", "glibc"]) == []

@@ -1,6 +1,7 @@
 """What to do next, with the command to type, after the answer and how sure it is."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from heaplab.analysis import TIME_ONLY, Analysis
@@ -40,10 +41,22 @@ def steps_of_choice(analysis: Analysis, local: bool) -> list[Step]:
 
 def _longer(analysis: Analysis, about: str) -> Step:
     verb = (analysis.campaign.command[1:2] or ["compare"])[0]
-    command = ["heaplab", verb, "--resume", str(analysis.results.path.parent), "--budget", "10m"]
+    arms = arms_given(analysis.campaign.command)
+    command = ["heaplab", verb, "--resume", str(analysis.results.path.parent), *arms, "--budget", "10m"]
     return Step(f"To decide {about}, measure longer:", shlex.join(command))
 
 
+def arms_given(command: Sequence[str]) -> list[str]:
+    """The options of a command that give arms of the user's own: to resume, they have to be given again."""
+    words = list(command[: command.index("--")] if "--" in command else command)
+    return [
+        word
+        for place, word in enumerate(words)
+        if word.split("=")[0] in ARM_OPTIONS or (place and words[place - 1] in ARM_OPTIONS)
+    ]
+
+
+ARM_OPTIONS = ("--allocator", "--factorial")
 USE_LOCAL = Step("Use one: <heaplab/local/local.h>; docs/local-allocators.md has an example of each.")
 
 
