@@ -342,7 +342,7 @@ def test_a_server_that_fails_under_the_baseline_is_not_measured(lab: Laboratory,
         ),
         (["--load", "x"], "--load goes with a server: heaplab compare --ready tcp:PORT"),
         (["--bursts", "2"], "--bursts: there is no server among what is to be measured"),
-        (["--idle", "1s,soon", "--", "true"], "Invalid value for '--idle': 'soon' is no duration"),
+        (["--idle", "1s,soon", "--", "true"], "Invalid value for '--idle': 'soon' is not a duration"),
         (
             ["--ready", "tcp:1", "--load", "x", "--take", "wrk", "--idle", "2s,1s", "--", "true"],
             "--idle: idle times are above zero, and each is longer than the one before",
