@@ -134,7 +134,7 @@ void trace_writer::end_process(const properties& summary) {
 void trace_writer::close() {
   const std::uint64_t index_offset = offset_;
   put_frame(frame_type::index, static_cast<std::uint32_t>(index_.size()), 0, 0,
-            bytes_of(*index_.data(), index_.size() * sizeof(index_entry)));
+            {reinterpret_cast<const std::uint8_t*>(index_.data()), index_.size() * sizeof(index_entry)});
   file_trailer trailer{index_offset, 0, trailer_magic};
   trailer.crc = crc_of(trailer);
   put(bytes_of(trailer));
