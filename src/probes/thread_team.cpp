@@ -3,7 +3,7 @@
 #include <span>
 #include <system_error>
 
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 
 namespace heaplab::probes {
 
@@ -50,7 +50,7 @@ void* thread_main(void* argument) {
 }  // namespace
 
 void run_team(unsigned count, team_task& task) {
-  own_pages pages(own_pages::needed<member>(count));
+  off_heap_pages pages(off_heap_pages::needed<member>(count));
   const std::span<member> members = pages.array<member>(count);
   team all(count, task);
   int error = 0;

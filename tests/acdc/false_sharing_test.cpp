@@ -46,7 +46,7 @@ public:
     placed_array<thread_state> states(threads);
     for (unsigned thread = 0; thread < threads; ++thread)
       states.make(thread, settings_, expected, seed, thread);
-    probes::own_pages pages(distribution_pool::bytes_needed(threads, settings_.max_liveness));
+    probes::off_heap_pages pages(distribution_pool::bytes_needed(threads, settings_.max_liveness));
     distribution_pool pool(pages, threads, settings_.max_liveness);
     probes::barrier drift_barrier(threads);
     harness::measurement measured({}, {settings_.min_size, settings_.max_size});

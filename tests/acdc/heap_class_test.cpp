@@ -16,7 +16,7 @@ struct life {
 };
 
 life follow(std::uint64_t liveness, std::uint64_t delay, std::uint64_t born) {
-  probes::own_pages pages(4096);
+  probes::off_heap_pages pages(4096);
   heap_class heap(pages, longest, delay);
   lifetime_size_class object;
   holding one;
@@ -53,7 +53,7 @@ TEST(heap_class, never_frees_the_permanent) {
 }
 
 TEST(heap_class, gives_back_the_rest_whatever_it_is) {
-  probes::own_pages pages(4096);
+  probes::off_heap_pages pages(4096);
   heap_class heap(pages, longest, 1);
   std::vector<holding> all(longest + 1);
   for (std::uint64_t liveness = 0; liveness <= longest; ++liveness) {

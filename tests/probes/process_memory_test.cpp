@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/os_pages.h"
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "probes/small_file.h"
 
 namespace heaplab::probes {
@@ -34,7 +34,7 @@ TEST(process_memory, sees_pages_and_page_tables) {
 TEST(process_memory, remembers_the_peak) {
   const process_memory memory;
   {
-    own_pages pages(32 * mib);
+    off_heap_pages pages(32 * mib);
   }
   const memory_reading after = memory.read();
   EXPECT_GE(after.peak_anonymous(), after.anonymous + 24 * mib);

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "probes/machine_memory.h"
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "probes/perf_counters.h"
 #include "probes/resource_usage.h"
 #include "probes/tick_clock.h"
@@ -14,7 +14,7 @@ namespace {
 
 TEST(resource_usage, counts_faults_and_time) {
   const resource_usage before = resource_usage::now();
-  own_pages pages(std::size_t{8} << 20);
+  off_heap_pages pages(std::size_t{8} << 20);
   const std::uint64_t end = monotonic_nanoseconds() + 20'000'000;
   while (monotonic_nanoseconds() < end) {
   }

@@ -21,7 +21,7 @@ std::string line(std::initializer_list<std::uint64_t> numbers) {
 
 accounts::accounts(const std::string& where, std::uint64_t ticks) : where_("--accounts", where) {
   if (!where_.wanted()) return;
-  pages_.emplace(harness::take_pages(probes::own_pages::needed<row>(ticks)));
+  pages_.emplace(harness::take_pages(probes::off_heap_pages::needed<row>(ticks)));
   rows_ = pages_->array<row>(ticks);
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "workloads/acdc/placed_array.h"
 #include "workloads/acdc/thread_state.h"
 #include "workloads/harness/destination.h"
@@ -39,7 +39,7 @@ private:
   };
 
   harness::destination where_;
-  std::optional<probes::own_pages> pages_;
+  std::optional<probes::off_heap_pages> pages_;
   std::span<row> rows_;
 };
 

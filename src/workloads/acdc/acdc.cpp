@@ -30,7 +30,7 @@ public:
       throw harness::usage_error("--seed: --historic allows 1 to 2147482000");
     const auto threads = static_cast<unsigned>(settings_.threads);
     acdc::placed_array<acdc::thread_state> states(settings_.threads);
-    probes::own_pages pages =
+    probes::off_heap_pages pages =
         harness::take_pages(acdc::distribution_pool::bytes_needed(threads, settings_.max_liveness));
     acdc::distribution_pool pool(pages, threads, settings_.max_liveness);
     probes::barrier drift_barrier(threads);
@@ -155,7 +155,7 @@ private:
     add_count("freed_bytes", all.freed_bytes, "B");
     add_count("accessed_objects", all.accessed);
     add_count("written_objects", all.written);
-    add_count("bookkeeping_memory", probes::own_pages_total(), "B");
+    add_count("bookkeeping_memory", probes::off_heap_pages_total(), "B");
   }
 
   void verify() {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/cache_line.h"
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "workloads/acdc/lifetime_class.h"
 
 namespace heaplab::acdc {
@@ -14,14 +14,14 @@ namespace heaplab::acdc {
 // receiver's clock decides when it expires for the receiver.
 class distribution_pool {
 public:
-  distribution_pool(probes::own_pages& pages, unsigned threads, std::uint64_t max_liveness)
+  distribution_pool(probes::off_heap_pages& pages, unsigned threads, std::uint64_t max_liveness)
       : entries_(pages.array<entry>(threads)) {
     for (entry& one : entries_) one.by_liveness = pages.array<lifetime_class>(max_liveness + 1);
   }
 
   static std::size_t bytes_needed(unsigned threads, std::uint64_t max_liveness) {
-    return probes::own_pages::needed<entry>(threads) +
-           threads * probes::own_pages::needed<lifetime_class>(max_liveness + 1);
+    return probes::off_heap_pages::needed<entry>(threads) +
+           threads * probes::off_heap_pages::needed<lifetime_class>(max_liveness + 1);
   }
 
   void put(unsigned receiver, holding* one) {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/atomic.h"
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "probes/thread_team.h"
 #include "probes/tick_clock.h"
 #include "workloads/acdc/mutator.h"
@@ -18,11 +18,11 @@ namespace heaplab::acdc {
 // What the threads hand each other.
 struct round_table {
   round_table(const configuration& settings)
-      : pages(probes::own_pages::needed<std::byte*>(settings.threads)),
+      : pages(probes::off_heap_pages::needed<std::byte*>(settings.threads)),
         objects(pages.array<std::byte*>(settings.threads)),
         meeting(static_cast<unsigned>(settings.threads)) {}
 
-  probes::own_pages pages;
+  probes::off_heap_pages pages;
   std::span<std::byte*> objects;  // by thread; the barrier publishes them
   probes::barrier meeting;
 };

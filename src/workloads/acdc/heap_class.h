@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "workloads/acdc/class_plan.h"
 #include "workloads/acdc/lifetime_class.h"
 
@@ -15,7 +15,7 @@ namespace heaplab::acdc {
 // t expires at t + 1 to t + L + D, and what expires at t is taken out before more is inserted.
 class heap_class {
 public:
-  heap_class(probes::own_pages& pages, std::uint64_t max_liveness, std::uint64_t delay)
+  heap_class(probes::off_heap_pages& pages, std::uint64_t max_liveness, std::uint64_t delay)
       : ring_(pages.array<lifetime_class>(ring_size(max_liveness, delay))),
         max_liveness_(max_liveness),
         delay_(delay) {}

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 
 namespace heaplab::acdc {
 
@@ -14,7 +14,7 @@ template <class T>
 class placed_array {
 public:
   explicit placed_array(std::size_t count)
-      : pages_(probes::own_pages::needed<room>(count)), rooms_(pages_.array<room>(count)) {}
+      : pages_(probes::off_heap_pages::needed<room>(count)), rooms_(pages_.array<room>(count)) {}
   ~placed_array() {
     for (room& one : rooms_)
       if (one.taken) (*this)[static_cast<std::size_t>(&one - rooms_.data())].~T();
@@ -37,7 +37,7 @@ private:
     bool taken = false;
   };
 
-  probes::own_pages pages_;
+  probes::off_heap_pages pages_;
   std::span<room> rooms_;
 };
 

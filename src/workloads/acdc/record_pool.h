@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/cache_line.h"
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "workloads/acdc/give_up.h"
 
 namespace heaplab::acdc {
@@ -37,7 +37,7 @@ public:
 
 private:
   void grow(std::size_t count) try {
-    chunks_[used_].emplace(probes::own_pages::needed<Record>(count));
+    chunks_[used_].emplace(probes::off_heap_pages::needed<Record>(count));
     for (Record& record : chunks_[used_]->template array<Record>(count)) put(&record);
     ++used_;
     records_ += count;
@@ -48,7 +48,7 @@ private:
   Record* free_ = nullptr;
   std::size_t records_ = 0;
   std::size_t used_ = 0;
-  std::array<std::optional<probes::own_pages>, 48> chunks_;
+  std::array<std::optional<probes::off_heap_pages>, 48> chunks_;
 };
 
 }  // namespace heaplab::acdc

@@ -7,7 +7,7 @@
 
 #include "base/atomic.h"
 #include "base/cache_line.h"
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "workloads/acdc/class_plan.h"
 #include "workloads/acdc/estimate.h"
 #include "workloads/acdc/heap_class.h"
@@ -74,11 +74,11 @@ struct alignas(cache_line_bytes) thread_state {
   }
 
   static std::size_t bytes_needed(const configuration& settings) {
-    using probes::own_pages;
-    return own_pages::needed<lifetime_class>(
+    using probes::off_heap_pages;
+    return off_heap_pages::needed<lifetime_class>(
                heap_class::ring_size(settings.max_liveness, settings.deallocation_delay)) +
-           own_pages::needed<std::uint32_t>(settings.threads) +
-           own_pages::needed<std::uint64_t>(settings.max_liveness + 1);
+           off_heap_pages::needed<std::uint32_t>(settings.threads) +
+           off_heap_pages::needed<std::uint64_t>(settings.max_liveness + 1);
   }
 
   // Only the upper 16 bits are set, see object_set.h; neighbours in time differ.
@@ -94,7 +94,7 @@ struct alignas(cache_line_bytes) thread_state {
     return others.first(count);
   }
 
-  probes::own_pages pages;
+  probes::off_heap_pages pages;
   plan_source plans;
   heap_class heap;
   record_pool<lifetime_size_class> classes;

@@ -139,7 +139,7 @@ private:
     std::uint64_t most_live = 0;
     for (unsigned thread = 0; thread < threads_; ++thread) most_live += counters_[thread].front().most_live;
     const double peak = static_cast<double>(probes::process_memory().read().peak_anonymous()) -
-                        static_cast<double>(probes::own_pages_total() + before);
+                        static_cast<double>(probes::off_heap_pages_total() + before);
     measured.add_metric("peak_live", static_cast<double>(most_live), "B");
     measured.add_metric("blowup", peak / static_cast<double>(most_live), "1");
   }

@@ -29,7 +29,7 @@ aged_heap::aged_heap(const aging& wanted, const size_mix& sizes, unsigned thread
     : wanted_(wanted), sizes_(sizes), bytes_each_(bytes_before_frees / threads), blocks_(threads) {
   const std::uint64_t room = std::min(most_blocks / threads, bytes_each_ / sizes.least + 1);
   for (unsigned thread = 0; thread < threads; ++thread) {
-    pages_.push_back(take_pages(probes::own_pages::needed<block>(room)));
+    pages_.push_back(take_pages(probes::off_heap_pages::needed<block>(room)));
     blocks_[thread] = pages_.back().array<block>(room);
   }
 }

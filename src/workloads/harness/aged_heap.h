@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "workloads/harness/random_stream.h"
 #include "workloads/harness/size_mix.h"
 #include "workloads/harness/stamp.h"
@@ -43,7 +43,7 @@ private:
   aging wanted_;
   size_mix sizes_;
   std::uint64_t bytes_each_;
-  std::vector<probes::own_pages> pages_;
+  std::vector<probes::off_heap_pages> pages_;
   std::vector<std::span<block>> blocks_;  // by thread: those that stayed
 };
 

@@ -70,9 +70,9 @@ class batch_queue {
 public:
   // `batches` of `each` elements. Throws usage_error when the machine has no such memory.
   batch_queue(std::size_t batches, std::size_t each)
-      : pages_(take_pages(2 * probes::own_pages::needed<std::uint32_t>(batches) +
-                          probes::own_pages::needed<T>(batches * each) +
-                          probes::own_pages::needed<std::size_t>(batches))),
+      : pages_(take_pages(2 * probes::off_heap_pages::needed<std::uint32_t>(batches) +
+                          probes::off_heap_pages::needed<T>(batches * each) +
+                          probes::off_heap_pages::needed<std::size_t>(batches))),
         each_(each),
         elements_(pages_.array<T>(batches * each)),
         sizes_(pages_.array<std::size_t>(batches)),
@@ -102,7 +102,7 @@ public:
   void close() { filled_.close(); }
 
 private:
-  probes::own_pages pages_;
+  probes::off_heap_pages pages_;
   std::size_t each_;
   std::span<T> elements_;
   std::span<std::size_t> sizes_;

@@ -17,9 +17,9 @@ constexpr std::size_t most_series = 16;
 constexpr std::size_t most_points = 16 * std::size_t{1024};  // of all series together
 
 std::size_t bookkeeping_bytes() {
-  using probes::own_pages;
-  return own_pages::needed<metric>(most_metrics) + own_pages::needed<series>(most_series) +
-         own_pages::needed<point>(most_points) + most_series * own_pages::needed<point>(1);
+  using probes::off_heap_pages;
+  return off_heap_pages::needed<metric>(most_metrics) + off_heap_pages::needed<series>(most_series) +
+         off_heap_pages::needed<point>(most_points) + most_series * off_heap_pages::needed<point>(1);
 }
 
 constinit memory_requirements* requirements = nullptr;
@@ -72,15 +72,15 @@ void require_memory(std::uint64_t bytes, const char* what) {
                     " are available");
 }
 
-probes::own_pages take_pages(std::size_t bytes) {
+probes::off_heap_pages take_pages(std::size_t bytes) {
   require_memory(bytes, "the workload's records");
-  return probes::own_pages(bytes);
+  return probes::off_heap_pages(bytes);
 }
 
 void measurement::prepare_threads(unsigned count) {
   if (services_.aged) aged_.emplace(*services_.aged, sizes_, count);
   if (!services_.latency) return;
-  sample_pages_.emplace(probes::own_pages::needed<latency_samples>(count));
+  sample_pages_.emplace(probes::off_heap_pages::needed<latency_samples>(count));
   samples_ = sample_pages_->array<latency_samples>(count);
 }
 
@@ -115,7 +115,7 @@ void measurement::stop() {
   const probes::resource_usage used = probes::resource_usage::now() - start_usage_;
   if (counters_) counters_->stop();
   const probes::memory_reading memory = memory_.read();
-  const double own = static_cast<double>(probes::own_pages_total());
+  const double own = static_cast<double>(probes::off_heap_pages_total());
   stopped_ = true;
   add_metric("wall_time", wall, "s");
   add_metric("user_time", used.user_s, "s");
@@ -141,7 +141,7 @@ double measurement::elapsed() const {
 
 heap_memory measurement::read_memory() const {
   const probes::memory_reading memory = memory_.read();
-  return {.anonymous = memory.anonymous - probes::own_pages_total(), .page_tables = memory.page_tables};
+  return {.anonymous = memory.anonymous - probes::off_heap_pages_total(), .page_tables = memory.page_tables};
 }
 
 series& measurement::add_series(const char* name, const char* unit, std::size_t capacity) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "probes/perf_counters.h"
 #include "probes/process_memory.h"
 #include "probes/resource_usage.h"
@@ -40,7 +40,7 @@ struct heap_memory {
 };
 
 // Pages for a workload's bookkeeping, touched. Throws usage_error when the machine has no such amount.
-probes::own_pages take_pages(std::size_t bytes);
+probes::off_heap_pages take_pages(std::size_t bytes);
 
 // Throws usage_error, naming `what` and the amounts, when the process cannot get `bytes` more.
 void require_memory(std::uint64_t bytes, const char* what);
@@ -136,10 +136,10 @@ private:
   probes::tick_clock clock_;
   probes::process_memory memory_;
   std::optional<probes::perf_counters> counters_;
-  probes::own_pages pages_;
+  probes::off_heap_pages pages_;
   std::span<metric> metrics_;
   std::span<series> series_;
-  std::optional<probes::own_pages> sample_pages_;
+  std::optional<probes::off_heap_pages> sample_pages_;
   std::span<latency_samples> samples_;
   std::optional<aged_heap> aged_;
   std::size_t metric_count_ = 0;

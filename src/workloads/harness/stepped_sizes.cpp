@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "workloads/harness/shared_options.h"
 #include "workloads/harness/usage_error.h"
 
@@ -65,7 +65,7 @@ double stepped_sizes::mean() const {
 }
 
 void stepped_sizes::draw(std::span<std::uint32_t> sizes, random_stream random) const {
-  probes::own_pages pages(probes::own_pages::needed<double>(count()));
+  probes::off_heap_pages pages(probes::off_heap_pages::needed<double>(count()));
   const std::span<double> up_to = pages.array<double>(count());
   double sum = 0;
   for (std::uint64_t place = 1; place <= count(); ++place) up_to[place - 1] = sum += weight(place);

@@ -17,14 +17,14 @@ public:
 
   // Throws usage_error when the machine has no such memory.
   thread_arrays(std::size_t threads, std::size_t each) {
-    pages_.emplace(take_pages(threads * probes::own_pages::needed<T>(each)));
+    pages_.emplace(take_pages(threads * probes::off_heap_pages::needed<T>(each)));
     for (std::size_t thread = 0; thread < threads; ++thread) arrays_.push_back(pages_->array<T>(each));
   }
 
   std::span<T> operator[](std::size_t thread) const { return arrays_[thread]; }
 
 private:
-  std::optional<probes::own_pages> pages_;
+  std::optional<probes::off_heap_pages> pages_;
   std::vector<std::span<T>> arrays_;
 };
 

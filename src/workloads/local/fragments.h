@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "workloads/harness/harness.h"
 
 namespace heaplab::strategies {
@@ -28,7 +28,7 @@ public:
     if (count_ == 0) return;
     harness::plain_heap heap;
     harness::random_stream random(seed, 1);
-    pages_.emplace(harness::take_pages(probes::own_pages::needed<harness::block>(count_)));
+    pages_.emplace(harness::take_pages(probes::off_heap_pages::needed<harness::block>(count_)));
     blocks_ = pages_->array<harness::block>(count_);
     for (harness::block& one : blocks_)
       one = harness::allocate_stamped(heap, random.between(1, largest), stamp);
@@ -53,7 +53,7 @@ private:
 
   std::uint64_t count_ = 0;
   double freed_ = 100;
-  std::optional<probes::own_pages> pages_;
+  std::optional<probes::off_heap_pages> pages_;
   std::span<harness::block> blocks_;
 };
 

@@ -8,7 +8,7 @@
 #include <new>
 #include <span>
 
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "workloads/harness/harness.h"
 #include "workloads/local/buffer.h"
 #include "workloads/local/strategy_table.h"
@@ -44,7 +44,7 @@ template <class List>
 class lists {
 public:
   explicit lists(std::uint64_t count)
-      : pages_(harness::take_pages(probes::own_pages::needed<List*>(count))),
+      : pages_(harness::take_pages(probes::off_heap_pages::needed<List*>(count))),
         all_(pages_.array<List*>(count)) {}
 
   List*& operator[](std::size_t place) { return all_[place]; }
@@ -92,7 +92,7 @@ public:
   }
 
 private:
-  probes::own_pages pages_;
+  probes::off_heap_pages pages_;
   std::span<List*> all_;
 };
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 #include "workloads/harness/measurement.h"
 #include "workloads/harness/random_stream.h"
 
@@ -20,8 +20,8 @@ public:
   static constexpr std::uint64_t most = 1000;
 
   explicit texts(std::uint64_t seed)
-      : pages_(harness::take_pages(probes::own_pages::needed<char>(places + most) +
-                                   probes::own_pages::needed<std::uint16_t>(lengths))),
+      : pages_(harness::take_pages(probes::off_heap_pages::needed<char>(places + most) +
+                                   probes::off_heap_pages::needed<std::uint16_t>(lengths))),
         characters_(pages_.array<char>(places + most)),
         lengths_(pages_.array<std::uint16_t>(lengths)) {
     harness::random_stream random(seed);
@@ -37,7 +37,7 @@ private:
   static constexpr std::uint64_t places = 65536;
   static constexpr std::uint64_t lengths = 4096;
 
-  probes::own_pages pages_;
+  probes::off_heap_pages pages_;
   std::span<char> characters_;
   std::span<std::uint16_t> lengths_;
 };

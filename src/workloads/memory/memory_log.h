@@ -44,7 +44,7 @@ public:
     const double time = measured_.elapsed();
     const auto requested = static_cast<double>(requested_.load(std::memory_order_relaxed));
     probes::mapped_memory maps = probes::read_memory_maps();
-    maps.mmap -= std::min(maps.mmap, probes::own_pages_total() + stacks_);
+    maps.mmap -= std::min(maps.mmap, probes::off_heap_pages_total() + stacks_);
     const auto resident = static_cast<double>(measured_.read_memory().anonymous);
     requested_series_.add(time, requested);
     heap_.add(time, static_cast<double>(maps.heap));

@@ -6,11 +6,11 @@ namespace heaplab::replay {
 
 namespace {
 
-using probes::own_pages;
+using probes::off_heap_pages;
 
 std::size_t bytes_of(const recorded::workload_view& work, std::size_t each_balance) {
-  return own_pages::needed<std::uint64_t>(work.epochs().size()) +
-         own_pages::needed<std::byte>((work.streams().size() + 1) * each_balance);
+  return off_heap_pages::needed<std::uint64_t>(work.epochs().size()) +
+         off_heap_pages::needed<std::byte>((work.streams().size() + 1) * each_balance);
 }
 
 }  // namespace

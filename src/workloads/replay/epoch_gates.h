@@ -52,7 +52,7 @@ private:
   std::uint64_t drift_;
   bool marks_;
   std::uint64_t stride_;
-  probes::own_pages pages_;
+  probes::off_heap_pages pages_;
   // By epoch: threads that have arrived; one more than there are once a meeting is over.
   std::span<atomic<std::uint64_t>> arrived_;
   std::span<lonely_balance> balances_;

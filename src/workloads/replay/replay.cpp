@@ -64,7 +64,8 @@ public:
     const std::size_t streams = work_->streams().size();
     measured.prepare_threads(static_cast<unsigned>(streams));
     measured.age_heap(0);
-    pages_.emplace(harness::take_pages(bytes_of_slots() + probes::own_pages::needed<thread_state>(streams)));
+    pages_.emplace(
+        harness::take_pages(bytes_of_slots() + probes::off_heap_pages::needed<thread_state>(streams)));
     slots_ = pages_->array<replay::slot>(work_->head().slots);
     threads_ = pages_->array<thread_state>(streams);
     gates_.emplace(*work_, measured, drift_, marks_);
@@ -177,7 +178,9 @@ private:
     threads_[stream].counts = player.counts();
   }
 
-  std::size_t bytes_of_slots() const { return probes::own_pages::needed<replay::slot>(work_->head().slots); }
+  std::size_t bytes_of_slots() const {
+    return probes::off_heap_pages::needed<replay::slot>(work_->head().slots);
+  }
 
   static void sleep_for(double seconds) {
     const auto whole = static_cast<time_t>(seconds);
@@ -222,7 +225,7 @@ private:
   ending ending_ = ending::free;
   bool driver_alone_ = false;
   std::optional<recorded::workload_view> work_;
-  std::optional<probes::own_pages> pages_;
+  std::optional<probes::off_heap_pages> pages_;
   std::span<replay::slot> slots_;
   std::span<thread_state> threads_;
   std::optional<replay::epoch_gates> gates_;

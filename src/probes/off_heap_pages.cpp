@@ -1,4 +1,4 @@
-#include "probes/own_pages.h"
+#include "probes/off_heap_pages.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,11 +15,11 @@ atomic<std::size_t> total{0};
 
 }  // namespace
 
-std::size_t own_pages_total() {
+std::size_t off_heap_pages_total() {
   return total.load(std::memory_order_relaxed);
 }
 
-own_pages::own_pages(std::size_t bytes) {
+off_heap_pages::off_heap_pages(std::size_t bytes) {
   const std::size_t rounded = align_up(std::max<std::size_t>(bytes, 1), os_pages::page_bytes());
   if (rounded < bytes) throw std::bad_alloc();
   start_ = static_cast<std::byte*>(os_pages::allocate(rounded));
@@ -32,24 +32,24 @@ own_pages::own_pages(std::size_t bytes) {
   total.fetch_add(bytes_, std::memory_order_relaxed);
 }
 
-own_pages::own_pages(own_pages&& other) noexcept
+off_heap_pages::off_heap_pages(off_heap_pages&& other) noexcept
     : start_(std::exchange(other.start_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
       used_(std::exchange(other.used_, 0)) {}
 
-own_pages& own_pages::operator=(own_pages&& other) noexcept {
+off_heap_pages& off_heap_pages::operator=(off_heap_pages&& other) noexcept {
   std::swap(start_, other.start_);
   std::swap(bytes_, other.bytes_);
   std::swap(used_, other.used_);
   return *this;
 }
 
-own_pages::~own_pages() {
+off_heap_pages::~off_heap_pages() {
   os_pages::unmap(start_, bytes_);
   total.fetch_sub(bytes_, std::memory_order_relaxed);
 }
 
-void* own_pages::cut(std::size_t bytes, std::size_t alignment) {
+void* off_heap_pages::cut(std::size_t bytes, std::size_t alignment) {
   const std::size_t line = std::max(alignment, cache_line_bytes);
   const std::size_t begin = align_up(used_, line);
   if (begin > bytes_ || bytes > bytes_ - begin) throw std::bad_alloc();

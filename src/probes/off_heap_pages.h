@@ -13,23 +13,23 @@
 
 namespace heaplab::probes {
 
-// Bytes of all own_pages alive: to be subtracted from what the process occupies.
-std::size_t own_pages_total();
+// Bytes of all off_heap_pages alive: to be subtracted from what the process occupies.
+std::size_t off_heap_pages_total();
 
 // A region of touched, zeroed pages out of which arrays are cut. Nothing is given back before the whole.
-class own_pages {
+class off_heap_pages {
 public:
   // Takes `bytes`, rounded up to pages. Throws std::bad_alloc when the system refuses.
-  explicit own_pages(std::size_t bytes);
-  own_pages(own_pages&& other) noexcept;
-  own_pages& operator=(own_pages&& other) noexcept;
-  ~own_pages();
+  explicit off_heap_pages(std::size_t bytes);
+  off_heap_pages(off_heap_pages&& other) noexcept;
+  off_heap_pages& operator=(off_heap_pages&& other) noexcept;
+  ~off_heap_pages();
 
   // Cuts off `count` value-initialised elements on cache lines of their own: two arrays never share one.
   // Throws std::bad_alloc when they do not fit.
   template <class T>
   std::span<T> array(std::size_t count) {
-    static_assert(std::is_trivially_destructible_v<T>, "own_pages runs no destructor");
+    static_assert(std::is_trivially_destructible_v<T>, "off_heap_pages runs no destructor");
     if (count > bytes_ / sizeof(T)) throw std::bad_alloc();
     T* const first = static_cast<T*>(cut(count * sizeof(T), alignof(T)));
     std::uninitialized_value_construct_n(first, count);
