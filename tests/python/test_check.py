@@ -122,7 +122,7 @@ def test_a_hanging_test_is_ended(half: Path, monkeypatch: pytest.MonkeyPatch, tm
     sleeper = tmp_path / "check_sleeper"
     sleeper.write_text("#!/bin/sh\nsleep 600\n")
     sleeper.chmod(0o755)
-    part = parts.Part("sleep", "nothing", (parts.Program("sleeper", ("long",), limit_s=1),))
+    part = parts.CheckPart("sleep", "nothing", (parts.Program("sleeper", ("long",), limit_s=1),))
     monkeypatch.setattr(parts, "PARTS", (part,))
     monkeypatch.setattr(native, "program", lambda name: sleeper)
     monkeypatch.setattr(catalogs, "folders", lambda extra: [])

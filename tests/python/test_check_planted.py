@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from heaplab.catalog import contents as catalogs
-from heaplab.check import deviations, parts, runner
-from heaplab.check.outcomes import LibraryReport
-from heaplab.cli.check import library_of
+from heaplab.check import deviations, parts, run_tests
+from heaplab.check.check_outcomes import LibraryReport
+from heaplab.cli.check_library import library_of
 
 ROOT = Path(__file__).parents[2]
 PLANTED = ROOT / "tests" / "planted"
@@ -73,7 +73,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def check(file: Path, tests: list[parts.Test]) -> LibraryReport:
     known = deviations.of_library(deviations.read(PLANTED / "deviations.toml"), "libplanted_none")
-    return runner.run_all(library_of(catalogs.load(), str(file)), tests, known, long=False, jobs=2)
+    return run_tests.run_all(library_of(catalogs.load(), str(file)), tests, known, long=False, jobs=2)
 
 
 def test_every_fault_has_the_test_that_finds_it() -> None:

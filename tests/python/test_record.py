@@ -76,7 +76,7 @@ def test_a_static_program_is_refused_before_it_runs(tmp_path: Path) -> None:
     [
         ("-o . -- ls", "is a directory"),
         ("-o nowhere/below/x -- /nonexistent", "no such program"),
-        ("--max-size 1", "Missing argument"),
+        ("--trace-limit 1", "Missing argument"),
         ("--for 0 -- ls", "is outside 0.001s"),
         ("--under nothing -- ls", "nothing"),
     ],
@@ -139,7 +139,7 @@ def test_a_window_is_recorded_between_two_signals(tmp_path: Path) -> None:
 
 
 def test_a_size_limit_is_said(tmp_path: Path) -> None:
-    done = record(tmp_path, "--max-size", "100KiB", "--", sys.executable, "-c", "pass")
+    done = record(tmp_path, "--trace-limit", "100KiB", "--", sys.executable, "-c", "pass")
     assert done.returncode == 0
     assert "calls were not recorded: size limit" in done.stderr
 

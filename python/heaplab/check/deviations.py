@@ -19,14 +19,14 @@ class Deviation(Record):
     run: bool = True
 
 
-class Table(Record):
+class DeviationTable(Record):
     deviation: list[Deviation] = Field(default_factory=list)
 
 
 def read(file: Path) -> list[Deviation]:
     """Raises UsageError, with the line or the field at fault."""
     try:
-        return Table.model_validate(tomllib.loads(file.read_text())).deviation
+        return DeviationTable.model_validate(tomllib.loads(file.read_text())).deviation
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from heaplab.check.outcomes import LibraryReport, Outcome, Verdict
+from heaplab.check.check_outcomes import CheckVerdict, LibraryReport, Outcome
 
 
 def write(reports: list[LibraryReport], file: Path) -> None:
@@ -21,11 +21,11 @@ def case_of(library: str, outcome: Outcome) -> TestCase:
     case = TestCase(outcome.test, f"{library}.{outcome.part}", round(outcome.time, 3))
     lines = outcome.message.splitlines() or [""]
     if outcome.bad:
-        kind = Failure if outcome.verdict in (Verdict.FAILED, Verdict.MENDED) else Error
+        kind = Failure if outcome.verdict in (CheckVerdict.FAILED, CheckVerdict.MENDED) else Error
         result = kind(lines[0], outcome.verdict)
         result.text = f"{outcome.message}\n{outcome.repeat}\n"
         case.result = [result]
-    elif outcome.verdict is not Verdict.PASSED:
+    elif outcome.verdict is not CheckVerdict.PASSED:
         case.result = [Skipped(f"{outcome.verdict}: {lines[0]}")]
     if outcome.says:
         case.system_out = outcome.says

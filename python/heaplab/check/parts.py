@@ -22,7 +22,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Part:
+class CheckPart:
     name: str
     shows: str
     programs: tuple[Program, ...]
@@ -76,14 +76,14 @@ MISUSES = (
 )
 
 PARTS = (
-    Part("contract", "malloc's family and operator new: C23, POSIX, malloc(3)", (Program("contract"),)),
-    Part("exports", "every function comes from the library", (Program("exports"),)),
-    Part(
+    CheckPart("contract", "malloc's family and operator new: C23, POSIX, malloc(3)", (Program("contract"),)),
+    CheckPart("exports", "every function comes from the library", (Program("exports"),)),
+    CheckPart(
         "threads",
         "many threads, blocks that change hands, threads that end, and every other point of a program's life",
         (Program("threads", limit_s=300), Program("lifetime", ("",)), Program("no_keys", ("",))),
     ),
-    Part(
+    CheckPart(
         "fork",
         "fork beside other threads, in signal handlers and beside stdio; vfork, posix_spawn",
         (
@@ -92,13 +92,13 @@ PARTS = (
             Program("fork_stdio", limit_s=120),
         ),
     ),
-    Part("signals", "signals that interrupt malloc everywhere", (Program("signals"),)),
-    Part(
+    CheckPart("signals", "signals that interrupt malloc everywhere", (Program("signals"),)),
+    CheckPart(
         "loading",
         "libraries loaded and unloaded meanwhile; the malloc itself loaded late",
         (Program("plugins", ("",)), Program("loaded_late", ("",), preloaded=True)),
     ),
-    Part(
+    CheckPart(
         "scarcity",
         "each system call for memory refused in turn; limits of address space, data, locked memory, mappings",
         (
@@ -112,7 +112,7 @@ PARTS = (
             Program("crowded", ("many", "split 33"), limit_s=120),
         ),
     ),
-    Part(
+    CheckPart(
         "sandbox",
         "system calls that fail with EPERM or kill, once the program runs; no /proc, no /sys",
         (
@@ -121,7 +121,7 @@ PARTS = (
             Program("bare", ("proc", "sys")),
         ),
     ),
-    Part(
+    CheckPart(
         "model",
         "random calls against a model of the heap; a heap that ages, with a bound of its memory",
         (
@@ -131,12 +131,12 @@ PARTS = (
             Program("aging", ("30 min",), limit_s=2400, long=True),
         ),
     ),
-    Part(
+    CheckPart(
         "memory",
         "what is given back after bursts, idle times, ended threads, and when sizes shift",
         (Program("given_back", ("bursts", "idle", "threads", "sizes")),),
     ),
-    Part(
+    CheckPart(
         "misuse",
         "what becomes of wrong programs: told, neither passed nor failed",
         (Program("misuse", MISUSES),),
@@ -145,7 +145,7 @@ PARTS = (
 NAMES = tuple(part.name for part in PARTS)
 
 
-def tests_of(part: Part, long: bool) -> Iterator[Test]:
+def tests_of(part: CheckPart, long: bool) -> Iterator[Test]:
     """The tests of a part, in the order of the table."""
     for program in part.programs:
         if program.long and not long:

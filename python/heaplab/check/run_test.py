@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
+from heaplab.check.check_outcomes import CheckVerdict, Outcome
 from heaplab.check.deviations import Deviation
-from heaplab.check.outcomes import Outcome, Verdict
 from heaplab.check.parts import Test
 from heaplab.machine.execute import DISTURBING, environment_for
 from heaplab.records import Library
@@ -45,12 +45,14 @@ def repeat_command(test: Test, settings: dict[str, str]) -> str:
 def run_test(test: Test, library: Library, known: Deviation | None, long: bool) -> Outcome:
     """Run a test in a process of its own and judge it by what is known of the library."""
     if known and not known.run:
-        return Outcome(part=test.part, test=test.name, verdict=Verdict.LEFT_OUT, time=0, message=known.reason)
+        return Outcome(
+            part=test.part, test=test.name, verdict=CheckVerdict.LEFT_OUT, time=0, message=known.reason
+        )
     if test.preloaded and not library.preload:
         return Outcome(
             part=test.part,
             test=test.name,
-            verdict=Verdict.SKIPPED,
+            verdict=CheckVerdict.SKIPPED,
             time=0,
             message="the C library's own malloc is no library file",
         )
@@ -122,18 +124,18 @@ def tail(file: Path) -> str:
         return stream.read().decode(errors="replace")
 
 
-def judge(status: int | None, complaint: str, limit_s: int) -> tuple[Verdict, str]:
+def judge(status: int | None, complaint: str, limit_s: int) -> tuple[CheckVerdict, str]:
     lines = [line for line in complaint.replace("\0", "").splitlines() if line.strip()][-LINES_KEPT:]
     if status == 0:
-        return Verdict.PASSED, ""
+        return CheckVerdict.PASSED, ""
     if status == SKIPPED:
-        return Verdict.SKIPPED, "\n".join(lines)
+        return CheckVerdict.SKIPPED, "\n".join(lines)
     if status is None:
-        return Verdict.HUNG, "\n".join([f"no end within {limit_s} s", *lines])
+        return CheckVerdict.HUNG, "\n".join([f"no end within {limit_s} s", *lines])
     if status == FAILED:
-        return Verdict.FAILED, "\n".join(lines) or "exit status 1"
+        return CheckVerdict.FAILED, "\n".join(lines) or "exit status 1"
     how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-    return Verdict.CRASHED, "\n".join([how, *lines])
+    return CheckVerdict.CRASHED, "\n".join([how, *lines])
 
 
 def observation(said: str) -> dict[str, Any]:
@@ -148,8 +150,8 @@ def observation(said: str) -> dict[str, Any]:
 def against(outcome: Outcome, known: Deviation) -> Outcome:
     """Judge by a deviation that must still be there."""
     if outcome.bad:
-        return outcome.model_copy(update={"verdict": Verdict.DEVIATES, "message": known.reason})
-    if outcome.verdict is Verdict.PASSED:
+        return outcome.model_copy(update={"verdict": CheckVerdict.DEVIATES, "message": known.reason})
+    if outcome.verdict is CheckVerdict.PASSED:
         text = f"passes now, but the table of deviations says: {known.reason}"
-        return outcome.model_copy(update={"verdict": Verdict.MENDED, "message": text})
+        return outcome.model_copy(update={"verdict": CheckVerdict.MENDED, "message": text})
     return outcome

@@ -27,7 +27,7 @@ SILENT_S = 2.0  # of work before a word about how far it is
 )
 @click.option("--under", default=BASELINE, metavar="ALLOCATOR", help="What serves malloc; by default glibc.")
 @click.option(
-    "--max-size",
+    "--trace-limit",
     type=SIZE,
     help="Stop recording at this size, such as 4GiB: a call takes 32 B until the program ends.",
 )
@@ -49,7 +49,7 @@ def record(
     program: tuple[str, ...],
     output: Path | None,
     under: str,
-    max_size: float | None,
+    trace_limit: float | None,
     seconds: float | None,
     paused: bool,
 ) -> int:
@@ -66,7 +66,7 @@ def record(
     if library.void:
         raise HeaplabError(f"{under}: {library.void}")
     trace = output or Path(f"{Path(program[0]).name}.trace")
-    wanted = recording.Wanted(trace, library, int(max_size or 0), seconds, paused)
+    wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused)
     recording.check(program[0], wanted)
     return recording.record(program, wanted, lambda: tell(trace), Told())
 

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.markup import escape
 
-from heaplab.check.outcomes import LibraryReport, Outcome, Verdict
+from heaplab.check.check_outcomes import CheckVerdict, LibraryReport, Outcome
 from heaplab.console import Column, put, put_command, put_table
 
 HEADS = {
-    "passed": (Verdict.PASSED,),
-    "failed": (Verdict.FAILED, Verdict.MENDED),
-    "crashed": (Verdict.CRASHED,),
-    "hung": (Verdict.HUNG,),
-    "deviates": (Verdict.DEVIATES, Verdict.LEFT_OUT),
-    "skipped": (Verdict.SKIPPED,),
+    "passed": (CheckVerdict.PASSED,),
+    "failed": (CheckVerdict.FAILED, CheckVerdict.MENDED),
+    "crashed": (CheckVerdict.CRASHED,),
+    "hung": (CheckVerdict.HUNG,),
+    "deviates": (CheckVerdict.DEVIATES, CheckVerdict.LEFT_OUT),
+    "skipped": (CheckVerdict.SKIPPED,),
 }
 INDENT = 2
 
@@ -67,9 +67,9 @@ def put_all(out: Console, reports: Sequence[LibraryReport]) -> None:
 
 def faults_of(outcomes: Sequence[Outcome]) -> str:
     """The number of faults, known ones behind a plus; a dash if nothing was run."""
-    ran = [outcome for outcome in outcomes if outcome.verdict is not Verdict.SKIPPED]
+    ran = [outcome for outcome in outcomes if outcome.verdict is not CheckVerdict.SKIPPED]
     bad = sum(outcome.bad for outcome in ran)
-    known = sum(outcome.verdict in (Verdict.DEVIATES, Verdict.LEFT_OUT) for outcome in ran)
+    known = sum(outcome.verdict in (CheckVerdict.DEVIATES, CheckVerdict.LEFT_OUT) for outcome in ran)
     if not ran:
         return "-"
     return f"{bad}+{known}" if known else str(bad)
@@ -77,7 +77,7 @@ def faults_of(outcomes: Sequence[Outcome]) -> str:
 
 def verdict_of(report: LibraryReport) -> str:
     bad = sum(outcome.bad for outcome in report.outcomes)
-    known = sum(outcome.verdict is Verdict.DEVIATES for outcome in report.outcomes)
+    known = sum(outcome.verdict is CheckVerdict.DEVIATES for outcome in report.outcomes)
     words = (
         f"{bad} of {len(report.outcomes)} tests failed"
         if bad

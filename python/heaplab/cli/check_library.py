@@ -11,7 +11,7 @@ import click
 import heaplab
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
-from heaplab.check import deviations, junit, outcomes, parts, runner, summary
+from heaplab.check import check_outcomes, check_summary, deviations, junit, parts, run_tests
 from heaplab.cli.option_types import FILE
 from heaplab.cli.selection import note
 from heaplab.cli.step_display import StepDisplay
@@ -25,7 +25,7 @@ TABLE = "deviations.toml"
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="LIBRARY|NAME...")
-@click.option("--all", "everything", is_flag=True, help="Check every allocator of the catalog that is here.")
+@click.option("--all", "everything", is_flag=True, help="Every allocator of the catalog.")
 @click.option(
     "--part",
     "asked",
@@ -43,7 +43,7 @@ TABLE = "deviations.toml"
     help="Tests that run at the same time, 1 to 1024.",
 )
 @click.option("--deviations", "own", type=FILE, help="A TOML file of what is known of your library.")
-@click.option("--junit", "xml", type=FILE, help="Write the outcomes as JUnit XML.")
+@click.option("--junit", "xml", type=FILE, help="Write JUnit XML.")
 @click.option("--json", "as_json", type=FILE, help="Write the outcomes as JSON.")
 @click.pass_obj
 def check(
@@ -80,14 +80,14 @@ def check(
         known = deviations.of_library(rows, library.allocator)
         with StepDisplay(f"check {library.allocator}") as steps:
             steps.tell(f"{len(tests)} tests")
-            reports.append(runner.run_all(library, tests, known, long=long, jobs=jobs))
-        summary.put_report(console(), reports[-1])
+            reports.append(run_tests.run_all(library, tests, known, long=long, jobs=jobs))
+        check_summary.put_report(console(), reports[-1])
     if len(reports) > 1:
-        summary.put_all(console(), reports)
+        check_summary.put_all(console(), reports)
     if xml:
         junit.write(reports, xml)
     if as_json:
-        report = outcomes.Report(
+        report = check_outcomes.Report(
             heaplab=heaplab.__version__,
             started=began.isoformat(timespec="seconds"),
             command=sys.argv,

@@ -8,7 +8,7 @@ from pydantic import Field
 from heaplab.records import Library, Record
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     CRASHED = "crashed"
@@ -20,13 +20,13 @@ class Verdict(StrEnum):
 
 
 # What makes the exit status 1.
-BAD = frozenset((Verdict.FAILED, Verdict.CRASHED, Verdict.HUNG, Verdict.MENDED))
+BAD = frozenset((CheckVerdict.FAILED, CheckVerdict.CRASHED, CheckVerdict.HUNG, CheckVerdict.MENDED))
 
 
 class Outcome(Record):
     part: str
     test: str
-    verdict: Verdict
+    verdict: CheckVerdict
     time: float  # s
     message: str = ""  # why it is not passed; may have several lines
     repeat: str = ""  # the command that repeats it under gdb

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+from heaplab.check.check_outcomes import LibraryReport, Outcome
 from heaplab.check.deviations import Deviation
-from heaplab.check.outcomes import LibraryReport, Outcome
 from heaplab.check.parts import Test
 from heaplab.check.run_test import end_running, run_test
 from heaplab.records import Library
