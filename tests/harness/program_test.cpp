@@ -48,8 +48,9 @@ TEST(program, refuses_text_that_is_empty_or_that_json_cannot_hold) {
 
 TEST(program, refuses_numbers_that_are_none) {
   for (const char* text : {"nan", "inf", "-1", "1e999", ""})
-    expect_refused("--pause '" + std::string(text) + "'",
-                   "--pause: '" + std::string(text) + "' is not a duration (2s, 200ms, 5m); allowed is 0s to 10s");
+    expect_refused(
+        "--pause '" + std::string(text) + "'",
+        "--pause: '" + std::string(text) + "' is not a duration (2s, 200ms, 5m); allowed is 0s to 10s");
   expect_refused("--seed 1e30", "--seed: '1e30' is not a count (1000, 10k); allowed is 0 or more");
   expect_refused("--threads ''", "--threads: '' is not a count (1000, 10k); allowed is 1 to 256");
 }

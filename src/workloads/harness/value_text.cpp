@@ -31,7 +31,7 @@ constexpr std::array size_suffixes{suffix{"", 1},
                                    suffix{"MiB", kibi* kibi},
                                    suffix{"GiB", kibi* kibi* kibi},
                                    suffix{"TiB", kibi* kibi* kibi* kibi}};
-constexpr std::array duration_suffixes{suffix{"", 1},       suffix{"ns", 1, 1e9}, suffix{"us", 1, 1e6},
+constexpr std::array duration_suffixes{suffix{"", 1},        suffix{"ns", 1, 1e9}, suffix{"us", 1, 1e6},
                                        suffix{"ms", 1, 1e3}, suffix{"s", 1},       suffix{"m", 60},
                                        suffix{"min", 60},    suffix{"h", 3600}};
 constexpr std::array percent_suffixes{suffix{"", 1}, suffix{"%", 1}};
@@ -60,8 +60,7 @@ std::optional<quantity> split(std::string_view text, std::span<const suffix> suf
     length += 1 + decimals;
   }
   for (const suffix& candidate : suffixes)
-    if (candidate.text == text.substr(length))
-      return quantity{text.substr(0, length), candidate, has_point};
+    if (candidate.text == text.substr(length)) return quantity{text.substr(0, length), candidate, has_point};
   return std::nullopt;
 }
 
