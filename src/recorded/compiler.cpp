@@ -86,7 +86,6 @@ void compiler::living(const trace::event& found) {
 void compiler::add(const trace::event& next) {
   if (!std::exchange(begun_, true)) first_stamp_ = next.stamp;
   last_stamp_ = std::max(last_stamp_, next.stamp);
-  if (next.kind == kind::lost) head_.lost_events += next.size;
   if (!trace::is_acquisition(next.kind) && !trace::is_release(next.kind)) return change_threads(next);
   const std::uint32_t stream = threads_.of(next.thread);
   if (!trace::is_growth(next.kind)) settle(next.thread);

@@ -139,9 +139,8 @@ TEST(compiler, counts_what_a_faulty_trace_holds) {
   program.release(1, 0x5000);
   const std::uint64_t twice = program.acquire(1, 10);
   program.write({.address = twice, .size = 20, .thread = 2, .kind = kind::new_object});
-  program.write({.size = 7, .thread = 2, .kind = kind::lost});
   const scratch_file file("faulty");
-  const recorded::header head = compile(program, file.path);
+  const recorded::header head = compile(program, file.path, 7);
   EXPECT_EQ(head.unknown_releases, 1);
   EXPECT_EQ(head.doubled_blocks, 1);
   EXPECT_EQ(head.lost_events, 7);
@@ -226,7 +225,7 @@ TEST(compiler, needs_no_more_slots_for_a_longer_recording) {
 TEST(compiler, writes_times_that_a_replay_can_keep) {
   synthetic_program program;
   program.release(1, program.acquire(1, 16));
-  program.write({.thread = 1, .kind = kind::mark});
+  program.wait(100);
   for (int i = 0; i < 1000; ++i) program.release(1, program.acquire(1, 16));
   const scratch_file file("times");
   EXPECT_EQ(compile(program, file.path).duration_us, 200);

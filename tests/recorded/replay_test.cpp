@@ -48,7 +48,7 @@ TEST(replay, looks_at_memory_where_all_threads_meet) {
 TEST(replay, keeps_the_recorded_pace) {
   synthetic_program program;
   const std::uint64_t block = program.acquire(1, 10);
-  for (int i = 0; i < 1'000'000; ++i) program.write({.thread = 1, .kind = kind::mark});  // 100 ms
+  program.wait(100'000'000);  // 100 ms
   program.release(1, block);
   const scratch_file file("pace");
   compile(program, file.path);

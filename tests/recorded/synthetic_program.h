@@ -56,6 +56,8 @@ public:
     events.push_back(next);
   }
 
+  void wait(std::uint64_t ticks) { clock_ += ticks; }
+
   std::uint64_t live_bytes() const {
     std::uint64_t sum = 0;
     for (const auto& [address, size] : live_) sum += size;
@@ -126,10 +128,11 @@ public:
   const std::string path;
 };
 
-inline recorded::header compile(const synthetic_program& program, const std::string& path) {
+inline recorded::header compile(const synthetic_program& program, const std::string& path,
+                                std::uint64_t lost = 0) {
   recorded::compiler compiler(path, 1, ticks_per_second);
   for (const event& next : program.events) compiler.add(next);
-  return compiler.finish();
+  return compiler.finish(lost);
 }
 
 }  // namespace heaplab::testing

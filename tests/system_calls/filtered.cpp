@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/blocks.h"
+#include "check/blocks.h"
 
 namespace {
 
