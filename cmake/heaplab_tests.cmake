@@ -42,7 +42,8 @@ function(heaplab_add_test name)
   cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT" ${ARGN})
   heaplab_test_folder(folder)
   add_test(NAME ${folder}.${name} COMMAND ${arg_COMMAND})
-  set_tests_properties(${folder}.${name} PROPERTIES LABELS ${folder} ENVIRONMENT "${arg_ENVIRONMENT}")
+  set_tests_properties(${folder}.${name} PROPERTIES LABELS ${folder} ENVIRONMENT "${arg_ENVIRONMENT}"
+    SKIP_RETURN_CODE 77)
 endfunction()
 
 function(heaplab_add_python_test name script)

@@ -51,11 +51,16 @@ inline bool is_whole_pages(const void* address, std::size_t bytes) {
   return is_aligned(address, page_bytes()) && bytes % page_bytes() == 0;
 }
 
-// Bytes of address space that the process may have; SIZE_MAX: no limit.
-inline std::size_t address_space_limit() {
+// Bytes that a limit of the process allows; SIZE_MAX: no limit.
+inline std::size_t limit_of(decltype(RLIMIT_AS) resource) {
   const errno_keeper keep;
   rlimit limit;
-  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
+  return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
+}
+
+// Bytes of address space that the process may have.
+inline std::size_t address_space_limit() {
+  return limit_of(RLIMIT_AS);
 }
 
 // False: refused, as where the pages lie between others of their mapping, which would become two, and the
@@ -122,14 +127,16 @@ inline void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes) 
 // there are addresses for it.
 //
 // The system may refuse the move before or after it has emptied `place`, and does not say which. So only
-// where nothing speaks against the move: no pages of several kinds (EFAULT), not too many locked ones
-// (EAGAIN), and limits that allow both places at once.
+// where nothing speaks against the move: no limit, which may leave room for one of the two places alone, no
+// pages of several kinds (EFAULT), not too many locked ones (EAGAIN).
 inline void* remap_aligned(void* address, std::size_t old_bytes, std::size_t new_bytes,
                            std::size_t alignment) {
   HEAPLAB_ASSERT(is_whole_pages(address, old_bytes) && new_bytes % page_bytes() == 0);
   const errno_keeper keep;
   if (::mremap(address, old_bytes, new_bytes, 0) != MAP_FAILED) return address;
-  void* const place = errno == ENOMEM ? allocate(new_bytes, alignment) : nullptr;
+  const bool may_move =
+      errno == ENOMEM && limit_of(RLIMIT_AS) == SIZE_MAX && limit_of(RLIMIT_DATA) == SIZE_MAX;
+  void* const place = may_move ? allocate(new_bytes, alignment) : nullptr;
   if (place == nullptr) return remap(address, old_bytes, new_bytes);
   if (::mremap(address, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
     return place;
@@ -176,6 +183,9 @@ inline bool is_readable(const void* address) {
   const errno_keeper keep;
   constexpr int no_request = -1;
   constexpr std::size_t kernel_signals_bytes = 8;
+  // The lowest page holds nothing, and the kernel would take null for no set. Compared as a number: compilers
+  // take the result of pointer arithmetic for not null.
+  if (reinterpret_cast<std::uintptr_t>(address) < page_bytes()) return false;
   return ::syscall(SYS_rt_sigprocmask, no_request, address, nullptr, kernel_signals_bytes) == 0 ||
          errno != EFAULT;
 }

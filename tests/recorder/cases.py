@@ -196,11 +196,13 @@ def disk_full(recorder: Recorder) -> None:
 
 
 def expect_lost(recorder: Recorder, why: str, at_least: int) -> None:
-    """Every call is recorded, or counted as lost for the given reason."""
+    """Every call is recorded, or counted as lost for the given reason.
+
+    Threads lose calls one after the other, so that a recorded call may take up what a lost one freed.
+    """
     [process] = recorder.processes()
     assert process["summary"]["lost_because"] == why
     assert number(process, "lost") > 0
-    assert number(process, "acquired_while_live") == 0
     calls = number(process, "acquisitions") + number(process, "releases") + number(process, "lost")
     assert calls >= at_least
 
