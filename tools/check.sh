@@ -40,7 +40,8 @@ esac
 
 if [ "$what" = quick ]; then
   build_and_test release "-LE 'linking|stress|programs|surroundings|out_of_memory'"
-  HEAPLAB_NATIVE=$PWD/build/release PYTHONPATH=$PWD/python python_tests "-m 'not slow'"
+  cmake --install build/release --prefix "$PWD/build/installed" > /dev/null
+  HEAPLAB_NATIVE=$PWD/build/installed PYTHONPATH=$PWD/python python_tests "-m 'not slow'"
   exit
 fi
 

@@ -122,7 +122,8 @@ constinit thread_local void* last = nullptr;  // the thread's latest block of 10
 void* allocate(std::size_t size) {
   if (has(fault::empty_is_null) && size == 0) return nullptr;
   if constexpr (has(fault::overlapping)) {
-    // Compared with what was asked for: a buffer that grows within its rounded size would overlap only itself.
+    // Compared with what was asked for: a buffer that grows within its rounded size would overlap only
+    // itself.
     if (size >= 1000 && last != nullptr && header_of(last).origin->asked >= size + overhead && strikes())
       return last;
     void* const fresh = place(16, size);
