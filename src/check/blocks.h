@@ -25,7 +25,7 @@ inline bool aligned(const void* address, std::size_t alignment) {
 }
 
 inline unsigned char pattern_at(std::size_t index, unsigned seed) {
-  return static_cast<unsigned char>(seed * 31 + index * 7 + (index >> 8));
+  return static_cast<unsigned char>(seed * std::size_t{31} + index * 7 + (index >> 8));
 }
 
 inline void fill(void* memory, std::size_t size, unsigned seed) {

@@ -20,7 +20,7 @@ inline void* checked(void* block) {
   return block;
 }
 
-inline constexpr unsigned count = 100;
+inline constexpr unsigned holdings = 100;
 inline constexpr std::size_t checked_bytes = 1000;
 
 struct holding {
@@ -64,14 +64,14 @@ inline void resize(holding& one, unsigned i, std::size_t size) {
 }
 
 inline void work(unsigned seed) {
-  holding held[count] = {};
-  for (unsigned i = 0; i < count; ++i) {
+  holding held[holdings] = {};
+  for (unsigned i = 0; i < holdings; ++i) {
     const std::size_t size = size_of(i + seed);
     held[i] = {allocate(i, size), size};
     if (held[i].block != nullptr) fill(held[i].block, held[i].sample(), i);
     if (i % 3 == 0 && held[i].block != nullptr) resize(held[i], i, size_of(i + seed + 1 + i % 5));
   }
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < holdings; ++i) {
     if (held[i].block == nullptr) continue;
     require(holds(held[i].block, held[i].sample(), i), "contents lost");
     std::free(held[i].block);

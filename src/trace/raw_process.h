@@ -27,7 +27,7 @@ public:
 
   // What the header says; texts end where the file says so.
   struct description {
-    trace::stamps stamps{};
+    trace::stamps stamps = trace::stamps::counter;
     std::uint32_t pid = 0;
     std::uint32_t parent_pid = 0;
     bool forked = false;

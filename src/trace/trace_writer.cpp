@@ -74,17 +74,17 @@ void trace_writer::put_frame(frame_type type, std::uint32_t count, std::uint64_t
   const bool pays = ZSTD_isError(size) == 0 && size < payload.size();
   const std::span<const std::uint8_t> stored =
       pays ? std::span<const std::uint8_t>(packed_).first(size) : payload;
-  frame_header header{};
-  header.magic = frame_magic;
-  header.type = type;
-  header.codec = pays ? codec::zstd : codec::stored;
-  header.process = processes_ == 0 ? 0 : processes_ - 1;
-  header.count = count;
-  header.first = first;
-  header.first_stamp = first_stamp;
-  header.packed_bytes = static_cast<std::uint32_t>(stored.size());
-  header.plain_bytes = static_cast<std::uint32_t>(payload.size());
-  header.payload_crc = crc32(stored);
+  frame_header header{.magic = frame_magic,
+                      .type = type,
+                      .codec = pays ? codec::zstd : codec::stored,
+                      .process = processes_ == 0 ? 0 : processes_ - 1,
+                      .count = count,
+                      .first = first,
+                      .first_stamp = first_stamp,
+                      .packed_bytes = static_cast<std::uint32_t>(stored.size()),
+                      .plain_bytes = static_cast<std::uint32_t>(payload.size()),
+                      .payload_crc = crc32(stored),
+                      .header_crc = 0};
   header.header_crc = crc_of(header);
   index_.push_back({offset_, first, first_stamp, header.process, count, header.packed_bytes,
                     static_cast<std::uint16_t>(type), 0});

@@ -169,7 +169,7 @@ TEST(aligned, blocks_and_plain_blocks_may_be_freed_in_any_order) {
     ASSERT_NE(blocks.back(), nullptr);
     fill(blocks.back().get(), size, i);
     if (i % 2 == 1) {
-      const std::size_t victim = (i * 7919U) % blocks.size();
+      const std::size_t victim = i * std::size_t{7919} % blocks.size();
       if (blocks[victim]) {
         ASSERT_TRUE(holds(blocks[victim].get(), lengths[victim], static_cast<unsigned>(victim))) << victim;
         blocks[victim].reset();

@@ -63,7 +63,7 @@ TEST(introspection, mallinfo_counts_what_is_live) {
   std::vector<block> blocks;
   for (int i = 0; i < 4000; ++i) blocks.emplace_back(std::calloc(1, 1000));
   blocks.emplace_back(std::calloc(1, 20 << 20));
-  EXPECT_GE(live(), before + 4000 * 1000 + (20 << 20));
+  EXPECT_GE(live(), before + std::size_t{4000} * 1000 + (20 << 20));
   EXPECT_GE(mallinfo().uordblks + mallinfo().hblkhd, 4000 * 1000 + (20 << 20));
 }
 
@@ -119,7 +119,7 @@ TEST(introspection, malloc_info_writes_xml) {
   std::FILE* const file = std::tmpfile();
   ASSERT_NE(file, nullptr);
   EXPECT_EQ(malloc_info(0, file), 0);
-  std::rewind(file);
+  ASSERT_EQ(std::fseek(file, 0, SEEK_SET), 0);
   char text[65536] = {};
   const std::size_t length = std::fread(text, 1, sizeof text - 1, file);
   std::fclose(file);

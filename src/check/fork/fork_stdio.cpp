@@ -109,7 +109,7 @@ private:
   // Lines that grow, so that getline allocates, under the lock of its stream.
   void read_lines() {
     std::string text;
-    for (unsigned i = 1; i < 40; ++i) text += std::string(i * i * 100, 'x') + '\n';
+    for (unsigned i = 1; i < 40; ++i) text += std::string(std::size_t{100} * i * i, 'x') + '\n';
     while (!stop_.load(std::memory_order_relaxed)) {
       FILE* const stream = fmemopen(text.data(), text.size(), "r");
       if (stream == nullptr) std::abort();

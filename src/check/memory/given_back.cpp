@@ -118,7 +118,8 @@ void sizes() {
     peak = std::max(peak, anonymous());
   }
   tell(begin, peak, "after sizes that shifted");
-  require(peak - begin <= 16 * 16 * mebibyte, "freed blocks of one size do not serve other sizes");
+  require(peak - begin <= std::size_t{16} * 16 * mebibyte,
+          "freed blocks of one size do not serve other sizes");
 }
 
 struct task {

@@ -88,7 +88,8 @@ int free_at(void* wrong, std::size_t size = small) {
 }
 
 int free_inside(std::size_t size, std::size_t offset) {
-  return free_at(static_cast<char*>(std::malloc(size)) + offset, size);
+  auto* const block = static_cast<char*>(std::malloc(size));
+  return free_at(block + offset, size);
 }
 
 int write_after_free(std::size_t size) {

@@ -65,7 +65,7 @@ void before_constructors(int, char**, char**) {
 }
 
 struct global {
-  global() { process.hand_over(); }
+  global() noexcept { process.hand_over(); }
   ~global() { process.hand_over(); }
 } global_object;
 

@@ -59,7 +59,7 @@ TEST(threads, a_producer_and_a_consumer_do_not_use_up_memory) {
   atomic<message*> ring[64] = {};
   const auto exchange_many = [&](unsigned count) {
     run_threads(2, [&](unsigned thread) {
-      random_engine random(7);
+      random_engine random(thread);
       for (unsigned i = 0; i < count; ++i) {
         atomic<message*>& place = ring[i % 64];
         if (thread == 0) {

@@ -106,8 +106,9 @@ public:
     if (pace_ == pace::asap) return;
     constexpr double spun = 100e-6;  // seconds: a sleep may take so much longer
     const double until = static_cast<double>(microseconds) * 1e-6;
-    for (double left = until - measured_->elapsed(); left > 0; left = until - measured_->elapsed()) {
-      if (left > spun) sleep_for(left - spun);
+    const auto left = [&] { return until - measured_->elapsed(); };
+    while (left() > 0) {
+      if (left() > spun) sleep_for(left() - spun);
       spin_pause();
     }
   }
