@@ -12,7 +12,7 @@ from laboratory import WARM, Laboratory
 
 from heaplab.analysis import TIME_ONLY, Analysis, effects
 from heaplab.campaign import store
-from heaplab.catalog import contents as catalogs, locate, spec
+from heaplab.catalog import allocator_spec, contents as catalogs, locate
 from heaplab.catalog.contents import Catalog, joined
 from heaplab.cli import doctor, selection
 from heaplab.cli.given_arms import GIVEN_ALLOCATOR, GIVEN_COMMAND, GIVEN_FACTORIAL
@@ -99,16 +99,16 @@ def test_a_setting_adds_to_the_tunables_that_an_allocator_needs() -> None:
 
 
 def test_settings_of_a_variant_keep_those_of_the_variant() -> None:
-    variant = spec.Variant(title="v", environment={"A": "1"}, library="other")
-    source = spec.Source(kind="system")
-    base = spec.Allocator(
+    variant = allocator_spec.Variant(title="v", environment={"A": "1"}, library="other")
+    source = allocator_spec.Source(kind="system")
+    base = allocator_spec.Allocator(
         id="base", title="b", summary="", licence="", sources=[source], variants={"v": variant}
     )
     catalog = Catalog(allocators={"base": base}).with_settings(
-        "mine", "base-v", spec.Variant(title="m", environment={"B": "2"}, huge_pages="never")
+        "mine", "base-v", allocator_spec.Variant(title="m", environment={"B": "2"}, huge_pages="never")
     )
     _, found = catalog.allocator("mine")
-    assert found == spec.Variant(
+    assert found == allocator_spec.Variant(
         title="m", environment={"A": "1", "B": "2"}, library="other", huge_pages="never"
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from laboratory import Laboratory
 
-from heaplab.catalog import contents as catalogs, locate, native, obtain as getting, spec
+from heaplab.catalog import allocator_spec, contents as catalogs, locate, native, obtain as getting
 from heaplab.catalog.obtain import CannotObtainError
 from heaplab.records import Library
 
@@ -39,7 +39,7 @@ def script(path: Path, text: str) -> None:
 
 
 def get(**source: object) -> Library:
-    allocator = spec.Allocator.model_validate(
+    allocator = allocator_spec.Allocator.model_validate(
         {"id": "some", "title": "some", "summary": "s", "licence": "MIT", "sources": [source]}
     )
     return getting.get(catalogs.Catalog({"some": allocator}, {}, {}, {}), "some")
@@ -131,7 +131,7 @@ def test_a_client_that_is_missing_is_named(tools: Path, monkeypatch: pytest.Monk
 def test_the_first_source_that_gives_the_library_counts(tools: Path) -> None:
     script(tools / "apt-get", "#!/bin/sh\necho 'E: no such package' >&2\nexit 100\n")
     script(tools / "cargo", VENDOR)
-    allocator = spec.Allocator.model_validate(
+    allocator = allocator_spec.Allocator.model_validate(
         {
             "id": "some",
             "title": "some",

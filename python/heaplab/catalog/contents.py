@@ -12,10 +12,11 @@ from typing import Final, Generic, TypeVar
 
 import platformdirs
 
-from heaplab.catalog import native, spec
+from heaplab.catalog import native, spec, toml_file
+from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.errors import UsageError
 
-Kind = TypeVar("Kind", bound=spec.Spec)
+Kind = TypeVar("Kind", bound=toml_file.Spec)
 TUNABLES: Final = "GLIBC_TUNABLES"
 
 
@@ -29,7 +30,7 @@ class CatalogFiles(Mapping[str, Kind], Generic[Kind]):
 
     def __getitem__(self, identifier: str) -> Kind:
         if identifier not in self._read:
-            self._read[identifier] = spec.load(self._kind, self._files[identifier], identifier)
+            self._read[identifier] = toml_file.load(self._kind, self._files[identifier], identifier)
         return self._read[identifier]
 
     def __iter__(self) -> Iterator[str]:
@@ -43,13 +44,13 @@ class CatalogFiles(Mapping[str, Kind], Generic[Kind]):
 class Catalog:
     """The four kinds of TOML files by id, in alphabetical order."""
 
-    allocators: Mapping[str, spec.Allocator] = field(default_factory=dict)
+    allocators: Mapping[str, Allocator] = field(default_factory=dict)
     workloads: Mapping[str, spec.Workload] = field(default_factory=dict)
     experiments: Mapping[str, spec.Experiment] = field(default_factory=dict)
     suites: Mapping[str, spec.Suite] = field(default_factory=dict)
-    named: Mapping[str, tuple[spec.Allocator, spec.Variant | None]] = field(default_factory=dict)
+    named: Mapping[str, tuple[Allocator, Variant | None]] = field(default_factory=dict)
 
-    def allocator(self, name: str) -> tuple[spec.Allocator, spec.Variant | None]:
+    def allocator(self, name: str) -> tuple[Allocator, Variant | None]:
         """Return what NAME or NAME-VARIANT stands for; a name given on the command line comes first."""
         if name in self.named:
             return self.named[name]
@@ -91,16 +92,16 @@ class Catalog:
 
     def with_library(self, name: str, library: Path) -> "Catalog":
         """A catalog in which NAME is one library file of the user's."""
-        allocator = spec.Allocator(
+        allocator = Allocator(
             id=name,
             title=name,
             summary=f"The library {library.name}, given on the command line.",
             licence="",
-            sources=[spec.Source(kind="system", library=str(library.absolute()))],
+            sources=[Source(kind="system", library=str(library.absolute()))],
         )
         return replace(self, named={**self.named, name: (allocator, None)})
 
-    def with_settings(self, name: str, base: str, settings: spec.Variant) -> "Catalog":
+    def with_settings(self, name: str, base: str, settings: Variant) -> "Catalog":
         """A catalog in which NAME is the allocator BASE with settings beyond its own."""
         allocator, variant = self.allocator(base)
         if variant:
@@ -139,7 +140,7 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
             raise UsageError(f"{folder}: no such catalog folder")
     everywhere = folders(extra)
     return Catalog(
-        allocators=_shelf(spec.Allocator, everywhere, "allocators"),
+        allocators=_shelf(Allocator, everywhere, "allocators"),
         workloads=_shelf(spec.Workload, everywhere, "workloads"),
         experiments=_shelf(spec.Experiment, everywhere, "experiments"),
         suites=_shelf(spec.Suite, everywhere, "suites"),

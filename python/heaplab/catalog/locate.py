@@ -12,7 +12,8 @@ from typing import NamedTuple
 import platformdirs
 from pydantic import BaseModel
 
-from heaplab.catalog import native, spec
+from heaplab.catalog import native
+from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.catalog.contents import Catalog, joined
 from heaplab.errors import HeaplabError
 from heaplab.machine import elf
@@ -33,7 +34,7 @@ class UnsafeHereError(NotHereError):
 class ObtainedLibrary(BaseModel):
     """What `heaplab get` writes beside a library when it is completely there (`obtained.json`)."""
 
-    source: spec.Source
+    source: Source
     version: str
     library: str  # below the folder of this file
     sha256: dict[str, str]  # of what was downloaded, by file name
@@ -70,13 +71,13 @@ def version_here(catalog: Catalog, name: str) -> str:
     return found.version
 
 
-def refuse_unsafe(name: str, allocator: spec.Allocator) -> None:
+def refuse_unsafe(name: str, allocator: Allocator) -> None:
     """Raise UnsafeHereError where the allocator is known to fail on this kernel."""
     if fault := fault_on_kernel(allocator, platform.release()):
         raise UnsafeHereError(f"{name}: {fault}")
 
 
-def fault_on_kernel(allocator: spec.Allocator, release: str) -> str:
+def fault_on_kernel(allocator: Allocator, release: str) -> str:
     """Why the allocator must not be used on this release of Linux, in one line; "" if nothing is known."""
     unsafe = allocator.unsafe
     if unsafe is None or version_of(release) < version_of(unsafe.kernel):
@@ -90,9 +91,7 @@ def version_of(release: str) -> tuple[int, ...]:
     return (int(found[1]), int(found[2])) if found else ()
 
 
-def find_first(
-    name: str, allocator: spec.Allocator, variant: spec.Variant | None
-) -> tuple[spec.Source, FoundLibrary]:
+def find_first(name: str, allocator: Allocator, variant: Variant | None) -> tuple[Source, FoundLibrary]:
     """Return the first source that has a library here, and the library. Raises NotHereError if none has."""
     for source in allocator.sources:
         if found := find(allocator.id, source, variant):
@@ -100,7 +99,7 @@ def find_first(
     raise NotHereError(f"{name}: not on this machine; {how_to_obtain(allocator)}")
 
 
-def how_to_obtain(allocator: spec.Allocator) -> str:
+def how_to_obtain(allocator: Allocator) -> str:
     kinds = {source.kind for source in allocator.sources}
     if kinds & {"debian", "wheel", "crate"}:
         return f"obtain it with: heaplab get {allocator.id}"
@@ -109,7 +108,7 @@ def how_to_obtain(allocator: spec.Allocator) -> str:
     return f"no file {allocator.sources[0].library}"
 
 
-def find(identifier: str, source: spec.Source, variant: spec.Variant | None) -> FoundLibrary | None:
+def find(identifier: str, source: Source, variant: Variant | None) -> FoundLibrary | None:
     library = (variant.library if variant else "") or source.library
     match source.kind:
         case "system":
@@ -152,7 +151,7 @@ def debian_version(package: str) -> str:
         return ""
 
 
-def cache_folder(identifier: str, source: spec.Source) -> Path:
+def cache_folder(identifier: str, source: Source) -> Path:
     """Where `heaplab get` puts what it obtains from one source; below it, `obtained.json` means complete."""
     top = os.environ.get("HEAPLAB_CACHE") or platformdirs.user_cache_dir("heaplab")
     version = f"-{source.version}" if source.version else ""
@@ -160,7 +159,10 @@ def cache_folder(identifier: str, source: spec.Source) -> Path:
 
 
 def describe(
-    name: str, allocator: spec.Allocator, variant: spec.Variant | None, found: FoundLibrary
+    name: str,
+    allocator: Allocator,
+    variant: Variant | None,
+    found: FoundLibrary,
 ) -> Library:
     environment = joined(allocator.environment, variant.environment if variant else {})
     preload: list[Path] = []

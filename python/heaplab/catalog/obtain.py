@@ -14,7 +14,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from heaplab.catalog import locate, spec
+from heaplab.catalog import locate
+from heaplab.catalog.allocator_spec import Allocator, Source
 from heaplab.catalog.contents import Catalog
 from heaplab.catalog.locate import ObtainedLibrary
 from heaplab.errors import HeaplabError
@@ -41,7 +42,7 @@ def here(catalog: Catalog, identifier: str) -> Library | None:
         return None
 
 
-def is_built(allocator: spec.Allocator) -> bool:
+def is_built(allocator: Allocator) -> bool:
     """Whether the allocator is built from sources, which takes longer than a download."""
     return next((source.kind for source in allocator.sources if source.kind in FETCHED), "") == "crate"
 
@@ -61,7 +62,7 @@ def get(catalog: Catalog, identifier: str, tell: Tell = lambda _step: None) -> L
     raise CannotObtainError("; ".join(reasons) or locate.how_to_obtain(allocator))
 
 
-def obtain(allocator: spec.Allocator, source: spec.Source, tell: Tell) -> Library:
+def obtain(allocator: Allocator, source: Source, tell: Tell) -> Library:
     """Fetch an allocator, build it if it comes as sources, verify it, and move it into the cache."""
     final = locate.cache_folder(allocator.id, source)
     try:
@@ -97,7 +98,7 @@ def verify(library: Library) -> None:
     run([str(program), "/"], environment=environment)
 
 
-def fetch_debian(source: spec.Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
+def fetch_debian(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
     """Download one package and unpack it; where apt has no package lists, with lists of heaplab's own."""
     need("apt-get", "dpkg-deb")
     with tempfile.TemporaryDirectory(prefix="apt-") as name:
@@ -119,7 +120,7 @@ def fetch_debian(source: spec.Source, folder: Path, tell: Tell) -> tuple[str, Pa
         return version, library_in(folder, source), {package.name: sha256(package)}
 
 
-def fetch_wheel(source: spec.Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
+def fetch_wheel(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
     """Download one wheel with pip and unpack it."""
     with tempfile.TemporaryDirectory(prefix="wheel-") as name:
         tell("download")
@@ -131,7 +132,7 @@ def fetch_wheel(source: spec.Source, folder: Path, tell: Tell) -> tuple[str, Pat
         return source.version, library_in(folder, source), {wheel.name: sha256(wheel)}
 
 
-def fetch_crate(source: spec.Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
+def fetch_crate(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
     """Have cargo fetch the sources bundled in a crate and check their sums, then build the library."""
     need("cargo", *source.needs)
     library = folder / f"lib{source.package.removesuffix('-sys').removeprefix('lib')}.so"
@@ -161,7 +162,7 @@ def fetch_crate(source: spec.Source, folder: Path, tell: Tell) -> tuple[str, Pat
         )
 
 
-def library_in(folder: Path, source: spec.Source) -> Path:
+def library_in(folder: Path, source: Source) -> Path:
     found = locate.first_match(folder, source.library)
     if found is None:
         raise CannotObtainError(f"there is no {source.library} in it")

@@ -5,9 +5,9 @@ import signal
 from collections.abc import Iterator
 from typing import NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-CONFIG = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)  # of the catalog
+from heaplab.catalog.toml_file import Spec
 
 REQUESTS, THROUGHPUT, ERRORS = "requests", "throughput", "errors"
 LATENCIES = {
@@ -82,11 +82,9 @@ def taken_figure(text: str) -> TakenFigure:
     return TakenFigure(name, pattern, *UNITS[unit])
 
 
-class Server(BaseModel):
+class Server(Spec):
     """Commands are those of a shell. They run outside the allocator, in the server's folder; in them, and in
     the server's arguments, {port} stands for a free port of the loopback interface, another for each run."""
-
-    model_config = CONFIG
 
     ready: str  # a command that succeeds once the server is ready, or tcp:PORT
     ready_within_s: float = Field(default=30, gt=0)

@@ -1,102 +1,21 @@
-"""The four kinds of TOML files in the catalog, as checked and immutable values.
+"""Workloads, experiments and suites of the catalog.
 
-`catalog/allocators/NAME.toml`, `catalog/workloads/NAME.toml`, `catalog/experiments/GROUP/NAME.toml`,
-`catalog/suites/NAME.toml`. The id of a file is its path below its folder without the suffix
-(`acdc-ismm13/fig12`).
+`catalog/workloads/NAME.toml`, `catalog/experiments/GROUP/NAME.toml`, `catalog/suites/NAME.toml`. The id of a
+file is its path below its folder without the suffix (`acdc-ismm13/fig12`).
 """
 
-import tomllib
-from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from heaplab.catalog.server_spec import CONFIG, MAIN_METRIC, Server
-from heaplab.errors import UsageError
-from heaplab.machine.huge_pages import HugePages
-from heaplab.records import Parameter, fault_of
+from heaplab.catalog.server_spec import MAIN_METRIC, Server
+from heaplab.catalog.toml_file import Spec
+from heaplab.records import Parameter
 
 ScaleName = Literal["quick", "full"]
 SCALES: tuple[ScaleName, ...] = ("quick", "full")
 # By swept name and value: the parameters that the value stands for.
 Presets = dict[str, dict[str, dict[str, Parameter]]]
-
-
-class Spec(BaseModel):
-    model_config = CONFIG
-
-
-Kind = TypeVar("Kind", bound=Spec)
-
-# ---------------------------------------------------------------- allocators
-
-
-class Source(Spec):
-    """One source of a library. The sources of an allocator are tried in order.
-
-    `library` names the file to preload, by kind:
-    system    a path, a soname on the loader's search path, or "" for the C library's own malloc
-    debian    a glob below the package's root: looked for below / first, then in heaplab's cache
-    wheel     a glob below the unpacked wheel, in heaplab's cache
-    crate     not used: the file that `build` made, in heaplab's cache
-    heaplab   the name between `libheaplab_` and `.so`, built with heaplab itself
-    """
-
-    kind: Literal["system", "debian", "wheel", "crate", "heaplab"]
-    package: str = ""  # Debian package, wheel or crate
-    version: str = ""  # exact version of the package; empty: whatever is there
-    upstream: str = ""  # version of the allocator, where the package counts its own
-    library: str = ""
-    build: list[str] = []  # crate: shell commands run in the unpacked sources; $out is the library to make
-    needs: list[str] = []  # crate: programs the build needs
-
-
-class Variant(Spec):
-    """The same library with other settings."""
-
-    title: str
-    environment: dict[str, str] = {}
-    library: str = ""  # another file of the same source, as in Source.library
-    huge_pages: HugePages | None = None  # transparent ones, of the whole process
-
-
-class WorthTrying(Spec):
-    """One setting that is worth trying, as it is typed on the command line."""
-
-    setting: str  # NAME=VALUE, or thp=MODE
-    trades: str  # what it gives, and what that costs
-
-    @field_validator("setting")
-    @classmethod
-    def _has_a_value(cls, text: str) -> str:
-        if not all(text.partition("=")):
-            raise ValueError("takes NAME=VALUE")
-        return text
-
-
-class Unsafe(Spec):
-    """From which kernel on an allocator may hand out memory twice or crash."""
-
-    kernel: str  # first release, as in "6.19"
-    why: str
-
-
-class Allocator(Spec):
-    id: str
-    title: str
-    summary: str  # one sentence
-    licence: str
-    homepage: str = ""
-    reference: bool = False  # a bound to compare with, not for use: measured only when named
-    quick: bool = False  # ready-made, obtained in seconds: what `heaplab compare` takes by itself
-    sources: list[Source] = Field(min_length=1)
-    environment: dict[str, str] = {}
-    library_path: bool = False  # the library's folder must be on LD_LIBRARY_PATH
-    variants: dict[str, Variant] = {}  # "scalloc" with variant "paper" is named scalloc-paper
-    settings: list[WorthTrying] = []
-    unsafe: Unsafe | None = None
-    notes: str = ""
-
 
 # ---------------------------------------------------------------- workloads
 
@@ -318,28 +237,3 @@ class Suite(Spec):
     budget_s: float | None = Field(
         default=None, gt=0
     )  # stop after this time even where intervals are still wide
-
-
-# Keys of earlier TOML files, which are refused with the key that took their place.
-RENAMED_KEYS = {"setting": "fixture", "settings": "presets"}
-
-
-def load(kind: type[Kind], path: Path, identifier: str) -> Kind:
-    """Read one TOML file. Raises UsageError with one line that names file, key and fault."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not TOML: {error}") from error
-    try:
-        return kind.model_validate({"id": identifier} | content)
-    except ValidationError as error:
-        raise UsageError(f"{path}: {renamed_key(error) or fault_of(error, '(file)')}") from error
-
-
-def renamed_key(error: ValidationError) -> str:
-    """The first key of an earlier form among the faults, with the key of today; "" if there is none."""
-    unknown = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
-    old = [".".join(map(str, place)) for place in unknown if place[-1] in RENAMED_KEYS]
-    return f"{old[0]}: is now called {RENAMED_KEYS[old[0].split('.')[-1]]}" if old else ""

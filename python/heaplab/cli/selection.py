@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from heaplab.campaign.command_line import why_absent
-from heaplab.catalog import locate, spec
+from heaplab.catalog import allocator_spec, locate, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.given_arms import GivenAllocator, GivenFactorial
 from heaplab.errors import UsageError
@@ -135,7 +135,7 @@ def with_own(catalog: Catalog, own: Sequence[GivenAllocator]) -> Catalog:
         if given.library:
             catalog, base = catalog.with_library(given.name, given.library), given.name
         if given.settings or not given.library:
-            settings = spec.Variant(
+            settings = allocator_spec.Variant(
                 title=given.title,
                 environment=given.settings.environment,
                 huge_pages=given.settings.huge_pages,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from heaplab.catalog import contents as catalogs, locate, spec
+from heaplab.catalog import allocator_spec, contents as catalogs, locate, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.errors import HeaplabError, UsageError
 
@@ -16,7 +16,7 @@ WIDTH_MOST = 100  # columns: longer lines are hard to read
 INDENT = 15  # columns of the names at the left
 
 Row = tuple[str, str]  # a name and a text of any length; without a name it goes on with the row above
-Shown = spec.Allocator | spec.Workload | spec.Experiment | spec.Suite
+Shown = allocator_spec.Allocator | spec.Workload | spec.Experiment | spec.Suite
 
 
 @click.command("show")
@@ -61,7 +61,7 @@ def things(catalog: Catalog, name: str) -> Iterator[tuple[str, Shown]]:
 
 def rows_of(catalog: Catalog, name: str, thing: Shown) -> Iterator[Row]:
     match thing:
-        case spec.Allocator():
+        case allocator_spec.Allocator():
             return allocator_rows(catalog, name, thing)
         case spec.Workload():
             return workload_rows(catalog, thing)
@@ -71,7 +71,7 @@ def rows_of(catalog: Catalog, name: str, thing: Shown) -> Iterator[Row]:
             return suite_rows(catalog, thing)
 
 
-def allocator_rows(catalog: Catalog, name: str, thing: spec.Allocator) -> Iterator[Row]:
+def allocator_rows(catalog: Catalog, name: str, thing: allocator_spec.Allocator) -> Iterator[Row]:
     _, variant = catalog.allocator(name)
     yield "", thing.summary
     if variant:
