@@ -12,6 +12,7 @@ struct system_platform {
   static constexpr auto& address_space_limit = os_pages::address_space_limit;
   static constexpr auto& reserve_without_access = os_pages::reserve_without_access;
   static constexpr auto& make_accessible = os_pages::make_accessible;
+  static constexpr auto& reserve = os_pages::reserve;
   static constexpr auto& allocate = os_pages::allocate;
   static constexpr auto& unmap = os_pages::unmap;
   static constexpr auto& remap = os_pages::remap;

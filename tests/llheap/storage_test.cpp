@@ -38,7 +38,7 @@ TEST(storage, a_request_larger_than_an_area_gets_one_of_its_size) {
 }
 
 TEST(storage, there_is_no_last_area) {
-  shared_storage it{limits_of(plain)};
+  shared_storage<> it{limits_of(plain)};
   it.start({2 * mib, 64 * kib, mib, 1});
   std::vector<char*> areas;
   for (int i = 0; i < 5000; ++i) {

@@ -11,8 +11,8 @@
 
 #include "allocators/scalloc/large.h"
 #include "explore/explorer.h"
-#include "scalloc/fake_platform.h"
 #include "scalloc/traits.h"
+#include "support/fake_platform.h"
 
 namespace heaplab::scalloc::testing {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "allocators/scalloc/large.h"
 #include "concurrent/sync.h"
-#include "scalloc/fake_platform.h"
 #include "scalloc/traits.h"
+#include "support/fake_platform.h"
 
 namespace heaplab::scalloc::testing {
 namespace {

@@ -9,6 +9,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
+#include "base/platform.h"
 
 namespace heaplab::llheap {
 
@@ -21,12 +22,14 @@ struct extent {
 // All areas of the heap. Any thread may ask at any time whether an address lies in an area, while the holder
 // of a lock adds another area. The list is a chain of chunks that only grows; the first chunk is part of the
 // list.
+template <class Platform = system_platform>
 class area_list {
 public:
   // False: no memory, nothing has changed.
   bool add(extent area) {
     if (last_->add(area)) return true;
-    void* const place = os_pages::allocate(align_up(sizeof(chunk), os_pages::page_bytes()));
+    void* const place =
+        Platform::allocate(align_up(sizeof(chunk), os_pages::page_bytes()), os_pages::page_bytes());
     if (place == nullptr) return false;
     chunk* const more = new (place) chunk;
     more->add(area);

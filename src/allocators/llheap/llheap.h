@@ -24,8 +24,9 @@
 namespace heaplab::llheap {
 
 // The operations. `size` is in bytes, `alignment` a power of two, `user` a live block; null means out of
-// memory. Policy::at_start() says what the limits are, before the first block is served.
-template <config Config, class Policy = fixed_policy<Config>>
+// memory. Policy::at_start() says what the limits are, before the first block is served; Platform is the
+// operating system (base/platform.h).
+template <config Config, class Policy = fixed_policy<Config>, class Platform = system_platform>
 class core {
 public:
   static constexpr config settings = Config;
@@ -89,8 +90,8 @@ public:
   static void after_fork_in_child() noexcept { storage_.after_fork_in_child(*current_); }
 
   // The parts, for the layers above. my_heap: the calling thread's heap; null: out of memory.
-  static shared_storage& storage() { return storage_; }
-  static mappings& mapped_blocks() { return mappings_; }
+  static shared_storage<Platform>& storage() { return storage_; }
+  static mappings<Platform>& mapped_blocks() { return mappings_; }
   static thread_heap* my_heap() { return current_ != &nobody_ ? current_ : attach(); }
   static void start() {
     if (!storage_.started()) storage_.start(Policy::at_start());
@@ -176,7 +177,7 @@ private:
     const block_view block(user);
     if (block.is(freed)) fatal("llheap: double free", user);
     if (block.is(mapped)) {
-      if (!mappings::can_be_header(block.real())) refuse(user);
+      if (!mappings<Platform>::can_be_header(block.real())) refuse(user);
       return mappings_.unmap(block.real());
     }
     thread_heap* home = home_of(block.real());
@@ -212,8 +213,8 @@ private:
   // Stands for the heap of a thread that has none: always empty, and home of no block.
   alignas(home_alignment) static inline constinit thread_heap nobody_;
   [[gnu::tls_model("initial-exec")]] static inline constinit thread_local thread_heap* current_ = &nobody_;
-  static inline constinit shared_storage storage_{limits_of(Config)};
-  static inline constinit mappings mappings_;
+  static inline constinit shared_storage<Platform> storage_{limits_of(Config)};
+  static inline constinit mappings<Platform> mappings_;
   static inline constinit pthread_once_t key_once_ = PTHREAD_ONCE_INIT;
   static inline constinit pthread_key_t key_ = 0;
   static inline constinit bool has_key_ = false;

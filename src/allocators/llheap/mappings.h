@@ -9,12 +9,14 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
+#include "base/platform.h"
 #include "concurrent/sync.h"
 #include "concurrent/unreturned_mappings.h"
 
 namespace heaplab::llheap {
 
 // Blocks that are mappings of their own: one header, then the user's bytes up to the end of the last page.
+template <class Platform = system_platform>
 class mappings {
 public:
   // `user_bytes` at most PTRDIFF_MAX. Null: out of memory.
@@ -42,7 +44,7 @@ public:
     note(-bytes);
     const std::uint64_t turn = unmaps_.fetch_add(1, std::memory_order_relaxed);
     block->word = freed;
-    if (!os_pages::unmap(reinterpret_cast<char*>(block) + os_pages::page_bytes(),
+    if (!Platform::unmap(reinterpret_cast<char*>(block) + os_pages::page_bytes(),
                          bytes - os_pages::page_bytes()))
       return unreturned_.keep(block, bytes);
     replace_gone(gone_[turn % gone_.size()], block);
@@ -53,7 +55,7 @@ public:
   header* resize(header* block, std::size_t user_bytes) {
     const std::size_t before = block->word & ~flag_bits;
     const std::size_t after = whole_pages(user_bytes);
-    void* const moved = os_pages::remap(block, before, after);
+    void* const moved = Platform::remap(block, before, after);
     if (moved == nullptr) return nullptr;
     header* const result = static_cast<header*>(moved);
     result->word = after | (result->word & flag_bits);
@@ -72,10 +74,10 @@ private:
 
   void* obtain(std::size_t bytes) {
     if (void* const place = unreturned_.try_take(bytes, os_pages::page_bytes())) return place;
-    if (void* const place = os_pages::allocate(bytes)) return place;
+    if (void* const place = Platform::allocate(bytes, os_pages::page_bytes())) return place;
     // The process may be at its limit of mappings, and each page that stays is one.
     for (auto& turn : gone_) replace_gone(turn, nullptr);
-    return os_pages::allocate(bytes);
+    return Platform::allocate(bytes, os_pages::page_bytes());
   }
 
   // acq_rel: the thread that put the oldest page here wrote to the page before, and this thread unmaps it.
@@ -91,7 +93,7 @@ private:
   atomic<std::uint64_t> maps_{0};
   atomic<std::uint64_t> unmaps_{0};
   std::array<atomic<header*>, config::double_free_window> gone_{};  // headers of the blocks unmapped last
-  concurrent::unreturned_mappings<concurrent::std_sync> unreturned_;
+  concurrent::unreturned_mappings<concurrent::std_sync, Platform> unreturned_;
 };
 
 }  // namespace heaplab::llheap

@@ -10,9 +10,9 @@
 
 namespace heaplab::llheap {
 
-template <config Config, class Policy = fixed_policy<Config>>
-class operations : public core<Config, Policy> {
-  using below = core<Config, Policy>;
+template <config Config, class Policy = fixed_policy<Config>, class Platform = system_platform>
+class operations : public core<Config, Policy, Platform> {
+  using below = core<Config, Policy, Platform>;
   using resizer = resizing<below>;
 
 public:

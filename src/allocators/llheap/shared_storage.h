@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
+#include "base/platform.h"
 #include "concurrent/futex_lock.h"
 
 namespace heaplab::llheap {
@@ -29,6 +30,7 @@ struct storage_counts {
 
 // The storage that all threads share: areas of address space, from which threads carve their buffers, and the
 // heaps themselves. The heaps of ended threads wait here for new threads. No storage is ever given back.
+template <class Platform = system_platform>
 class shared_storage {
 public:
   constexpr explicit shared_storage(const limits& at_first) : limits_(at_first) {}
@@ -140,10 +142,10 @@ private:
   bool add_area(std::size_t bytes) {
     const std::size_t least = align_up(bytes, os_pages::page_bytes());
     for (std::size_t wanted = std::max(limits_.area_bytes, least);; wanted = std::max(wanted / 2, least)) {
-      char* const start = static_cast<char*>(os_pages::reserve(wanted, os_pages::huge_page_bytes));
+      char* const start = static_cast<char*>(Platform::reserve(wanted, os_pages::huge_page_bytes));
       if (start != nullptr) {
         if (!areas_.add({start, start + wanted})) {
-          os_pages::unmap(start, wanted);
+          Platform::unmap(start, wanted);
           return false;
         }
         area_ = {start, start + wanted};
@@ -157,7 +159,7 @@ private:
 
   bool add_chunk() {
     const std::size_t bytes = align_up(limits_.heaps_per_chunk * sizeof(thread_heap), os_pages::page_bytes());
-    char* const start = static_cast<char*>(os_pages::allocate(bytes));
+    char* const start = static_cast<char*>(Platform::allocate(bytes, os_pages::page_bytes()));
     if (start == nullptr) return false;
     chunk_ = {start, start + limits_.heaps_per_chunk * sizeof(thread_heap)};
     return true;
@@ -169,7 +171,7 @@ private:
   atomic<std::size_t> mapping_threshold_{0};
   limits limits_;  // fixed once started
   extent area_;    // what is left of the newest area
-  area_list areas_;
+  area_list<Platform> areas_;
   extent chunk_;  // heaps not yet made
   thread_heap* all_ = nullptr;
   thread_heap* dead_ = nullptr;

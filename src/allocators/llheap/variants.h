@@ -9,9 +9,9 @@
 
 namespace heaplab::llheap {
 
-template <config Config, class Policy = fixed_policy<Config>>
-using heap_for = std::conditional_t<Config.statistics || Config.debug, watched<Config, Policy>,
-                                    operations<Config, Policy>>;
+template <config Config, class Policy = fixed_policy<Config>, class Platform = system_platform>
+using heap_for = std::conditional_t<Config.statistics || Config.debug, watched<Config, Policy, Platform>,
+                                    operations<Config, Policy, Platform>>;
 
 inline constexpr config plain{};
 inline constexpr config without_ownership{.ownership = false};

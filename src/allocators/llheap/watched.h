@@ -14,9 +14,9 @@
 
 namespace heaplab::llheap {
 
-template <config Config, class Policy = fixed_policy<Config>>
-class watched : public operations<Config, Policy> {
-  using below = operations<Config, Policy>;
+template <config Config, class Policy = fixed_policy<Config>, class Platform = system_platform>
+class watched : public operations<Config, Policy, Platform> {
+  using below = operations<Config, Policy, Platform>;
 
 public:
   static void* allocate(std::size_t size) noexcept { return allocate_as(routine::malloc, size); }
@@ -105,8 +105,8 @@ private:
       if (!can_be_read(real)) fatal("llheap: pointer is no block", user);
       // The home word of a free block is a link: nothing may be computed from it.
       if ((real->word & freed) != 0) fatal("llheap: double free", user);
-      const bool is_block =
-          below::storage().is_in_area(real) ? names_a_heap(real->word) : mappings::can_be_header(real);
+      const bool is_block = below::storage().is_in_area(real) ? names_a_heap(real->word)
+                                                              : mappings<Platform>::can_be_header(real);
       if (!is_block) fatal("llheap: pointer is no block", user);
     }
   }

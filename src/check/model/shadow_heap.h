@@ -85,7 +85,7 @@ private:
   // AddressSanitizer's malloc ends a program whose size is no multiple of the alignment, a rule that C17
   // dropped.
   static std::size_t size_for_aligned_alloc(const operation& one) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return (one.size + one.alignment - 1) / one.alignment * one.alignment;
 #else
     return one.size;

@@ -6,18 +6,18 @@
 
 #include "base/platform.h"
 
-namespace heaplab::scalloc::testing {
+namespace heaplab {
 
 struct fake_platform : system_platform {
   // How many of the next calls fail.
-  static inline unsigned refused_allocations, refused_unmaps, refused_remaps;
+  static inline unsigned refused_allocations, refused_reservations, refused_unmaps, refused_remaps;
   // What the next allocation returns instead of new pages, if not null.
   static inline void* planted = nullptr;
   static inline std::int64_t now;  // ms
   static inline unsigned unmaps;   // that did not fail
 
   static void reset() {
-    refused_allocations = refused_unmaps = refused_remaps = unmaps = 0;
+    refused_allocations = refused_reservations = refused_unmaps = refused_remaps = unmaps = 0;
     planted = nullptr;
     now = 1'000'000;
   }
@@ -28,6 +28,9 @@ struct fake_platform : system_platform {
     void* const result = planted;
     planted = nullptr;
     return result;
+  }
+  static void* reserve(std::size_t bytes, std::size_t alignment) {
+    return fails(refused_reservations) ? nullptr : os_pages::reserve(bytes, alignment);
   }
   static bool unmap(void* address, std::size_t bytes) {
     if (fails(refused_unmaps)) return false;
@@ -52,4 +55,4 @@ private:
   }
 };
 
-}  // namespace heaplab::scalloc::testing
+}  // namespace heaplab

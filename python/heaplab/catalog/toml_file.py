@@ -1,0 +1,40 @@
+"""TOML files of the catalog as checked and immutable values: what the kinds of files have in common."""
+
+import tomllib
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from heaplab.errors import UsageError
+from heaplab.records import fault_of
+
+
+class Spec(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+
+
+Kind = TypeVar("Kind", bound=Spec)
+# Keys of earlier TOML files, which are refused with the key that took their place.
+RENAMED_KEYS = {"setting": "fixture", "settings": "presets"}
+
+
+def load(kind: type[Kind], path: Path, identifier: str) -> Kind:
+    """Read one TOML file. Raises UsageError with one line that names file, key and fault."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not TOML: {error}") from error
+    try:
+        return kind.model_validate({"id": identifier} | content)
+    except ValidationError as error:
+        raise UsageError(f"{path}: {renamed_key(error) or fault_of(error, '(file)')}") from error
+
+
+def renamed_key(error: ValidationError) -> str:
+    """The first key of an earlier form among the faults, with the key of today; "" if there is none."""
+    unknown = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
+    old = [".".join(map(str, place)) for place in unknown if place[-1] in RENAMED_KEYS]
+    return f"{old[0]}: is now called {RENAMED_KEYS[old[0].split('.')[-1]]}" if old else ""
