@@ -139,7 +139,9 @@ def test_a_window_is_recorded_between_two_signals(tmp_path: Path) -> None:
 
 
 def test_a_size_limit_is_said(tmp_path: Path) -> None:
-    done = record(tmp_path, "--trace-limit", "100KiB", "--", sys.executable, "-c", "pass")
+    done = record(
+        tmp_path, "--trace-limit", "100KiB", "--", sys.executable, "-c", "[bytearray(i) for i in range(9999)]"
+    )
     assert done.returncode == 0
     assert "calls were not recorded: size limit" in done.stderr
 

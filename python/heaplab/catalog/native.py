@@ -21,6 +21,12 @@ def catalog() -> Path:
     return installed if installed.is_dir() else PACKAGE.parents[1] / "catalog"
 
 
+def helper(name: str) -> Path | None:
+    """A program that heaplab's commands run, and users do not."""
+    path = root() / "libexec" / name
+    return path if path.is_file() else None
+
+
 def program(name: str) -> Path | None:
     path = root() / "bin" / name
     return path if path.is_file() else None

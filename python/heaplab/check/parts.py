@@ -150,7 +150,7 @@ def tests_of(part: CheckPart, long: bool) -> Iterator[Test]:
     for program in part.programs:
         if program.long and not long:
             continue
-        file = native.program(f"check_{program.name}")
+        file = native.helper(f"check_{program.name}")
         if file is None:
             raise HeaplabError(f"check_{program.name}: this build of heaplab has it not")
         for name, arguments in cases(str(file)) if not program.arguments else modes(program):

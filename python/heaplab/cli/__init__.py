@@ -12,7 +12,10 @@ from heaplab.cli.option_types import FOLDER
 from heaplab.machine import signals
 
 COMMANDS = {  # where each lies and what it does, in the order of the help
-    "compare": ("measure:compare", "Compare allocators on a suite of experiments, or on PROGRAM."),
+    "compare": (
+        "measure:compare",
+        "Compare allocators on a suite of experiments, or on PROGRAM.",
+    ),
     "run": ("measure:run", "Run experiments by id, group or glob of ids."),
     "gate": ("gate:gate", "Fail if NEW is worse than OLD beyond a limit; for continuous integration."),
     "list": ("listing:list_", "Name the allocators, workloads, experiments, suites or claims there are."),

@@ -57,7 +57,7 @@ def compare(
     commands: tuple[GivenCommand, ...],
     **options: Any,
 ) -> int:
-    """Compare allocators on a suite of experiments, on PROGRAM or a trace of it; or commands with each other.
+    """Compare allocators on a suite of experiments, or on PROGRAM or a trace of it; or compare commands.
 
     The allocators are the ready-made ones found here, compared with the C library's.
 
@@ -72,7 +72,8 @@ def compare(
       heaplab compare --allocator 'one=glibc MALLOC_ARENA_MAX=1' --budget 10s -- ls -l
       heaplab compare --factorial 'glibc MALLOC_ARENA_MAX=|1 thp=|never' --budget 10s -- ls -l
       heaplab compare --arm old='ls -l' --arm new='ls -l --color' --budget 10s
-      heaplab compare --ready tcp:6379 --load redis-benchmark --take redis-benchmark -- redis-server
+      heaplab compare --ready tcp:6379 --load 'redis-benchmark -t set' --take redis-benchmark \
+        -- redis-server
     """
     serving = server_options.given_of(options)
     if program and suite is not None:

@@ -53,7 +53,7 @@ def record(
     seconds: float | None,
     paused: bool,
 ) -> int:
-    """Run PROGRAM, and record each of its calls of an allocation function in a trace file.
+    """Record the allocation calls of PROGRAM in a trace file.
 
     What PROGRAM starts is recorded too. The exit status is that of PROGRAM.
 

@@ -19,7 +19,7 @@ MOST = 20  # processes that are shown
 @click.command()
 @click.argument("trace_file", type=PLACE, metavar="TRACE")
 def trace(trace_file: Path) -> None:
-    """Show what TRACE holds, and whether its order is proven.
+    """Show what a trace holds, and whether its order is proven.
 
     A folder FILE.trace.raw, which `heaplab record` leaves where it is killed, becomes FILE.trace first.
 

@@ -121,12 +121,12 @@ class Launched:
     begin: float
     before: list[float]
 
-    def reaped(self, curve: MemoryCurve, ended: float) -> Process:
-        """Wait for its end; the record of what it used, and of the memory that was seen."""
+    def reaped(self, curve: MemoryCurve, ended: float, fewest_looks: int = FEWEST_LOOKS) -> Process:
+        """Wait for its end; the record of what it used, and of the memory that was seen in enough looks."""
         _, status, usage = os.wait4(self.child.pid, 0)
         self.child.returncode = os.waitstatus_to_exitcode(status)
         since = [after - early for after, early in zip(used(usage), self.before, strict=True)]
-        return process_of(curve, ended - self.begin, since)
+        return process_of(curve, ended - self.begin, since, fewest_looks)
 
 
 def launch(
@@ -160,11 +160,11 @@ def used(usage: resource.struct_rusage) -> list[float]:
     return [getattr(usage, name) for name in USAGE]
 
 
-def process_of(curve: MemoryCurve, wall_time: float, usage: Sequence[float]) -> Process:
+def process_of(curve: MemoryCurve, wall_time: float, usage: Sequence[float], fewest_looks: int) -> Process:
     """The record of a process: memory as it was sampled, time and counts as the kernel accounts them."""
     user, system, *counts = usage
     minor_faults, major_faults, voluntary_switches, involuntary_switches = map(int, counts)
-    seen = len(curve.points) >= FEWEST_LOOKS
+    seen = len(curve.points) >= fewest_looks
     return Process(
         wall_time=wall_time,
         user_time=max(0.0, user),

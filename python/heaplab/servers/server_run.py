@@ -115,7 +115,8 @@ class LiveServer:
         except HeaplabError as error:
             fault = str(error)
         kill_tree(self._launched.child.pid)
-        process = self._launched.reaped(self._watch.curve, time.monotonic())
+        # One look suffices: one is taken at the end of every load.
+        process = self._launched.reaped(self._watch.curve, time.monotonic(), fewest_looks=1)
         if fault.startswith(ENDED):
             fault = f"{fault}: {self._last_words()}"
         elif not fault and not killed_for:

@@ -14,7 +14,7 @@ Told = Callable[[int, int], None]
 
 
 def program() -> Path:
-    found = native.program("trace_tool")
+    found = native.helper("trace_tool")
     if found is None:
         raise HeaplabError("trace_tool is missing: heaplab is not completely installed")
     return found

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -37,11 +38,14 @@ TEST(usable_size, of_null_is_zero) {
 
 TEST(usable_size, may_all_be_used) {
   std::vector<block> blocks;
+  const auto add = [&](std::size_t size) {
+    blocks.emplace_back(std::malloc(size));
+    ASSERT_GE(malloc_usable_size(blocks.back().get()), size);
+  };
+  // A smaller block may be cut from a larger block that was handed out before.
   for (int round = 0; round < 3; ++round) {
-    for (const std::size_t size : sizes) {
-      blocks.emplace_back(std::malloc(size));
-      ASSERT_GE(malloc_usable_size(blocks.back().get()), size);
-    }
+    std::for_each(std::begin(sizes), std::end(sizes), add);
+    std::for_each(std::rbegin(sizes), std::rend(sizes), add);
   }
   const auto usable = [](const block& one) { return opaque(malloc_usable_size(one.get())); };
   for (std::size_t i = 0; i < blocks.size(); ++i) {
