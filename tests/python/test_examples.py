@@ -16,7 +16,7 @@ from traces import two_threads, write_trace
 from heaplab import cli
 from heaplab.catalog import native
 
-PROGRAMS = sorted(path.name for path in (native.root() / "bin").glob("*"))
+PROGRAMS = [*sorted(path.name for path in (native.root() / "bin").glob("*")), "compile_trace"]
 
 ALLOCATOR = """
 title = "{name}"
@@ -38,8 +38,8 @@ def test_there_are_programs() -> None:
 def test_the_example_of_a_program_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_trace(tmp_path / "redis.trace", two_threads())
-    subprocess.run([str(native.program("compile_trace")), "redis.trace", "redis.workload"], check=True)
-    program = str(native.program(name))
+    subprocess.run([str(native.helper("compile_trace")), "redis.trace", "redis.workload"], check=True)
+    program = str(native.program(name) or native.helper(name))
     text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
     (words,) = re.findall(rf"^ *Example: {name} (.+)$", text, re.MULTILINE)
     done = subprocess.run([program, *shlex.split(words)], capture_output=True, text=True, check=False)

@@ -60,7 +60,6 @@ int main(int count, char** words) {
   if (bind(listener, (struct sockaddr*)&at, sizeof at)) { perror("bind"); return 4; }
   if (mode(words, "crashing-end")) signal(SIGTERM, crash);
   if (mode(words, "lasting")) signal(SIGTERM, SIG_IGN);
-  listen(listener, 100);
   char* shared = malloc(32 << 20);
   memset(shared, 1, 32 << 20);
   if (mode(words, "lazy")) {
@@ -68,6 +67,7 @@ int main(int count, char** words) {
     memset(lazy, 1, 16 << 20);
     madvise(lazy, 16 << 20, MADV_FREE);
   }
+  listen(listener, 100);
   if (mode(words, "workers"))
     for (int i = 0; i < 3; i++)
       if (fork() == 0) { setsid(); burn(); pause(); _exit(0); }

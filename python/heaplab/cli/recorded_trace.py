@@ -79,7 +79,7 @@ def workload_of(trace: Path, quiet: bool) -> Path:
 
     Compiled once for each content of the trace. Raises UsageError for a file that is no trace.
     """
-    compiler = native.program("compile_trace")
+    compiler = native.helper("compile_trace")
     if compiler is None:
         raise HeaplabError("compile_trace is missing: build heaplab anew")
     name = f"{trace.name}.{content_of(trace, compiler)}.workload"

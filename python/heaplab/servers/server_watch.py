@@ -70,17 +70,20 @@ class ServerWatch:
         until = time.monotonic() + seconds
         while True:
             now = time.monotonic()
-            if limit := over_limit(self._limits, now - self._begin, self.curve.last):
-                raise OverLimitError(limit)
             watched = [self.ending] if other is None else [self.ending, other]
             rest = max(0.0, min(until, self._next_look, now + TICK_S) - now)
             ended = select.select(watched, [], [], rest)[0]
             if self.ending in ended:
                 raise ServerEndedError
-            if ended or time.monotonic() >= until:
-                return bool(ended)
+            if ended:
+                return True
+            now = time.monotonic()
+            if limit := over_limit(self._limits, now - self._begin, self.curve.last):
+                raise OverLimitError(limit)
+            if now >= until:
+                return False
             self._tick()
-            if time.monotonic() >= self._next_look:
+            if now >= self._next_look:
                 self.look()
 
     def __enter__(self) -> "ServerWatch":
