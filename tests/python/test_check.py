@@ -124,7 +124,7 @@ def test_a_hanging_test_is_ended(half: Path, monkeypatch: pytest.MonkeyPatch, tm
     sleeper.chmod(0o755)
     part = parts.CheckPart("sleep", "nothing", (parts.Program("sleeper", ("long",), limit_s=1),))
     monkeypatch.setattr(parts, "PARTS", (part,))
-    monkeypatch.setattr(native, "program", lambda name: sleeper)
+    monkeypatch.setattr(native, "helper", lambda name: sleeper)
     monkeypatch.setattr(catalogs, "folders", lambda extra: [])
     status, printed = call("check", half)
     assert status == 1
