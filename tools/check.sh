@@ -40,6 +40,7 @@ esac
 
 if [ "$what" = quick ]; then
   build_and_test release "-LE 'linking|stress|programs|surroundings|out_of_memory'"
+  rm -rf build/installed
   cmake --install build/release --prefix "$PWD/build/installed" > /dev/null
   HEAPLAB_NATIVE=$PWD/build/installed PYTHONPATH=$PWD/python python_tests "-m 'not slow'"
   exit
