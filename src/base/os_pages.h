@@ -151,22 +151,24 @@ inline bool purge(void* address, std::size_t bytes) {
   return ::madvise(address, bytes, MADV_DONTNEED) == 0;
 }
 
-// The same for many ranges.
-inline void purge_each(std::span<const iovec> ranges) {
-  for (const iovec& it : ranges) purge(it.iov_base, it.iov_len);
+// The same for many ranges. False: at least one of them may hold what it held.
+inline bool purge_each(std::span<const iovec> ranges) {
+  bool all = true;
+  for (const iovec& it : ranges) all &= purge(it.iov_base, it.iov_len);
+  return all;
 }
 
 // The same in one call where the kernel takes it for the caller's own memory (Linux 6.18 does): other CPUs
 // are then interrupted once instead of once a range. Only on demand: a seccomp filter that kills at calls
 // that few programs make kills here, and nothing tells before.
-inline void purge_at_once(std::span<const iovec> ranges) {
+inline bool purge_at_once(std::span<const iovec> ranges) {
   const errno_keeper keep;
   constexpr long this_process = -10'000;  // PIDFD_SELF
   std::size_t bytes = 0;
   for (const iovec& it : ranges) bytes += it.iov_len;
   const long done =
       ::syscall(SYS_process_madvise, this_process, ranges.data(), ranges.size(), MADV_DONTNEED, 0);
-  if (done < 0 || static_cast<std::size_t>(done) != bytes) purge_each(ranges);
+  return (done >= 0 && static_cast<std::size_t>(done) == bytes) || purge_each(ranges);
 }
 
 // Asks for (or forbids) huge pages; only a wish.

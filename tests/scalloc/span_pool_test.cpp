@@ -2,9 +2,11 @@
 #include "allocators/scalloc/span_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/uio.h>
 
 #include <new>
 #include <set>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -24,8 +26,23 @@ constexpr config one_zone = paper();
 // Spans that take twice what is kept.
 constexpr unsigned twice_the_bound = 2 * kept.retained_span_bytes / kept.fine_span_bytes;
 
+// Counts purges, and refuses them on demand, as the system does for locked memory.
+struct counting_platform : system_platform {
+  static inline unsigned purges;
+  static inline bool refuses;
+
+  static bool purge(void* address, std::size_t bytes) {
+    ++purges;
+    return !refuses && os_pages::purge(address, bytes);
+  }
+  static bool purge_each(std::span<const iovec> ranges) {
+    purges += static_cast<unsigned>(ranges.size());
+    return !refuses && os_pages::purge_each(ranges);
+  }
+};
+
 template <const config& Config>
-using traits = test_traits<concurrent::std_sync, Config>;
+using traits = test_traits<concurrent::std_sync, Config, counting_platform>;
 
 template <const config& Config>
 struct pool_of {
@@ -191,20 +208,79 @@ TEST(span_pool, gives_back_what_a_second_did_not_need) {
   EXPECT_EQ(it.pool.retained_bytes(), 0U);
 }
 
-TEST(span_pool, cuts_the_tail_of_a_reused_span) {
-  pool_of<one_zone> paper_pool;
+// --- tails: what a span keeps when it passes to a class of smaller real spans ---
+
+// Two classes of the coarse zone.
+const unsigned small_class = traits<kept>::classes::index_of(10 * kib);
+const unsigned large_class = traits<kept>::classes::index_of(16 * kib);
+const std::uint32_t tail = traits<kept>::classes::table[large_class].real_span_bytes -
+                           traits<kept>::classes::table[small_class].real_span_bytes;
+
+TEST(span_pool, cuts_the_tail_of_a_reused_span_where_nothing_is_retained) {
   using paper_classes = traits<one_zone>::classes;
-  const unsigned of_512 = paper_classes::index_of(512), of_16 = paper_classes::index_of(16);
-  const std::uint32_t wanted = paper_classes::table[of_16].real_span_bytes;
-  auto* const it = paper_pool.used(of_512, 1)[0];
-  it->set_resident_bytes(wanted + 4 * static_cast<std::uint32_t>(kib));
-  it->class_index.store(of_16, std::memory_order_relaxed);
+  const unsigned of_1024 = paper_classes::index_of(1024), of_16 = paper_classes::index_of(16);
   tuning undisturbed{one_zone};
   undisturbed.purge_above = unlimited;
-  paper_pool.pool.open(1, undisturbed);
-  paper_pool.pool.put(paper_pool.spans, *it, 0);
-  ASSERT_EQ(paper_pool.pool.get(paper_pool.spans, of_16, 0), it);
-  EXPECT_EQ(it->resident_bytes(), wanted);
+  pool_of<one_zone> it{undisturbed};
+  auto* const span = it.used(of_1024, 1)[0];
+  it.pool.put(it.spans, *span, 0);
+  ASSERT_EQ(it.pool.get(it.spans, of_16, 0), span);
+  EXPECT_EQ(span->resident_bytes(), paper_classes::table[of_16].real_span_bytes);
+  EXPECT_EQ(it.pool.tail_bytes(), 0U);
+}
+
+TEST(span_pool, makes_no_system_call_where_two_classes_take_a_span_by_turns) {
+  pool_of<kept> it;
+  it.used(0, 256);  // the fine zone
+  auto* const span = it.used(large_class, 1)[0];
+  counting_platform::purges = 0;
+  for (int turn = 0; turn < 1000; ++turn) {
+    for (const unsigned index : {small_class, large_class}) {
+      it.pool.put(it.spans, *span, 0);
+      ASSERT_EQ(it.pool.get(it.spans, index, 0), span);
+      span->class_index.store(index, std::memory_order_relaxed);
+      EXPECT_EQ(it.pool.tail_bytes(), index == small_class ? tail : 0);
+    }
+  }
+  EXPECT_EQ(counting_platform::purges, 0U);
+}
+
+TEST(span_pool, keeps_tails_up_to_a_bound_of_their_own) {
+  pool_of<kept> it;
+  it.used(0, 256);  // the fine zone
+  const std::size_t bound = it.spans.fine_bytes() / kept.retained_fine_divisor;
+  const auto all = it.used(large_class, static_cast<unsigned>(4 * bound / tail));
+  for (auto* const span : all) {
+    it.pool.put(it.spans, *span, 0);
+    ASSERT_EQ(it.pool.get(it.spans, small_class, 0), span);
+    span->class_index.store(small_class, std::memory_order_relaxed);
+    EXPECT_LE(it.pool.tail_bytes(), bound);
+  }
+  EXPECT_GT(it.pool.tail_bytes(), bound - tail);
+  std::size_t tails = 0;
+  for (const auto* const span : all)
+    tails += span->resident_bytes() - traits<kept>::classes::table[small_class].real_span_bytes;
+  EXPECT_EQ(it.pool.tail_bytes(), tails);
+  it.put(all);
+  EXPECT_EQ(it.pool.tail_bytes(), 0U) << "free spans have no tails";
+}
+
+TEST(span_pool, counts_the_memory_that_the_system_refuses_to_take) {
+  tuning off{kept};
+  off.retained_span_bytes = 0;
+  pool_of<kept> it{off};
+  auto* const span = it.used(large_class, 1)[0];
+  const std::uint32_t before = span->resident_bytes();
+  counting_platform::refuses = true;
+  it.pool.put(it.spans, *span, 0);
+  ASSERT_EQ(it.pool.get(it.spans, small_class, 0), span);
+  EXPECT_EQ(span->resident_bytes(), before);
+  EXPECT_EQ(it.pool.tail_bytes(), tail);
+  span->class_index.store(small_class, std::memory_order_relaxed);
+  counting_platform::refuses = false;
+  it.pool.put(it.spans, *span, 0);
+  EXPECT_EQ(span->resident_bytes(), 0U);
+  EXPECT_EQ(it.pool.tail_bytes(), 0U);
 }
 
 TEST(span_pool, has_a_column_for_every_processor_that_was_seen) {

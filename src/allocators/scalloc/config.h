@@ -121,7 +121,9 @@ struct config {
   // each purged page then costs a page fault. 0: nothing is retained (paper).
   std::size_t retained_span_bytes = 0;
   // The part of the fine zone, as 1/N, by which retained memory may grow with the program. 16 bounds the
-  // memory that nobody asked for at 6 %.
+  // memory that nobody asked for at 6 %. As much again may be tails of spans that passed to a class of
+  // smaller real spans: less would purge tails which the next class faults in again. Measured
+  // (random_age --emptied-every).
   std::size_t retained_fine_divisor = 16;
   // When retained memory exceeds its bound, 1/N of the bound is purged at once. A small N makes system calls
   // rarer and page faults more.
@@ -131,9 +133,6 @@ struct config {
   // Purge them by one call (process_madvise, Linux 6.18) instead of one for each run of neighbours. A seccomp
   // filter that kills at unknown calls then kills the process.
   bool purge_at_once = false;
-  // A span that passes to a class of smaller real spans keeps its tail if the tail is at most 1/N of the new
-  // real span: a system call costs more than so few pages.
-  std::uint32_t tail_slack_divisor = 8;
   // Retained memory that no allocation needed for this long is purged. Shorter gives memory back earlier, and
   // a program with pauses of that length pays page faults after each.
   std::int64_t decay_milliseconds = 1'000;

@@ -149,6 +149,9 @@ bool frontend<Traits>::extend(span_type& hot) {
   hot.local_list = first;
   HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
   return true;
+  // Before the first byte is written: the child of a fork must not take written bytes for zeros.
+  hot.set_resident_bytes(std::max(hot.resident_bytes(), (hot.fresh + count) * kind.block_bytes));
+  std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
 template <class Traits>
@@ -191,7 +194,6 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   it->class_index.store(class_index, std::memory_order_relaxed);
   it->local_list = nullptr;
   it->fresh = 0;
-  it->set_resident_bytes(std::max(it->resident_bytes(), kind.real_span_bytes));
   it->set_used(0, hot_floor);
   it->set_owner(&local);
   // release publishes the stores above to the threads that read the word of this tenure. A store suffices:

@@ -26,7 +26,8 @@ public:
   void add(span_type& it) { spans_[count_++] = &it; }
 
   // Purges all spans of the batch, by one system call if `at_once`, then calls `done` with each of them, in
-  // address order. The batch is empty afterwards.
+  // address order. The batch is empty afterwards. Where the system refuses, as for locked memory, the spans
+  // still have their memory.
   template <class Done>
   void flush(bool at_once, Done&& done) {
     if (count_ == 0) return;
@@ -41,10 +42,11 @@ public:
       else
         ranges[used++] = {it->base, bytes};
     }
-    (at_once ? Traits::platform::purge_at_once : Traits::platform::purge_each)({ranges, used});
+    const bool purged =
+        (at_once ? Traits::platform::purge_at_once : Traits::platform::purge_each)({ranges, used});
     count_ = 0;
     for (span_type* const it : all) {
-      it->set_resident_bytes(0);
+      if (purged) it->set_resident_bytes(0);
       done(*it);
     }
   }

@@ -66,8 +66,8 @@ struct alignas(4 * cache_line_bytes) span {
   // Number of the first block never handed out in this tenure; the blocks from there on are fresh. Owner
   // only.
   std::uint32_t fresh = 0;
-  // Bytes from the span's start that may be backed by memory. writer: the owner, or the thread that took the
-  // free span.
+  // Bytes from the span's start that may be backed by memory: blocks were handed out up to there, in this
+  // tenure or earlier. All bytes beyond are zero. writer: the owner, or the thread that took the free span.
   atomic<std::uint32_t> resident{0};
 
   // --- the remote frees' line ---

@@ -7,6 +7,10 @@
 // whole decay period is purged by the next thread that puts or gets a span. A process in which no thread does
 // either keeps what the pool retains.
 //
+// A span that passes to a class of smaller real spans has memory which the new class never touches: its tail.
+// The span keeps its tail while it is in use, as far as all such tails stay within a share of the fine zone
+// (config.h, retained_fine_divisor): the next class is likely to need the tail again.
+//
 // With retention, spans without memory wait in stacks of their own, which are used last.
 #pragma once
 
@@ -55,11 +59,11 @@ public:
   // Precondition: the span is in state free, has no owner, is in no list, and no other thread can reach it.
   void put(arena<Traits>& spans, span_type& it, std::uint32_t column) {
     HEAPLAB_ASSERT(it.is_free());
-    const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+    const size_class& kind = kind_of(it);
     stack& home = stack_at(kind.pool_slot, column);
-    const bool counts = it.resident_bytes() > purge_above_;
-    if (counts && !retains()) purge_from(it, 0);
-    const std::size_t retained = counts && retains() ? retain(it.resident_bytes()) : 0;
+    end_use_of_tail(it);
+    if (is_purged(it) && !retains()) purge_from(it, 0);
+    const std::size_t retained = is_purged(it) && retains() ? retain(it.resident_bytes()) : 0;
     home.push(spans.number_of(it), links(spans));
     if (const std::size_t most = bound(spans); retained > most)
       purge_newest(spans, home, column, most - most / settings.purge_divisor);
@@ -73,12 +77,15 @@ public:
       const unsigned slot = (kind.pool_slot + slot_count - step) % slot_count;
       if (slot_is_fine[slot] != kind.fine) continue;
       for (unsigned turn = 0; turn < columns(); ++turn)
-        if (const auto number = stack_at(slot, column + turn).try_pop(links(spans)))
-          return &prepare(spans.span_number(*number), kind);
+        if (const auto number = stack_at(slot, column + turn).try_pop(links(spans))) {
+          span_type& it = spans.span_number(*number);
+          release(it);
+          return &with_tail_in_use(spans, it, kind);
+        }
     }
     for (unsigned turn = 0; turn < columns(); ++turn)
       if (const auto number = bare_at(kind.fine, column + turn).try_pop(links(spans)))
-        return &spans.span_number(*number);
+        return &with_tail_in_use(spans, spans.span_number(*number), kind);
     return nullptr;
   }
 
@@ -111,6 +118,8 @@ public:
 
   // Bytes of memory that free spans above the purge threshold still have.
   std::size_t retained_bytes() const { return retained_.load(std::memory_order_relaxed); }
+  // Bytes of the tails of spans in use.
+  std::size_t tail_bytes() const { return tails_.load(std::memory_order_relaxed); }
 
 private:
   using stack = concurrent::index_stack<typename Traits::sync>;
@@ -129,22 +138,45 @@ private:
   stack& stack_at(unsigned slot, std::uint32_t column) { return stacks_[slot][column % columns()]; }
   stack& bare_at(bool fine, std::uint32_t column) { return bare_[fine ? 1 : 0][column % columns()]; }
 
-  // Purges the span's memory beyond its first `kept` bytes, in whole pages.
-  static void purge_from(span_type& it, std::uint32_t kept) {
-    if (it.resident_bytes() <= kept) return;
-    const std::size_t begin = align_up(kept, os_pages::page_bytes());
-    const std::size_t end = align_up(it.resident_bytes(), os_pages::page_bytes());
-    if (begin < end) Traits::platform::purge(it.base + begin, end - begin);
-    it.set_resident_bytes(kept);
+  // The class that used the span last.
+  static const size_class& kind_of(const span_type& it) {
+    return classes::table[it.class_index.load(std::memory_order_relaxed)];
   }
 
-  // Makes a span ready for a class. A span that served larger spans must not retain memory which the new
-  // class never touches; a small excess is tolerated where the pool retains memory anyway.
-  span_type& prepare(span_type& it, const size_class& kind) {
-    release(it.resident_bytes());
-    const std::uint32_t slack = retains() ? kind.real_span_bytes / settings.tail_slack_divisor : 0;
-    if (it.resident_bytes() > kind.real_span_bytes + slack) purge_from(it, kind.real_span_bytes);
+  // Purges the span's memory beyond its first `kept` bytes, in whole pages. The system may refuse; the span
+  // then has all its memory as before.
+  static void purge_from(span_type& it, std::uint32_t kept) {
+    const std::size_t begin = align_up(kept, os_pages::page_bytes());
+    const std::size_t end = align_up(it.resident_bytes(), os_pages::page_bytes());
+    if (begin < end && Traits::platform::purge(it.base + begin, end - begin))
+      it.set_resident_bytes(static_cast<std::uint32_t>(begin));
+  }
+
+  // --- tails ---
+
+  // Bytes of memory beyond the real span of a class.
+  static std::size_t tail_of(const span_type& it, const size_class& kind) {
+    return it.resident_bytes() - std::min(it.resident_bytes(), kind.real_span_bytes);
+  }
+
+  // Called for a span that a class begins to use. tails_ counts exactly the tails there are, so that
+  // end_use_of_tail subtracts what was added: a tail does not change while the span is in use.
+  span_type& with_tail_in_use(arena<Traits>& spans, span_type& it, const size_class& kind) {
+    const std::size_t tail = tail_of(it, kind);
+    if (tail == 0) return it;
+    if (tails_.fetch_add(tail, std::memory_order_relaxed) + tail <= bound_of_tails(spans)) return it;
+    purge_from(it, kind.real_span_bytes);
+    tails_.fetch_add(tail_of(it, kind) - tail, std::memory_order_relaxed);
     return it;
+  }
+
+  void end_use_of_tail(const span_type& it) {
+    if (const std::size_t tail = tail_of(it, kind_of(it)); tail > 0)
+      tails_.fetch_add(0 - tail, std::memory_order_relaxed);
+  }
+
+  std::size_t bound_of_tails(arena<Traits>& spans) const {
+    return retains() ? spans.fine_bytes() / settings.retained_fine_divisor : 0;
   }
 
   std::size_t bound(arena<Traits>& spans) const {
@@ -157,9 +189,13 @@ private:
     return retained_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   }
 
+  // Whether the memory of this free span is purged some day.
+  bool is_purged(const span_type& it) const { return kind_of(it).real_span_bytes > purge_above_; }
+
   // The minimum may miss a concurrent change; decay then purges a little more or less than was unneeded.
-  void release(std::size_t bytes) {
-    if (!retains() || bytes <= purge_above_) return;
+  void release(const span_type& it) {
+    if (!retains() || !is_purged(it)) return;
+    const std::size_t bytes = it.resident_bytes();
     const std::size_t left = retained_.fetch_add(0 - bytes, std::memory_order_relaxed) - bytes;
     if (left < least_retained_.load(std::memory_order_relaxed))
       least_retained_.store(left, std::memory_order_relaxed);
@@ -228,15 +264,14 @@ private:
   }
 
   void add_to(purge_batch<Traits>& batch, arena<Traits>& spans, std::uint32_t column, span_type& it) {
-    release(it.resident_bytes());
+    release(it);
     batch.add(it);
     if (batch.is_full()) flush(spans, batch, column);
   }
 
   void flush(arena<Traits>& spans, purge_batch<Traits>& batch, std::uint32_t column) {
     batch.flush(purge_at_once_, [&](span_type& it) {
-      const bool fine = classes::table[it.class_index.load(std::memory_order_relaxed)].fine;
-      bare_at(fine, column).push(spans.number_of(it), links(spans));
+      bare_at(kind_of(it).fine, column).push(spans.number_of(it), links(spans));
     });
   }
 
@@ -246,6 +281,7 @@ private:
   bool purge_at_once_ = false;
   std::size_t retained_limit_ = 0;
   alignas(cache_line_bytes) typename Traits::template atomic<std::size_t> retained_{0};
+  typename Traits::template atomic<std::size_t> tails_{0};
   // The minimum of retained_ since period_start_, which is in ms.
   typename Traits::template atomic<std::size_t> least_retained_{0};
   typename Traits::template atomic<std::int64_t> period_start_{0};

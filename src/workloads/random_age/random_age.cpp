@@ -19,6 +19,8 @@ public:
     options.renamed("objects", "live-objects");
     options.count("replacements", replacements_, {1, 10'000'000'000}, "Objects replaced by each thread");
     sizes_.declare(options, {1, std::uint64_t{1} << 26});
+    options.count("emptied-every", emptied_every_, {0, 10'000'000'000},
+                  "Replacements after which a thread frees all its objects and allocates others; 0: never");
   }
 
   void check(const harness::option_table&) override {
@@ -40,18 +42,14 @@ public:
       live += static_cast<double>(live_bytes_[thread].front());
     measured.add_metric("live_memory", live, "B");
     harness::plain_heap heap;
-    for (unsigned thread = 0; thread < threads_; ++thread)
-      for (std::size_t i = 0; i < objects_; ++i)
-        harness::release_stamped(heap, tables_[thread][i], harness::stamp_of(i + thread));
+    for (unsigned thread = 0; thread < threads_; ++thread) empty(heap, thread);
   }
 
 private:
   void prepare(unsigned thread) override {
     harness::plain_heap heap;
     harness::random_stream random(measured_->seed(), thread);
-    for (std::size_t i = 0; i < objects_; ++i)
-      tables_[thread][i] =
-          harness::allocate_stamped(heap, sizes_.logarithmic(random), harness::stamp_of(i + thread));
+    fill(heap, thread, random);
   }
 
   void run(unsigned thread) override {
@@ -59,6 +57,10 @@ private:
     harness::random_stream random(measured_->seed() + 1, thread);
     measured_->with_heap(thread, [&](auto& heap) {
       for (std::uint64_t done = 0; done < replacements_; ++done) {
+        if (emptied_every_ > 0 && done % emptied_every_ == 0 && done > 0) {
+          empty(heap, thread);
+          fill(heap, thread, random);
+        }
         const std::size_t i = random.below(table.size());
         harness::release_stamped(heap, table[i], harness::stamp_of(i + thread));
         table[i] = harness::allocate_stamped(heap, sizes_.logarithmic(random), harness::stamp_of(i + thread));
@@ -69,10 +71,24 @@ private:
     live_bytes_[thread].front() = live;
   }
 
+  template <class Heap>
+  void fill(Heap& heap, unsigned thread, harness::random_stream& random) {
+    for (std::size_t i = 0; i < objects_; ++i)
+      tables_[thread][i] =
+          harness::allocate_stamped(heap, sizes_.logarithmic(random), harness::stamp_of(i + thread));
+  }
+
+  template <class Heap>
+  void empty(Heap& heap, unsigned thread) {
+    for (std::size_t i = 0; i < objects_; ++i)
+      harness::release_stamped(heap, tables_[thread][i], harness::stamp_of(i + thread));
+  }
+
   std::uint64_t threads_ = 1;
   std::uint64_t objects_ = 100'000;
   std::uint64_t replacements_ = 2'000'000;
   harness::size_mix sizes_{16, 1024};
+  std::uint64_t emptied_every_ = 0;
   harness::thread_arrays<harness::block> tables_;
   harness::thread_arrays<std::uint64_t> live_bytes_;
   harness::measurement* measured_ = nullptr;
