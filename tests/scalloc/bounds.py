@@ -22,6 +22,7 @@ BOUNDS: list[tuple[str, str, float]] = [
         "minor_faults",
         2_000,
     ),
+    ("blowup --pattern generations --threads 1 --live-bytes 8MiB --rounds 100", "blowup", 1.6),
 ]
 
 

@@ -15,6 +15,11 @@ constexpr config eight_blocks = small_config<8>();
 constexpr config no_reuse = small_config<4>(100);
 constexpr config lazy_return = small_config<4>(50, false);
 constexpr config newest_first = small_config<4>(50, true, true);
+constexpr config no_adoption = [] {
+  config result = small_config<4>();
+  result.adopt_on_free = false;
+  return result;
+}();
 
 template <const config& Config>
 struct heap_of : small_heap<concurrent::std_sync, Config> {
@@ -206,6 +211,23 @@ TEST(frontend, gives_orphans_to_who_frees_a_block) {
   it.free(1, blocks[2]);
   EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
   it.check({blocks[3]});
+}
+
+// A thread that frees and never allocates would keep what it adopts.
+TEST(frontend, leaves_orphans_to_who_needs_a_span_where_adoption_is_off) {
+  heap_of<no_adoption> it{3};
+  const auto blocks = it.take(0, 4);
+  it.end_thread(0);
+  for (unsigned index = 0; index < 3; ++index) {
+    it.free(1, blocks[index]);
+    EXPECT_EQ(it.owner_of(blocks[3]), 99U);
+  }
+  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
+  const void* const next = it.allocate(2);
+  EXPECT_EQ(it.owner_of(const_cast<void*>(next)), 2U);
+  EXPECT_EQ(&it.span_of(const_cast<void*>(next)), &it.span_of(blocks[3])) << "no other span was needed";
+  it.free(1, blocks[3]);
+  it.check({const_cast<void*>(next)});
 }
 
 // Fault 2.11-5 of the original: it judged the last free by the epoch from before the adoption.

@@ -20,6 +20,11 @@ constexpr config two_blocks = small_config<2>();
 constexpr config four_blocks = small_config<4>();
 constexpr config no_reuse = small_config<4>(100);
 constexpr config lazy_return = small_config<2>(50, false);
+constexpr config no_adoption = [] {
+  config result = small_config<4>();
+  result.adopt_on_free = false;
+  return result;
+}();
 
 // A heap and the blocks its threads share, made anew for every run.
 template <class Sync, const config& Config>
@@ -188,6 +193,21 @@ TEST(interleavings, adoption_against_reuse_of_an_orphan) {
       it,
       [&] { it.start(3), it.fill(5), it.free(0, 0), it.free(0, 1), it.free(0, 2), it.heap->end_thread(0); },
       {[&] { it.allocate(1); }, [&] { it.free(2, 3); }}, 3);
+}
+
+// An orphan that stays one becomes reusable by the frees of one thread, is taken for the allocations of
+// another, and loses its last old block by a third.
+TEST(interleavings, frees_of_an_orphan_against_its_reuse) {
+  scene<explored_sync, no_adoption> it;
+  expect_sound(it, [&] { it.start(4), it.fill(5), it.free(0, 0), it.free(0, 1), it.heap->end_thread(0); },
+               {[&] { it.free(1, 2); }, [&] { it.allocate(2); }, [&] { it.free(3, 3); }});
+}
+
+TEST(interleavings, the_last_frees_of_an_orphan_by_two_threads) {
+  scene<explored_sync, no_adoption> it;
+  expect_sound(
+      it, [&] { it.start(3), it.fill(5), it.heap->end_thread(0); },
+      {[&] { it.free(1, 0), it.free(1, 1); }, [&] { it.free(2, 2), it.free(2, 3); }}, 3);
 }
 
 TEST(interleavings, lazy_return_against_remote_frees) {

@@ -137,7 +137,7 @@ TEST(work, of_larson_goes_through_many_threads) {
 
 // A heap can hold neither less than is live nor, for these small amounts, many times as much.
 TEST(work, of_blowup_is_scored) {
-  for (const char* pattern : {"remote", "shift", "survivor"}) {
+  for (const char* pattern : {"generations", "remote", "shift", "survivor"}) {
     const outcome done = run_program(
         "blowup", std::string("--live-bytes 16MiB --rounds 20 --threads 2 --json - --pattern ") + pattern);
     EXPECT_GE(metric(done, "blowup"), 0.9) << pattern;

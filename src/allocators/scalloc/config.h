@@ -84,6 +84,10 @@ struct config {
   // The thread that frees the last block of a span returns the span to the pool at once (section 3.4). Off:
   // the owner returns the span when the owner next looks for one.
   bool eager_return = true;
+  // A thread that frees a block in a span of an ended thread becomes the owner of the span, and frees faster
+  // from then on. Off: such a span waits for a thread that needs a span of the class. Owners that free and
+  // never allocate would keep all spans they adopted, however empty.
+  bool adopt_on_free = true;
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
   // CLAB), and every operation takes the buffer's lock (lab_policy.h).
   bool shared_labs = false;
@@ -192,6 +196,7 @@ constexpr config standard() {
   result.reuse_percent = 15;
   result.reuse_newest = true;
   result.refill_percent = 10;
+  result.adopt_on_free = false;
   result.growth_percent = 25;
   result.growth_ahead_percent = 50;
   result.retained_span_bytes = 32 * mib;

@@ -78,7 +78,8 @@ void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, void* b
   const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + 1);
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   if (live <= event_floor(before.state(), class_index)) apply_due_event(it, local.column);
-  if (local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_) adopt(local, it);
+  if (Traits::settings.adopt_on_free && local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_)
+    adopt(local, it);
 }
 
 // Returns the word as the push found it.

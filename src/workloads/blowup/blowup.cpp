@@ -4,12 +4,13 @@
 #include <optional>
 
 #include "workloads/harness/harness.h"
+#include "workloads/harness/short_threads.h"
 
 namespace {
 
 using namespace heaplab;
 
-enum class pattern { remote, shift, survivor };
+enum class pattern { generations, remote, shift, survivor };
 
 class blowup final : public harness::workload, probes::team_task {
 public:
@@ -20,9 +21,12 @@ public:
 
   void declare(harness::option_table& options) override {
     options.choice("pattern", pattern_,
-                   {{"remote", pattern::remote}, {"shift", pattern::shift}, {"survivor", pattern::survivor}},
-                   "One thread only allocates, another only frees; all of one size, then of the next; "
-                   "or one object in many stays");
+                   {{"generations", pattern::generations},
+                    {"remote", pattern::remote},
+                    {"shift", pattern::shift},
+                    {"survivor", pattern::survivor}},
+                   "New threads allocate what an old thread frees; one thread only allocates, another only "
+                   "frees; all of one size, then of the next; or one object in many stays");
     harness::declare_threads(options, threads_, 256);
     options.size("live-bytes", live_, {1 << 20, std::uint64_t{1} << 36},
                  "Bytes alive at the most, of all threads");
@@ -55,6 +59,8 @@ public:
     meeting_ = &meeting;
     const std::uint64_t before = measured.read_memory().anonymous;
     measured.run_team(static_cast<unsigned>(threads_), *this);
+    for (unsigned thread = 0; thread < threads_; ++thread)
+      measured.verify(!counters_[thread].front().refused, "every thread could be started");
     score(measured, before);
     release_survivors();
   }
@@ -64,10 +70,13 @@ private:
     std::size_t filled = 0;
     std::size_t survivors = 0;
     std::uint64_t survivor_bytes = 0;
+    std::uint64_t live = 0;
     std::uint64_t most_live = 0;
+    bool refused = false;
   };
 
   void run(unsigned thread) override {
+    if (pattern_ == pattern::generations) return run_generations(thread);
     measured_->with_heap(thread, [&](auto& heap) {
       for (std::uint64_t round = 0; round < rounds_; ++round) {
         if (allocates(thread)) fill(heap, thread, size_of_round(round));
@@ -80,6 +89,60 @@ private:
       }
     });
   }
+
+  // --- generations ---
+
+  struct generation {
+    blowup* work;
+    unsigned parent;
+    harness::random_stream random;
+  };
+
+  // This thread frees half of all objects, chosen at random, and never allocates; a new thread for each round
+  // allocates others in their place.
+  void run_generations(unsigned thread) {
+    generation next{this, thread, harness::random_stream(measured_->seed(), thread)};
+    try {
+      for (std::uint64_t round = 0; round < rounds_; ++round) {
+        pthread_join(harness::start_thread(live_one_generation, &next), nullptr);
+        const double percent = round + 1 < rounds_ ? 50 : 100;
+        measured_->with_heap(thread, [&](auto& heap) { evict(heap, thread, percent, next.random); });
+      }
+    } catch (const harness::run_error&) {
+      counters_[thread].front().refused = true;
+    }
+  }
+
+  static void* live_one_generation(void* argument) {
+    generation& own = *static_cast<generation*>(argument);
+    own.work->measured_->with_heap(own.parent, [&](auto& heap) {
+      progress& of = own.work->counters_[own.parent].front();
+      const std::span<harness::block> all = own.work->filled_[own.parent];
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].start != nullptr) continue;
+        const std::uint64_t bytes = own.work->sizes_.logarithmic(own.random);
+        if (of.live + bytes > own.work->live_of_each()) break;
+        all[i] = harness::allocate_stamped(heap, bytes, harness::stamp_of(i));
+        fill_pages(all[i], harness::stamp_of(i));
+        of.live += bytes;
+      }
+      of.most_live = std::max(of.most_live, of.live);
+    });
+    return nullptr;
+  }
+
+  template <class Heap>
+  void evict(Heap& heap, unsigned thread, double percent, harness::random_stream& random) {
+    const std::span<harness::block> all = filled_[thread];
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].start == nullptr || !random.chance(percent)) continue;
+      counters_[thread].front().live -= all[i].bytes;
+      harness::release_stamped(heap, all[i], harness::stamp_of(i));
+      all[i] = {};
+    }
+  }
+
+  // --- the other patterns ---
 
   // Where frees are remote every other thread only frees, what the one before it has allocated.
   bool allocates(unsigned thread) const { return pattern_ != pattern::remote || thread % 2 == 0; }
