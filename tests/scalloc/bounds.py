@@ -23,6 +23,7 @@ BOUNDS: list[tuple[str, str, float]] = [
         2_000,
     ),
     ("blowup --pattern generations --threads 1 --live-bytes 8MiB --rounds 100", "blowup", 1.6),
+    ("sparse --objects 64 --size 1MiB --zeroed --written-pages 0", "peak_memory", 1 * MIB),
 ]
 
 

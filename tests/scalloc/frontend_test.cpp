@@ -318,7 +318,8 @@ TEST(frontend, is_out_of_memory_when_the_arena_is_full) {
   std::vector<void*> blocks;
   for (;;) {
     void* block = it.front.try_allocate(*it.labs[0], heap::class_index);
-    if (block == nullptr) block = it.front.allocate_slow(*it.labs[0], heap::class_index);
+    bool is_zero;
+    if (block == nullptr) block = it.front.allocate_slow(*it.labs[0], heap::class_index, is_zero);
     if (block == nullptr) break;
     blocks.push_back(block);
   }

@@ -1,7 +1,10 @@
 // The heap as a whole, without being the malloc of the process.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -38,6 +41,64 @@ TYPED_TEST(heap, tells_its_statistics_while_others_allocate) {
   }
   stop.store(true);
   for (std::thread& thread : threads) thread.join();
+}
+
+// --- zeroed blocks ---
+
+bool is_zero(const void* block, std::size_t bytes) {
+  const auto* const first = static_cast<const char*>(block);
+  return std::all_of(first, first + bytes, [](char byte) { return byte == 0; });
+}
+
+std::size_t resident_pages(void* block, std::size_t bytes) {
+  std::vector<unsigned char> pages(bytes / os_pages::page_bytes());
+  EXPECT_EQ(mincore(block, bytes, pages.data()), 0);
+  return static_cast<std::size_t>(
+      std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+TYPED_TEST(heap, does_not_write_what_is_zero_already) {
+  constexpr std::size_t size = std::size_t{1} << 20;
+  TypeParam::trim(0);  // what other tests used
+  std::vector<void*> blocks(16);
+  for (void*& block : blocks) block = TypeParam::allocate_zeroed(size);
+  for (void* const block : blocks) {
+    EXPECT_LE(resident_pages(block, size), 1U);
+    EXPECT_TRUE(is_zero(block, size));
+  }
+  for (void* const block : blocks) TypeParam::deallocate(block);
+}
+
+// Blocks of `size`, of which some were written, freed, and perhaps given back to the system; `pinned` ones
+// the system does not take.
+template <class Heap>
+void expect_zeros_again(std::size_t size, bool trimmed, bool pinned) {
+  std::vector<void*> blocks(40);
+  for (unsigned round = 0; round < 3; ++round) {
+    for (void*& block : blocks) {
+      block = round % 2 == 0 ? Heap::allocate_zeroed(size) : Heap::allocate(size);
+      EXPECT_TRUE(round % 2 == 1 || is_zero(block, size)) << size;
+      std::memset(block, 7, size);
+    }
+    EXPECT_TRUE(!pinned || mlock(blocks[3], size) == 0);
+    for (void* const block : blocks) Heap::deallocate(block);
+    if (trimmed) Heap::trim(0);
+  }
+  for (void*& block : blocks) {
+    block = Heap::allocate_zeroed(size);
+    ASSERT_TRUE(is_zero(block, size)) << size;
+  }
+  if (pinned) munlockall();
+  for (void* const block : blocks) Heap::deallocate(block);
+}
+
+TYPED_TEST(heap, clears_what_was_used_before) {
+  for (const std::size_t size : {24UL, 3000UL, 6000UL, 10'000UL, 60'000UL, 1'000'000UL})
+    for (const bool trimmed : {false, true}) expect_zeros_again<TypeParam>(size, trimmed, false);
+}
+
+TYPED_TEST(heap, clears_what_the_system_did_not_take_back) {
+  for (const std::size_t size : {24UL, 6000UL, 60'000UL}) expect_zeros_again<TypeParam>(size, true, true);
 }
 
 }  // namespace

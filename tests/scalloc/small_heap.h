@@ -58,7 +58,8 @@ public:
   void* allocate(unsigned thread) {
     lab_type& local = *labs[thread];
     void* block = front.try_allocate(local, class_index);
-    if (block == nullptr) block = front.allocate_slow(local, class_index);
+    bool is_zero;
+    if (block == nullptr) block = front.allocate_slow(local, class_index, is_zero);
     require(block != nullptr, "out of memory");
     return block;
   }

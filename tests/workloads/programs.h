@@ -56,6 +56,7 @@ inline constexpr program programs[] = {
      "--objects-per-consumer 500 --batch 100 --min-size 1000 --max-size 1100 --step 10"},
     {"blowup", "--live-bytes 1MiB --rounds 6",
      "--live-bytes 1MiB --rounds 4 --min-size 1000 --max-size 1100"},
+    {"sparse", "--threads 2 --objects 20 --size 100KiB", "--objects 200 --size 8KiB --written-pages 2"},
     {.name = "growth",
      .brief = "--elements 64 --operations 8192",
      .large = "--structure DS11 --elements 64 --operations 8192",

@@ -70,8 +70,8 @@ public:
 
   // --- everything else (frontend_slow.h, frontend_transitions.h) ---
 
-  // Null: no memory.
-  void* allocate_slow(lab_type& local, unsigned class_index);
+  // Null: no memory. `is_zero`: whether the block is known to hold nothing but zeros.
+  void* allocate_slow(lab_type& local, unsigned class_index, bool& is_zero);
 
   // fatal() for an address at which no live block of `it` begins, as far as the span's record shows.
   void deallocate_slow(lab_type& local, span_type& it, void* block);

@@ -26,11 +26,20 @@ bool frontend<Traits>::open(const tuning& chosen, unsigned columns) {
 // --- leaving the fast path ---
 
 template <class Traits>
-HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index) {
+HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
+                                                        bool& is_zero) {
+  is_zero = false;
   for (;;) {
     span_type& hot = *local.hot[class_index];
     if (&hot != &no_span<Traits>) {
-      if (refill(hot, limits_[class_index].refill_count) || extend(hot)) return pop(hot);
+      if (refill(hot, limits_[class_index].refill_count)) return pop(hot);
+      const std::uint32_t written = hot.resident_bytes();
+      if (extend(hot)) {
+        void* const block = pop(hot);
+        is_zero = hot.offset_of(block) >= written;
+        next_block(block) = nullptr;
+        return block;
+      }
       local.hot[class_index] = &no_span<Traits>;
       // Too few remotely freed blocks to stay hot. Left in the remote list they would keep the attention bit
       // set, and every free of the owner would take the slow path.
@@ -140,6 +149,9 @@ bool frontend<Traits>::extend(span_type& hot) {
   if (count == 0) return false;
   char* const first = hot.base + std::size_t{hot.fresh} * kind.block_bytes;
   char* const last = first + std::size_t{count - 1} * kind.block_bytes;
+  // Before the first byte is written: the child of a fork must not take written bytes for zeros.
+  hot.set_resident_bytes(std::max(hot.resident_bytes(), (hot.fresh + count) * kind.block_bytes));
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   for (char* block = first; block < last; block += kind.block_bytes)
     next_block(block) = block + kind.block_bytes;
   next_block(last) = nullptr;
@@ -150,9 +162,6 @@ bool frontend<Traits>::extend(span_type& hot) {
   hot.local_list = first;
   HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
   return true;
-  // Before the first byte is written: the child of a fork must not take written bytes for zeros.
-  hot.set_resident_bytes(std::max(hot.resident_bytes(), (hot.fresh + count) * kind.block_bytes));
-  std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
 template <class Traits>

@@ -55,7 +55,7 @@ public:
     if (policy::has_fast_path && bytes <= Config.class_lookup_limit) [[likely]]
       if (void* const block = front_.try_allocate(*local_, classes::looked_up(bytes))) [[likely]]
         return block;
-    return allocate_slow(bytes);
+    return allocate_slow<contents::any>(bytes);
   }
 
   // deallocate takes null, too: null lies in no zone.
@@ -74,17 +74,16 @@ public:
   }
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
-    if (bytes > Config.span_block_limit)
-      return ensure_open() ? allocate_large(bytes, heap_alignment, true) : nullptr;
-    void* const block = allocate(bytes);
-    if (block != nullptr) std::memset(block, 0, bytes);
-    return block;
+    if (policy::has_fast_path && bytes <= Config.class_lookup_limit) [[likely]]
+      if (void* const block = front_.try_allocate(*local_, classes::looked_up(bytes))) [[likely]]
+        return std::memset(block, 0, bytes);
+    return allocate_slow<contents::zeros>(bytes);
   }
 
   static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
     const unsigned class_index = classes::index_of_aligned(alignment, bytes);
     return class_index < classes::count ? allocate(classes::table[class_index].block_bytes)
-                                        : allocate_large(bytes, alignment, false);
+                                        : allocate_large(bytes, alignment, contents::any);
   }
 
   static std::size_t usable_size(void* block) noexcept {
@@ -134,31 +133,41 @@ public:
   }
 
 private:
+  enum class contents : bool { any, zeros };
+
+  template <contents Wanted>
   HEAPLAB_SLOW_PATH static void* allocate_slow(std::size_t bytes) noexcept {
     if (bytes > PTRDIFF_MAX) return nullptr;
     if (!ensure_open()) return nullptr;
-    if (bytes > Config.span_block_limit) return allocate_large(bytes, heap_alignment, false);
-    const unsigned class_index = classes::index_of(bytes);
+    if (bytes > Config.span_block_limit) return allocate_large(bytes, heap_alignment, Wanted);
     lab_type* const local = own_lab();
     if (local == nullptr) return nullptr;
     if (local == &front_.orphanage()) {
       const concurrent::lock_holder hold(local->use_lock);
-      return allocate_in(*local, class_index);
+      return allocate_in<Wanted>(*local, bytes);
     }
     const typename policy::use in_use(local);
-    return allocate_in(*local, class_index);
+    return allocate_in<Wanted>(*local, bytes);
   }
 
-  static void* allocate_in(lab_type& local, unsigned class_index) {
-    if (void* const block = front_.try_allocate(local, class_index)) return block;
-    if (void* const block = front_.allocate_slow(local, class_index)) return block;
-    // No span is left, as in a limited address space. A mapping serves instead, aligned as the block of the
-    // class would be.
-    const std::size_t bytes = classes::table[class_index].block_bytes;
-    return allocate_large(bytes, bytes & -bytes, false);
+  template <contents Wanted>
+  static void* allocate_in(lab_type& local, std::size_t bytes) {
+    const unsigned class_index = classes::index_of(bytes);
+    bool is_zero = false;
+    void* block = front_.try_allocate(local, class_index);
+    if (block == nullptr) block = front_.allocate_slow(local, class_index, is_zero);
+    if (block == nullptr) {
+      // No span is left, as in a limited address space. A mapping serves instead, aligned as the block of the
+      // class would be.
+      const std::size_t usable = classes::table[class_index].block_bytes;
+      return allocate_large(usable, usable & -usable, Wanted);
+    }
+    if (Wanted == contents::zeros && !is_zero) std::memset(block, 0, bytes);
+    return block;
   }
 
-  static void* allocate_large(std::size_t bytes, std::size_t alignment, bool zeroed) {
+  static void* allocate_large(std::size_t bytes, std::size_t alignment, contents wanted) {
+    const bool zeroed = wanted == contents::zeros;
     void* const block = large_.allocate(bytes, alignment, zeroed);
     return block == nullptr && make_room() ? large_.allocate(bytes, alignment, zeroed) : block;
   }
