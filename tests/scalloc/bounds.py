@@ -24,6 +24,11 @@ BOUNDS: list[tuple[str, str, float]] = [
     ),
     ("blowup --pattern generations --threads 1 --live-bytes 8MiB --rounds 100", "blowup", 1.6),
     ("sparse --objects 64 --size 1MiB --zeroed --written-pages 0", "peak_memory", 1 * MIB),
+    (
+        "sparse --objects 1 --size 128MiB --no-zeroed --written-pages 64 --filled-first 4MiB",
+        "peak_memory",
+        8 * MIB,
+    ),
 ]
 
 

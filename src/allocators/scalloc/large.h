@@ -62,20 +62,9 @@ public:
 
   // fatal() where no live block begins.
   void deallocate(void* block) {
-    std::size_t bytes;
-    bool retained = false;
-    {
-      const holder hold(lock_);
-      bytes = forget(block);
-      if (bytes > 0) {
-        mappings_.learn(static_cast<char*>(block), bytes);
-        const std::int64_t now = platform::milliseconds();
-        retained_.decay(now, mappings_);
-        retained = retained_.put(static_cast<char*>(block), bytes, live_, now, mappings_);
-      }
-    }
-    if (bytes == 0) refuse(block);
-    if (!retained) mappings_.give_back(block, bytes);
+    const std::size_t bytes = take_out(block);
+    mappings_.learn(static_cast<char*>(block), bytes);
+    if (!retain(static_cast<char*>(block), bytes)) mappings_.give_back(block, bytes);
   }
 
   // fatal() where no live block begins.
@@ -169,6 +158,25 @@ private:
     return bytes;
   }
 
+  // Returns the size of a block that is live no more; fatal() where no live block begins.
+  std::size_t take_out(const void* block) {
+    std::size_t bytes;
+    {
+      const holder hold(lock_);
+      bytes = forget(block);
+    }
+    if (bytes == 0) refuse(block);
+    return bytes;
+  }
+
+  // False: the mapping exceeds what may be retained.
+  bool retain(char* block, std::size_t bytes) {
+    const holder hold(lock_);
+    const std::int64_t now = platform::milliseconds();
+    retained_.decay(now, mappings_);
+    return retained_.put(block, bytes, live_, now, mappings_);
+  }
+
   // --- other sizes ---
 
   // Null: the system refuses, or `before` is 0 because no live block begins there; nothing has changed. Under
@@ -180,6 +188,7 @@ private:
     if (bytes <= before && bytes >= before - before / settings.large_shrink_divisor)
       return before == 0 ? nullptr : block;
     if (before == 0) return nullptr;
+    mappings_.learn_from_growth(static_cast<char*>(block), before, bytes);
     char* const resized = mappings_.resize(static_cast<char*>(block), before, bytes);
     if (resized == nullptr) return nullptr;
     forget(block);
@@ -195,13 +204,7 @@ private:
     void* const moved = allocate(bytes, os_pages::page_bytes(), false);
     if (moved == nullptr) return nullptr;
     std::memcpy(moved, block, before);
-    std::size_t left;
-    {
-      const holder hold(lock_);
-      left = forget(block);
-    }
-    if (left == 0) refuse(block);
-    mappings_.give_back(block, left);
+    mappings_.give_back(block, take_out(block));
     return moved;
   }
 

@@ -4,13 +4,15 @@
 // other, so that the kernel keeps a mapping for each; where a process has many large blocks, the next ones
 // lie side by side instead, and the kernel makes one mapping of them.
 //
-// Blocks of at least `huge_block_bytes` consist of huge pages as soon as the program has freed such a block
-// that it had filled throughout: a page fault then brings 512 pages. A program that never fills its large
-// blocks gets no huge pages, and holds no more memory than it touches.
+// A block of at least `huge_block_bytes` consists of huge pages, so that a page fault brings 512 pages, where
+// the program fills its blocks of about that size (the same power of two): from the first that was filled
+// throughout until up to seven others were not. Such a block was freed, or outgrown by realloc. Where a
+// program leaves its blocks of a size sparse, they hold no more memory than it touches.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "allocators/scalloc/config.h"
 #include "base/bits.h"
@@ -31,8 +33,8 @@ public:
 
   // The size of the mapping for a block of `bytes`.
   std::size_t rounded(std::size_t bytes) const {
-    const bool huge = wants_huge_.load(std::memory_order_relaxed) && is_huge(bytes);
-    return align_up(std::max(bytes, std::size_t{1}), huge ? huge_page : os_pages::page_bytes());
+    const std::size_t unit = wants_huge(bytes) ? huge_page : os_pages::page_bytes();
+    return align_up(std::max(bytes, std::size_t{1}), unit);
   }
 
   // Zeroed pages. A block that can hold huge pages begins at one even before huge pages are wanted, because
@@ -47,10 +49,14 @@ public:
   }
 
   // Null: the system refuses, and nothing has changed.
-  char* resize(char* block, std::size_t before, std::size_t bytes) const {
+  char* resize(char* block, std::size_t before, std::size_t bytes) {
     void* const resized = is_huge(bytes) && bytes > before
                               ? platform::remap_aligned(block, before, bytes, huge_page)
                               : platform::remap(block, before, bytes);
+    // The pages that are added to a mapping are of its kind, which was chosen for a smaller block.
+    const bool grows_as_huge = bytes > before && is_huge(bytes) && asked_.load(std::memory_order_relaxed);
+    if (resized != nullptr && grows_as_huge && !wants_huge(bytes))
+      platform::advise_huge(resized, bytes, false);
     return with_huge_pages(resized, bytes);
   }
 
@@ -59,29 +65,66 @@ public:
   // Asks the system again to take what it has refused to take. True if the system took some.
   bool give_refused_back() { return unreturned_.give_all_back(); }
 
-  // Decides from a block that is being freed whether the program fills its large blocks: looks at one page in
-  // each of huge_page_samples equal parts.
+  // Learns from a block that the program is done with whether it fills its blocks of about this size. Looks
+  // at one page in each of huge_page_samples equal parts. A block of zeros alone may have been filled with
+  // zeros or not been written at all, and tells nothing.
   void learn(const char* block, std::size_t bytes) {
-    if (!may_be_huge_ || wants_huge_.load(std::memory_order_relaxed) || !is_huge(bytes)) return;
+    if (!may_be_huge_ || !is_huge(bytes)) return;
     const std::size_t stride = align_down(bytes / settings.huge_page_samples, os_pages::page_bytes());
-    for (std::size_t at = 0; at < bytes; at += stride)
-      if (!platform::holds_data(block + at)) return;
-    wants_huge_.store(true, std::memory_order_relaxed);
+    bool any = false, all = true;
+    for (std::size_t at = 0; at < bytes; at += stride) {
+      const bool holds_data = platform::holds_data(block + at);
+      any |= holds_data;
+      all &= holds_data;
+    }
+    if (!any) return;
+    const std::uint64_t seen = trust_.load(std::memory_order_relaxed);
+    const std::uint64_t trust = seen >> shift_of(bytes) & most_trust;
+    const std::uint64_t next = all ? std::min(trust + 1, most_trust) : trust - (trust > 0 ? 1 : 0);
+    // Another thread's change to another size may be lost: the next block of that size makes it good.
+    trust_.store(seen + ((next - trust) << shift_of(bytes)), std::memory_order_relaxed);
+  }
+
+  // The same for a block that realloc makes larger: from each size only once, and before the block is
+  // resized.
+  void learn_from_growth(const char* block, std::size_t before, std::size_t bytes) {
+    if (is_huge(before) && shift_of(before) < shift_of(bytes)) learn(block, before);
   }
 
 private:
+  static constexpr unsigned trust_bits = 3;
+  static constexpr std::uint64_t most_trust = (1U << trust_bits) - 1;
+
   static bool is_huge(std::size_t bytes) { return bytes >= settings.huge_block_bytes; }
 
-  char* with_huge_pages(void* block, std::size_t bytes) const {
-    if (block != nullptr && is_huge(bytes) && wants_huge_.load(std::memory_order_relaxed))
+  bool wants_huge(std::size_t bytes) const {
+    return is_huge(bytes) && (trust_.load(std::memory_order_relaxed) >> shift_of(bytes) & most_trust) > 0;
+  }
+
+  // Where trust_ counts for a size: one place for the sizes above one power of two up to the next, so that a
+  // rounded size has the same. The largest sizes share the last place.
+  static unsigned shift_of(std::size_t bytes) {
+    constexpr unsigned places = 64 / trust_bits;
+    const unsigned place = log2_floor(bytes - 1) - log2_floor(settings.huge_block_bytes - 1);
+    return trust_bits * std::min(place, places - 1);
+  }
+
+  char* with_huge_pages(void* block, std::size_t bytes) {
+    if (block != nullptr && wants_huge(bytes)) {
+      asked_.store(true, std::memory_order_relaxed);
       platform::advise_huge(block, bytes, true);
+    }
     return static_cast<char*>(block);
   }
 
   concurrent::unreturned_mappings<typename Traits::sync, platform> unreturned_;
   bool may_be_huge_ = false;
-  // relaxed: a hint for the next block, which publishes nothing.
-  typename Traits::template atomic<bool> wants_huge_{false};
+  // For each size by how many, up to most_trust, filled blocks outnumbered the others of late. relaxed: a
+  // hint for the next block, which publishes nothing.
+  typename Traits::template atomic<std::uint64_t> trust_{0};
+  // Whether any block ever asked for huge pages. relaxed: the mapping that a thread resizes came to the
+  // thread under a lock, and so did all that was stored before.
+  typename Traits::template atomic<bool> asked_{false};
 };
 
 }  // namespace heaplab::scalloc
