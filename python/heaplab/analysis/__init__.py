@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PERCENTILES as PERCENTILES,
         SYSTEM as SYSTEM,
     )
+    from heaplab.analysis.promising import promising as promising, rankings as rankings
     from heaplab.analysis.rows import (
         CELL_COLUMNS as CELL_COLUMNS,
         RUN_COLUMNS as RUN_COLUMNS,

@@ -30,6 +30,7 @@ class PilotRunner:
     say: Callable[[str], None] = lambda _line: None
     listen: Callable[[Progress], None] = lambda _progress: None
     tick: Callable[[], None] = lambda: None
+    share: float = 1.0  # part of the user's budget that is the campaign's
 
     def __call__(self, campaign: Campaign) -> Campaign:
         """The campaign with what the pilot runs showed; one without a program of the user's as it is.
@@ -50,7 +51,7 @@ class PilotRunner:
             return campaign  # the runs to come tell the reason, under each library
         processes = [run.process for run in runs if run.process]
         wall = min(process.wall_time for process in processes)
-        if reason := too_long(campaign, cell, wall):
+        if reason := too_long(campaign, cell, wall, self.share):
             raise HeaplabError(reason)
         most = (campaign.budget or limit) / runs_of(cell, plan.ROUNDS_AT_LEAST)
         seen = wall >= SHORT_S or all(process.peak_memory for process in processes)
@@ -93,15 +94,18 @@ def runs_of(cell: Cell, blocks: int) -> int:
     return blocks * len(cell.allocators)
 
 
-def too_long(campaign: Campaign, cell: Cell, wall: float) -> str:
+def too_long(campaign: Campaign, cell: Cell, wall: float, share: float = 1.0) -> str:
     """Why the budget is too small for a program that takes `wall` s, and which would do; "" if it is not."""
     if campaign.budget is None or runs_of(cell, plan.ROUNDS_AT_LEAST) * wall <= campaign.budget:
         return ""
-    two, five = (ROOM * wall * runs_of(cell, n) for n in (plan.ROUNDS_AT_LEAST, BLOCKS_FOR_A_VERDICT))
+    blocks = (plan.ROUNDS_AT_LEAST, BLOCKS_FOR_A_VERDICT)
+    two, five = (ROOM * wall * runs_of(cell, number) / share for number in blocks)
+    part, fewer = (f"{share:.0%} of ", "") if share < 1 else ("", "; fewer --allocators need less")
     return (
         f"{cell.workload.title}: one run took {in_words(wall)}, so two blocks of {len(cell.allocators)} runs "
-        f"do not fit in the budget of {in_words(campaign.budget)}; --budget {as_option(two)} is enough for "
-        f"two, --budget {as_option(five)} for the five that a verdict takes; fewer --allocators need less"
+        f"do not fit in {part}the budget of {in_words(campaign.budget / share)}; "
+        f"--budget {as_option(two)} is enough for two, --budget {as_option(five)} for the five that a "
+        f"verdict takes{fewer}"
     )
 
 

@@ -40,6 +40,7 @@ class Variant(Spec):
 class WorthTrying(Spec):
     """One setting that is worth trying, as it is typed on the command line."""
 
+    name: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")  # of the arm that tries it: "few-arenas"
     setting: str  # NAME=VALUE, or thp=MODE
     trades: str  # what it gives, and what that costs
 
@@ -73,3 +74,11 @@ class Allocator(Spec):
     settings: list[WorthTrying] = []
     unsafe: Unsafe | None = None
     notes: str = ""
+
+    @field_validator("settings")
+    @classmethod
+    def _tries_each_under_a_name_of_its_own(cls, settings: list[WorthTrying]) -> list[WorthTrying]:
+        names = [one.name for one in settings]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise ValueError(f"two are named {twice}")
+        return settings

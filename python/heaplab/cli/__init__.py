@@ -18,6 +18,7 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     ),
     "run": ("measure:run", "Run experiments by id, group or glob of ids."),
     "gate": ("gate:gate", "Fail if NEW is worse than OLD beyond a limit; for continuous integration."),
+    "tune": ("tune:tune", "Try settings of an allocator on PROGRAM, and measure the best of them afresh."),
     "list": ("listing:list_", "Name the allocators, workloads, experiments, suites or claims there are."),
     "show": ("show:show_", "Show what is known of an allocator, a workload, an experiment or a suite."),
     "get": ("get:get", "Obtain allocators that are not on this machine, without root."),

@@ -17,14 +17,17 @@ from heaplab.records import Campaign, Run
 
 
 def opened_for(
-    request: Request, folder: Path, options: dict[str, Any]
+    request: Request, folder: Path, options: dict[str, Any], share: float = 1.0
 ) -> tuple[OpenedCampaign, dict[str, int]]:
-    """The campaign of a request, begun or gone on with, after its pilot runs; and its needs of memory."""
+    """The campaign of a request, begun or gone on with, after its pilot runs; and its needs of memory.
+
+    `share` is the part of the user's budget that is this campaign's.
+    """
     needed = needed_by(campaigns.campaign_of(request))
     found: list[str] = []
     with bar_of(options, request.budget) as bar:
         libraries = {library.allocator: library for library in request.libraries}
-        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick)
+        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share)
         opened = campaigns.begin(options["output"] or folder, request, pilot)
     for line in [] if options["quiet"] else found:
         selection.note(line)
@@ -47,10 +50,12 @@ def needed_by(campaign: Campaign) -> dict[str, int]:
     return needed
 
 
-def carry_out(opened: OpenedCampaign, needed: dict[str, int], options: dict[str, Any]) -> str:
+def carry_out(
+    opened: OpenedCampaign, needed: dict[str, int], options: dict[str, Any], to_go_on: str = ""
+) -> str:
     """Measure what is missing; return why it was stopped, "" if it was not.
 
-    An interruption or a full disk keeps what was measured.
+    An interruption or a full disk keeps what was measured; `to_go_on` says how to go on with it.
     """
     if opened.dropped:
         selection.note(f"{opened.store.path}: {opened.dropped} unreadable line(s) left out")
@@ -73,7 +78,8 @@ def carry_out(opened: OpenedCampaign, needed: dict[str, int], options: dict[str,
             with bar:
                 runner.run()
         except KeyboardInterrupt:
-            stopped = f"interrupted; resume with: heaplab compare --resume {opened.store.path.parent}"
+            how = to_go_on or f"resume with: heaplab compare --resume {opened.store.path.parent}"
+            stopped = f"interrupted; {how}"
         except HeaplabError as error:
             stopped = str(error)
     if stopped:

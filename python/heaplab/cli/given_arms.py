@@ -11,7 +11,7 @@ import click
 
 from heaplab.machine.huge_pages import MODES, HugePages
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 SETTING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 HUGE_PAGES = "thp"
 FACTORS_MOST = 3  # settings of a factorial: four would be 16 arms

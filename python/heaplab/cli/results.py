@@ -19,10 +19,11 @@ from heaplab.records import Run, Status
 REPORT_NAME = "report.html"
 
 
-def tell(path: Path, *, quiet: bool, as_json: bool) -> int:
+def tell(path: Path, *, quiet: bool, as_json: bool, tuned: reports.Tuned | None = None) -> int:
     """Print the summary and write the page beside the results; return 1 if a planned run gave no figure.
 
-    Raises HeaplabError if all that came out is one reason why there are no figures.
+    `tuned`: what came before a confirmation. Raises HeaplabError if all that came out is one reason why there
+    are no figures.
     """
     results = load(path)
     reasons = {run.reason for run in results.runs}
@@ -35,9 +36,12 @@ def tell(path: Path, *, quiet: bool, as_json: bool) -> int:
     except HeaplabError as error:
         fault = error  # what was measured is told all the same
     if as_json:
-        click.echo(json.dumps(reports.as_plain(measured)))
+        found = {"tune": reports.plain_tuned(tuned, measured)} if tuned else {}
+        click.echo(json.dumps(reports.as_plain(measured) | found))
     else:
         reports.print_summary(measured, console())
+        if tuned:
+            reports.print_tuned(measured, console())
         click.echo(f"\n{page}" if quiet else f"\nreport: {page}\nresults: {results.path}")
     if fault:
         raise fault

@@ -15,6 +15,7 @@ from heaplab.machine import setting_proof
 from heaplab.records import CONTROL_SUFFIX, Library
 
 BASELINE = "glibc"
+TYPED = "heaplab.typed"  # in a context: the options as they were typed, by parameter
 
 
 class ProgramCommand(click.Command):
@@ -23,6 +24,7 @@ class ProgramCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Remove `--`, and refuse `--` at the end: an unset variable must not select the whole suite."""
         dashes = args[-1:] == ["--"]
+        ctx.meta[TYPED], _, _ = self.make_parser(ctx).parse_args(list(args))
         rest = super().parse_args(ctx, args)
         program = ctx.params["program"] or ()
         ctx.params["program"] = program = program[1:] if program[:1] == ("--",) else program

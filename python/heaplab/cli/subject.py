@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -83,7 +83,6 @@ def subject_with(
 
 def request_of(subject: Subject, arms: Sequence[Library], options: dict[str, Any]) -> Request:
     """The request of a campaign: its subject, its arms, and what the common options decide."""
-    sizes = {name: int(options[name]) if options[name] else None for name in ("warm", "memory_limit")}
     return Request(
         subject.experiments,
         subject.workloads,
@@ -94,9 +93,23 @@ def request_of(subject: Subject, arms: Sequence[Library], options: dict[str, Any
         budget=options["budget"] or subject.budget,
         precision=options["precision"],
         pinned=options["pin"],
+        warm=size_of(options["warm"]),
+        memory_limit=size_of(options["memory_limit"]),
         time_limit=options["time_limit"],
         input=subject.input,
         prepare=options.get("prepare") or "",
         cleanup=options.get("cleanup") or "",
-        **sizes,
     )
+
+
+def size_of(given: float | None) -> int | None:
+    return int(given) if given else None
+
+
+def with_note(request: Request, text: str) -> Request:
+    """The request with a note that stands beside every answer about its workloads."""
+    works = {}
+    for name, work in request.workloads.items():
+        note = " ".join(filter(None, (work.card.note, text)))
+        works[name] = work.model_copy(update={"card": work.card.model_copy(update={"note": note})})
+    return replace(request, workloads=works)

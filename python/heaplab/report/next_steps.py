@@ -76,7 +76,12 @@ def _own_program(analysis: Analysis, found: Answer, program: list[str]) -> list[
     pick = found.use[0]
     if pick == analysis.baseline:
         return [] if found.open else [Step(f"Nothing: the program may stay with {pick}.")]
-    return [Step(f"Start the program under {pick}:", shlex.join([*_with(analysis, pick), "--", *program]))]
+    return [Step(f"Start the program under {pick}:", start_command(analysis, pick, program))]
+
+
+def start_command(analysis: Analysis, pick: str, program: Sequence[str] = ("PROGRAM",)) -> str:
+    """What starts a program under an arm."""
+    return shlex.join([*_with(analysis, pick), "--", *program])
 
 
 def _command(analysis: Analysis, found: Answer) -> list[Step]:

@@ -1,0 +1,105 @@
+"""What tuning found: the settings that a confirmation measured, with what each is best in, to be pasted."""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from heaplab.analysis import Analysis
+from heaplab.console import put, put_command
+from heaplab.records import Library
+from heaplab.report import wording
+from heaplab.report.advice import answer
+from heaplab.report.next_steps import start_command
+
+INDENT = 2
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What was tried: by name the settings as they are typed, and why some of them gave no figure."""
+
+    allocator: str
+    tried: dict[str, str] = field(default_factory=dict)
+    void: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def note(self) -> str:
+        """What a reader of the confirmation must know."""
+        said = (
+            f"heaplab tune chose these among {len(self.tried)} settings of {self.allocator} and combinations "
+            "of them, then measured them afresh: every figure is of this confirmation, none of the choosing."
+        )
+        lost = "; ".join(f"{name}: {reason}" for name, reason in self.void.items())
+        return f"{said} Without a figure: {lost}." if lost else said
+
+
+def print_tuned(analysis: Analysis, console: Console) -> None:
+    """The settings of every arm that was confirmed, the best trade-offs first."""
+    console.print("\n[bold]The settings, to be pasted before the program[/]")
+    best = best_of(analysis)
+    for name in confirmed(analysis):
+        roles = [role for role, names in best.items() if name in names]
+        put(console, escape(f"{name}{f': {wording.listed(roles)}' if roles else ''}"), indent=0)
+        put_command(console, paste_line(analysis, name), INDENT)
+
+
+def plain_tuned(tuned: Tuned, analysis: Analysis | None) -> dict[str, Any]:
+    """All of it, for --json; without an analysis nothing was confirmed."""
+    names = confirmed(analysis) if analysis else []
+    return {
+        "allocator": tuned.allocator,
+        "tried": tuned.tried,
+        "void": tuned.void,
+        "best": best_of(analysis) if analysis else {},
+        "confirmed": {name: settings_of_arm(analysis.results.libraries[name]) for name in names}
+        if analysis
+        else {},
+    }
+
+
+def confirmed(analysis: Analysis) -> list[str]:
+    return [name for name in analysis.allocators if name != analysis.baseline]
+
+
+def best_of(analysis: Analysis) -> dict[str, list[str]]:
+    """By what they are best in: the arms not told apart from the best; nothing where all are alike."""
+    found: dict[str, list[str]] = {}
+    for kind in wording.KINDS:
+        if analysis.summarised(kind):
+            leaders = answer(analysis, kind, analysis.standings(kind)).leaders
+            found |= {leader.title.lower(): leader.names for leader in leaders if not leader.open}
+            found |= {"on the front of time and memory": front} if (front := front_of(analysis, kind)) else {}
+    return found
+
+
+def front_of(analysis: Analysis, kind: str) -> list[str]:
+    """The arms that no other one beats in both time and memory, by their estimates."""
+    points = {analysis.baseline: (1.0, 1.0)} | {
+        one.allocator: (one.time.ratio.estimate, one.memory.ratio.estimate)
+        for one in analysis.standings(kind)
+        if one.complete
+    }
+    known = {name: point for name, point in points.items() if all(map(isfinite, point))}
+    return wording.front(known) if len(known) > 1 else []
+
+
+def settings_of_arm(arm: Library) -> dict[str, Any]:
+    return {"preload": arm.preload, "environment": arm.environment, "huge_pages": arm.huge_pages}
+
+
+def paste_line(analysis: Analysis, name: str) -> str:
+    """The variables that start a program under an arm; where variables cannot, the command of heaplab."""
+    arm = analysis.results.libraries[name]
+    return start_command(analysis, name) if arm.huge_pages else " ".join(variables(arm))
+
+
+def variables(arm: Library) -> Iterator[str]:
+    """NAME=VALUE, quoted where a shell needs it."""
+    preload = {"LD_PRELOAD": ":".join(arm.preload)} if arm.preload else {}
+    for name, value in (preload | arm.environment).items():
+        yield f"{name}={shlex.quote(value)}"
