@@ -1,13 +1,14 @@
 /* What llheap offers beyond malloc: for C and C++ programs that run with one of its libraries
    (libheaplab_llheap*.so, or the static archives of the same names).
 
-   llheap remembers three things about a block until it is freed: the size that was asked for, an alignment
-   (set by every aligned allocation) and that it is zero-filled (set by calloc and cmemalign). realloc keeps
-   all three: the moved block has the same alignment, and what a zero-filled block gains is zero.
+   llheap remembers three properties of a block until the block is freed: the requested size, the alignment
+   (set by every aligned allocation) and zero-fill (set by calloc and cmemalign). Alignment and zero-fill are
+   sticky: realloc keeps both, and the bytes that a zero-filled block gains are zero.
 
-   All sizes are in bytes. An alignment is a power of two, any size of it; smaller than 16 means 16. Size 0
-   is served with a block of its own, and count * size may be 0. Functions that return a pointer return null
-   and set errno to ENOMEM when memory is out or count * size is too large, to EINVAL for a bad alignment. */
+   All sizes are in bytes. An alignment is any power of two; an alignment below 16 means 16. A size of 0, also
+   as count * size, is served with a block of its own. A function that returns a pointer returns null on
+   failure and sets errno: ENOMEM when no memory is left or count * size is too large, EINVAL for an invalid
+   alignment. */
 #ifndef HEAPLAB_LLHEAP_H
 #define HEAPLAB_LLHEAP_H
 
@@ -23,25 +24,26 @@ extern "C" {
 
 /* ---- Allocation ---- */
 
-/* As calloc, without clearing: room for `count` elements of `size` bytes. */
+/* As calloc, but the bytes are not cleared: room for `count` elements of `size` bytes. */
 void* aalloc(size_t count, size_t size) HEAPLAB_NOEXCEPT;
 
-/* As aalloc, with an alignment, which sticks. */
+/* As aalloc, with a sticky alignment. */
 void* amemalign(size_t alignment, size_t count, size_t size) HEAPLAB_NOEXCEPT;
 
-/* As amemalign, all bytes zero; alignment and zero-fill stick. */
+/* As amemalign, with all bytes zero; alignment and zero-fill are sticky. */
 void* cmemalign(size_t alignment, size_t count, size_t size) HEAPLAB_NOEXCEPT;
 
 /* ---- A new size without the old contents ---- */
 
 /* A block of `size` bytes in place of `block` (null: a new one), faster than realloc because nothing is
-   copied. Contents are undefined and nothing sticks any more. `block` is gone whatever the result is. */
+   copied. The contents of the new block are undefined, and the sticky properties are lost. `block` is freed
+   even if the call fails. */
 void* resize(void* block, size_t size) HEAPLAB_NOEXCEPT;
 
 /* As resize(block, count * size). */
 void* resizearray(void* block, size_t count, size_t size) HEAPLAB_NOEXCEPT;
 
-/* As resize, with an alignment, which sticks. EINVAL leaves `block` as it is. */
+/* As resize, with a sticky alignment. A call that fails with EINVAL leaves `block` as it is. */
 void* aligned_resize(void* block, size_t alignment, size_t size) HEAPLAB_NOEXCEPT;
 
 /* As aligned_resize(block, alignment, count * size). */
@@ -49,78 +51,80 @@ void* aligned_resizearray(void* block, size_t alignment, size_t count, size_t si
 
 /* ---- A new size with the old contents ---- */
 
-/* As realloc(block, size), with a new alignment in place of the one that sticks. Zero-fill is kept. Unlike
-   realloc, a size of 0 frees nothing: the result is a block. On failure `block` is untouched. */
+/* As realloc(block, size), with a new sticky alignment in place of the old one. Zero-fill is kept. Unlike
+   realloc, a size of 0 does not free `block`: the result is a block. On failure `block` is untouched. */
 void* aligned_realloc(void* block, size_t alignment, size_t size) HEAPLAB_NOEXCEPT;
 
 /* As aligned_realloc(block, alignment, count * size). */
 void* aligned_reallocarray(void* block, size_t alignment, size_t count, size_t size) HEAPLAB_NOEXCEPT;
 
-/* As realloc, but the pointer is replaced in place, and only on success: a failure cannot leak the block.
-   `*block` may be null; a size of 0 frees nothing. Returns 0 or ENOMEM; errno is not used. */
+/* As realloc, but `*block` is replaced in place, and only on success, so that a failure cannot leak the
+   block. `*block` may be null; a size of 0 does not free it. Returns 0 or ENOMEM; errno is not used. */
 int posix_realloc(void** block, size_t size) HEAPLAB_NOEXCEPT;
 
 /* As posix_realloc(block, count * size). */
 int posix_reallocarray(void** block, size_t count, size_t size) HEAPLAB_NOEXCEPT;
 
-/* As posix_realloc, with a new alignment, as for posix_memalign a power of two and a multiple of
-   sizeof(void*). Returns 0, ENOMEM or EINVAL. */
+/* As posix_realloc, with a new alignment, which must be a power of two and a multiple of sizeof(void*), as
+   for posix_memalign. Returns 0, ENOMEM or EINVAL. */
 int posix_aligned_realloc(void** block, size_t alignment, size_t size) HEAPLAB_NOEXCEPT;
 
 /* As posix_aligned_realloc(block, alignment, count * size). */
 int posix_aligned_reallocarray(void** block, size_t alignment, size_t count, size_t size) HEAPLAB_NOEXCEPT;
 
-/* ---- What is known of a block (null, or a live block) ---- */
+/* ---- Properties of a block (null, or a live block) ---- */
 
-/* The alignment that sticks to it; 16 for null and where none was asked for. */
+/* The sticky alignment of the block; 16 for null and for a block allocated without an alignment. */
 size_t malloc_alignment(void* block) HEAPLAB_NOEXCEPT;
 
-/* Whether it is zero-filled; false for null. */
+/* Whether the block is zero-filled; false for null. */
 bool malloc_zero_fill(void* block) HEAPLAB_NOEXCEPT;
 
-/* The bytes asked for (malloc_usable_size tells the bytes that may be used); 0 for null. */
+/* The requested bytes (malloc_usable_size tells the usable bytes); 0 for null. */
 size_t malloc_request_size(void* block) HEAPLAB_NOEXCEPT;
 
-/* Whether another thread's heap owns it. False for null and for blocks with a mapping of their own. */
+/* Whether another thread's heap owns the block. False for null and for blocks with their own mapping. */
 bool malloc_remote(void* block) HEAPLAB_NOEXCEPT;
 
 /* ---- Statistics ----
    malloc_stats (of <malloc.h>) prints what the heaps hold and, in llheap-stats and llheap-debug, a row for
-   each routine: calls, calls for 0 bytes, bytes requested, bytes handed out, bytes taken back. The
-   environment variable MALLOC_STATS has it printed at the end of the process. */
+   each routine: calls, calls for 0 bytes, bytes requested, bytes allocated, bytes freed. With the environment
+   variable MALLOC_STATS, the statistics are printed at the end of the process. */
 
-/* Where malloc_stats and heap_stats write from now on; at first standard error. Returns the one before. */
+/* Sets the file descriptor to which malloc_stats and heap_stats write; standard error by default. Returns the
+   previous descriptor. */
 int malloc_stats_fd(int fd) HEAPLAB_NOEXCEPT;
 
-/* Whether malloc_stats also lists the free blocks of each bucket; at first not, unless MALLOC_STATS=1.
-   Returns the setting before. */
+/* Sets whether malloc_stats also lists the free blocks of each bucket; false by default, true with
+   MALLOC_STATS=1. Returns the previous setting. */
 bool malloc_stats_all(bool with_buckets) HEAPLAB_NOEXCEPT;
 
-/* Rows of routines count from zero again. */
+/* Resets the rows of all routines to zero. */
 void malloc_stats_clear(void) HEAPLAB_NOEXCEPT;
 
-/* Prints the rows of the calling thread's heap alone (all zero without statistics). */
+/* Prints the rows of the calling thread's heap alone; all are zero in libraries without statistics. */
 void heap_stats(void) HEAPLAB_NOEXCEPT;
 
-/* ---- Decisions of the program ----
-   A program that defines one of these functions replaces a limit. They are called once, before the first
-   block is served, and must not allocate. Values out of range are brought into it. With LD_PRELOAD the
-   program has to be linked with -rdynamic, so that the library finds them. */
+/* ---- Limits that a program may set ----
+   A program that defines one of these functions replaces a limit. Each function is called once, before the
+   first block is served, and must not allocate. A value out of range is replaced by the nearest allowed one.
+   With LD_PRELOAD the program must be linked with -rdynamic, so that the library finds its functions. */
 
-/* Address space to take from the system at a time; from the thread buffer's size to 1 TiB; 128 MiB. */
+/* Bytes of address space reserved from the system at a time. From the value of malloc_thread_extend to 1 TiB;
+   128 MiB by default. */
 size_t malloc_heap_extend(void);
 
-/* What a thread carves from it for itself; 64 KiB to 64 MiB; 2 MiB. */
+/* Bytes of that address space that a thread takes at a time. 64 KiB to 64 MiB; 2 MiB by default. */
 size_t malloc_thread_extend(void);
 
-/* Heaps of threads made at a time; 1 to 4096; 32. */
+/* Number of thread heaps created at a time. 1 to 4096; 32 by default. */
 size_t malloc_thread_block(void);
 
-/* Requests above this have mappings of their own; at most 64 MiB; 32 MiB. mallopt(M_MMAP_THRESHOLD, n)
-   changes it later. */
+/* Requests above this number of bytes get mappings of their own. At most 64 MiB; 32 MiB by default.
+   mallopt(M_MMAP_THRESHOLD, n) changes the limit later. */
 size_t malloc_mmap_start(void);
 
-/* Bytes that llheap-debug does not count as unfreed at the end of the process; 0. Called at the end. */
+/* Bytes that llheap-debug does not count as unfreed; 0 by default. Called at the end of the process. */
 size_t malloc_unfreed(void);
 
 #ifdef __cplusplus

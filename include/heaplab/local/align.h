@@ -7,14 +7,15 @@
 
 namespace heaplab::local {
 
-// The alignment that every source gives without being asked.
+// The alignment that every source gives a request that names none.
 inline constexpr std::size_t maximum_alignment = alignof(std::max_align_t);
 
-// No object is larger. A larger size is refused before anything is added to the size.
+// The size of the largest object. A larger request is refused before anything is added to its size, so that
+// no sum overflows.
 inline constexpr std::size_t maximum_size = PTRDIFF_MAX;
 
 // The smallest multiple of `alignment`, a power of two, that is at least `value`. The behavior is undefined
-// unless it can be represented.
+// if that multiple does not fit into std::size_t.
 constexpr std::size_t align_up(std::size_t value, std::size_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }

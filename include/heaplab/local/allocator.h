@@ -1,4 +1,4 @@
-// Adapter: a source as an allocator for containers, bound to their type (P0089, section 4).
+// Adapter: a source as an allocator for containers, part of their type (P0089, section 4).
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,10 @@
 
 namespace heaplab::local {
 
-// Refers to a source, which it does not own. Copies refer to the same source and compare equal. As
-// std::pmr::polymorphic_allocator, it stays with its container in assignment and swap; unlike it, a copied
-// container keeps the source of the original. The behavior is undefined unless the source outlives it.
+// Refers to a source, which the allocator does not own. Copies refer to the same source and compare equal.
+// Like std::pmr::polymorphic_allocator, the allocator stays with its container in assignment and swap; unlike
+// std::pmr::polymorphic_allocator, it is copied with its container, so that the copy uses the source of the
+// original. The behavior is undefined unless the source outlives the allocator.
 template <class Value, source Source>
 class allocator {
 public:
@@ -30,7 +31,7 @@ public:
   template <class Other>
   allocator(const allocator<Other, Source>& other) noexcept : source_(other.source()) {}
 
-  // Throws what the source throws, std::bad_array_new_length if `count` values exceed the address space.
+  // Throws what the source throws, or std::bad_array_new_length if `count` values exceed the address space.
   [[nodiscard]] Value* allocate(std::size_t count) {
     if (count > std::numeric_limits<std::size_t>::max() / sizeof(Value)) fail<std::bad_array_new_length>();
     return static_cast<Value*>(source_->allocate(count * sizeof(Value), alignof(Value)));

@@ -1,4 +1,4 @@
-// Mechanism: remembers blocks of a source, so that all can be given back at once.
+// Mechanism: remembers blocks of a source, so that all of them can be deallocated at once.
 #pragma once
 
 #include <algorithm>
@@ -13,31 +13,32 @@
 
 namespace heaplab::local {
 
-// A doubly linked list whose links lie behind the blocks, where they disturb no alignment:
+// A doubly linked list of blocks. The link of a block lies behind the block, where no link disturbs the
+// alignment of a block:
 //
 //     start                                           bytes
 //     |<---------------------------------------------->|
 //     [ padding ][ block                ][ fill ][ link ][ rest of the padding ]
 //
-// The list asks the source for no more than the maximum alignment and aligns blocks itself: that is cheaper,
-// in time and mostly in memory, than an aligned block of the global allocator. The list holds the blocks, not
-// their source: the caller passes the same source to every call. Blocks still listed when the list is
-// destroyed are leaked, unless the owner has released them.
+// The list asks the source for no more than the maximum alignment and aligns blocks itself, which is cheaper
+// in time, and mostly in memory, than an aligned block of the global allocator. The list holds the blocks,
+// not their source: the caller passes the same source to every call. Blocks still listed when the list is
+// destroyed are leaked; the owner releases them first.
 class block_list {
 public:
   struct link {
     link* next;
     link* previous;
-    std::byte* start;   // of the source's block
-    std::size_t bytes;  // of the source's block
+    std::byte* start;   // start of the source's block
+    std::size_t bytes;  // size of the source's block
   };
 
   block_list() = default;
   block_list(const block_list&) = delete;
   block_list& operator=(const block_list&) = delete;
 
-  // A new block of at least `bytes`. O(1). Throws what the source throws, std::bad_alloc above
-  // maximum_size; then nothing has changed.
+  // Returns a new block of at least `bytes`. O(1). Throws what the source throws, or std::bad_alloc above
+  // maximum_size; a call that throws changes nothing.
   template <source Source>
   void* allocate(Source& source, std::size_t bytes, std::size_t alignment) {
     const std::size_t slack = std::max(alignment, maximum_alignment) - maximum_alignment;
@@ -50,7 +51,7 @@ public:
     return block;
   }
 
-  // Takes back a block that `allocate` returned for the same `bytes`. O(1).
+  // Deallocates a block that `allocate` returned for the same `bytes`. O(1).
   template <source Source>
   void deallocate(Source& source, void* block, std::size_t bytes) {
     auto* position = static_cast<std::byte*>(block) + align_up(bytes, alignof(link));
@@ -59,7 +60,7 @@ public:
     give_back(source, own);
   }
 
-  // Gives every block back, the latest first. O(blocks).
+  // Deallocates every block, the latest first. O(blocks).
   template <source Source>
   void release(Source& source) {
     for (link* each = std::exchange(first_, nullptr); each != nullptr;) {
@@ -67,7 +68,7 @@ public:
     }
   }
 
-  // The latest, or null.
+  // The latest block, or null.
   link* first() const { return first_; }
 
   void push(link* own) {

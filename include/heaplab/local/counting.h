@@ -1,4 +1,4 @@
-// Adaptor: counts what passes through to upstream. For tests and measurements.
+// Adaptor: counts the calls and bytes that pass through to upstream, for tests and measurements.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ struct allocation_counts {
   std::size_t allocations = 0;    // calls that returned
   std::size_t deallocations = 0;  // calls
   std::size_t live_bytes = 0;     // as requested
-  std::size_t peak_bytes = 0;     // most live bytes ever
-  std::size_t total_bytes = 0;    // of all allocations
+  std::size_t peak_bytes = 0;     // the largest value of live_bytes so far
+  std::size_t total_bytes = 0;    // sum over all allocations
 
   std::size_t live_blocks() const { return allocations - deallocations; }
 };
@@ -23,7 +23,7 @@ struct allocation_counts {
 template <source Upstream = new_delete>
 class counting {
 public:
-  // `upstream` is held, not owned.
+  // `upstream` is referred to, not owned.
   explicit counting(Upstream& upstream = default_source<Upstream>()) : upstream_(&upstream) {}
 
   counting(const counting&) = delete;

@@ -5,8 +5,8 @@
 
 namespace heaplab::local {
 
-// Throws an Exception. Code compiled without exceptions (-fno-exceptions) ends the program instead, as an
-// uncaught exception would.
+// Throws an Exception. Code compiled without exceptions (-fno-exceptions) terminates the program instead, as
+// an uncaught exception would.
 template <class Exception>
 [[noreturn]] inline void fail() {
 #ifdef __cpp_exceptions

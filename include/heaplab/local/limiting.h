@@ -1,4 +1,5 @@
-// Adaptor: fails when a limit is reached. For budgets, and for tests of a program that reaches a limit.
+// Adaptor: fails when a limit is reached, for memory budgets and for tests of programs that run out of
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +13,16 @@
 namespace heaplab::local {
 
 struct allocation_limits {
-  std::size_t live_bytes = std::numeric_limits<std::size_t>::max();   // at most so many at a time
-  std::size_t allocations = std::numeric_limits<std::size_t>::max();  // so many succeed in all
+  std::size_t live_bytes = std::numeric_limits<std::size_t>::max();  // largest number of bytes live at a time
+  std::size_t allocations = std::numeric_limits<std::size_t>::max();  // number of allocations that succeed
 };
 
-// Throws std::bad_alloc instead of exceeding a limit; then nothing has changed. For one thread at a time.
+// Throws std::bad_alloc instead of exceeding a limit; a call that throws changes nothing. For one thread at a
+// time.
 template <source Upstream = new_delete>
 class limiting {
 public:
-  // `upstream` is held, not owned.
+  // `upstream` is referred to, not owned.
   explicit limiting(const allocation_limits& limits, Upstream& upstream = default_source<Upstream>())
       : upstream_(&upstream), left_(limits) {}
 
@@ -40,7 +42,7 @@ public:
     left_.live_bytes += bytes;
   }
 
-  // What is left of both limits.
+  // The bytes and the allocations that are left before each limit is reached.
   const allocation_limits& left() const { return left_; }
 
 private:

@@ -1,6 +1,7 @@
-// heaplab::local: local memory allocators. The one header to include; docs/local-allocators.md explains.
+// heaplab::local: local memory allocators. Users include this header alone; docs/local-allocators.md explains
+// how.
 //
-// Levels; each header includes only those above it:
+// Levels; each header includes only headers of the levels above its own:
 //   1  source.h align.h fail.h poison.h size_classes.h    words and arithmetic
 //   2  block_list.h                                     mechanism: remember what to give back
 //   3  new_delete.h monotonic.h multipool.h multipool_over_monotonic.h counting.h limiting.h     owners

@@ -16,11 +16,11 @@
 namespace heaplab::local {
 
 enum class growth {
-  geometric,  // each chunk is half as large again as the one before: few chunks, whatever the total
-  constant,   // all chunks are equal: the last one wastes little
+  geometric,  // each chunk is half as large again as the previous one: few chunks, whatever the total
+  constant,   // all chunks have the same size: little of the last one is wasted
 };
 
-// Alignment of a request that names none.
+// The alignment of a request that names none.
 enum class alignment_rule {
   natural,  // the largest power of two that divides the size, at most the maximum: right for any object
   maximum,  // alignof(std::max_align_t)
@@ -28,28 +28,29 @@ enum class alignment_rule {
 };
 
 struct monotonic_options {
-  // Used before any chunk; held, not owned. The behavior is undefined unless the buffer outlives the
-  // allocator.
+  // Memory used before any chunk; referred to, not owned. The behavior is undefined unless the buffer
+  // outlives the allocator.
   std::span<std::byte> buffer = {};
-  // Bytes of the first chunk; 0: as many as the buffer has, but at least 1 KiB and at most 1 MiB.
+  // Size of the first chunk in bytes; 0: the size of the buffer, but at least 1 KiB and at most 1 MiB.
   std::size_t first_chunk = 0;
-  // Bytes beyond which chunks grow no further.
+  // Chunks stop growing at this size in bytes.
   std::size_t largest_chunk = std::size_t{32} << 20;
   growth chunk_growth = growth::geometric;
   alignment_rule alignment = alignment_rule::natural;
 };
 
-// Hands out the buffer and then chunks from upstream, front to back. `deallocate` does nothing; memory comes
-// back through release(), rewind() or the destructor. A block that does not fit into the next chunk gets a
-// chunk of its own, which counts as growth, and the present chunk stays in use. For one thread at a time.
+// Hands out the buffer and then chunks from upstream, from front to back. `deallocate` does nothing; memory
+// is reclaimed by release(), rewind() or the destructor. A block that does not fit into the next chunk gets a
+// chunk of its own, which counts as a step of growth, and the chunk in use stays in use. For one thread at a
+// time.
 //
-// Adds to a block: nothing but the padding of its alignment. Adds to a chunk: four words.
+// Overhead of a block: the padding of its alignment. Overhead of a chunk: four words.
 template <source Upstream = new_delete>
 class monotonic {
 public:
   static constexpr bool deallocate_does_nothing = true;
 
-  // `upstream` is held, not owned. Allocates nothing.
+  // `upstream` is referred to, not owned. The constructor allocates nothing.
   explicit monotonic(const monotonic_options& options = {}, Upstream& upstream = default_source<Upstream>())
       : upstream_(&upstream), options_(options), next_chunk_(first_chunk(options)) {
     to_buffer();
@@ -63,8 +64,8 @@ public:
     unpoison(options_.buffer.data(), options_.buffer.size());
   }
 
-  // O(1) but for the chunk that upstream may be asked for. Throws what upstream throws; then nothing has
-  // changed. The behavior is undefined unless `alignment` is a power of two.
+  // O(1), apart from the call that asks upstream for a chunk. Throws what upstream throws; a call that throws
+  // changes nothing. The behavior is undefined unless `alignment` is a power of two.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
     assert(std::has_single_bit(alignment));
     const std::size_t padding = padding_to(cursor_, alignment);
@@ -73,17 +74,17 @@ public:
     return take(padding, bytes);
   }
 
-  // As above, aligned by the rule of the options.
+  // The same, with the alignment that the rule of the options gives.
   [[nodiscard]] void* allocate(std::size_t bytes) { return allocate(bytes, alignment_of(bytes)); }
 
-  // Gives nothing back. The behavior is undefined unless `block` is a live block of `bytes` bytes.
+  // Reclaims nothing. The behavior is undefined unless `block` is a live block of `bytes` bytes.
   void deallocate([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes, std::size_t) {
     assert(!is_poisoned(block, bytes));
     poison(block, bytes);
   }
 
-  // Grows or shrinks, where it lies, the latest block that was taken from the buffer or the chunk in use.
-  // False, and nothing has changed, if `block` is another or the rest is too small. O(1). The behavior is
+  // Grows or shrinks in place the block allocated last from the buffer or the chunk in use. Returns false and
+  // changes nothing if `block` is another block or the chunk has too little room. O(1). The behavior is
   // undefined unless `block` is a live block of `bytes` bytes.
   [[nodiscard]] bool try_resize(void* block, std::size_t bytes, std::size_t new_bytes) {
     auto* start = static_cast<std::byte*>(block);
@@ -94,7 +95,7 @@ public:
     return true;
   }
 
-  // Takes all blocks back, gives every chunk back and begins again with the buffer. O(chunks).
+  // Reclaims all blocks, deallocates every chunk and begins again with the buffer. O(chunks).
   void release() {
     chunks_.release(*upstream_);
     spare_.release(*upstream_);
@@ -103,8 +104,8 @@ public:
     to_buffer();
   }
 
-  // Takes all blocks back, begins again with the buffer and keeps the chunks for the next round; only those
-  // made for one block each are given back. O(chunks).
+  // Reclaims all blocks, begins again with the buffer and retains the chunks for the next round; only chunks
+  // made for a single block are deallocated. O(chunks).
   void rewind() {
     own_.release(*upstream_);
     while (block_list::link* chunk = chunks_.first()) {
@@ -119,7 +120,7 @@ public:
   std::size_t room() const { return static_cast<std::size_t>(end_ - cursor_); }
 
 private:
-  // What an allocator without a buffer begins with: no room, yet an address.
+  // The cursor of an allocator without a buffer points here: no room, but a valid address.
   alignas(maximum_alignment) static inline std::byte nowhere_[1];
 
   static std::size_t first_chunk(const monotonic_options& options) {
@@ -170,7 +171,7 @@ private:
     return chunk->bytes - sizeof(block_list::link);
   }
 
-  // Continues in a chunk that rewind() kept and that has room for `bytes`. False: no such chunk.
+  // Continues in a chunk that rewind() retained and that has room for `bytes`. False: there is no such chunk.
   bool next_spare(std::size_t bytes) {
     for (block_list::link* spare = spare_.first(); spare != nullptr; spare = spare->next) {
       if (room_of(spare) < bytes) continue;
@@ -192,9 +193,9 @@ private:
   Upstream* upstream_;
   monotonic_options options_;
   std::size_t next_chunk_;
-  block_list chunks_;  // the one in use first, then the full ones
-  block_list spare_;   // kept by rewind()
-  block_list own_;     // one block each
+  block_list chunks_;  // the chunk in use first, then the full ones
+  block_list spare_;   // chunks retained by rewind()
+  block_list own_;     // chunks of one block each
 };
 
 static_assert(managed_source<monotonic<>> && one_way_source<monotonic<>>);

@@ -1,7 +1,8 @@
-// Owner: adaptive pools, one for each of a row of geometrically growing sizes (P0089, section 3).
+// Owner: adaptive pools, one for each size class; sizes grow geometrically (P0089, section 3).
 //
-// Differs from BDE's multipool: no header a block (`deallocate` is told the size), finer sizes, a free block
-// is used again before a fresh one is cut, and chunks grow to a size in bytes instead of 32 blocks.
+// Differences from BDE's multipool: blocks have no headers (`deallocate` gets the size), size classes are
+// finer, a free block is reused before a fresh one is cut from a chunk, and the limit of a chunk's growth is
+// a size in bytes instead of 32 blocks.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,8 @@
 namespace heaplab::local {
 
 struct multipool_options {
-  // Bytes to which the chunks of a pool grow. Until then each is a third to a half of what the pool has.
+  // The size in bytes at which the chunks of a pool stop growing. Up to that size, each chunk is a third to a
+  // half of what the pool already has.
   std::size_t largest_chunk = std::size_t{32} << 10;
 };
 
@@ -33,22 +35,23 @@ struct no_lock {
   void unlock() {}
 };
 
-// Serves a request from the pool of the smallest size that fits, and requests larger than every pool (or
-// aligned to more than a cache line) from upstream. Memory goes back upstream through release() or the
-// destructor, memory of large blocks also through deallocate(). With a lock (std::mutex) any number of
-// threads may allocate and deallocate.
+// Serves a request from the pool of the smallest size that fits. Requests larger than every pool, or aligned
+// to more than a cache line, go to upstream. release() and the destructor deallocate all memory; deallocate()
+// gives only large blocks back to upstream. With a lock (std::mutex) any number of threads may allocate and
+// deallocate.
 //
-// Adds to a block: what its size class is larger (at most a fifth from 32 bytes on). Adds to a chunk and to
-// a large block: four words, none above a source that takes nothing back.
+// Overhead of a block: the difference between its size and its size class (at most a fifth from 32 bytes on).
+// Overhead of a chunk and of a large block: four words, or nothing above a source whose deallocate does
+// nothing.
 template <source Upstream = new_delete, class Lock = no_lock, pool_layout Layout = pool_layout{}>
 class multipool {
   using classes = size_classes<Layout>;
 
 public:
   static constexpr std::size_t largest_block = Layout.largest_block;
-  static constexpr std::size_t largest_alignment = 64;  // larger ones are not pooled
+  static constexpr std::size_t largest_alignment = 64;  // blocks of a larger alignment are not pooled
 
-  // `upstream` is held, not owned. Allocates nothing.
+  // `upstream` is referred to, not owned. The constructor allocates nothing.
   explicit multipool(const multipool_options& options = {}, Upstream& upstream = default_source<Upstream>())
       : upstream_(&upstream), options_(options) {
     free_.fill(&empty_);
@@ -59,8 +62,8 @@ public:
 
   ~multipool() { release(); }
 
-  // O(1) but for the chunk or block that upstream may be asked for. Throws what upstream throws; then nothing
-  // has changed. The behavior is undefined unless `alignment` is a power of two.
+  // O(1), apart from the call that asks upstream for a chunk or a block. Throws what upstream throws; a call
+  // that throws changes nothing. The behavior is undefined unless `alignment` is a power of two.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
     assert(std::has_single_bit(alignment));
     const std::lock_guard guard(lock_);
@@ -71,7 +74,7 @@ public:
     return block;
   }
 
-  // O(1). The behavior is undefined unless `block` is a live block of this allocator, got for the same
+  // O(1). The behavior is undefined unless `block` is a live block that this allocator returned for the same
   // `bytes` and `alignment`.
   void deallocate(void* block, std::size_t bytes, std::size_t alignment) {
     assert(block != nullptr && !is_poisoned(block, bytes));
@@ -84,8 +87,9 @@ public:
     free_[index] = block;
   }
 
-  // Takes all blocks back and gives all memory back to upstream. The chunks to come are as large as those
-  // given back have become. O(chunks + large blocks), O(pools) above a source that takes nothing back.
+  // Reclaims all blocks and returns all memory to upstream. Chunk sizes do not start over: the next chunk of
+  // a pool is as large as it would have been without the release. O(chunks + large blocks), or O(pools) above
+  // a source whose deallocate does nothing.
   void release() {
     const std::lock_guard guard(lock_);
     if constexpr (!one_way_source<Upstream>) {
@@ -99,16 +103,16 @@ private:
   static constexpr std::size_t cache_line = largest_alignment;
   static constexpr std::size_t page = 4096;
 
-  // The first word of a free block is either the address of the next free block or, if odd, twice the number
-  // of blocks behind this block that were never handed out, plus 1. An empty pool begins with a word of a
-  // third kind, which is never handed out.
+  // The first word of a free block is either the address of the next free block or, if odd, 2n + 1, where n
+  // blocks behind this block are fresh: never handed out. The list of an empty pool begins with a word of a
+  // third kind, which is never handed out either.
   using link = std::uintptr_t;
   static constexpr link exhausted = ~link{0};
   static inline link empty_ = exhausted;
 
   static link fresh_link(std::size_t blocks_behind) { return 2 * blocks_behind + 1; }
 
-  // Links lie in memory that is poisoned for everybody else.
+  // Links lie in memory that is poisoned for all other code.
   static link get_link(void* block) {
     unpoison(block, sizeof(link));
     return *static_cast<link*>(block);
@@ -120,12 +124,12 @@ private:
     poison(block, sizeof(link));
   }
 
-  // 0 bytes give true as well, so that one comparison suffices.
+  // True for 0 bytes too, so that one comparison suffices.
   static bool is_large(std::size_t bytes, std::size_t alignment) {
     return bytes - 1 >= largest_block || alignment > largest_alignment;
   }
 
-  // A size rounded up to its alignment has a class that is a multiple of the alignment.
+  // A size rounded up to its alignment belongs to a class whose size is a multiple of the alignment.
   static std::size_t index_of(std::size_t bytes, std::size_t alignment) {
     return classes::index_of_last((bytes - 1) | (alignment - 1));
   }
@@ -143,7 +147,7 @@ private:
     return block;
   }
 
-  // Makes the block behind `block` the first of the `blocks` fresh ones there, if there are any.
+  // Makes the block behind `block` the first of `blocks` fresh blocks, if `blocks` is not 0.
   static void* cut(void* block, std::size_t blocks, std::size_t index) {
     if (blocks == 0) return &empty_;
     void* behind = static_cast<std::byte*>(block) + classes::size_of(index);
@@ -151,14 +155,14 @@ private:
     return behind;
   }
 
-  // Takes a block from a new chunk.
+  // Returns a block of a new chunk.
   [[gnu::noinline, gnu::cold]] void* replenish(std::size_t index) {
     const std::size_t size = classes::size_of(index);
     const std::size_t first = std::max(cache_line / size, std::size_t{1});
-    // The units of a pool after each chunk: 1 2 3 4 6 8 12 16 24 32 ..
+    // The size of a pool after each chunk, in units of the first chunk: 1 2 3 4 6 8 12 16 24 32 ..
     const unsigned step = grown_[index];
     const std::size_t blocks = first << (step < 4 ? 0 : step / 2 - 1);
-    // Without a gap between chunks, all their blocks would share a few sets of the cache.
+    // The gap keeps the blocks of successive chunks from sharing a few sets of the cache.
     const std::size_t gap = one_way_source<Upstream> && blocks * size >= page ? cache_line : 0;
     void* chunk = obtain(chunks_, blocks * size + gap, std::min(lowest_bit(size), cache_line));
     if (step % 2 == 0 || 2 * blocks * size <= options_.largest_chunk) ++grown_[index];
@@ -179,7 +183,7 @@ private:
     }
   }
 
-  // Chunks of a source that takes nothing back need not be remembered.
+  // Chunks of a source whose deallocate does nothing need not be remembered.
   void* obtain(block_list& list, std::size_t bytes, std::size_t alignment) {
     if constexpr (one_way_source<Upstream>) {
       return upstream_->allocate(bytes, alignment);
@@ -188,8 +192,8 @@ private:
     }
   }
 
-  std::array<void*, classes::count> free_;            // of each pool: the block to hand out next
-  std::array<std::uint8_t, classes::count> grown_{};  // of each pool: which step of growth is next
+  std::array<void*, classes::count> free_;            // by pool: the block to hand out next
+  std::array<std::uint8_t, classes::count> grown_{};  // by pool: the next step of growth
   [[no_unique_address]] Lock lock_;
   Upstream* upstream_;
   multipool_options options_;

@@ -15,17 +15,17 @@ struct multipool_over_monotonic_options {
   multipool_options pools = {};
 };
 
-// Blocks of the pools are reused; larger blocks are reused only after release(). release() costs O(chunks of
-// the arena), far fewer than the pools have.
+// Blocks of the pools are reused at once; the memory of larger blocks is reused only after release().
+// release() costs O(chunks of the arena), and the arena has far fewer chunks than the pools.
 template <source Upstream = new_delete, class Lock = no_lock, pool_layout Layout = pool_layout{}>
 class multipool_over_monotonic {
 public:
-  // `upstream` is held, not owned. Allocates nothing.
+  // `upstream` is referred to, not owned. The constructor allocates nothing.
   explicit multipool_over_monotonic(const multipool_over_monotonic_options& options = {},
                                     Upstream& upstream = default_source<Upstream>())
       : arena_(options.arena, upstream), pools_(options.pools, arena_) {}
 
-  // As multipool.
+  // As multipool::allocate.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
     return pools_.allocate(bytes, alignment);
   }
@@ -34,7 +34,7 @@ public:
     pools_.deallocate(block, bytes, alignment);
   }
 
-  // Takes all blocks back and gives all memory back to upstream.
+  // Reclaims all blocks and returns all memory to upstream.
   void release() {
     pools_.release();
     arena_.release();

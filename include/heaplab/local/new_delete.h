@@ -10,13 +10,14 @@
 
 namespace heaplab::local {
 
-// Has no state: an object may take back what another object handed out. As thread-safe as the global operator
+// Has no state: every object can deallocate the blocks of every other. As thread-safe as the global operator
 // new.
 class new_delete {
 public:
   void* allocate(std::size_t bytes, std::size_t alignment) {
     if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-      // Some aligned operators new round the size up, so that the size may wrap to 0.
+      // Some implementations of the aligned operator new round the size up, and the rounded size may wrap to
+      // 0.
       if (bytes > maximum_size) fail<std::bad_alloc>();
       return ::operator new(bytes, std::align_val_t{alignment});
     }
@@ -32,8 +33,8 @@ public:
   }
 
 private:
-  // Tells the global allocator the size, where the compiler offers the sized operator delete: clang does so
-  // from version 19 on, or with -fsized-deallocation.
+  // Passes the size to the global allocator where the compiler offers the sized operator delete: clang does
+  // so from version 19 on, or with -fsized-deallocation.
   template <class... Alignment>
   static void give_back(void* block, [[maybe_unused]] std::size_t bytes, Alignment... alignment) {
 #ifdef __cpp_sized_deallocation

@@ -1,5 +1,5 @@
-// Tells AddressSanitizer which bytes belong to nobody, so that it reports use after deallocate or release
-// inside a local allocator. Costs nothing without the sanitizer.
+// Tells AddressSanitizer which bytes no live block holds, so that it reports a use after deallocate or
+// release inside a local allocator. Costs nothing without the sanitizer.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ inline void unpoison([[maybe_unused]] const void* begin, [[maybe_unused]] std::s
 #endif
 }
 
-// Whether some of the bytes belong to nobody; false without the sanitizer.
+// Whether some of the bytes are poisoned; false without the sanitizer.
 inline bool is_poisoned([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t bytes) {
 #ifdef HEAPLAB_LOCAL_POISON
   return __asan_region_is_poisoned(begin, bytes) != nullptr;

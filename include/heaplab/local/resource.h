@@ -15,9 +15,9 @@
 
 namespace heaplab::local {
 
-// A source that is a memory resource as well: made as the source is, with all its other functions; allocate
-// and deallocate are those of the base. Two are equal if they are the same object or, in code compiled with
-// RTTI, have no state.
+// A source that is a memory resource as well. Its constructors and all its other functions are those of the
+// source; allocate and deallocate are those of std::pmr::memory_resource. Two resources are equal if they are
+// the same object or, in code compiled with RTTI, have no state.
 template <source Source>
 class resource final : public std::pmr::memory_resource, public Source {
 public:
@@ -42,7 +42,7 @@ private:
   }
 };
 
-// The local allocators, with any resource upstream; by default std::pmr::get_default_resource().
+// The local allocators with any memory resource as upstream; the default is std::pmr::get_default_resource().
 using monotonic_resource = resource<monotonic<std::pmr::memory_resource>>;
 using multipool_resource = resource<multipool<std::pmr::memory_resource>>;
 using synchronized_multipool_resource = resource<synchronized_multipool<std::pmr::memory_resource>>;

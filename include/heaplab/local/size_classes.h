@@ -1,4 +1,5 @@
-// Mechanism: which pool serves which size. Geometrically growing sizes, in steps of 8 bytes at the bottom.
+// Mechanism: which pool serves which size. Sizes grow in steps of 8 bytes at the bottom and geometrically
+// above.
 #pragma once
 
 #include <bit>
@@ -8,11 +9,11 @@ namespace heaplab::local {
 
 // The shape of a multipool, fixed at compile time.
 struct pool_layout {
-  // Requests above pass through to upstream. A power of two, at least 16.
+  // Larger requests pass through to upstream. A power of two, at least 16.
   std::size_t largest_block = 4096;
-  // Sizes between one power of two and the next: a power of two, at most 64. 1 is the layout of the papers
-  // (8, 16, 32, .. 4096: ten pools, up to half of a block unused); 4 wastes at most a fifth of a block, costs
-  // 32 pools of 9 bytes an allocator and is not slower.
+  // The number of sizes from one power of two to the next: a power of two, at most 64. 1 is the layout of the
+  // papers (8, 16, 32, .. 4096: ten pools, and up to half of a block unused). 4 wastes at most a fifth of a
+  // block, costs 32 pools of 9 bytes in each allocator, and is not slower.
   std::size_t steps_per_doubling = 4;
 };
 
@@ -25,7 +26,7 @@ struct size_classes {
   static_assert(std::has_single_bit(steps) && steps <= 64);
   static_assert(std::has_single_bit(Layout.largest_block) && Layout.largest_block >= 2 * granularity);
 
-  // The class of a block whose last byte has this offset (its size less 1), without a branch.
+  // The class of a block of `last` + 1 bytes, computed without a branch.
   static constexpr std::size_t index_of_last(std::size_t last) {
     constexpr auto lowest = static_cast<std::size_t>(std::bit_width(granularity * steps));
     const auto width = static_cast<std::size_t>(std::bit_width(last | (granularity * steps)));

@@ -1,5 +1,5 @@
-// Winking out: an object that is never destroyed, its memory taken back with its allocator's (P0089,
-// section 3).
+// Winking out: an object is never destroyed, and its memory is reclaimed with all memory of its allocator
+// (P0089, section 3).
 #pragma once
 
 #include <concepts>
@@ -14,11 +14,11 @@
 
 namespace heaplab::local {
 
-// Asserts that the caller knows what the destructor would have done.
+// By this argument the caller asserts to know that the destructor need not run.
 struct wink_anyway_t {};
 inline constexpr wink_anyway_t wink_anyway;
 
-// The allocator that an object inside `source` is to use: the typed one, or the abstract base's.
+// The allocator for an object inside `source`: bound to the source's type, or to the abstract base.
 template <managed_source Source>
 auto allocator_for(Source& source) {
   if constexpr (std::derived_from<Source, std::pmr::memory_resource>) {
@@ -28,9 +28,9 @@ auto allocator_for(Source& source) {
   }
 }
 
-// Makes a T from `arguments` in memory of `source`, with `source` as its allocator if T takes one, and
-// abandons the T: the object lives until source.release(), and its destructor never runs. Throws what the
-// source and the constructor throw. The behavior is undefined if the T is used after the release.
+// Makes a T from `arguments` in memory of `source`, with `source` as its allocator if T takes one. The T
+// lives until source.release(), and its destructor never runs. Throws what the source and the constructor
+// throw. The behavior is undefined if the T is used after the release.
 template <class T, managed_source Source, class... Arguments>
 T& make_winked(wink_anyway_t, Source& source, Arguments&&... arguments) {
   const auto give_back = [&source](T* block) { source.deallocate(block, sizeof(T), alignof(T)); };
@@ -42,7 +42,7 @@ T& make_winked(wink_anyway_t, Source& source, Arguments&&... arguments) {
   return *object;
 }
 
-// As above. Does not compile unless the destructor of a T is known to do nothing but give back memory of the
+// The same. Does not compile unless the destructor of T is known to do nothing but deallocate memory of the
 // source.
 template <class T, managed_source Source, class... Arguments>
 T& make_winked(Source& source, Arguments&&... arguments) {

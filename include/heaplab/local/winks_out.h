@@ -1,5 +1,5 @@
-// Which types wink out: an object of such a type need not be destroyed, because its destructor would do
-// nothing but give back memory of a source that takes all its memory back anyway (P0089, section 3).
+// Which types wink out: an object of such a type need not be destroyed, because its destructor does nothing
+// but deallocate memory of a source that reclaims all its memory anyway (P0089, section 3).
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@
 
 namespace heaplab::local {
 
-// Which source an allocator gets its memory from: the static type, the abstract base, or unknown (void).
+// The source behind an allocator: its static type, the abstract base, or void where the source is unknown.
 template <class Allocator>
 struct source_behind {
   using type = void;
@@ -43,36 +43,37 @@ struct source_behind<std::pmr::polymorphic_allocator<Value>> {
 template <class Allocator>
 struct source_behind<std::scoped_allocator_adaptor<Allocator>> : source_behind<Allocator> {};
 
-// Whether all memory of an object's allocator comes back with a managed source. The type of the abstract base
-// does not tell; the object must then have got its resource from `Source`, the source in which it is made.
+// Whether a managed source reclaims all memory of an object's allocator. The abstract base is a type that
+// does not tell: the object must then have got its resource from `Source`, the source in which the object is
+// made.
 template <class Allocator, class Source, class Behind = typename source_behind<Allocator>::type>
 inline constexpr bool allocates_managed = managed_source<Behind>;
 template <class Allocator, class Source>
 inline constexpr bool allocates_managed<Allocator, Source, std::pmr::memory_resource> =
     std::derived_from<Source, std::pmr::memory_resource>;
 
-// A type that must be destroyed when made in `Source`; void: there is none.
+// Holds the type that must be destroyed when made in `Source`; void where every type may stay undestroyed.
 template <class T, class Source = void>
 struct refusal {
   using type = T;
   using source = Source;
 };
 
-// The innermost type because of which a T made in `Source` does not wink out, as a `refusal`: T itself,
-// unless T is a type of the standard library made of parts (below).
+// The innermost type because of which a T made in `Source` does not wink out, as a `refusal`. By default that
+// type is T itself; the specialisations below are for types of the standard library that consist of parts.
 template <class T, class Source>
 struct refused_part : refusal<T, Source> {};
 
-// Whether nothing is lost but memory of a managed source when a T made in `Source` is not destroyed. Known
-// for types without a destructor of their own and for those of the standard library made of such. Specialise
-// it for a type of yours to vouch for it.
+// Whether a T made in `Source` may stay undestroyed because nothing but memory of a managed source is lost.
+// True for types with a trivial destructor and for types of the standard library composed of such types.
+// Specialise this variable for your own type to vouch for that type.
 template <class T, class Source>
 inline constexpr bool winks_out =
     std::is_trivially_destructible_v<T> || std::is_void_v<typename refused_part<T, Source>::type>;
 template <class T, class Source>
 inline constexpr bool winks_out<const T, Source> = winks_out<T, Source>;
 
-// The refusal of the first of the parts that does not wink out.
+// The refusal of the first part that does not wink out.
 template <class Source, class... Parts>
 struct first_refused : refusal<void> {};
 template <class Source, class First, class... Rest>
@@ -80,7 +81,8 @@ struct first_refused<Source, First, Rest...>
     : std::conditional_t<winks_out<First, Source>, first_refused<Source, Rest...>,
                          refused_part<First, Source>> {};
 
-// The refusal of a container: for its own memory, for its elements, or for the functions it keeps.
+// The refusal of a container: because of its own memory, of its elements, or of the function objects it
+// keeps.
 template <class Container, class Source, class Allocator, class... Parts>
 struct refused_in_container
     : std::conditional_t<allocates_managed<Allocator, Source>,
@@ -90,13 +92,13 @@ struct refused_in_container
 template <class T, class Source>
 struct refused_part<const T, Source> : refused_part<T, Source> {};
 
-// These pass an allocator on to their parts.
+// Types that pass an allocator on to their parts.
 template <class T, class U, class Source>
 struct refused_part<std::pair<T, U>, Source> : first_refused<Source, T, U> {};
 template <class... T, class Source>
 struct refused_part<std::tuple<T...>, Source> : first_refused<Source, T...> {};
 
-// These do not.
+// Types that do not.
 template <class T, std::size_t Size, class Source>
 struct refused_part<std::array<T, Size>, Source> : first_refused<void, T> {};
 template <class T, class Source>
