@@ -45,7 +45,8 @@ json_line& json_line::put(char character) {
   return put(std::string_view(&character, 1));
 }
 
-// A comma, unless this is the first of an object, an array or a line, or follows its key.
+// Writes a comma, except before the first value of an object, an array or a line, and between a key and its
+// value.
 void json_line::separate() {
   if (length_ != 0 && std::strchr("{[:\n", buffer_[length_ - 1]) == nullptr) put(',');
 }

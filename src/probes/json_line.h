@@ -1,4 +1,4 @@
-// Lines of JSON, built in pages of our own.
+// Lines of JSON, built without the heap under test.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,9 @@
 
 namespace heaplab::probes {
 
-// Objects and arrays nest as they are opened; commas come by themselves. The heap is never used: the text
-// grows by remapping. Throws std::bad_alloc when the system has no more pages.
+// Objects and arrays nest in the order in which they are opened; commas are written where JSON needs them.
+// The text lies in pages of its own and grows by remapping. Throws std::bad_alloc when the system has no more
+// pages.
 class json_line {
 public:
   json_line();
@@ -27,11 +28,11 @@ public:
   json_line& value(const char* text) { return value(std::string_view(text)); }
   json_line& value(bool truth);
   json_line& value(std::uint64_t number);
-  // The shortest text that reads back as the same number; a whole number without a point. JSON has no
-  // infinities: these become null.
+  // Writes the shortest text that reads back as the same number, a whole number without a point. Infinities,
+  // which JSON lacks, become null.
   json_line& value(double number);
 
-  // What follows is a line of its own.
+  // Whatever is written next stands on a line of its own.
   json_line& end_line() { return put('\n'); }
 
   std::string_view text() const { return {buffer_, length_}; }

@@ -1,4 +1,5 @@
-// Counts of short times in logarithmic buckets: constant size, constant time, no allocation.
+// Counts of short times in logarithmic buckets. Recording takes constant time and space and allocates
+// nothing.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 
 namespace heaplab::probes {
 
-// Every power of two is divided into 32 buckets, so a value read back is at most 1/32 too small.
-// One thread writes a histogram; merge afterwards.
+// Every power of two is divided into 32 buckets, so that a value read back is at most 1/32 too small. One
+// thread writes a histogram; histograms are merged afterwards.
 class latency_histogram {
 public:
   void record(std::uint64_t ticks) {
@@ -29,8 +30,8 @@ public:
   std::uint64_t count() const { return count_; }
   std::uint64_t largest() const { return largest_; }
 
-  // The smallest value of the bucket that holds the value of which `fraction` (0 to 1) of all are not
-  // larger; 0 without values.
+  // The smallest value of the bucket in which the cumulative count reaches `fraction` (0 to 1) of all values;
+  // 0 for an empty histogram.
   std::uint64_t quantile(double fraction) const {
     const auto rank = static_cast<std::uint64_t>(fraction * static_cast<double>(count_));
     std::uint64_t seen = 0;
@@ -46,7 +47,8 @@ private:
   static constexpr std::size_t fine = std::size_t{1} << fine_bits;
   static constexpr std::size_t buckets = (64 - fine_bits + 1) * fine;
 
-  // Below `fine` a bucket a value; above, the highest set bit chooses the group and the next bits the bucket.
+  // Values below `fine` have a bucket each. For larger values, the highest set bit chooses the group, and the
+  // next bits choose the bucket.
   static constexpr std::size_t bucket_of(std::uint64_t value) {
     if (value < fine) return value;
     const unsigned shift = log2_floor(value) - fine_bits;

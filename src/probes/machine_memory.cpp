@@ -19,7 +19,8 @@ std::uint64_t machine_has() {
   return kib ? *kib * 1024 : unlimited;
 }
 
-// The limit of the group this process sees as the root of the tree: that is its own in a container.
+// The limit of the control group that this process sees as the root of the hierarchy; inside a container,
+// that group is the container's own.
 std::uint64_t group_allows() {
   char buffer[64];
   const auto limit = number_after(read_small_file("/sys/fs/cgroup/memory.max", buffer, sizeof buffer), "");

@@ -4,8 +4,8 @@
 
 namespace heaplab::probes {
 
-// Bytes this process can still take: what the machine has available, or less under a limit of the control
-// group or of the process (RLIMIT_AS, RLIMIT_DATA).
+// The bytes that this process can still get: the available memory of the machine, or less if a limit of the
+// control group or of the process (RLIMIT_AS, RLIMIT_DATA) allows less.
 std::uint64_t available_memory();
 
 }  // namespace heaplab::probes

@@ -11,7 +11,7 @@ namespace heaplab::probes {
 
 namespace {
 
-// Takes the text up to the next blank off `line`, with the blanks after it.
+// Removes the first word of `line`, with the blanks behind the word, and returns the word.
 std::string_view take_word(std::string_view& line) {
   const std::string_view word = line.substr(0, line.find(' '));
   line.remove_prefix(word.size());

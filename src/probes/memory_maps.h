@@ -1,4 +1,4 @@
-// The address space of this process by what it is for, read from /proc/self/maps without allocating.
+// The address space of this process by purpose, read from /proc/self/maps without allocating.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace heaplab::probes {
 
-// Bytes of addresses, resident or not.
+// Bytes of address space, whether resident or not.
 struct mapped_memory {
   std::uint64_t heap = 0;   // [heap], and nameless areas that begin where it ends
-  std::uint64_t files = 0;  // of files other than the program: libraries, and shared memory
-  std::uint64_t mmap = 0;   // of no file: mappings of the allocator, of libraries, stacks of threads
+  std::uint64_t files = 0;  // mapped files other than the program: libraries, and shared memory
+  std::uint64_t mmap = 0;   // anonymous mappings: of the allocator, of libraries, stacks of threads
 
   std::uint64_t total() const { return heap + files + mmap; }
 };
 
-// Adds up lines of /proc/self/maps, in their order.
+// Adds up lines of /proc/self/maps, given in their order.
 class maps_reader {
 public:
-  // `program`: path of the executable, whose areas count for nothing.
+  // `program` is the path of the executable, whose areas are not counted.
   explicit maps_reader(std::string_view program) : program_(program) {}
 
   void add_line(std::string_view line);
@@ -30,8 +30,8 @@ private:
   mapped_memory sum_;
 };
 
-// All areas of the process but its text and data, the main thread's stack and what the kernel maps. Costs
-// some microseconds an area. An empty sum where /proc is not mounted.
+// All areas of the process except the program's text and data, the stack of the main thread, and areas mapped
+// by the kernel. Costs some microseconds for each area. Returns zeros where /proc is not mounted.
 mapped_memory read_memory_maps();
 
 }  // namespace heaplab::probes

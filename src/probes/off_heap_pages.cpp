@@ -25,8 +25,8 @@ off_heap_pages::off_heap_pages(std::size_t bytes) {
   start_ = static_cast<std::byte*>(os_pages::allocate(rounded));
   if (start_ == nullptr) throw std::bad_alloc();
   bytes_ = rounded;
-  // Without huge pages the kernel can neither join this mapping with one of the heap under test nor make
-  // more of it resident than was asked for.
+  // Huge pages are turned off for two reasons: the kernel cannot join this mapping with a mapping of the heap
+  // under test, and cannot make more of it resident than was asked for.
   os_pages::advise_huge(start_, bytes_, false);
   if (!os_pages::populate(start_, bytes_)) std::memset(start_, 0, bytes_);
   total.fetch_add(bytes_, std::memory_order_relaxed);

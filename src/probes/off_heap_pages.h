@@ -1,5 +1,5 @@
-// Memory for bookkeeping that never comes from the heap under test: pages of our own, all touched when
-// they are taken, so that nothing faults or allocates while the clock runs.
+// Memory for bookkeeping that never comes from the heap under test: separate pages, all touched when they are
+// taken, so that nothing faults or allocates while the clock runs.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@
 
 namespace heaplab::probes {
 
-// Bytes of all off_heap_pages alive: to be subtracted from what the process occupies.
+// Total bytes of all live off_heap_pages, to be subtracted from the memory of the process.
 std::size_t off_heap_pages_total();
 
-// A region of touched, zeroed pages out of which arrays are cut. Nothing is given back before the whole.
+// A region of touched, zeroed pages from which arrays are cut. The region is unmapped as a whole.
 class off_heap_pages {
 public:
-  // Takes `bytes`, rounded up to pages. Throws std::bad_alloc when the system refuses.
+  // Maps `bytes`, rounded up to pages. Throws std::bad_alloc when the system refuses.
   explicit off_heap_pages(std::size_t bytes);
   off_heap_pages(off_heap_pages&& other) noexcept;
   off_heap_pages& operator=(off_heap_pages&& other) noexcept;
   ~off_heap_pages();
 
-  // Cuts off `count` value-initialised elements on cache lines of their own: two arrays never share one.
-  // Throws std::bad_alloc when they do not fit.
+  // Cuts off an array of `count` value-initialised elements. Two arrays never share a cache line. Throws
+  // std::bad_alloc if the array does not fit.
   template <class T>
   std::span<T> array(std::size_t count) {
     static_assert(std::is_trivially_destructible_v<T>, "off_heap_pages runs no destructor");
@@ -45,7 +45,7 @@ public:
   std::size_t bytes() const { return bytes_; }
   std::size_t left() const { return bytes_ - used_; }
 
-  // Upper bound of what array<T>(count) uses, for adding up how much to take.
+  // Upper bound of the bytes that array<T>(count) uses, for computing the size of a region.
   template <class T>
   static constexpr std::size_t needed(std::size_t count) {
     constexpr std::size_t line = alignof(T) > cache_line_bytes ? alignof(T) : cache_line_bytes;

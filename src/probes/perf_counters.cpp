@@ -33,7 +33,8 @@ int open_counter(const event& which) {
   attributes.config = which.config;
   attributes.disabled = 1;
   attributes.inherit = 1;
-  attributes.exclude_kernel = 1;  // all that an ordinary user may count, and the same for every user
+  // user mode only: an ordinary user may count no more, and all users get the same figure
+  attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
   attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   return static_cast<int>(::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));

@@ -1,4 +1,4 @@
-// Counters of the processor, where the machine has them and lets a user read them.
+// Hardware counters, where the machine has them and the user may read them.
 #pragma once
 
 #include <array>
@@ -8,14 +8,14 @@
 
 namespace heaplab::probes {
 
-// Counts user-mode events of this process, of threads made after the construction too. A counter the
-// machine does not have is absent, never 0.
+// Counts user-mode events of this process, including threads created after the construction. A counter that
+// the machine lacks is absent, never 0.
 class perf_counters {
 public:
   static constexpr std::array<const char*, 5> names{"instructions", "cycles", "cache_misses", "dtlb_misses",
                                                     "branch_misses"};
 
-  // Opens what there is; all stand still until start().
+  // Opens the available counters; all stand still until start().
   perf_counters();
   ~perf_counters();
   perf_counters(const perf_counters&) = delete;
@@ -24,8 +24,8 @@ public:
   void start();
   void stop();
 
-  // The events between start and stop of the counter with this index in `names`. Where counters had to
-  // take turns the count is scaled up to the whole time; absent too if it had no turn.
+  // The events between start and stop of the counter with this index in `names`. The count is scaled up to
+  // the whole time if the kernel multiplexed the counters; it is absent if the counter never ran.
   std::optional<double> count(std::size_t index) const;
 
 private:

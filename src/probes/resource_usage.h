@@ -4,11 +4,12 @@
 
 namespace heaplab::probes {
 
-// What the kernel has charged to this process so far, all threads together.
+// CPU time, faults and context switches of this process so far, as the kernel counts them, all threads
+// together.
 struct resource_usage {
   double user_s = 0;
   double system_s = 0;
-  double cpu_s = 0;  // both, as precisely as the kernel keeps it: CLOCK_PROCESS_CPUTIME_ID
+  double cpu_s = 0;  // user and system time, as precise as the kernel keeps it: CLOCK_PROCESS_CPUTIME_ID
   std::uint64_t minor_faults = 0;
   std::uint64_t major_faults = 0;
   std::uint64_t voluntary_switches = 0;

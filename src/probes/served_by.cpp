@@ -37,7 +37,7 @@ void put_hexadecimal(const unsigned char* bytes, std::size_t count, char* text) 
   *text = '\0';
 }
 
-// Walks one segment of notes: header, name, description, the last two padded to four bytes.
+// Walks one segment of notes: header, name, description; name and description are padded to four bytes.
 void read_notes(const char* note, std::size_t bytes, loaded_library& library) {
   const char* const end = note + bytes;
   while (static_cast<std::size_t>(end - note) >= sizeof(ElfW(Nhdr))) {
@@ -60,7 +60,7 @@ int describe(dl_phdr_info* object, std::size_t, void* argument) {
   if (!contains(*object, wanted.address)) return 0;
   loaded_library& library = *wanted.found;
   std::strncpy(library.path, object->dlpi_name, sizeof library.path - 1);
-  // The loader has no name for the program itself.
+  // The loader's name of the program itself is empty.
   if (library.path[0] == '\0' && ::readlink("/proc/self/exe", library.path, sizeof library.path - 1) < 0)
     library.path[0] = '\0';
   for (int i = 0; i < object->dlpi_phnum; ++i) {

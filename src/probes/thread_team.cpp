@@ -14,9 +14,9 @@ struct team {
 
   team_task& task;
   barrier meeting;
-  // Written by the maker of the threads before it arrives at the gate, read by them after.
+  // Written by the creator of the threads before it arrives at the gate, read by the threads behind the gate.
   bool complete = false;
-  // Closed until all threads are made or the attempt has failed: threads wait for it before anything else.
+  // Closed until all threads have been created or the attempt has failed: a thread first waits for the gate.
   pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 };
 

@@ -14,7 +14,7 @@ namespace heaplab::probes {
 namespace {
 
 constexpr double rate_tolerance = 1e-3;
-constexpr std::uint64_t calibration_ns = 5'000'000;  // twice
+constexpr std::uint64_t calibration_ns = 5'000'000;  // each of two intervals
 constexpr int processors_looked_at = 8;
 constexpr double processor_tolerance_s = 20e-6;
 
@@ -29,13 +29,14 @@ bool processor_says_invariant() {
 #endif
 }
 
-// Both clocks at the same moment.
+// The time on both clocks at one moment.
 struct moment {
   std::uint64_t ticks;
   std::uint64_t ns;
 };
 
-// The reading with the least time between its two ends, of several: an interruption cannot spoil it.
+// Reads both clocks several times and returns the reading that took the shortest time, which no interruption
+// has spoiled.
 moment read_both() {
   moment best{};
   std::uint64_t best_width = ~std::uint64_t{0};
@@ -61,7 +62,8 @@ double rate(const moment& from, const moment& to) {
   return static_cast<double>(to.ticks - from.ticks) / (static_cast<double>(to.ns - from.ns) * 1e-9);
 }
 
-// Whether the counter, projected from `origin`, shows the right time on the processors this process may use.
+// Whether the counter, extrapolated from `origin`, shows the right time on the processors this process may
+// use.
 bool agrees_on_processors(const moment& origin, double ticks_per_second) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
@@ -82,7 +84,7 @@ bool agrees_on_processors(const moment& origin, double ticks_per_second) {
   return agrees;
 }
 
-// The counter's ticks per second, or 0 where it cannot be trusted.
+// The counter's ticks per second, or 0 if the counter cannot be trusted.
 double trusted_rate() {
   if (!processor_says_invariant()) return 0;
   const moment first = read_both();

@@ -1,9 +1,9 @@
-// The clock of all measurements: the processor's time stamp counter where it can be trusted, otherwise
+// The clock of all measurements: the processor's time stamp counter if it can be trusted, else
 // clock_gettime(CLOCK_MONOTONIC).
 //
-// The counter is trusted when the processor calls it invariant (it then runs at one rate whatever the
-// core's frequency, also in sleep), when two measurements of its rate agree, and when it shows the same
-// time on every processor looked at. It counts reference ticks, not the core's cycles.
+// The counter is trusted if the processor calls it invariant (it then runs at one rate at every core
+// frequency, also in sleep), if two measurements of its rate agree, and if it shows the same time on every
+// processor examined. The counter counts reference ticks, not core cycles.
 #pragma once
 
 #include <time.h>
@@ -23,8 +23,8 @@ inline std::uint64_t monotonic_nanoseconds() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Both fences are needed: what came before is finished, and what comes after has not begun, when the
-// counter is read.
+// The first fence waits for all earlier instructions to finish; the second keeps later instructions from
+// starting before the counter is read.
 inline std::uint64_t time_stamp_counter() {
 #if defined(__x86_64__)
   __builtin_ia32_lfence();
@@ -36,25 +36,25 @@ inline std::uint64_t time_stamp_counter() {
 #endif
 }
 
-// Now, in ticks of unspecified origin. Only differences mean anything.
+// The present time in ticks. The origin is unspecified: only differences mean anything.
 inline std::uint64_t read_ticks() {
   if (ticks_come_from == clock_source::time_stamp_counter) [[likely]]
     return time_stamp_counter();
   return monotonic_nanoseconds();
 }
 
-// What the calibration found. Copy freely.
+// The result of the calibration. May be copied freely.
 class tick_clock {
 public:
-  // Tests the time stamp counter and measures its rate; takes about 10 ms. With `wanted` monotonic, or
-  // where a test fails, all ticks are nanoseconds.
+  // Tests the time stamp counter and measures its rate; takes about 10 ms. If `wanted` is monotonic or a test
+  // fails, a tick is a nanosecond.
   static tick_clock calibrate(clock_source wanted = clock_source::time_stamp_counter);
 
   clock_source source() const { return source_; }
   double ticks_per_second() const { return ticks_per_second_; }
   double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks) / ticks_per_second_; }
-  // Ticks between two stamps with nothing in between (median): the part of a short interval that is the
-  // measurement itself.
+  // The median number of ticks between two stamps with nothing in between: the part of a short interval that
+  // the measurement itself causes.
   std::uint64_t empty_interval() const { return empty_interval_; }
 
 private:

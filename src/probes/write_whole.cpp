@@ -30,7 +30,7 @@ int write_whole(int file, std::string_view text) {
   struct stat status;
   const bool regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   const int error = write_all(file, text);
-  // A failure to cut the file back leaves nothing better to do.
+  // If the file cannot be cut back either, nothing better is left to do.
   if (error != 0 && regular) [[maybe_unused]]
     const int ignored = ::ftruncate(file, status.st_size);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
