@@ -8,7 +8,8 @@
 
 namespace heaplab::testing {
 
-// Hides a value from the compiler, which otherwise warns of, or optimises away, the very calls under test.
+// Hides a value from the compiler, which would otherwise warn about the calls under test or optimise them
+// away.
 template <class Value>
 Value opaque(Value value) {
   asm volatile("" : "+r"(value));
@@ -32,7 +33,7 @@ inline void fill(void* memory, std::size_t size, unsigned seed) {
   for (std::size_t i = 0; i < size; ++i) static_cast<unsigned char*>(memory)[i] = pattern_at(i, seed);
 }
 
-// True if `memory` holds what fill wrote.
+// True if `memory` holds the pattern that fill wrote.
 inline bool holds(const void* memory, std::size_t size, unsigned seed) {
   for (std::size_t i = 0; i < size; ++i)
     if (static_cast<const unsigned char*>(memory)[i] != pattern_at(i, seed)) return false;

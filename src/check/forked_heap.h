@@ -1,4 +1,4 @@
-// What a child of fork does with the heap it has inherited.
+// How a child of fork uses the heap it has inherited.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 namespace heaplab::check {
 
-// A block of many in a span, one of few, one of the coarse zone, one with a mapping of its own.
+// A size with many blocks in a span, one with few, one of the coarse zone, and one with a mapping of its own.
 inline constexpr std::size_t sizes[] = {48, 4000, 100'000, 3'000'000};
 
 // One block of each size, filled.
@@ -36,7 +36,8 @@ inline bool check_and_free(const one_of_each& blocks, unsigned seed) {
   return true;
 }
 
-// 0, or what is wrong with the heap of a child. `held`: blocks of threads that the child lost.
+// 0, or a number that says what is wrong with the heap of the child. `held`: blocks of threads that do not
+// exist in the child.
 inline int live_as_child(const one_of_each& held) {
   alarm(10);
   constexpr unsigned times = 8;

@@ -1,5 +1,5 @@
-// Work that takes every refusal of memory as it comes: whatever the system refuses, the outcome is memory or
-// null with ENOMEM, and contents stay. What does not ends the process (ending.h).
+// Work that accepts every refusal of memory: whatever the system refuses, an allocation returns memory or
+// null with ENOMEM, and contents stay. Any other outcome ends the process (ending.h).
 #pragma once
 
 #include <pthread.h>
@@ -83,7 +83,7 @@ inline void* in_thread(void*) {
   return nullptr;
 }
 
-// `attributes`: of the second thread.
+// `attributes` are those of the second thread.
 inline void work_in_two_threads(const pthread_attr_t* attributes = nullptr) {
   pthread_t other;
   work(0);

@@ -1,5 +1,5 @@
-// main of the programs of GoogleTest cases. With a library that is broken, the less it allocates the better:
-// GoogleTest's own report is replaced by one that writes only failures.
+// main of the GoogleTest programs. GoogleTest's own report is replaced by one that writes only failures,
+// because the less the test program allocates, the more a test of a broken library can tell.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -25,7 +25,7 @@ public:
   bool only_skipped() const { return ran_ && all_skipped_; }
 
 private:
-  unsigned told_ = 0;  // results of the current test
+  unsigned told_ = 0;  // failures of the current test so far
   bool ran_ = false, all_skipped_ = true;
 };
 

@@ -1,4 +1,4 @@
-// Blocks that know what must be in them, for tests that shift work between threads and processes.
+// Blocks that carry their expected contents, for tests that move work between threads and processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@ using namespace heaplab::testing;
 
 using random_engine = std::minstd_rand;
 
-// HEAPLAB_STRESS=short does a tenth of the work.
+// HEAPLAB_STRESS=short runs a tenth of the rounds.
 inline unsigned rounds(unsigned full) {
   static const bool brief = std::getenv("HEAPLAB_STRESS") != nullptr;
   return brief ? (full + 9) / 10 : full;
 }
 
-// Mostly small, at times to 2 MiB.
+// Mostly small sizes, at times up to 2 MiB.
 inline std::size_t random_size(random_engine& random) {
   const auto kind = random() % 1000;
   if (kind == 0) return 1 + random() % (2U << 20);
@@ -30,7 +30,7 @@ inline std::size_t random_size(random_engine& random) {
   return 1 + random() % 500;
 }
 
-// A block that knows what must be in it, whoever finds it.
+// A block whose header says what the block must contain, so that any thread or process can check it.
 struct message {
   std::size_t size;
   unsigned seed;
@@ -57,7 +57,7 @@ struct message {
 
   bool intact() { return size <= (2U << 20) && holds(payload(), checked(), seed); }
 
-  // Grows or shrinks by realloc; contents are kept up to the smaller size.
+  // Resizes the block by realloc; contents are kept up to the smaller size.
   static message* resize(message* old, random_engine& random) {
     const std::size_t size = random_size(random);
     const std::size_t kept = std::min(size, old->checked());

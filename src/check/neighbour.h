@@ -1,4 +1,4 @@
-// Another program of this folder's, beside this one.
+// The path of another program in the folder of this program.
 #pragma once
 
 #include <climits>

@@ -157,7 +157,8 @@ TEST(pvalloc, of_more_than_there_is_is_enomem) {
   }
 }
 
-// Aligned blocks are the weak spot of many allocators: an address inside a block must find its block again.
+// Aligned blocks are the weak spot of many allocators: from an address inside a block, free must find the
+// block.
 TEST(aligned, blocks_and_plain_blocks_may_be_freed_in_any_order) {
   std::vector<block> blocks;
   std::vector<std::size_t> lengths;
@@ -182,7 +183,7 @@ TEST(aligned, blocks_and_plain_blocks_may_be_freed_in_any_order) {
   }
 }
 
-// What realloc copies, and a program may use, of an aligned block ends where the block ends.
+// realloc copies, and a program may use, no byte behind the end of an aligned block.
 TEST(aligned, usable_size_reaches_into_no_other_block) {
   struct extent {
     char* begin;
@@ -202,7 +203,7 @@ TEST(aligned, usable_size_reaches_into_no_other_block) {
 }
 
 TEST(aligned, large_blocks_are_freed) {
-  // 200 blocks of 8 MiB aligned to 1 MiB: not freed, they would be 1600 MiB of touched memory.
+  // 200 blocks of 8 MiB aligned to 1 MiB: if they were not freed, they would be 1600 MiB of touched memory.
   for (int i = 0; i < 200; ++i) {
     const block one(aligned_alloc(std::size_t{1} << 20, 8 << 20));
     ASSERT_NE(one, nullptr);

@@ -1,4 +1,4 @@
-// The functions under test, and what every test of them needs.
+// The functions under test, and helpers that every test of them needs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,12 +16,12 @@ namespace contract {
 
 using namespace heaplab::testing;
 
-// C23 7.24.3: fit for every type of fundamental alignment that is no larger than the block.
+// C23 7.24.3: the block is aligned for every type of fundamental alignment that is no larger than the block.
 inline bool aligned_for_its_size(const void* address, std::size_t size) {
   return size == 0 || aligned(address, std::min(std::bit_floor(size), alignof(std::max_align_t)));
 }
 
-// Around every border that an allocator's size classes are likely to have, to 10 MB.
+// Sizes around every border that an allocator's size classes are likely to have, up to 10 MB.
 inline constexpr std::size_t sizes[] = {
     0,      1,      2,       7,       8,       9,       15,      16,      17,      24,      31,     32,
     33,     48,     63,      64,      65,      100,     127,     128,     129,     255,     256,    257,
@@ -29,7 +29,8 @@ inline constexpr std::size_t sizes[] = {
     4097,   8191,   8192,    16384,   32767,   32768,   32769,   65536,   100000,  131071,  131072, 131073,
     262144, 524288, 1048575, 1048576, 1048577, 2097151, 2097152, 2097153, 4194304, 10000001};
 
-// Refused: above PTRDIFF_MAX, up to where adding a header, an alignment or a page wraps around.
+// Sizes that must be refused: above PTRDIFF_MAX, up to sizes to which adding a header, an alignment or a page
+// wraps around.
 inline constexpr std::size_t too_large[] = {std::size_t{PTRDIFF_MAX} + 1,
                                             SIZE_MAX / 2 + 4096,
                                             SIZE_MAX - (std::size_t{1} << 21),

@@ -1,4 +1,5 @@
-// The functions about the heap as a whole: C23 sizes on free, malloc_usable_size, mallinfo and its kin.
+// Functions about the heap as a whole: the C23 functions with sizes, malloc_usable_size, mallinfo and related
+// functions.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -92,7 +93,8 @@ std::size_t resident_bytes() {
   return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// As much as was asked for stays if it was there: small blocks, and large ones.
+// malloc_trim keeps the requested number of free bytes if they were there: in small blocks, and in large
+// ones.
 TEST(introspection, trim_keeps_the_pad) {
   constexpr std::size_t mebibyte = 1 << 20, pad = 12 * mebibyte, slack = 3 * mebibyte;
   for (const std::size_t size : {std::size_t{1000}, 3 * mebibyte}) {

@@ -1,4 +1,4 @@
-// malloc, calloc and free: C23 7.24.3, POSIX.1-2024, and malloc(3) where those leave a choice.
+// malloc, calloc and free: C23 7.24.3, POSIX.1-2024, and malloc(3) where these leave a choice.
 #include <sys/mman.h>
 
 #include <vector>
@@ -16,7 +16,7 @@ TEST(malloc, is_aligned_for_every_type_that_fits) {
   }
 }
 
-// What glibc and programs written for it expect, beyond the standard.
+// glibc promises this alignment beyond the standard, and programs written for glibc expect it.
 TEST(malloc, is_aligned_for_every_type_at_every_size) {
   for (const std::size_t size : sizes) {
     block several[4];
@@ -67,8 +67,8 @@ TEST(malloc, of_more_than_there_is_is_enomem) {
   EXPECT_EQ(errno, ENOMEM);
 }
 
-// What the kernel takes for an obvious overcommit (or a limit forbids) malloc refuses too: a program is told
-// at once, not killed when it writes.
+// malloc refuses a size that the kernel refuses as obvious overcommit or that a limit forbids: the program
+// learns at once that there is no memory, instead of being killed at a later write.
 TEST(malloc, of_more_than_the_kernel_gives_is_enomem) {
   constexpr std::size_t size = std::size_t{16} << 40;
   void* const given = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -20,7 +20,7 @@ TEST(realloc, of_null_is_malloc) {
 }
 
 TEST(realloc, keeps_contents_from_every_size_to_every_size) {
-  // Pairs of large blocks say nothing new and take seconds to fill.
+  // Pairs of large blocks test nothing new and take seconds to fill.
   for (const std::size_t before : sizes) {
     for (const std::size_t after : sizes) {
       if (after == 0 || before + after > 700000) continue;
@@ -90,7 +90,7 @@ TEST(realloc, of_an_aligned_block_keeps_its_contents) {
   }
 }
 
-// What a program may do to one page of a block, after which the kernel keeps the block as several mappings.
+// System calls on a page of a block, after which the kernel keeps the block as several mappings.
 struct treatment {
   const char* name;
   bool (*apply)(void* page, std::size_t bytes);
@@ -121,7 +121,7 @@ TEST(realloc, of_a_block_whose_pages_differ_in_kind_keeps_its_contents) {
         fill(one, 5000, 6);
         fill(static_cast<char*>(one) + kept - 5000, 5000, 7);
         const auto middle = reinterpret_cast<std::uintptr_t>(one) + kept / 2;
-        // Where the kernel or a limit has it not, a plain block is as good.
+        // If the kernel or a limit refuses the call, the test goes on with a plain block.
         kind.apply(reinterpret_cast<void*>(middle / page * page), 4 * page);
         void* const moved = std::realloc(one, after);
         ASSERT_NE(moved, nullptr) << kind.name << ", " << before << " to " << after;

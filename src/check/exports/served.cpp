@@ -1,5 +1,5 @@
-// Which library answers: every function of malloc's family must come from the same one, or a block is freed
-// by a library that does not know it.
+// Which library answers: all functions of the malloc family must come from the same library, else a block is
+// freed by a library that does not know the block.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <limits.h>
@@ -19,7 +19,7 @@ std::string real_path(const char* path) {
   return result;
 }
 
-// Where the program gets `name` from; empty: nowhere.
+// The library that defines `name` for this program; empty if none does.
 std::string library_of(const char* name) {
   void* const address = dlsym(RTLD_DEFAULT, name);
   Dl_info info;
@@ -27,7 +27,7 @@ std::string library_of(const char* name) {
   return real_path(info.dli_fname);
 }
 
-// The library under test; without one, the C library.
+// The library under test, or the C library if none is given.
 std::string intended_library() {
   const char* const path = std::getenv("HEAPLAB_LIBRARY_UNDER_TEST");
   return path == nullptr ? library_of("abort") : real_path(path);

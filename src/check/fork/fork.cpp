@@ -1,4 +1,4 @@
-// fork while other threads are in the middle of malloc and free.
+// fork while other threads are inside malloc and free.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned child_limit_s = 20;
 
-// What a child does with its heap: the blocks of its parent, its own, and those of a new thread.
+// A child uses its heap: the blocks of its parent, blocks of its own, and those of a new thread.
 int live_as_child(message* inherited, unsigned seed) {
   alarm(child_limit_s);
   random_engine random(seed + 1);
@@ -28,7 +28,7 @@ int live_as_child(message* inherited, unsigned seed) {
   return 0;
 }
 
-// 0, or how a child failed.
+// 0, or the status with which the child failed.
 int fork_one(unsigned seed) {
   random_engine random(seed + 1);
   message* const inherited = message::make(random);

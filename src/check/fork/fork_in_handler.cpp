@@ -1,5 +1,5 @@
-// fork in a handler of a signal that interrupts fork, at each of its instructions, as POSIX allowed until
-// 2024. In a process of one thread: where there are several, the C library's own locks are in the way.
+// fork in a signal handler that interrupts fork, at each instruction of fork, as POSIX allowed until 2024.
+// The process has one thread: with several threads, locks of the C library block the child.
 #if defined(__x86_64__)
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -20,7 +20,7 @@ volatile unsigned stops = 0;
 unsigned every = 1;
 one_of_each held;
 
-// In the child without a new thread, whose stack would be the C library's to make.
+// The child starts no thread, because the C library makes the stack of a thread.
 int use_heap() {
   alarm(10);
   const one_of_each mine = make_blocks(10);

@@ -1,6 +1,6 @@
-// fork and stdio. The C library's fork takes the lock of the list of streams after every handler has run, and
-// who has that lock may wait for a stream whose user waits for memory: so fork must not hold what malloc
-// needs.
+// fork and stdio. The C library's fork takes the lock of the list of streams after every fork handler has
+// run. The owner of that lock may wait for a stream whose user waits for memory. So a fork handler of malloc
+// must not hold a lock that malloc needs.
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -24,12 +24,12 @@ namespace {
 
 constexpr unsigned limit_s = 60;
 
-// --- one after the other ---
+// --- in a fixed order ---
 
 sem_t list_is_locked, fork_begins;
-atomic<pid_t> forking_thread = 0;  // relaxed: semaphores order what depends on the value
+atomic<pid_t> forking_thread = 0;  // relaxed: semaphores order everything that depends on the value
 
-// Whether a thread of this process sleeps. Without stdio, which is what it may sleep for.
+// Whether a thread of this process sleeps. Without stdio, whose lock the thread may be sleeping for.
 bool sleeps(pid_t thread) {
   char path[64], text[256] = {};
   std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
@@ -40,7 +40,7 @@ bool sleeps(pid_t thread) {
   return name_end != nullptr && name_end[2] == 'S';
 }
 
-// As many blocks of each size that every lock of a heap is needed for them.
+// Allocates so many blocks of each size that every lock of a heap is taken.
 void need_every_lock() {
   constexpr unsigned times = 200;
   static std::array<one_of_each, times> blocks;
@@ -49,7 +49,7 @@ void need_every_lock() {
     if (!check_and_free(blocks[i], 10 * i)) std::abort();
 }
 
-// Under the lock of the list of streams, by fflush(nullptr).
+// fflush(nullptr) calls this function under the lock of the list of streams.
 ssize_t write_to_cookie(void*, const char*, std::size_t size) {
   sem_post(&list_is_locked);
   sem_wait(&fork_begins);
@@ -58,7 +58,8 @@ ssize_t write_to_cookie(void*, const char*, std::size_t size) {
   return static_cast<ssize_t>(size);
 }
 
-// Runs before the malloc library's own handler, if there is one, which was registered first.
+// Runs before the prepare handler of the malloc library, if there is one: prepare handlers run in reverse
+// order of registration, and the library registered earlier.
 void before_fork() {
   if (forking_thread.load(std::memory_order_relaxed) == 0) return;
   sem_post(&fork_begins);
@@ -89,7 +90,7 @@ TEST(fork_and_stdio, a_stream_may_need_memory_while_fork_waits_for_the_list_of_s
   alarm(0);
 }
 
-// --- all at once ---
+// --- at random ---
 
 class stdio_threads {
 public:
@@ -106,7 +107,7 @@ public:
   }
 
 private:
-  // Lines that grow, so that getline allocates, under the lock of its stream.
+  // Reads lines of growing length, so that getline allocates under the lock of its stream.
   void read_lines() {
     std::string text;
     for (unsigned i = 1; i < 40; ++i) text += std::string(std::size_t{100} * i * i, 'x') + '\n';

@@ -1,5 +1,4 @@
-// Ways to another program: vfork and posix_spawn while other threads allocate, and a fork of a program that
-// then executes another.
+// Starting another program: vfork and posix_spawn while other threads allocate, and fork followed by exec.
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -14,7 +13,7 @@
 namespace heaplab::check {
 namespace {
 
-// Allocates in other threads as long as it lives.
+// Threads that allocate as long as this object lives.
 class allocating_threads {
 public:
   allocating_threads() {
@@ -44,7 +43,7 @@ int status_of(pid_t child) {
 char program[] = "/bin/true";
 char* const words[] = {program, nullptr};
 
-// The new programs are not served by the library: what is tested is the heap that is left behind.
+// The new programs run without the library: the test is about the heap of the parent.
 char* const no_environment[] = {nullptr};
 
 void expect_intact_heap(unsigned seed) {

@@ -1,5 +1,6 @@
-// Loads the library under test (HEAPLAB_LIBRARY_UNDER_TEST) with dlopen, beside the malloc that serves the
-// program, and uses it from several threads. Exit status 0: its blocks held, 1: not.
+// Loads the library under test (HEAPLAB_LIBRARY_UNDER_TEST) with dlopen, while another malloc serves the
+// program, and uses the library from several threads. Exit status 0: its blocks kept their contents, 1: they
+// did not.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -54,7 +55,7 @@ bool works_in_threads(const late_malloc& late) {
   return intact[0] && intact[1] && intact[2] && intact[3];
 }
 
-// What the library keeps for a thread must be there when the thread ends.
+// The library's state of a thread must still exist when the thread ends.
 void close_before_a_user_ends(void* library, const late_malloc& late) {
   heaplab::probes::barrier used(2), closed(2);
   std::thread user([&] {
@@ -68,7 +69,8 @@ void close_before_a_user_ends(void* library, const late_malloc& late) {
   user.join();
 }
 
-// Preloaded, the library would be the malloc that is there already.
+// Starts the program again without LD_PRELOAD: preloaded, the library under test would already serve the
+// program.
 void begin_without_it(char** arguments) {
   if (std::getenv("LD_PRELOAD") == nullptr) return;
   unsetenv("LD_PRELOAD");

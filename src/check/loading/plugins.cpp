@@ -1,6 +1,6 @@
-// Loads and unloads libraries again and again while other threads allocate: the loader allocates under its
-// own lock, also the thread-local data of a thread that touches a library first. Exit status 0: the heap
-// held.
+// Loads and unloads libraries again and again while other threads allocate. The loader allocates under its
+// own lock, for example the thread-local data of a thread that touches a library for the first time. Exit
+// status 0: the heap held.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ using heaplab::check::require;
 using heaplab::testing::fill;
 using heaplab::testing::holds;
 
-// Of every Debian system; what is not there is left out.
+// Libraries found on most Debian systems; a missing one is skipped.
 constexpr const char* names[] = {"libresolv.so.2", "libcrypt.so.1", "libz.so.1",   "libnss_dns.so.2",
                                  "libutil.so.1",   "libnsl.so.1",   "libgomp.so.1"};
 constexpr unsigned rounds = 300;

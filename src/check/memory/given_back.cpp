@@ -1,13 +1,14 @@
 // Usage: given_back bursts|idle|threads|sizes
 //
-// Tells how much memory a library keeps of what a program has freed, and fails where it grows without end:
+// Reports how much memory a library retains of what a program has freed, and fails if that memory grows
+// without end:
 //
 //   bursts    64 MiB in small blocks and 64 MiB in large ones, freed at once, five times
 //   idle      one such burst, then two seconds in which the program allocates a little now and then
 //   threads   32 threads, one after the other, each of which allocates 8 MiB, frees them and ends
 //   sizes     24 bursts of 16 MiB, each of blocks of another size
 //
-// The heap begins and ends empty but for one block in 1000. Ends as ending.h has it.
+// Each heap starts and ends empty except for one block in 1000. Exit statuses: see ending.h.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ std::uint64_t anonymous() {
   return memory().read().anonymous;
 }
 
-// Blocks of a size, written, then freed but for one in a thousand.
+// Allocates and writes blocks of one size, then frees all but one in a thousand.
 void burst(std::size_t bytes, std::size_t size, std::vector<void*>& kept) {
   std::vector<char*> blocks(bytes / size);
   for (char*& one : blocks) {

@@ -1,14 +1,14 @@
 // Usage: misuse CASE
 //
-// Does something wrong in a child, and tells what the library makes of it:
+// Misuses the heap in a child process and reports how the library reacts:
 //
-//   detected      the library ends the process itself: SIGABRT, SIGTRAP or SIGILL, or by exit
-//   crashes       SIGSEGV or SIGBUS, where or later than the fault was made
-//   hangs         no end within some seconds
-//   overlapping   the heap goes on and hands out blocks that overlap
-//   silent        the heap goes on, and nothing is seen of it
+//   detected      the library ends the process: SIGABRT, SIGTRAP, SIGILL, or exit
+//   crashes       SIGSEGV or SIGBUS, at the faulty call or later
+//   hangs         the child does not end within some seconds
+//   overlapping   the heap goes on and returns blocks that overlap
+//   silent        the heap goes on, and the misuse has no visible effect
 //
-// No program may rely on any of these: the outcome is told, the exit status is 0. 2: wrong usage.
+// No program may rely on any of these reactions, so each is reported with exit status 0. 2: wrong usage.
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ bool overlap(const char* one, const char* other, std::size_t size) {
   return one < other + size && other < one + size;
 }
 
-// Whether new blocks of the size overlap each other or `held`, a block in use of the same size.
+// Whether new blocks of this size overlap each other or `held`, a live block of the same size.
 int look(std::size_t size, const char* held = nullptr) {
   constexpr std::size_t count = 64;
   static char* blocks[count];
@@ -72,7 +72,7 @@ int free_twice_with_another_between(std::size_t size) {
   return look(size);
 }
 
-// The first free's memory has a new owner when the second comes.
+// The memory of the first free has a new owner when the second free comes.
 int free_of_reused(std::size_t size) {
   void* const block = std::malloc(size);
   free_now(block);

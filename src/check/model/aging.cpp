@@ -1,9 +1,9 @@
 // Usage: aging OPERATIONS | aging MINUTES min
 //
-// One heap that ages: blocks of many sizes come and go, the mixture of sizes shifts all the time, every block
-// must hold its contents to its end. The peak of memory must stay within a bound that every allocator with
-// reuse between sizes keeps: peak_factor times the peak of what is live, and some for the beginning. Ends as
-// ending.h has it, and tells the peaks.
+// One heap that ages: blocks of many sizes come and go, the mixture of sizes shifts all the time, and every
+// block must keep its contents until it is freed. The peak of memory must stay within a bound that every
+// allocator with reuse between sizes keeps: peak_factor times the peak of live bytes, plus an allowance for
+// the start. Reports the peaks. Exit statuses: see ending.h.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -56,7 +56,7 @@ public:
   std::uint64_t peak_live() const { return peak_live_; }
 
 private:
-  // Sizes around a center that moves from 32 B to 32 KiB and back; one in 2000 is large.
+  // Sizes around a centre that moves from 32 B to 32 KiB and back; one block in 2000 is large.
   std::size_t shifting_size(std::uint64_t number) {
     if (random_.below(2000) == 0) return mebibyte + random_.below(4 * mebibyte);
     const unsigned phase = static_cast<unsigned>(number / 200'000 % 20);
@@ -72,7 +72,7 @@ private:
   }
   void check(const slot& one) const {
     require(holds(one.block, one.sample(), one.seed), "contents lost");
-    const bool apart = one.size >= 2 * sample_bytes;  // the two samples
+    const bool apart = one.size >= 2 * sample_bytes;  // the two samples do not overlap
     require(!apart || holds(one.last(), one.sample(), one.seed + 1), "contents lost at the end of a block");
   }
   void release(slot& one) {

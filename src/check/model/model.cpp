@@ -1,11 +1,12 @@
-// Random sequences of allocation calls against a shadow heap: whatever the sequence, blocks do not overlap up
-// to their usable size, are aligned, keep their contents also in realloc, and are zero from calloc.
+// Random sequences of allocation calls, checked against a shadow heap. After every sequence: blocks do not
+// overlap up to their usable size, are aligned, keep their contents also in realloc, and are zero from
+// calloc.
 //
 // Usage: model [SEQUENCES [SEED]]
 //
 // Half of the sequences run in one thread; in the others, blocks are freed and moved by other threads, and
-// threads end. A sequence that finds a fault is shortened and printed. Exit status 0: all hold, 1: one does
-// not, 2: wrong usage.
+// threads end. A sequence that finds a fault is shortened and printed. Exit status 0: no fault, 1: a fault,
+// 2: wrong usage.
 #include <cstdio>
 #include <cstdlib>
 
@@ -28,7 +29,7 @@ sequence random_sequence(std::uint64_t seed) {
 int run(unsigned long sequences, unsigned long first_seed) {
   fault_text text;
   for (std::uint64_t seed = first_seed; seed < first_seed + sequences; ++seed) {
-    // The heap under test must not be changed by what this program keeps: no containers.
+    // Static, not in a container: this program must not change the heap under test.
     static sequence current;
     current = random_sequence(seed);
     if (holds(current.all(), text)) continue;

@@ -1,4 +1,4 @@
-// One call of the allocation functions, and random sequences of them.
+// One call of an allocation function, and random sequences of such calls.
 #pragma once
 
 #include <bit>
@@ -24,14 +24,15 @@ enum class call : std::uint8_t {
   end_thread,
 };
 
-// Every operation is possible in every state, so that any part of a sequence is a sequence: what allocates
-// into an occupied slot frees it first, realloc of an empty slot allocates, free of one does nothing.
+// Every operation is possible in every state, so that every part of a sequence is a sequence too: an
+// allocation into an occupied slot frees the slot first, realloc of an empty slot allocates, and free of an
+// empty slot does nothing.
 struct operation {
   call function;
-  std::uint8_t thread;  // who calls; 0 is the main thread, which never ends
-  std::uint8_t slot;    // where the block is kept
+  std::uint8_t thread;  // the calling thread; 0 is the main thread, which never ends
+  std::uint8_t slot;    // where the pointer to the block is kept
   std::size_t size;
-  std::size_t alignment;  // a power of two of at least 8
+  std::size_t alignment;  // a power of two, at least 8
 };
 
 // splitmix64 (Steele, Lea, Flood 2014).
@@ -46,14 +47,15 @@ public:
     return z ^ (z >> 31);
   }
 
-  // 0 <= result < bound
+  // A number in [0, bound).
   unsigned below(unsigned bound) { return static_cast<unsigned>(next() % bound); }
 
 private:
   std::uint64_t state_;
 };
 
-// Mostly small, at times to 8 MiB; half of them around powers of two, where size classes begin and end.
+// Mostly small sizes, at times up to 8 MiB; half of them lie around powers of two, where size classes begin
+// and end.
 inline std::size_t random_size(random_numbers& random) {
   const unsigned top = random.below(20) == 0 ? 24 : random.below(4) == 0 ? 17 : 11;
   const std::size_t power = std::size_t{1} << random.below(top);

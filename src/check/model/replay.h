@@ -1,4 +1,4 @@
-// Runs a sequence in a process of its own, which begins with the same heap every time.
+// Runs a sequence in a process of its own, which starts with the same heap every time.
 #pragma once
 
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 
 namespace heaplab::check {
 
-// Text that a child process can write: empty, or what was wrong.
+// A text that a child process can write: empty, or the description of a fault.
 class fault_text {
 public:
   fault_text() {
@@ -34,7 +34,7 @@ inline void perform_all(std::span<const operation> sequence) {
   heap.release_all();
 }
 
-// True if nothing was wrong; what was is in `text`.
+// True if the sequence found no fault; otherwise `text` describes the fault.
 inline bool holds(std::span<const operation> sequence, fault_text& text) {
   constexpr unsigned limit_s = 20;
   text.clear();

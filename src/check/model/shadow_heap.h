@@ -1,4 +1,4 @@
-// What the blocks of a program must look like, kept outside the heap under test.
+// The expected state of all blocks, kept outside the heap under test.
 #pragma once
 
 #include <malloc.h>
@@ -15,11 +15,11 @@
 
 namespace heaplab::check {
 
-// Says what is wrong and ends the process.
+// Describes a fault and ends the process.
 class verdict {
 public:
   static constexpr std::size_t longest = 256;
-  // Where the message goes: memory shared with the process that waits for this one.
+  // The buffer of the message: memory shared with the process that waits for this one.
   static inline char* text = nullptr;
 
   [[noreturn, gnu::format(printf, 1, 2)]] static void fault(const char* format, ...) {
@@ -31,8 +31,8 @@ public:
   }
 };
 
-// The bytes of a block that are written and checked: all of a small one, of a large one both ends and one in
-// every 16 KiB between.
+// Visits the bytes of a block that are written and checked: all bytes of a small block; of a large block both
+// ends and one byte in every 16 KiB between.
 template <class Visit>
 void visit_sample(std::size_t bytes, Visit visit) {
   constexpr std::size_t whole = 16 << 10;
@@ -69,10 +69,10 @@ public:
 
 private:
   struct block {
-    unsigned char* start;  // null: none
-    std::size_t size;      // as asked for
-    std::size_t usable;    // as malloc_usable_size says, and filled to there
-    unsigned char seed;    // of the pattern in it
+    unsigned char* start;  // null: no block
+    std::size_t size;      // as requested
+    std::size_t usable;    // the result of malloc_usable_size; the block is filled up to here
+    unsigned char seed;    // of the pattern in the block
     bool of_new;
   };
 
@@ -82,8 +82,8 @@ private:
 
   unsigned number_of(const block& one) const { return static_cast<unsigned>(&one - blocks_); }
 
-  // AddressSanitizer's malloc ends a program whose size is no multiple of the alignment, a rule that C17
-  // dropped.
+  // AddressSanitizer's malloc ends a program that calls aligned_alloc with a size that is no multiple of the
+  // alignment, a rule that C17 dropped.
   static std::size_t size_for_aligned_alloc(const operation& one) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return (one.size + one.alignment - 1) / one.alignment * one.alignment;
@@ -108,7 +108,7 @@ private:
     }
   }
 
-  // Looks at a new block and fills it.
+  // Checks a new block and fills it.
   void enter(block& target, void* address, const operation& one) {
     if (address == nullptr) verdict::fault("block[%u]: no memory", number_of(target));
     block fresh = {static_cast<unsigned char*>(address), one.size, malloc_usable_size(address), ++seed_,
@@ -121,7 +121,7 @@ private:
 
   void check_place(const block& fresh, const operation& one) const {
     const bool asked = one.function == call::posix_memalign || one.function == call::aligned_alloc;
-    // C23: fit for every type that is no larger than the block.
+    // C23: the block is aligned for every type that is no larger than the block.
     const std::size_t fitting = std::min(std::bit_floor(std::max(one.size, std::size_t{1})), std::size_t{16});
     const std::size_t alignment = asked ? std::max(one.alignment, fitting) : fitting;
     if (reinterpret_cast<std::uintptr_t>(fresh.start) % alignment != 0)
@@ -144,7 +144,7 @@ private:
       verdict::fault("block[%u] from calloc is not zero", number_of(target));
   }
 
-  // The first `bytes` bytes.
+  // Checks the first `bytes` bytes.
   void check_contents(const block& one, std::size_t bytes, const unsigned char* where) const {
     visit_sample(one.usable, [&](std::size_t i) {
       if (i < bytes && where[i] != pattern(one, i))

@@ -1,4 +1,4 @@
-// Makes a sequence that finds a fault as short and as plain as it gets.
+// Shortens and simplifies a sequence that finds a fault as far as possible.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +23,14 @@ inline sequence without(const sequence& from, unsigned first, unsigned count) {
   return rest;
 }
 
-// Tries `changed`, and keeps it if it still finds a fault.
+// Runs `changed`, and keeps that sequence if it still finds a fault.
 inline bool keep_if_failing(sequence& current, const sequence& changed, fault_text& text) {
   if (holds(changed.all(), text)) return false;
   current = changed;
   return true;
 }
 
-// Leaves out ever smaller parts.
+// Removes smaller and smaller parts.
 inline bool shorten(sequence& current, fault_text& text) {
   const unsigned before = current.length;
   for (unsigned part = current.length / 2; part > 0; part /= 2)
@@ -59,7 +59,8 @@ inline void shrink(sequence& failing, fault_text& text) {
   while (shorten(failing, text)) {
   }
   simplify(failing, text);
-  // The text is that of the last attempt, which may have found nothing.
+  // The last attempt may have found no fault and cleared the text: this run writes the text of the fault
+  // again.
   holds(failing.all(), text);
 }
 

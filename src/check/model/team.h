@@ -1,4 +1,4 @@
-// Threads that act one at a time, each when it is told to: a sequence runs the same way every time.
+// Threads that act one at a time, each on command, so that a sequence runs the same way every time.
 #pragma once
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ public:
     sem_init(&done_, 0, 0);
   }
 
-  // Returns when the thread of the operation has performed it. A thread that has ended begins anew.
+  // Returns when the thread of the operation has performed it. A thread that has ended is started again.
   void perform(const operation& one) {
     if (one.thread == 0) {
       heap_.perform(one);

@@ -1,7 +1,7 @@
 // Usage: bare proc|sys
 //
-// Runs check_frugal where /proc or /sys is empty, as in a chroot or a small container. Ends as ending.h has
-// it.
+// Runs check_frugal with an empty /proc or /sys, as in a chroot or a small container. Exit statuses: see
+// ending.h.
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 // Usage: sandbox eperm|kill CALL
 //
-// Gives up a system call for good, as a program does that goes into a sandbox after it has begun: the call
-// fails with EPERM, or kills. Memory of every kind must be given all the same. Ends as ending.h has it.
+// Gives up a system call for good, as a program does that enters a sandbox after its start: from then on, the
+// call fails with EPERM or kills the process. Blocks of every kind must still be served. Exit statuses: see
+// ending.h.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -67,7 +68,8 @@ int main(int count, char** arguments) {
   const unsigned answer = way == "kill" ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
   for (const system_call& call : calls) {
     if (count != 3 || call.name != arguments[2] || (way != "eperm" && way != "kill")) continue;
-    // A stack of the program's own: the C library makes and clears the others by some of these calls.
+    // The program brings its own stack, because the C library uses some of the forbidden calls to allocate
+    // and clear a stack.
     static char stack[1 << 20];
     pthread_attr_t attributes;
     pthread_t other;

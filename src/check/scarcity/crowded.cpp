@@ -1,13 +1,14 @@
 // Usage: crowded many | crowded split MIB
 //
-// Uses up the mappings that the kernel allows a process (vm.max_map_count) and allocates all the same:
+// Uses up the mappings that the kernel allows a process (vm.max_map_count) and then allocates:
 //
-//   many    With room for 3000 more, 6000 blocks of 33 MiB and small ones of every kind are to be had.
-//   split   With room for 10 more, blocks of MIB mebibytes that lie between others are freed, which would
-//   split a
-//           mapping: their memory goes, and their addresses serve the next blocks. Small ones are to be had.
+//   many    There is room for 3000 more mappings. 6000 blocks of 33 MiB and small blocks of every kind are
+//           to be served.
+//   split   There is room for 10 more mappings. Blocks of MIB mebibytes between other blocks are freed, which
+//           would split a mapping: their memory is to be purged, and their addresses are to serve the next
+//           blocks. Small blocks are to be served.
 //
-// Exit status 0: so it is, 1: not (a line says what), 2: wrong usage.
+// Exit status 0: all held, 1: something did not (a line says what), 2: wrong usage.
 #include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ using heaplab::check::require;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-// Makes mappings of two pages each until there are no more, and gives back about `room`.
+// Maps areas of two pages each until the kernel refuses, and unmaps about `room` of them.
 void use_up_mappings(std::size_t room) {
   std::size_t limit = 0;
   std::ifstream("/proc/sys/vm/max_map_count") >> limit;
@@ -88,12 +89,12 @@ void many() {
   }
 }
 
-// All but the outermost, which lie at the ends of a mapping.
+// All blocks except the outermost two, which lie at the ends of a mapping.
 std::vector<void*> inner(const std::vector<void*>& blocks) {
   return {blocks.begin() + 1, blocks.end() - 1};
 }
 
-// `size` above what the allocator keeps for ever.
+// Precondition: the allocator does not retain the memory of blocks of `size` for ever.
 void split(std::size_t size) {
   std::vector<void*> blocks = allocate(60, size);
   use_up_mappings(10);
@@ -109,7 +110,7 @@ void split(std::size_t size) {
     freed[round] = smaller;
     free_shuffled(freed, round);
     malloc_trim(0);
-    // The smaller block may be of a kind that is kept for ever.
+    // The memory of the smaller block may be retained for ever, hence size / 2.
     require(bytes_held(&pages::resident) < resident + size / 2 + mebibyte, "memory of freed blocks is lost");
     const std::vector<void*> again = allocate(freed.size(), size);
     require(bytes_held(&pages::mapped) <= mapped + 4 * size, "addresses of freed blocks are lost");

@@ -1,13 +1,14 @@
 // Usage: frugal [KIND MIB]
 //
-// Allocates, resizes and frees in two threads and takes every refusal as it comes (frugal_work.h). With KIND
-// it runs under a limit of so many MiB and uses them up, twice: it must be given some, and as much again.
+// Allocates, resizes and frees in two threads and accepts every refusal (frugal_work.h). With KIND, the
+// program runs under a limit of MIB mebibytes and uses the limit up, twice: some memory must be served, and
+// the second time as much again.
 //
 //   address_space   RLIMIT_AS, from the first instruction of the process on
-//   data            RLIMIT_DATA, likewise
-//   locked          RLIMIT_MEMLOCK, with all memory locked from now on (mlockall)
+//   data            RLIMIT_DATA, from the first instruction of the process on
+//   locked          RLIMIT_MEMLOCK, with all later memory locked (mlockall)
 //
-// Ends as ending.h has it.
+// Exit statuses: see ending.h.
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -29,7 +30,7 @@ struct link {
   link* next;
 };
 
-// Bytes of blocks of `size` until there are no more; then frees them.
+// Allocates blocks of `size` until malloc refuses, frees them and returns their bytes.
 std::size_t use_up(std::size_t size) {
   link* all = nullptr;
   std::size_t bytes = 0;
@@ -44,7 +45,7 @@ std::size_t use_up(std::size_t size) {
 
 int run_limited(std::size_t limit) {
   const std::size_t first = use_up(2000);
-  // An allocator may spread its blocks over the address space.
+  // An eighth of the limit is enough: an allocator may spread its blocks over the address space.
   require(first >= limit / 8, "less than an eighth of the limit was given");
   require(use_up(2000) >= first / 8 * 7, "what was freed is not given again");
   use_up(300);
@@ -59,7 +60,7 @@ struct kind {
 };
 constexpr kind kinds[] = {{"address_space", RLIMIT_AS}, {"data", RLIMIT_DATA}, {"locked", RLIMIT_MEMLOCK}};
 
-// As a user without privileges, whom the limit of locked memory binds.
+// Runs as a user without privileges, whom the limit of locked memory binds.
 int run_locked(std::size_t limit) {
   const rlimit wanted{limit, limit};
   if (setrlimit(RLIMIT_MEMLOCK, &wanted) != 0 || unshare(CLONE_NEWUSER) != 0 || mlockall(MCL_FUTURE) != 0)
@@ -72,7 +73,7 @@ int run(const kind& which, std::size_t limit, char** arguments) {
   rlimit now;
   getrlimit(which.resource, &now);
   if (now.rlim_cur == limit) return run_limited(limit);
-  // The malloc library must begin under the limit.
+  // The program executes itself again, because the malloc library must start under the limit.
   now.rlim_cur = limit;
   setrlimit(which.resource, &now);
   execv(arguments[0], arguments);

@@ -1,13 +1,13 @@
 // Usage: limited_later WAY
 //
-// Limits its address space to 1 GiB (RLIMIT_AS) after it has allocated, and goes on: starts a thread, loads a
-// library, allocates large blocks and small ones. WAY is how the limit comes about:
+// Limits the address space of the process to 1 GiB (RLIMIT_AS) after it has allocated, and goes on: starts a
+// thread, loads a library, allocates large blocks and small ones. WAY is how the limit is set:
 //
-//   call     setrlimit, and a thread at once
-//   unseen   the system call itself, as another process or a language without libc would set it: the malloc
-//            library learns of it by a refusal, so that large blocks come first here
+//   call     by setrlimit; a thread is started at once
+//   unseen   by the bare system call, as another process or a language without libc would set the limit. The
+//            malloc library learns of the limit only by a refusal, so that large blocks come first here
 //
-// Exit status 0: all is given, 1: not (a line says what), 2: wrong usage.
+// Exit status 0: everything was served, 1: something was not (a line says what), 2: wrong usage.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -58,7 +58,8 @@ struct link {
   link* next;
 };
 
-// Bytes of blocks of `size` until there are no more or `most` bytes; then frees them.
+// Allocates blocks of `size` until malloc refuses or `most` bytes are served, frees them and returns their
+// bytes.
 std::size_t use_up(std::size_t size, std::size_t most) {
   link* all = nullptr;
   std::size_t bytes = 0;

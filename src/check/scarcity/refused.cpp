@@ -1,10 +1,10 @@
 // Usage: refused CALL once|ever [NUMBER]
 //
-// Refuses a system call for memory to the program check_frugal, the n-th alone (once) or all from the n-th on
-// (ever), in a process of its own for each n; with NUMBER only that n. The kernel asks this process before
-// each such call (seccomp's user notification), so that the library may make the call as it likes. The calls
-// of the library's own beginning count, those by which the loader maps it do not. brk is left out: its
-// failure is no error number, but the break as it was. Ends as ending.h has it.
+// Runs the program check_frugal and refuses a system call for memory: the n-th call alone (once) or all from
+// the n-th on (ever), in a new process for each n; with NUMBER only that n. The kernel asks this process
+// before each such call (seccomp's user notification), so that the library may make the call in any way. The
+// calls of the library's own start count; the calls by which the loader maps the library do not. brk is left
+// out: a failed brk returns no error number but the unchanged break. Exit statuses: see ending.h.
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -36,8 +36,7 @@ using heaplab::check::skipped;
 constexpr unsigned most_runs = 40, first_runs = 20;
 constexpr unsigned run_limit_s = 20;
 constexpr int loader_failed = 127;
-// The loader makes this call for the first thread when it has mapped all libraries, before it initialises
-// them.
+// The loader makes this call for the first thread after mapping all libraries and before initialising them.
 constexpr unsigned loaded_mark = SYS_set_robust_list;
 
 struct system_call {
@@ -50,8 +49,8 @@ constexpr system_call calls[] = {{"mmap", SYS_mmap},
                                  {"madvise", SYS_madvise},
                                  {"mprotect", SYS_mprotect}};
 
-// In the child: has every such call wait for an answer. Returns the file descriptor to answer by; -1:
-// refused.
+// Called in the child: makes every such call wait for an answer. Returns the file descriptor for the answers,
+// or -1 if the kernel refused.
 int have_asked_before(unsigned number) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -68,7 +67,7 @@ int have_asked_before(unsigned number) {
 
 struct refusal {
   unsigned call;
-  unsigned long first;  // the first refused call, from 1; 0: none
+  unsigned long first;  // number of the first refused call, from 1; 0: none
   bool ever;
 
   bool strikes(unsigned long count) const { return first != 0 && (ever ? count >= first : count == first); }
@@ -76,7 +75,7 @@ struct refusal {
 
 struct outcome {
   unsigned long calls = 0;
-  int status = 0;  // of waitpid
+  int status = 0;  // as waitpid returns it
 };
 
 // Answers the calls until the program has ended.
@@ -139,7 +138,7 @@ bool lives_with(char* program, const refusal& which, std::string_view name) {
   return false;
 }
 
-// All of the first calls, and the others evenly spread.
+// Tests each of the first calls, and an evenly spread selection of the others.
 bool lives_with_each(char* program, const system_call& call, bool ever) {
   const outcome whole = run(program, {call.number, 0, false});
   if (whole.status != 0) end(failed, "fails with nothing refused");

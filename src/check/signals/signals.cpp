@@ -1,4 +1,4 @@
-// Signal handlers that do not allocate interrupt malloc and free everywhere.
+// Signal handlers that do not allocate interrupt malloc and free at arbitrary instructions.
 #include <sys/time.h>
 
 #include <csignal>
@@ -10,7 +10,8 @@
 namespace heaplab::check {
 namespace {
 
-// A lock-free atomic may be used in a handler, and by both threads. relaxed: a count that publishes nothing.
+// A lock-free atomic may be used in a signal handler and by both threads. relaxed: a count that publishes
+// nothing.
 atomic<unsigned> signals = 0;
 static_assert(atomic<unsigned>::is_always_lock_free);
 

@@ -1,6 +1,6 @@
-// Allocates at every point of a program's life at which C++ and POSIX permit it: before main, in
+// Allocates at every point in the life of a program at which C++ and POSIX permit it: before main, in
 // constructors, while threads end, after they have ended, in destructors, at exit. Exit status 0: all blocks
-// held.
+// kept their contents.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -24,7 +24,8 @@ using heaplab::testing::holds;
 
 constinit heaplab::atomic<unsigned> visits = 0;  // relaxed throughout: a count
 
-// Takes over from one point of life to the next a block that the earlier one made.
+// Takes over a block that was made at an earlier point in the life of the program, checks it and makes a new
+// one.
 class relay {
 public:
   void hand_over() {
@@ -69,14 +70,15 @@ struct global {
   ~global() { process.hand_over(); }
 } global_object;
 
-// C++ destroys it while its thread ends; the heap's own part of the thread may be gone by then.
+// C++ destroys this object while its thread ends; the heap's own thread data may already be gone by then.
 struct thread_object {
   relay mine;
   ~thread_object() { mine.hand_over(); }
 };
 thread_local thread_object of_thread;
 
-// A key destructor that asks to be called again, as often as POSIX lets it: after the heap's own.
+// A key destructor that sets its key again, so that POSIX calls it as often as possible: also after the
+// heap's own destructor.
 pthread_key_t key;
 void* const mark = &key;
 
@@ -108,7 +110,7 @@ int main() {
   std::atexit([] { process.hand_over(); });
   run_threads();
   of_thread.mine.hand_over();
-  // Left to the end of the process, which comes while this thread still runs.
+  // The thread is still running when the process ends.
   std::thread([] {
     std::vector<void*> mine(100);
     for (;;)

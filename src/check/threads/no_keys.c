@@ -1,5 +1,6 @@
-// Allocates where the process has used up the keys for thread-specific data before its first malloc. In C:
-// the C++ run-time library allocates before main. Exit status 0: memory was given, in two threads, 1: not.
+// Allocates after the process has used up the keys for thread-specific data before its first malloc. Written
+// in C, because the C++ run-time library allocates before main. Exit status 0: memory was served in two
+// threads, 1: it was not.
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Many threads, blocks that change hands, and threads that come and go.
+// Many threads, blocks that are freed by other threads, and threads that start and end.
 #include <thread>
 #include <vector>
 
@@ -16,15 +16,16 @@ void run_threads(unsigned count, Work work) {
   for (std::thread& one : threads) one.join();
 }
 
-// Every block goes through a slot that all threads share: most are freed by a thread that did not allocate
-// them, while others allocate.
+// Every block goes through a slot that all threads share: most blocks are freed by a thread that did not
+// allocate them, while other threads allocate.
 TEST(threads, blocks_that_change_hands_keep_their_contents) {
   static atomic<message*> slots[512];
   atomic<unsigned> damaged = 0;
   run_threads(4, [&](unsigned thread) {
     random_engine random(thread + 1);
     for (unsigned i = 0; i < rounds(60000); ++i) {
-      // acq_rel: what the thread that put a block here wrote into it is seen by the one that takes it.
+      // acq_rel: the thread that takes a block sees the contents written by the thread that put the block
+      // here.
       message* const taken = slots[random() % 512].exchange(message::make(random), std::memory_order_acq_rel);
       if (taken == nullptr) continue;
       if (!taken->intact()) damaged.fetch_add(1, std::memory_order_relaxed);
@@ -80,7 +81,7 @@ TEST(threads, a_producer_and_a_consumer_do_not_use_up_memory) {
   EXPECT_LT(memory.read().anonymous, before + (24U << 20));
 }
 
-// A thread that touches every size class, ends, and leaves nothing.
+// A thread that touches every size class, and ends with all its blocks freed.
 void live_briefly(unsigned seed) {
   void* blocks[40];
   for (unsigned i = 0; i < 40; ++i) {
