@@ -10,10 +10,11 @@
 
 namespace heaplab::recorded {
 
-// A checksum that sees every flipped bit and runs at the speed of memory: words of 8 bytes, little-endian, in
-// turn into four lanes, lane = rotate_left((lane ^ word) * odd, 29); then the lanes in order, in the same
-// way, into the result. A rest of less than 8 bytes counts as a word filled up with zeros. Each step is a
-// permutation of the lane for every word, so two texts that differ in one word never agree.
+// A checksum that detects every flipped bit and runs at memory bandwidth. The text is read as little-endian
+// words of 8 bytes, which go to four lanes in turn: lane = rotate_left((lane ^ word) * odd, 29). The lanes
+// are then combined in order, by the same step, into the result. A last word of less than 8 bytes is padded
+// with zeros. Each step is a permutation of the lane for every word, so that two texts that differ in one
+// word never have the same checksum.
 inline std::uint64_t checksum(std::span<const std::byte> text) {
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15U;
   constexpr auto step = [](std::uint64_t state, std::uint64_t word) {

@@ -1,4 +1,4 @@
-// compile_trace: makes the workload file of one process of a trace.
+// compile_trace: compiles the events of one process of a trace into a workload file.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -26,14 +26,15 @@ constexpr const char* usage =
     "Prints lines of JSON: how far it is, then what it found.\n"
     "Example: compile_trace redis.trace redis.workload\n";
 
-constexpr std::uint64_t tickets_per_second = 1'000'000'000;  // of stamps that are an order and no time
+// nominal rate of stamps that are tickets: an order without times
+constexpr std::uint64_t tickets_per_second = 1'000'000'000;
 
 void print(const probes::json_line& line) {
   std::fwrite(line.text().data(), 1, line.text().size(), stdout);
   std::fflush(stdout);
 }
 
-// A line now and then, for whoever shows progress.
+// Prints a line now and then, for a program that shows progress.
 class progress {
 public:
   explicit progress(std::uint64_t whole) : whole_(whole) {}

@@ -11,15 +11,16 @@ namespace {
 
 using trace::kind;
 
-// A time stands before an operation where the thread has moved on by this much since the last.
+// A time precedes an operation if the thread's time has advanced by at least this much since the thread's
+// last one.
 constexpr std::uint64_t time_grain_us = 10;
 
-// An epoch ends when this much was allocated: little of what lives, so that the peak of a replay is that of
-// the program even where threads are apart by some epochs, and enough for threads not to wait for each other
-// at once.
+// An epoch ends when this much has been allocated. The amount is small compared with the live bytes, so that
+// the peak of a replay is the peak of the program even if threads are some epochs apart; and it is large
+// enough that threads do not wait for each other all the time.
 constexpr std::uint64_t least_epoch_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t live_share_of_epoch = 16;
-// And when the threads did as many operations: a share of what was done so far, for short recordings to have
+// An epoch also needs a number of operations: a share of the operations so far, so that short recordings have
 // epochs too.
 constexpr std::uint64_t least_epoch_operations = 256;
 constexpr std::uint64_t most_epoch_operations = 16384;
@@ -60,13 +61,13 @@ action releasing(const trace::event& next) {
   }
 }
 
-// What frees a block that the program never freed.
+// The action that frees a block that the program never freed.
 action natural_release(const trace::event& made) {
   if (!is_new(made.kind)) return action::release;
   return made.alignment_log2 != 0 ? action::destroy_aligned : action::destroy;
 }
 
-// valloc and pvalloc ask for pages without saying so.
+// valloc and pvalloc align to a page, although their event has no alignment.
 std::uint8_t alignment_of(const trace::event& next) {
   constexpr std::uint8_t page = 12;
   const bool paged = next.kind == kind::valloc || next.kind == kind::pvalloc;
@@ -134,7 +135,8 @@ void compiler::allocate(std::uint32_t stream, const trace::event& next) {
   count_live(1, next.size, 0);
 }
 
-// The second half of a realloc: without the first it is a malloc, and without a result the old block stays.
+// The second half of a realloc. If the first half is missing, the event is a malloc; if the result is null,
+// the old block stays.
 void compiler::grow(std::uint32_t stream, const trace::event& next) {
   const auto found = growing_.find(next.thread);
   if (found == growing_.end()) return acquire(stream, next);
@@ -200,8 +202,9 @@ void compiler::change_threads(const trace::event& next) {
   }
 }
 
-// Takes a block out of those that live, for `stream` to free or move it. Where another stream filled its slot
-// the block is moved to a slot that is used once, and the other's slot is free for what that does next.
+// Removes a block from the live blocks, for `stream` to free or move. If another stream filled the slot of
+// the block, the block is moved to a slot that is used once, and its old slot returns to the stream that
+// filled it.
 compiler::taken_block compiler::take(std::uint32_t stream, std::uint64_t address) {
   const auto found = live_.find(address);
   taken_block taken{found->second, false};
@@ -217,7 +220,7 @@ compiler::taken_block compiler::take(std::uint32_t stream, std::uint64_t address
   return taken;
 }
 
-// A realloc_from that was followed by something else was realloc(p, 0): it frees.
+// A realloc_from that was followed by another event was realloc(p, 0), which frees.
 void compiler::settle(std::uint32_t thread) {
   const auto found = growing_.find(thread);
   if (found == growing_.end()) return;
@@ -226,7 +229,7 @@ void compiler::settle(std::uint32_t thread) {
   release_taken(threads_.of(thread), old.taken, action::release);
 }
 
-// Whoever got the address freed what was there, as far as the trace tells.
+// If the address is still in use, its old block was freed without an event: the acquiring stream frees it.
 void compiler::make_room(std::uint32_t stream, std::uint64_t address) {
   if (!live_.contains(address)) return;
   ++head_.doubled_blocks;
@@ -271,7 +274,7 @@ bool compiler::epoch_is_due() const {
          (bytes_since_epoch_ >= std::max(least_epoch_bytes, live_bytes_ / live_share_of_epoch));
 }
 
-// Those that have ended are joined first: what they did is then done.
+// Ended threads are joined first, so that all their operations precede the epoch.
 void compiler::pass_epoch() {
   threads_.join_ended(main_thread);
   const auto number = static_cast<std::uint32_t>(writer_.epochs());

@@ -1,11 +1,11 @@
 // Compiles the events of one process, in the order of the trace, into a workload file.
 //
-// Memory is bounded by the blocks that are alive at a time and the threads, not by the length of the trace.
-// What makes a replay follow the program:
-//   a block another thread frees    passes through a slot of its own: the free waits until the slot is filled
-//   realloc                         stays a realloc, also in chains and across threads
-//   starts and joins of threads     see thread_streams.h
-//   epochs                          no thread runs further ahead than some of them (workload_format.h)
+// Memory is bounded by the number of threads and of blocks that live at a time, not by the length of the
+// trace. A replay follows the program in these points:
+//   frees by another thread      the block passes through a slot of its own, which the free waits for
+//   realloc                      stays a realloc, also in chains and across threads
+//   starts and joins of threads  see thread_streams.h
+//   epochs                       no thread runs more than a few epochs ahead (workload_format.h)
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ namespace heaplab::recorded {
 
 class compiler {
 public:
-  // `main` is the trace's number of the thread that started the process; `ticks_per_second` > 0 is the unit
+  // `main` is the trace's number of the thread that started the process; `ticks_per_second` > 0 is the rate
   // of the stamps. Throws file_error.
   compiler(std::string path, std::uint32_t main, double ticks_per_second);
 
-  // A block that lived when the recording began, before the first event.
+  // Adds a block that was live when the recording began. Called before the first event.
   void living(const trace::event& found);
   void add(const trace::event& next);
-  // Completes the file and returns its header. `lost` are events that are missing from the trace itself.
+  // Completes the file and returns its header. `lost` is the number of events missing from the trace.
   header finish(std::uint64_t lost = 0);
 
 private:
@@ -37,10 +37,10 @@ private:
     std::uint64_t bytes = 0;
     std::uint32_t slot = 0;
     std::uint32_t stream = 0;
-    action released_by = action::release;  // what frees it in the epilogue
+    action released_by = action::release;  // the action that frees the block in the epilogue
     std::uint8_t alignment_log2 = 0;
   };
-  // What a thread took away from the live blocks and has not finished with.
+  // A block that a thread has removed from the live blocks and is about to free or move.
   struct taken_block {
     live_block block;
     bool remote = false;
@@ -73,8 +73,8 @@ private:
   double ticks_per_microsecond_;
   std::unordered_map<std::uint64_t, live_block> live_;  // by address
   std::unordered_map<std::uint32_t, pending>
-      growing_;                         // by thread of the trace: between the halves of a realloc
-  std::vector<std::uint64_t> told_us_;  // by stream: the time last written
+      growing_;                         // by thread of the trace: reallocs whose second half has not come
+  std::vector<std::uint64_t> told_us_;  // by stream: the time written last
   header head_;
   std::uint64_t unused_slots_ = 0;
   std::uint64_t live_bytes_ = 0;

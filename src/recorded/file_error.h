@@ -4,7 +4,8 @@
 
 namespace heaplab::recorded {
 
-// A workload file that cannot be written, or that is none: one line that names the file and what is wrong.
+// A workload file cannot be written, or a file is no workload file: one line that names the file and the
+// fault.
 class file_error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

@@ -5,15 +5,16 @@
 
 namespace heaplab::recorded {
 
-// The slots of one stream. A slot whose block is allocated and freed by the same stream is taken again, the
-// one that came back last first. A slot through which a block passes to another thread is taken once in a
-// whole workload: the thread that waits for it must never see a pointer of an earlier or later block there.
+// The slots of one stream. A slot whose block is allocated and freed by the same stream is reused, the slot
+// returned last first (LIFO). A slot through which a block passes to another thread is used once in the whole
+// workload: the thread that waits for the block must never see the pointer of an earlier or later block
+// there.
 class slot_numbers {
 public:
-  // Slots of two streams share no cache line: they are handed out from rows of this many.
+  // Slots are taken in rows of this many, so that slots of two streams share no cache line.
   static constexpr std::uint32_t row = 8;
 
-  // `unused` is the first slot that no stream has; counted up.
+  // `unused` is the first slot that no stream has taken; take() advances it.
   std::uint32_t take(std::uint64_t& unused) {
     if (returned_.empty()) return take_once(unused);
     const std::uint32_t slot = returned_.back();
@@ -30,7 +31,7 @@ public:
     return next_++;
   }
 
-  // Only by the stream that took it.
+  // Called only by the stream that took the slot.
   void give_back(std::uint32_t slot) { returned_.push_back(slot); }
 
 private:

@@ -2,8 +2,8 @@
 //
 // All numbers are little-endian and all offsets count bytes from the beginning of the file:
 //   header, 4096 bytes
-//   segments of operations, each of one stream; the directory says in which order a stream takes them
-//   the tables: streams, segments, sides, epochs
+//   segments of operations, each of one stream; the directory holds their order within a stream
+//   the directory: tables of streams, segments, sides, epochs
 // Everything after the header is covered by header.checksum.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace heaplab::recorded {
 
-// What an operation does. The numbers are part of the format.
+// The action of an operation. The numbers are part of the format.
 enum class action : std::uint8_t {
   allocate = 0,          // malloc
   allocate_zeroed = 1,   // calloc
@@ -21,7 +21,7 @@ enum class action : std::uint8_t {
   create = 3,            // operator new, new[]
   create_aligned = 4,    // operator new, new[] with std::align_val_t; always with a side
   reallocate = 5,        // realloc; the next operation is `place`
-  place = 6,             // where the block of the reallocate before goes; its size is that before
+  place = 6,             // the slot for the result of the preceding `reallocate`; the size stands there
   release = 7,           // free
   destroy = 8,           // operator delete, delete[]
   destroy_sized = 9,     // the same with a size
@@ -29,12 +29,12 @@ enum class action : std::uint8_t {
   start_thread = 11,     // slot: number of the stream
   join_thread = 12,      // slot: number of the stream
   pass_epoch = 13,       // slot: number of the epoch
-  wait_until = 14,       // time: not before so many microseconds after the start, where the pace is kept
+  wait_until = 14,       // time: with the recorded pace, wait until so many microseconds after the start
   last = wait_until,
 };
 
-// One operation. `slot` names where the pointer to a block is kept. The value is the size in bytes, or, with
-// has_side, the index of a side that holds size and alignment.
+// One operation. The slot holds the pointer to the block. The value is the size in bytes or, with has_side,
+// the index of a side that holds size and alignment.
 class operation {
 public:
   static constexpr std::uint32_t most_value = (std::uint32_t{1} << 25) - 1;
@@ -50,7 +50,7 @@ public:
   }
 
   constexpr operation with_side() const { return operation(word_ | side_bit); }
-  // Another thread filled the slot: wait until its pointer is there.
+  // Another thread fills the slot: the operation waits until the pointer is there.
   constexpr operation from_other_thread() const { return operation(word_ | remote_bit); }
   constexpr operation at(std::uint32_t slot) const {
     return operation((word_ & ((std::uint64_t{1} << slot_shift) - 1)) | std::uint64_t{slot} << slot_shift);
@@ -80,7 +80,7 @@ private:
 };
 static_assert(sizeof(operation) == 8);
 
-// Size and alignment of a block that an operation has no room for. alignment 0: that of malloc.
+// Size and alignment of a block, if they do not fit into an operation. Alignment 0: the alignment of malloc.
 struct side {
   std::uint64_t bytes = 0;
   std::uint64_t alignment = 0;
@@ -94,24 +94,24 @@ struct segment {
   std::uint64_t operations = 0;
 };
 
-// What one thread does, or what is done before or after the clock runs.
+// The operations of one thread, or those before or after the clock runs.
 struct stream {
   std::uint64_t first_segment = 0;
   std::uint64_t segments = 0;
   std::uint64_t operations = 0;
 };
 
-// The streams with a meaning of their own; those from `main_thread` on are threads.
-inline constexpr std::uint32_t prologue = 0;     // allocates what lived when the recording began
-inline constexpr std::uint32_t epilogue = 1;     // frees what lived when it ended
-inline constexpr std::uint32_t main_thread = 2;  // starts the others, and joins all that nobody else joins
+// Streams with a meaning of their own; the streams from `main_thread` on are threads.
+inline constexpr std::uint32_t prologue = 0;  // allocates the blocks that were live when the recording began
+inline constexpr std::uint32_t epilogue = 1;  // frees the blocks that were live when the recording ended
+inline constexpr std::uint32_t main_thread = 2;  // starts threads, and joins those that no other thread joins
 
-// A moment of the recorded program at which all its threads can be brought to the same place.
+// A moment of the recorded program to which all threads of a replay can be brought.
 struct epoch {
   std::uint64_t time_us = 0;     // since the start of the recording
   std::uint64_t live_bytes = 0;  // as requested
   std::uint64_t live_blocks = 0;
-  std::uint64_t threads = 0;  // that pass it
+  std::uint64_t threads = 0;  // number of threads that pass the epoch
 };
 
 struct header {
@@ -136,16 +136,16 @@ struct header {
   std::uint64_t allocations = 0;  // calls of the threads, without realloc
   std::uint64_t reallocations = 0;
   std::uint64_t releases = 0;
-  std::uint64_t remote_releases = 0;  // and reallocations, of blocks that another thread allocated
+  std::uint64_t remote_releases = 0;  // releases and reallocations of blocks that another thread allocated
   std::uint64_t peak_live_bytes = 0;
   std::uint64_t peak_live_blocks = 0;
   std::uint64_t duration_us = 0;  // of the recording
-  // What the trace held and a replay cannot: see docs/workload-format.md.
-  std::uint64_t unknown_releases = 0;  // of addresses that nobody had allocated
+  // Events of the trace that a replay cannot repeat: see docs/workload-format.md.
+  std::uint64_t unknown_releases = 0;  // releases of addresses at which no block was known
   std::uint64_t doubled_blocks = 0;    // allocations at an address that was still in use
   std::uint64_t failed_calls = 0;      // allocations that returned null
-  std::uint64_t lost_events = 0;       // that the recorder counted and could not keep
-  std::uint64_t header_checksum = 0;   // of the fields before it
+  std::uint64_t lost_events = 0;       // events that the recorder counted but could not write
+  std::uint64_t header_checksum = 0;   // of all fields before this one
 };
 static_assert(sizeof(header) <= header::bytes);
 

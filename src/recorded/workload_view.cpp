@@ -15,7 +15,7 @@ namespace heaplab::recorded {
 
 namespace {
 
-// Maps the file, all pages present. Returns why not; nullptr: done.
+// Maps the file with all pages resident. Returns nullptr, or the reason of the failure.
 const char* map_whole(const std::string& path, const std::byte*& start, std::size_t& bytes) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::strerror(errno);
@@ -35,7 +35,7 @@ const char* map_whole(const std::string& path, const std::byte*& start, std::siz
   return fault;
 }
 
-// What is wrong with a header of a file of so many bytes; nullptr: nothing.
+// The fault of the header of a file of `bytes` bytes; nullptr: none.
 const char* fault_of(const header& head, std::size_t bytes) {
   if (head.magic != header::right_magic) return "not a workload file";
   if (head.version != header::right_version)
@@ -57,7 +57,7 @@ bool tables_fit(const header& head, std::size_t bytes) {
          lies_within(head.epochs_at, head.epochs, sizeof(epoch), bytes);
 }
 
-// Whether what the operation names exists.
+// Whether everything that the operation names exists.
 bool is_sound(operation one, const header& head) {
   switch (one.what()) {
     case action::wait_until:
@@ -78,7 +78,7 @@ bool is_sound(operation one, const header& head) {
   return one.slot() < head.slots && (!one.has_side() || one.value() < head.sides);
 }
 
-// `reallocate` and `place` come in pairs, within a stream.
+// Whether `reallocate` and `place` come in pairs within the stream.
 bool is_sound(const workload_view& view, const stream& one) {
   if (one.segments > view.head().segments || one.first_segment > view.head().segments - one.segments)
     return false;

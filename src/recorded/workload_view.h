@@ -9,11 +9,11 @@
 
 namespace heaplab::recorded {
 
-// A workload file, mapped for reading and resident. Every operation in it can be carried out: its action is
-// known, and what it names exists.
+// A workload file, mapped for reading and resident. The constructor checks that every operation can be
+// carried out: its action is known, and everything it names exists.
 class workload_view {
 public:
-  // Throws file_error, with one line, for anything that is no whole workload file.
+  // Throws file_error with one line unless the file is a complete workload file.
   explicit workload_view(const std::string& path);
   ~workload_view();
   workload_view(const workload_view&) = delete;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t growth = std::uint64_t{16} << 20;
 constexpr std::uint64_t first_segment =
-    512;  // operations; each further segment of a stream is twice as large
+    512;  // operations; each further segment of a stream is twice as large as the one before
 constexpr std::uint64_t most_segment = 64 * std::uint64_t{1024};
 
 }  // namespace
@@ -108,7 +108,8 @@ void workload_writer::open_segment(open_stream& wanting) {
   wanting.room = operations;
 }
 
-// The file has its blocks before they are touched: on a full disk a mapping answers with SIGBUS.
+// Disk blocks are allocated before the pages are touched: on a full disk a write through a mapping raises
+// SIGBUS.
 std::uint64_t workload_writer::take(std::uint64_t bytes) {
   const std::uint64_t at = used_;
   used_ += bytes;

@@ -10,8 +10,8 @@
 
 namespace heaplab::recorded {
 
-// Writes a workload file in one pass, through a mapping of it: memory is bounded by the number of streams,
-// and an operation can be changed after it was added. The file appears under its name only when it is
+// Writes a workload file in one pass through a mapping of the file: memory is bounded by the number of
+// streams, and an operation can be changed after it was added. The file gets its name only when it is
 // complete.
 class workload_writer {
 public:
@@ -21,26 +21,27 @@ public:
   workload_writer(const workload_writer&) = delete;
   workload_writer& operator=(const workload_writer&) = delete;
 
-  // Where an operation stands.
+  // The position of an operation in the file.
   using place_in_file = std::uint64_t;
 
-  // Returns its number; the first three are prologue, epilogue and main thread.
+  // Returns the number of the new stream; the first three are prologue, epilogue and main thread.
   std::uint32_t add_stream();
   place_in_file add(std::uint32_t stream, operation added);
   void move(place_in_file where, std::uint32_t slot);
-  // The index of such a side; equal sides share one. Throws file_error when there are too many.
+  // Returns the index of the side; equal sides share an index. Throws file_error when there are too many
+  // sides.
   std::uint32_t add_side(side added);
   void add_epoch(const epoch& added) { epochs_.push_back(added); }
   std::uint64_t epochs() const { return epochs_.size(); }
 
-  // Writes the tables and `head`, whose counts of tables, offsets and checksums are filled in, and gives the
-  // file its name. Returns the header as it stands there.
+  // Writes the tables and `head`, fills in the header's table counts, offsets and checksums, and gives the
+  // file its name. Returns the header as written.
   header finish(header head);
 
 private:
   struct open_stream {
     std::vector<segment> segments;
-    std::uint64_t room = 0;  // operations that the last segment may still take
+    std::uint64_t room = 0;  // operations that still fit into the last segment
     std::uint64_t operations = 0;
   };
   struct side_hash {
@@ -60,7 +61,7 @@ private:
   std::string temporary_;
   int file_ = -1;
   std::byte* start_ = nullptr;
-  std::uint64_t allotted_ = 0;  // bytes the file has on disk, all mapped
+  std::uint64_t allotted_ = 0;  // size of the file on disk; all of it is mapped
   std::uint64_t used_ = header::bytes;
   std::vector<open_stream> streams_;
   std::vector<side> sides_;

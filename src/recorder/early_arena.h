@@ -1,4 +1,5 @@
-// Memory for calls that come before the functions below are known: looking them up may allocate.
+// Memory for calls that come before next_functions.h has found the functions below: the look-up itself may
+// allocate.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +10,14 @@
 
 namespace heaplab::recorder {
 
-// Gives and never takes back. Blocks are zero, aligned to 16 bytes, and know their size.
+// Allocates and never frees. Blocks are zeroed, aligned to 16 bytes, and store their size.
 class early_arena {
 public:
-  // Null where the arena is used up.
+  // Null if the arena is used up.
   void* allocate(std::size_t size) {
     if (size > sizeof bytes_) return nullptr;
     const std::size_t whole = header_bytes + align_up(size, header_bytes);
-    // relaxed: only who gets which bytes matters.
+    // relaxed: each caller needs a range of its own, and nothing is published.
     const std::size_t at = used_.fetch_add(whole, std::memory_order_relaxed);
     if (at > sizeof bytes_ || whole > sizeof bytes_ - at) return nullptr;
     *reinterpret_cast<std::size_t*>(bytes_ + at) = size;

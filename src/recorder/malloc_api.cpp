@@ -1,4 +1,4 @@
-// The C allocation functions: each calls the one below, whose results and errors it hands on untouched.
+// The C allocation functions: each calls the function below and passes results and errors on unchanged.
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -15,7 +15,8 @@ namespace {
 
 using trace::kind;
 
-// A block from before the functions below were known moves to them; it never was recorded.
+// Moves a block of the early arena to the functions below. The block was never recorded, so only an
+// acquisition is.
 HEAPLAB_SLOW_PATH void* move_early(void* block, std::size_t size, std::uint64_t site) {
   const std::size_t before = early_arena::size_of(block);
   void* const moved = acquire(kind::realloc_to, size, 0, site, [=] { return next.malloc(size); });
@@ -31,7 +32,8 @@ HEAPLAB_FAST_PATH void* resize(kind from, kind to, void* block, std::size_t size
   return reallocate(from, to, block, size, site, call);
 }
 
-// The alignment a record holds: what is no power of two is refused or rounded by the function below.
+// The alignment to record. The function below refuses or rounds an alignment that is no power of two; the
+// record then holds none.
 std::uint8_t recorded(std::size_t alignment) {
   return is_power_of_two(alignment) ? log2_of(alignment) : std::uint8_t{0};
 }
@@ -62,7 +64,7 @@ HEAPLAB_EXPORT void* realloc(void* block, std::size_t size) noexcept {
   return heaplab::recorder::resize(kind::realloc_from, kind::realloc_to, block, size, HEAPLAB_SITE);
 }
 
-// Not every library has the function; what it means is the same everywhere.
+// Not every library has reallocarray, whose meaning is the same everywhere.
 HEAPLAB_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t size) noexcept {
   std::size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) {

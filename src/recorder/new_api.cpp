@@ -1,8 +1,9 @@
 // Every replaceable form of operator new and operator delete.
 //
-// They ask the malloc below and call no operator new below: that would not say which form the program used,
-// and the blocks are malloc's with every library. A program may replace some forms: the others then lead to
-// its own, as [new.delete] in the standard says of a library's (src/shim/new_api.h).
+// These functions call the malloc below and no operator new below, because operator new would not tell which
+// form the program used, and in every library its blocks are malloc's. A program may replace some forms: the
+// other forms then call the program's forms, as [new.delete] in the standard requires of a library's
+// (src/shim/new_api.h).
 #include <cstddef>
 #include <new>
 
@@ -39,7 +40,7 @@ HEAPLAB_SLOW_PATH void* new_nothrow_slow(kind k, std::size_t size, std::size_t a
   return nullptr;
 }
 
-// `alignment` 0: the form without.
+// `alignment` 0: a form without alignment.
 HEAPLAB_FAST_PATH void* new_block(kind k, std::size_t size, std::size_t alignment, std::uint64_t site) {
   if (alignment != 0 && !is_power_of_two(alignment)) shim::throw_bad_alloc();
   void* const block = try_new(k, size, alignment, site);
@@ -60,7 +61,7 @@ HEAPLAB_FAST_PATH void delete_block(kind k, void* block, std::size_t size, std::
   release(k, block, size, alignment, site, [=] { next.free(block); });
 }
 
-// The program's own form, where it has replaced the one that is `ours`; else null.
+// The program's form, if the program has replaced `ours`; otherwise null.
 template <class Function>
 HEAPLAB_FAST_PATH Function* replaced(Function* in_effect, Function* ours) {
   return in_effect == ours ? nullptr : in_effect;
@@ -75,8 +76,8 @@ HEAPLAB_FAST_PATH std::size_t bytes_of(std::align_val_t alignment) {
 
 }  // namespace
 
-// Names of the forms below that no program can replace. The loader fills in the names without own_
-// (src/shim/replaceable.txt).
+// Names for the recorder's own forms, which no program can replace. The loader resolves the names without
+// own_ (src/shim/replaceable.txt).
 #define HEAPLAB_OWN_NAME(mangled) [[gnu::alias(mangled), gnu::visibility("hidden")]]
 #define HEAPLAB_OWN_NEW(mangled) HEAPLAB_OWN_NAME(mangled) [[gnu::malloc, gnu::alloc_size(1)]]
 HEAPLAB_OWN_NEW("_Znwm") void* own_new(std::size_t);
@@ -132,7 +133,7 @@ HEAPLAB_EXPORT void* operator new(std::size_t size, const std::nothrow_t&) noexc
   return new_block_nothrow(kind::new_object_nothrow, size, 0, HEAPLAB_SITE);
 }
 
-// The array form leads to the program's form for arrays, or to that for objects.
+// The array form calls the program's array form or, if there is none, the program's form for objects.
 HEAPLAB_EXPORT void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
   if (auto* const theirs = replaced<plain_new>(::operator new[], own::own_new_array))
     return call_nothrow(theirs, size);

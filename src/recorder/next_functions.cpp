@@ -29,22 +29,22 @@ void look_up_all() {
              find(next.valloc, "valloc") && find(next.pvalloc, "pvalloc") &&
              find(next.malloc_usable_size, "malloc_usable_size");
   if (!all) fatal("recorder: no malloc is loaded behind it");
-  // C23 functions that few libraries have; a free without a size is their meaning.
+  // C23 functions that few libraries have; without them, a free without a size does the same.
   if (!find(next.free_sized, "free_sized"))
     next.free_sized.set([](void* block, std::size_t) { next.free(block); });
   if (!find(next.free_aligned_sized, "free_aligned_sized"))
     next.free_aligned_sized.set([](void* block, std::size_t, std::size_t) { next.free(block); });
-  // What a failed look-up left behind: told by the first call, released by the second, here and not in the
-  // program.
+  // Clears the error of a failed look-up: the first call of dlerror reports the error, the second frees its
+  // text. Both happen here, so that the program does not see them.
   dlerror();
   dlerror();
 }
 
-// True where the functions are known now: not to the calls that looking them up makes, nor to other threads
+// True if the functions are known. False for the calls that the look-up itself makes, and for other threads
 // meanwhile.
 bool known() {
   lookup seen = lookup::pending;
-  // acquire pairs with the release below; acq_rel where this thread is the one to look.
+  // acquire pairs with the release below; acq_rel for the thread that does the look-up.
   if (looked_up.compare_exchange_strong(seen, lookup::under_way, std::memory_order_acq_rel,
                                         std::memory_order_acquire)) {
     look_up_all();

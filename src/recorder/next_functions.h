@@ -11,7 +11,7 @@ namespace heaplab::recorder {
 template <class Signature>
 class next_function;
 
-// The first call looks all of them up; calls meanwhile are served from the early arena.
+// The first call looks up all functions; calls during the look-up are served from the early arena.
 template <class Result, class... Arguments>
 class next_function<Result(Arguments...)> {
 public:
@@ -19,7 +19,7 @@ public:
   constexpr explicit next_function(type first) : to_(first) {}
 
   HEAPLAB_FAST_PATH Result operator()(Arguments... arguments) const {
-    // relaxed: code is there before any thread that could read the pointer.
+    // relaxed: code exists before any thread that could read the pointer.
     return to_.load(std::memory_order_relaxed)(arguments...);
   }
   void set(type to) { to_.store(to, std::memory_order_relaxed); }
@@ -46,7 +46,7 @@ struct next_functions {
 
 extern constinit next_functions next;
 
-// Path of the library that `next.malloc` lies in; "" where it cannot be told.
+// Path of the library that defines `next.malloc`; "" if unknown.
 const char* allocator_path();
 
 }  // namespace heaplab::recorder

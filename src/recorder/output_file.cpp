@@ -10,7 +10,7 @@ namespace heaplab::recorder {
 
 namespace {
 
-// Programs close, poll or duplicate onto low numbers.
+// A high number: programs close, poll or duplicate onto low ones.
 constexpr int preferred_descriptor = 900;
 
 int moved_out_of_the_way(int descriptor) {
@@ -20,7 +20,7 @@ int moved_out_of_the_way(int descriptor) {
   return high;
 }
 
-// Beyond the limit the system would send SIGXFSZ, which ends the program.
+// For a write beyond the limit the system sends SIGXFSZ, which ends the program.
 bool within_limit(std::uint64_t end) {
   rlimit limit{};
   return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
@@ -46,7 +46,7 @@ bool output_file::is_ours(int descriptor) const {
          status.st_ino == inode_;
 }
 
-// The program closed the descriptor, and may have opened a file of its own under its number.
+// The program may have closed the descriptor, and may have opened a file of its own under the number.
 bool output_file::open_again() {
   const int descriptor = ::open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return false;

@@ -1,5 +1,5 @@
-// A file that is mapped piece by piece, in a program that may close every descriptor, change its root or its
-// user.
+// A file that is mapped piece by piece, in a program that may close every descriptor, or change its root
+// directory or its user.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ namespace heaplab::recorder {
 
 class output_file {
 public:
-  // `path` outlives this. False where the file cannot be created or is there already.
+  // `path` must outlive this object. False if the file exists or cannot be created.
   bool create(const char* path);
 
-  // Leaves the descriptor to the parent that a fork copied it from.
+  // In a child of fork: leaves the copied descriptor to the parent.
   void forget() { descriptor_ = -1; }
 
-  // `bytes` of the file at `offset`, zero, on disk and mapped: writing them cannot fail. Null: refused, and
-  // why.
+  // Maps `bytes` of the file at `offset`, zeroed and with disk blocks allocated, so that writing to them
+  // cannot fail. Null if refused; `why` then tells the reason.
   void* map(std::uint64_t offset, std::size_t bytes, trace::loss& why);
 
 private:

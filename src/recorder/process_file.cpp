@@ -32,10 +32,11 @@ using trace::raw_record;
 namespace {
 
 constexpr std::size_t smallest_chunk = trace::raw_unit;
-constexpr unsigned growth_log2 = 2;  // of the chunks of a thread, up to the largest
+constexpr unsigned growth_log2 = 2;  // of a thread's chunks, up to the largest
 constexpr unsigned growing_chunks = 3;
-constexpr std::uint32_t fewest_worth_handing_on = 16;  // records
-// As POSIX has it: the fourth round of thread-exit handlers may be the last (PTHREAD_DESTRUCTOR_ITERATIONS).
+constexpr std::uint32_t fewest_worth_handing_on = 16;  // free records of a chunk
+// POSIX guarantees four rounds of thread-exit handlers: the fourth may be the last
+// (PTHREAD_DESTRUCTOR_ITERATIONS).
 constexpr std::uint8_t last_exit_round = 4;
 
 constinit trace::raw_control nowhere = {.magic = 0,
@@ -51,15 +52,15 @@ constinit pthread_key_t at_thread_exit = 0;
 constinit char folder[4096] = {};
 constinit spare_chunks spares;
 
-// Of this process; in a child of fork anew, by the one who opens its file.
+// State of this process. In a child of fork, the thread that opens the child's file resets the state.
 constinit char path[sizeof folder + 64] = {};
 constinit char modules_path[sizeof path] = {};
 constinit output_file file;
 constinit trace::raw_header* header = nullptr;
-constinit std::uint32_t generation = 0;  // forks between the first process and this one
+constinit std::uint32_t generation = 0;  // number of forks between the first process and this one
 constinit atomic<bool> noting_moment = false;
 constinit atomic<std::size_t> chunks_handed_out = 0;
-// Set for good where no further chunk can be had; relaxed: takes effect soon.
+// Set for good when no further chunk can be had. relaxed: other threads notice soon enough.
 constinit atomic<loss> stopped_because = loss::count;
 
 // --- begin ---
@@ -78,7 +79,7 @@ trace::raw_control* map_control() {
 
 void at_exit_of_thread(void* state);
 
-// Null: nothing is to be recorded, or it cannot be.
+// Null if nothing is to be recorded or nothing can be.
 trace::raw_control* find_control() {
   const char* const given = secure_getenv("HEAPLAB_RECORD");
   if (given == nullptr || strlen(given) >= sizeof folder) return nullptr;
@@ -108,7 +109,7 @@ char* add_hex(char* to, std::uint64_t number) {
   return to;
 }
 
-// Reads as much of a file as fits, and leaves two zero bytes behind it.
+// Reads as much of a file as fits; the last two bytes of `room` stay zero.
 void read_into(char* to, std::size_t room, const char* from) {
   const int opened = ::open(from, O_RDONLY | O_CLOEXEC);
   if (opened < 0) return;
@@ -142,7 +143,7 @@ void* map_piece(std::uint64_t offset, std::size_t bytes, loss& why) {
   return take_from_limit(bytes, why) ? file.map(offset, bytes, why) : nullptr;
 }
 
-// Precondition: no other thread is here (fork_page::opening).
+// Precondition: no other thread is in this function (fork_page::opening).
 bool open_file() {
   const trace::raw_moment begun = now();
   spares.forget_all();
@@ -171,15 +172,15 @@ void note_moment() {
   noting_moment.store(false, std::memory_order_release);
 }
 
-// A text has no size known beforehand, and the system ends a program that writes beyond a limit.
+// note_modules writes a text of unknown size, and the system ends a program that writes beyond the limit.
 bool limits_file_size() {
   rlimit limit{};
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-// The mapped files are noted again as the recording grows, and at its end: a program may load libraries late.
+// Writes the mapped files again as the recording grows, and at its end: a program may load libraries late.
 void note_modules() {
-  // Behind the end of the recording nothing is to appear in its folder.
+  // After the end of the recording, nothing may appear in its folder.
   if (limits_file_size() || recording_state() != trace::recording::on) return;
   const int from = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   const int to = ::open(modules_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -196,7 +197,7 @@ raw_chunk* new_chunk(std::size_t bytes, loss& why) {
   if (chunk == nullptr) return nullptr;
   chunk->bytes = static_cast<std::uint32_t>(bytes);
   chunk->offset = offset;
-  // release: a process killed here leaves a whole header or none.
+  // release: if the process is killed here, the file has a whole chunk header or none.
   atomic_ref(chunk->magic).store(trace::chunk_magic, std::memory_order_release);
   note_moment();
   // relaxed: a count.
@@ -225,11 +226,11 @@ void leave(thread_state& state) {
     chunk->handed_on = 1;
     if (spares.give(chunk)) return;
   }
-  // A thread whose handlers have run writes one record more behind this call: its chunk stays mapped.
+  // A thread whose exit handlers have run writes one more record after this call: its chunk stays mapped.
   if (!state.exited) ::munmap(chunk, chunk->bytes);
 }
 
-// Makes `state` a thread's of this process.
+// Resets the `state` of a thread that a fork has copied from another process.
 void enter_process(thread_state& state, std::uint32_t epoch) {
   const activity what = state.doing;
   const bool exited = state.exited;
@@ -288,7 +289,7 @@ void begin() {
   if (beginning.exchange(true, std::memory_order_acq_rel)) return;
   const errno_keeper keep;
   const doing own(here, activity::own);
-  next.free(nullptr);  // looks them all up
+  next.free(nullptr);  // the first call looks up all functions
   if (trace::raw_control* const found = find_control())
     control.store(found, std::memory_order_release);
   else

@@ -1,11 +1,11 @@
-// The file of this process: handed out to threads chunk by chunk, without a lock.
+// The file of this process. Threads get it chunk by chunk, without a lock.
 //
-// A child of fork has a copy of its parent's memory but for three things: it must not write into its parent's
-// file, it has no other threads, and locks held by these are never released. So the mapped chunks are left
-// out of the copy (MADV_DONTFORK), a page that the system zeroes in a child (MADV_WIPEONFORK) tells each call
-// that it is in another process, there is no lock, and the child opens a file of its own at its first call. A
-// child of vfork or posix_spawn shares its parent's memory until it executes a program: its calls count as
-// its parent's.
+// A child of fork has a copy of its parent's memory, with three consequences: the child must not write into
+// its parent's file, it has no other threads, and a lock held by one of them would never be released.
+// Therefore the mapped chunks are left out of the copy (MADV_DONTFORK); a page that the system zeroes in a
+// child (MADV_WIPEONFORK) tells each call that it runs in a new process; there is no lock; and the child
+// opens a file of its own at its first call. A child of vfork or posix_spawn shares its parent's memory until
+// it executes a program: its calls count as its parent's.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,34 @@
 
 namespace heaplab::recorder {
 
-// Zero in a child of fork.
+// All members are zero in a child of fork.
 struct alignas(4096) fork_page {
-  // Number of the process among its parents, 0 until its file is open. release/acquire: who sees it sees the
-  // file.
+  // Number of forks up to this process, plus 1; 0 until the file of the process is open. release/acquire: a
+  // thread that sees the number sees the file.
   atomic<std::uint32_t> epoch = 0;
-  // relaxed: only the one who changes it from false opens the file.
+  // relaxed: only the thread that changes this flag from false opens the file.
   atomic<bool> opening = false;
   char rest[4096 - 8];
 };
 extern constinit fork_page this_process;
 
-// Where to, set once. Its state says whether to record; `begin` not yet called: neither on nor off.
+// The control block of the recording, set once. Its state says whether to record; before begin() the state is
+// neither on nor off.
 extern constinit atomic<trace::raw_control*> control;
 
 HEAPLAB_FAST_PATH trace::recording recording_state() {
-  // acquire pairs with the release in begin. The state itself: see raw_control.
+  // acquire pairs with the release in begin. The order of the state: see raw_control.
   return control.load(std::memory_order_acquire)->state.load(std::memory_order_relaxed);
 }
 
 inline constexpr auto not_begun = static_cast<trace::recording>(3);
 
-// Looks up where to record. Calls by other threads meanwhile pass unrecorded.
+// Looks up where to record. Calls of other threads meanwhile are not recorded.
 void begin();
 
 HEAPLAB_SLOW_PATH trace::raw_record* claim_in_next_chunk(thread_state& state);
 
-// The thread's next record; null where there is none, and then the call is counted as lost.
+// The thread's next record, or null if there is none; the call is then counted as lost.
 HEAPLAB_FAST_PATH trace::raw_record* claim(thread_state& state) {
   // relaxed: equal numbers mean that this thread itself has seen the file open.
   const bool here_before = state.epoch == this_process.epoch.load(std::memory_order_relaxed);
@@ -62,7 +63,7 @@ HEAPLAB_FAST_PATH void fill(trace::raw_record* record, std::uint64_t stamp, trac
   record->what = trace::pack(address, kind, alignment_log2);
   record->size = size;
   record->site = site;
-  // release: a process killed here has written the whole record or none that is valid.
+  // release: if the process is killed here, the record is complete or invalid.
   atomic_ref(record->stamp).store(stamp, std::memory_order_release);
 }
 

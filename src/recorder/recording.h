@@ -1,8 +1,8 @@
-// The path of every call: passes it on and writes a record. No lock, no system call, some thirty
+// The fast path of every call: passes the call on and writes a record. No lock, no system call, some thirty
 // instructions.
 //
-// `site` is where the call returns to: [[gnu::always_inline]] functions below see the caller of the function
-// that the program called.
+// `site` is the address to which the call returns. The functions below are inlined, so that
+// __builtin_return_address yields the caller of the allocation function.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,13 @@ inline std::uint64_t number_of(const void* block) {
   return reinterpret_cast<std::uint64_t>(block);
 }
 
-// Precondition: a power of two, or 0.
+// Precondition: `alignment` is a power of two, or 0.
 inline std::uint8_t log2_of(std::size_t alignment) {
   return alignment == 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(log2_floor(alignment));
 }
 
-// Whether a call that `record_here` refused is to be recorded after all: the first of the process.
+// Slow path of record_here: whether the call is to be recorded after all, because it is the first of the
+// process.
 HEAPLAB_SLOW_PATH inline bool record_nevertheless(const thread_state& state) {
   if (recording_state() == not_begun && state.doing == activity::none) begin();
   if (recording_state() != trace::recording::on) return false;

@@ -1,4 +1,5 @@
-// Chunks that ended threads have not filled, for others to go on with: a program may start a million threads.
+// Chunks that ended threads have not filled. Other threads fill them up: a program may start a million
+// threads.
 #pragma once
 
 #include "base/atomic.h"
@@ -8,11 +9,12 @@ namespace heaplab::recorder {
 
 class spare_chunks {
 public:
-  // False: there is no room for one more.
+  // False: there is no room for the chunk.
   bool give(trace::raw_chunk* chunk) {
     for (auto& slot : slots_) {
       trace::raw_chunk* none = nullptr;
-      // release pairs with the acquire of take: the records written so far are seen by who goes on.
+      // release pairs with the acquire in take: the thread that takes the chunk sees the records written so
+      // far.
       if (slot.compare_exchange_strong(none, chunk, std::memory_order_release, std::memory_order_relaxed))
         return true;
     }
@@ -22,14 +24,14 @@ public:
   // Null: there is none.
   trace::raw_chunk* take() {
     for (auto& slot : slots_) {
-      // relaxed: a look that only saves the exchange.
+      // relaxed: this check only saves the exchange.
       if (slot.load(std::memory_order_relaxed) == nullptr) continue;
       if (trace::raw_chunk* const chunk = slot.exchange(nullptr, std::memory_order_acquire)) return chunk;
     }
     return nullptr;
   }
 
-  // In a child of fork, which has none of its parent's.
+  // In a child of fork, which has none of its parent's chunks.
   void forget_all() {
     for (auto& slot : slots_) slot.store(nullptr, std::memory_order_relaxed);
   }

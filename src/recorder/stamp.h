@@ -1,9 +1,9 @@
 // Stamps that order a release before the acquisition that gets the same block.
 //
-// The counter of the processor is read without a fence after an acquisition, and before a release behind a
-// wait for all earlier instructions and before any later one: the releasing thread cannot hand the block on
-// before it has read its stamp. What the order of the two reads then is was measured and is checked on every
-// recording (verifier.h).
+// The time stamp counter is read without a fence after an acquisition. Before a release it is read after all
+// earlier instructions and before any later one (rdtscp, lfence): the releasing thread cannot pass the block
+// on before it has read its stamp. That the acquiring thread then reads a later stamp was measured, and is
+// checked on every recording (verifier.h).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 namespace heaplab::recorder {
 
 inline constinit bool stamps_are_tickets = false;  // set once, before the first stamp
-// Tickets order calls as they are drawn: the draw of a release happens before the block is handed on.
-// acq_rel: so that neither the call before nor the call after moves past the draw.
+// Tickets order calls: a release draws its ticket before the block can be passed on. acq_rel: neither the
+// call before nor the call after moves past the draw.
 inline constinit atomic<std::uint64_t> next_ticket = 1;
 
 inline std::uint64_t ticket() {

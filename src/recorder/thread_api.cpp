@@ -1,4 +1,4 @@
-// Who starts a thread and who waits for it: what must come before what when the trace is replayed.
+// Records which thread starts and joins which: a replay must keep this order.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -13,11 +13,12 @@ namespace {
 using create_function = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 using join_function = int(pthread_t, void**);
 
-// relaxed: code is there before any thread that could read the pointer.
+// relaxed: code exists before any thread that could read the pointer.
 constinit atomic<create_function*> next_create = nullptr;
 constinit atomic<join_function*> next_join = nullptr;
 
-// Looked up when first called: before glibc 2.34 the functions lie in a library that a program may load late.
+// Looks a function up when it is first called: before glibc 2.34 the functions lie in a library that a
+// program may load late.
 template <class Function>
 Function* below(atomic<Function*>& known, const char* name) {
   Function* found = known.load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// What a thread knows about its recording. Kept small: it lies in the static thread-local memory of the
-// process, of which libraries loaded later want some too.
+// The recording state of a thread. Small, because it lies in the static thread-local memory of the process,
+// which libraries loaded later need too.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@ namespace heaplab::recorder {
 
 enum class activity : std::uint8_t {
   none,
-  call,  // in an allocation function of the program's: a call made meanwhile is counted as lost
-  own,   // in the recorder itself: what that calls is not the program's
+  call,  // in an allocation function called by the program: nested calls are counted as lost
+  own,   // in the recorder itself, whose calls are not the program's
 };
 
 struct thread_state {
-  trace::raw_record* next = nullptr;  // the record to be written next
+  trace::raw_record* next = nullptr;  // the next record to be written
   trace::raw_record* end = nullptr;
   trace::raw_chunk* chunk = nullptr;
-  std::uint32_t epoch = 0;   // of the process that the members above belong to
-  std::uint32_t thread = 0;  // number, from 1; 0: this thread has recorded nothing
+  std::uint32_t epoch = 0;   // epoch of the process to which the members above belong
+  std::uint32_t thread = 0;  // number of the thread, from 1; 0: this thread has recorded nothing
   activity doing = activity::none;
-  std::uint8_t chunks = 0;       // got so far, as far as their size grows
-  std::uint8_t exit_rounds = 0;  // of thread-exit handlers that were seen
-  bool exited = false;           // no later handler of this library will run
+  std::uint8_t chunks = 0;       // number of chunks taken, counted as long as their size grows
+  std::uint8_t exit_rounds = 0;  // rounds of thread-exit handlers so far
+  bool exited = false;           // no later exit handler of this library will run
 };
 static_assert(sizeof(thread_state) <= 64);
 
 inline constinit thread_local thread_state here;
 
-// Marks what the thread does, for its own calls below this one and its signal handlers.
+// Marks what the thread is doing, for nested calls and for signal handlers of the thread.
 class doing {
 public:
   doing(thread_state& state, activity what) : state_(state), before_(state.doing) { set(what); }
@@ -39,7 +39,8 @@ public:
 
 private:
   void set(activity what) {
-    // Neither moved nor merged by the compiler: a handler of this thread must see it.
+    // The fence keeps the compiler from moving or merging the store: a signal handler of this thread must see
+    // it.
     atomic_ref(state_.doing).store(what, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }

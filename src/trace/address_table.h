@@ -1,4 +1,4 @@
-// A number for each of the blocks that live at a time, by address: linear probing, 32 bytes a block at most.
+// Maps the addresses of live blocks to numbers: linear probing, at most 32 bytes for each block.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ class address_table {
 public:
   address_table() : slots_(first_slots) {}
 
-  // The number that stood there, if any. Precondition: address is not 0.
+  // Returns the previous number of the address, if any. Precondition: address is not 0.
   std::optional<std::uint64_t> put(std::uint64_t address, std::uint64_t number) {
     if (2 * (size_ + 1) > slots_.size()) grow();
     slot& found = slots_[find(address)];
@@ -23,7 +23,7 @@ public:
     return there ? std::optional(before) : std::nullopt;
   }
 
-  // Takes the address out, and returns its number if it was there.
+  // Removes the address and returns its number, if it was in the table.
   std::optional<std::uint64_t> take(std::uint64_t address) {
     const std::size_t at = find(address);
     if (address == 0 || slots_[at].address == 0) return std::nullopt;
@@ -37,24 +37,25 @@ public:
 
 private:
   struct slot {
-    std::uint64_t address = 0;  // 0: free
+    std::uint64_t address = 0;  // 0: the slot is free
     std::uint64_t number = 0;
   };
-  static constexpr std::size_t first_slots = 1024;  // a power of two, as every number of slots
+  static constexpr std::size_t first_slots = 1024;  // a power of two, like every number of slots
 
   std::size_t home(std::uint64_t address) const {
-    // Fibonacci hashing: blocks differ in their middle bits.
+    // Fibonacci hashing: addresses of blocks differ in their middle bits.
     return (address * 0x9E3779B97F4A7C15ULL >> 20) & (slots_.size() - 1);
   }
 
-  // Where the address is, or the free slot where it would be.
+  // The slot that holds the address, or the free slot for it.
   std::size_t find(std::uint64_t address) const {
     std::size_t at = home(address);
     while (slots_[at].address != 0 && slots_[at].address != address) at = (at + 1) & (slots_.size() - 1);
     return at;
   }
 
-  // Moves back what was put behind the freed slot because that was taken (Knuth, volume 3, 6.4, algorithm R).
+  // Moves back entries that stand behind the freed slot only because that slot was taken (Knuth, volume 3,
+  // 6.4, algorithm R).
   void close_gap(std::size_t gap) {
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t at = (gap + 1) & mask; slots_[at].address != 0; at = (at + 1) & mask) {

@@ -1,5 +1,5 @@
-// CRC-32 as zlib, gzip and PNG compute it (polynomial 0xEDB88320, reflected), so that any language can check
-// it.
+// CRC-32 as zlib, gzip and PNG compute it (polynomial 0xEDB88320, reflected), so that a program in any
+// language can check it.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// One call of an allocation function, or one turn in a thread's life, as every reader of a trace sees it.
+// One call of an allocation function, or one event in the life of a thread, as every reader of a trace sees
+// it.
 //
 // The numbers of the kinds are part of the file format (docs/trace-format.md) and never change meaning.
 #pragma once
@@ -10,10 +11,10 @@ namespace heaplab::trace {
 
 enum class kind : std::uint8_t {
   none = 0,
-  // Acquisitions: the call returned `address`, or failed where that is 0. Stamped after the call.
+  // Acquisitions: the call returned `address`, or failed if `address` is 0. Stamped after the call.
   malloc = 1,
   calloc = 2,
-  realloc_to = 3,  // what realloc returned; the release of the old block, if any, came before
+  realloc_to = 3,  // the result of realloc; the release of the old block, if any, precedes this event
   posix_memalign = 4,
   aligned_alloc = 5,
   memalign = 6,
@@ -28,29 +29,30 @@ enum class kind : std::uint8_t {
   free = 32,
   free_sized = 33,
   free_aligned_sized = 34,
-  realloc_from = 35,  // the same thread's next event is the realloc_to, unless `size` asked for was 0
+  realloc_from = 35,  // the thread's next event is the realloc_to, unless the requested size was 0
   delete_object = 36,
   delete_array = 37,
   delete_object_sized = 38,
   delete_array_sized = 39,
   reallocarray_from = 40,
-  // A thread's life; `address` is the thread it is about (its number in the trace), 0 where unknown.
+  // Events in the life of a thread. `address` is the number in the trace of the thread concerned, 0 if
+  // unknown.
   thread_begin = 64,  // the thread's first event; size: the system's thread id
-  thread_end = 65,    // the thread's own exit handlers have begun; it may still free
+  thread_end = 65,    // the thread's exit handlers have begun to run; the thread may still free
   thread_create = 66,
   thread_join = 67,
 };
 
-// `size` is what the caller asked for (acquisitions) or named (sized releases), in bytes; 0 for other
-// releases. For calloc and reallocarray it is the product.
+// `size` is the requested size of an acquisition (of calloc and reallocarray the product), or the size that a
+// sized release names, in bytes; 0 for other releases.
 struct event {
   std::uint64_t stamp = 0;  // ticks; equal for events whose order is not known
   std::uint64_t address = 0;
   std::uint64_t size = 0;
-  std::uint32_t thread = 0;  // number in the order of first appearance in the process, from 1
+  std::uint32_t thread = 0;  // number by first appearance in the process, from 1
   std::uint32_t site = 0;    // number of the call site, from 1; 0: not recorded
   trace::kind kind = kind::none;
-  std::uint8_t alignment_log2 = 0;  // of the alignment asked for; 0: none
+  std::uint8_t alignment_log2 = 0;  // of the requested alignment; 0: none
 
   bool operator==(const event&) const = default;
 };
@@ -71,7 +73,7 @@ constexpr bool is_known(kind k) {
   return is_acquisition(k) || is_release(k) || (k >= kind::thread_begin && k <= kind::thread_join);
 }
 
-// As the table of docs/trace-format.md names them; "" for no kind.
+// The name in the table of docs/trace-format.md; "" for an unknown kind.
 constexpr std::string_view name_of(kind k) {
   constexpr std::string_view acquisitions[] = {
       "malloc",  "calloc", "realloc_to", "posix_memalign", "aligned_alloc", "memalign",       "valloc",

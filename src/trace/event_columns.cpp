@@ -7,12 +7,13 @@ namespace heaplab::trace {
 
 namespace {
 
-// In the order of the file. `kinds` holds a byte an event: the kind, and its high bit where the event has an
-// alignment; `threads` holds pairs of a thread and the number of events in a row it made.
+// In the order of the file. Column `kinds` holds one byte for each event: the kind, with the high bit set if
+// the event has an alignment. Column `threads` holds pairs: a thread and the number of its consecutive
+// events.
 enum column : std::uint8_t { kinds, threads, stamps, addresses, sizes, alignments, sites, columns };
 constexpr std::uint8_t has_alignment = 0x80;
 
-// Of the kinds in the table of docs/trace-format.md.
+// Kinds with a size in the table of docs/trace-format.md.
 constexpr bool has_size(kind k) {
   switch (k) {
     case kind::free:
@@ -70,7 +71,7 @@ private:
   std::uint64_t run_ = 0;
 };
 
-// The columns of a payload; false where their lengths do not fill it exactly.
+// Splits a payload into columns; false if their lengths do not add up to the payload.
 bool split(std::span<const std::uint8_t> payload, std::array<column_reader, columns>& in) {
   column_reader head(payload);
   std::array<std::uint64_t, columns> lengths{};
@@ -94,7 +95,7 @@ class decoder {
 public:
   decoder(std::array<column_reader, columns>& in, std::uint64_t first_stamp) : in_(in), stamp_(first_stamp) {}
 
-  // False: no kind this version knows, or a run of no events.
+  // False: the kind is unknown to this version, or a run has no events.
   bool next(event& e) {
     const std::uint8_t code = in_[kinds].byte();
     e.kind = static_cast<kind>(code & ~has_alignment);

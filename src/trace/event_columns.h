@@ -1,4 +1,4 @@
-// Events of a frame as columns of bytes, which zstd packs better than records.
+// Events of a frame as columns of bytes, which zstd compresses better than records.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace heaplab::trace {
 
-// Stamps must not descend; the first is that of the frame's header.
+// Stamps must not descend; the first stamp is that of the frame's header.
 bytes encode_events(std::span<const event> events);
 
-// Fills `events` with `count` events. False: the columns do not hold exactly so many well-formed events.
+// Fills `events` with `count` events. False: the columns do not hold exactly `count` well-formed events.
 bool decode_events(std::span<const std::uint8_t> payload, std::uint32_t count, std::uint64_t first_stamp,
                    std::vector<event>& events);
 

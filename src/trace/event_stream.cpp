@@ -45,7 +45,7 @@ site_table::site_table(trace_file& file, std::uint32_t process) {
 }
 
 bool site_table::add_frame(const index_entry& frame, const bytes& payload) {
-  // Sites of a lost frame keep their numbers and have no code addresses.
+  // The sites of a lost frame keep their numbers but have no code addresses.
   if (frame.first > (std::uint64_t{1} << 32) || frame.first < starts_.size()) return false;
   while (starts_.size() < frame.first) starts_.push_back(addresses_.size());
   column_reader in(payload);

@@ -1,4 +1,4 @@
-// The events of one process in their global order: a frame in memory at a time.
+// The events of one process in their global order; one frame is in memory at a time.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace heaplab::trace {
 
 class event_stream {
 public:
-  // `process` is a place in file.processes(). `file` outlives this.
+  // `process` is an index into file.processes(). `file` must outlive this object.
   event_stream(trace_file& file, std::uint32_t process);
 
   // False at the end.
@@ -25,7 +25,8 @@ public:
   // The events of the next intact frame; empty at the end. Not to be mixed with next().
   std::span<const event> next_frame();
 
-  // Events that frames passed so far should have held and did not; exact but for the end of a file cut off.
+  // The number of events missing between the frames read so far. Exact, except at the end of a truncated
+  // file.
   std::uint64_t lost() const { return lost_; }
   // Number of the first event of the frame, from 0.
   std::uint64_t first() const { return expected_ - events_.size(); }
@@ -36,23 +37,23 @@ private:
   std::size_t frame_ = 0;
   std::vector<event> events_;
   std::size_t at_ = 0;
-  std::uint64_t expected_ = 0;  // number of the next event if none is missing
+  std::uint64_t expected_ = 0;  // number of the next event, if none is missing
   std::uint64_t lost_ = 0;
   bytes payload_;
 };
 
-// The call sites of a process: site n is frames_of(n), code addresses, the innermost first.
+// The call sites of a process. Site n consists of the code addresses frames_of(n), the innermost first.
 class site_table {
 public:
   site_table(trace_file& file, std::uint32_t process);
-  std::size_t size() const { return starts_.size() - 1; }              // sites have the numbers 1 to size()
-  std::span<const std::uint64_t> frames_of(std::uint32_t site) const;  // empty where unknown
+  std::size_t size() const { return starts_.size() - 1; }              // the sites are 1 to size()
+  std::span<const std::uint64_t> frames_of(std::uint32_t site) const;  // empty if unknown
 
 private:
   bool add_frame(const index_entry& frame, const bytes& payload);
 
   std::vector<std::uint64_t> addresses_;
-  std::vector<std::size_t> starts_{0};  // site n: [n - 1] to [n]
+  std::vector<std::size_t> starts_{0};  // site n: addresses_ from starts_[n - 1] to starts_[n]
 };
 
 }  // namespace heaplab::trace

@@ -21,7 +21,7 @@ public:
   bool is_open() const { return number_ >= 0; }
   int number() const { return number_; }
 
-  // 0, or -1 with errno set: a file system may report only now that it could not write.
+  // Returns 0, or -1 with errno set: some file systems report a failed write only at close.
   int close() {
     const int open = std::exchange(number_, -1);
     return open < 0 ? 0 : ::close(open);

@@ -17,18 +17,19 @@ merged_events::merged_events(const raw_process& process, numbering site_number)
   for (const raw_process::thread& thread : process.threads()) {
     const auto place = static_cast<std::uint32_t>(cursors_.size());
     cursors_.emplace_back(process, thread);
-    // Its first record is read when its turn comes: until then the thread costs no memory.
+    // The first record of a thread is read when its turn comes: until then, the thread costs no memory.
     heads_.push({{.stamp = thread.first_stamp, .what = 0, .size = 0, .site = 0}, place});
     bearers_[thread.handle].threads.push_back(place + 1);
   }
 }
 
-// The number of the thread that was created or joined; 0 where it wrote no event.
+// The number of the created or joined thread; 0 if the thread wrote no event.
 std::uint32_t merged_events::thread_of(const raw_record& about) {
   bearers& of = bearers_[address_of(about)];
   const bool created = kind_of(about) == kind::thread_create;
   std::size_t& place = created ? of.created : of.joined;
-  // The main thread bears its name without having been created; who was joined began before.
+  // The main thread has this pthread_t although no pthread_create made it. A joined thread began before the
+  // join.
   while (place < of.threads.size() && created && of.threads[place] == 1) ++place;
   if (place >= of.threads.size()) return 0;
   const raw_process::thread& found = process_.threads()[of.threads[place] - 1];

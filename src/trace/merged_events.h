@@ -15,19 +15,19 @@ namespace heaplab::trace {
 
 class merged_events {
 public:
-  // Gives the number of a call site for the address that a call returns to.
+  // Returns the number of the call site with this return address.
   using numbering = std::function<std::uint32_t(std::uint64_t)>;
 
-  // `process` outlives this.
+  // `process` must outlive this object.
   merged_events(const raw_process& process, numbering site_number);
 
-  // False at the end. Stamps do not descend; of equal ones releases come first.
+  // False at the end. Stamps do not descend; among equal stamps, releases come first.
   bool next(event& e);
 
 private:
   struct head {
     raw_record record;
-    std::uint32_t thread;  // place in cursors_
+    std::uint32_t thread;  // index into cursors_
     bool later_than(const head& other) const;
   };
   struct later {
@@ -41,8 +41,8 @@ private:
   numbering site_number_;
   std::vector<thread_cursor> cursors_;
   std::priority_queue<head, std::vector<head>, later> heads_;
-  // Threads by their pthread_t, which the system gives out again: numbers not yet created or joined, in
-  // order.
+  // Threads by pthread_t, which the system reuses: the threads that had this pthread_t, in order, and how
+  // many of them are already matched with a create and a join.
   struct bearers {
     std::vector<std::uint32_t> threads;
     std::size_t created = 0;

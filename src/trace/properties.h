@@ -1,5 +1,5 @@
-// Named texts of a frame: one a line, NAME=VALUE; in a value the bytes below space, 0x7F and % are written
-// %XX.
+// Named texts of a frame, one line NAME=VALUE for each; in a value, % and 0x7F and all bytes below 0x20 are
+// written %XX.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ public:
   void set(std::string_view name, std::string_view value) { values_[std::string(name)] = value; }
   void set(std::string_view name, std::uint64_t value) { set(name, std::to_string(value)); }
 
-  // "" and 0 where there is none of the name.
+  // "" and 0 if there is no property of this name.
   std::string_view text(std::string_view name) const;
   std::uint64_t number(std::string_view name) const;
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }

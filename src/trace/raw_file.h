@@ -1,9 +1,9 @@
-// What a process writes while it is recorded. Not a format for others: heaplab's own recorder writes it, and
-// the trace file (docs/trace-format.md) is made of it when the program has ended.
+// The file that a process writes while it is recorded. The format is internal: heaplab's own recorder writes
+// the file, and the trace file (docs/trace-format.md) is made from it when the program has ended.
 //
-// A folder holds `control`, which all processes of a recording share, and a file for each process: a header,
-// then chunks, each filled by one thread at a time. All memory is mapped and shared, so that what was written
-// is in the file whatever becomes of the process.
+// A folder holds `control`, which all processes of a recording share, and a file for each process. That file
+// consists of a header and of chunks, each filled by one thread at a time. All memory is a shared mapping of
+// the file, so that everything written is in the file, however the process ends.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ namespace heaplab::trace {
 
 enum class stamps : std::uint32_t {
   counter = 1,  // of the processor, the same on all processors
-  tickets = 2,  // numbers handed out by one counter of the process
+  tickets = 2,  // consecutive numbers from a counter of the process
 };
 
 enum class recording : std::uint32_t {
-  off = 0,  // calls pass and are not counted
+  off = 0,  // calls are neither recorded nor counted
   on = 1,
 };
 
-// Why a call was not recorded.
+// The reason why a call was not recorded.
 enum class loss : std::uint32_t {
-  nested,        // made within another allocation function, as by a signal handler
-  size_limit,    // the recording has the size it may have
-  disk_full,     // the system gave no room for a chunk
-  no_memory,     // the system mapped no chunk
+  nested,        // made within another allocation function, for example by a signal handler
+  size_limit,    // the recording has reached its size limit
+  disk_full,     // the disk had no room for a chunk
+  no_memory,     // the system could not map a chunk
   file_refused,  // the process could not create its file
   count
 };
@@ -38,21 +38,21 @@ inline constexpr std::size_t losses = static_cast<std::size_t>(loss::count);
 inline constexpr std::uint64_t control_magic = 0x316C6F72746E6F63;  // "control1"
 inline constexpr std::size_t control_bytes = 4096;
 
-// Written by `heaplab record`, python/heaplab/traces/control.py.
+// Created by `heaplab record`, python/heaplab/traces/control.py.
 struct raw_control {
   std::uint64_t magic;
   trace::stamps stamps;
-  atomic<trace::recording> state;      // relaxed: takes effect soon, orders nothing
-  std::uint64_t most_bytes;            // of all files together; 0: no limit
-  atomic<std::uint64_t> bytes;         // handed out; relaxed: a count
-  atomic<std::uint64_t> without_file;  // calls of processes that have no file; relaxed: a count
-  std::uint64_t begins_late;           // 1: processes run for a while before they are recorded
+  atomic<trace::recording> state;      // relaxed: takes effect soon and orders nothing
+  std::uint64_t most_bytes;            // limit of all files together; 0: none
+  atomic<std::uint64_t> bytes;         // bytes of all files; relaxed: a count
+  atomic<std::uint64_t> without_file;  // calls in processes that have no file; relaxed: a count
+  std::uint64_t begins_late;           // 1: processes run for a while before their recording begins
 };
 static_assert(sizeof(raw_control) == 48);
 
 inline constexpr std::uint64_t raw_magic = 0x3177617270616568;  // "heapraw1"
 inline constexpr std::size_t raw_header_bytes = 16384;
-inline constexpr std::size_t raw_unit = 16384;  // chunks are multiples of it and begin at one
+inline constexpr std::size_t raw_unit = 16384;  // chunk sizes and offsets are multiples of this
 
 struct raw_moment {
   std::uint64_t stamp;
@@ -65,40 +65,43 @@ struct raw_header {
   trace::stamps stamps;
   std::uint32_t pid;
   std::uint32_t parent_pid;
-  std::uint32_t forked;  // 1: began as a copy of its parent, whose blocks it has
+  std::uint32_t forked;  // 1: the process began as a copy of its parent and has its parent's blocks
   raw_moment begin;
-  raw_moment latest;              // when the last chunk was handed out, or the process ended
+  raw_moment latest;              // when the last chunk was handed out, or when the process ended
   std::uint32_t ended;            // 1: the library's destructors ran
-  atomic<std::uint32_t> threads;  // numbers given to threads; relaxed: only the number matters
-  atomic<std::uint64_t> bytes;  // of the file handed out; relaxed: the chunk's own header says what it holds
-  // Calls not recorded, by reason; a cache line for each of some groups of threads. relaxed: counts.
+  atomic<std::uint32_t> threads;  // count of thread numbers given out; relaxed: only the number matters
+  // handed-out part of the file; relaxed: each chunk header describes its own chunk
+  atomic<std::uint64_t> bytes;
+  // Calls that were not recorded, by reason. Each group of threads has a cache line of its own. relaxed:
+  // counts.
   static constexpr std::size_t stripes = 16;
   struct alignas(64) stripe {
     atomic<std::uint64_t> calls[losses];
   } lost[stripes];
-  char allocator[1024];  // paths and texts end with a zero byte
+  char allocator[1024];  // this text and the next end with a zero byte
   char program[4096];
-  char arguments[8192];  // each ends with a zero byte, the last with two
+  char arguments[8192];  // each argument ends with a zero byte, the last with two
 };
 static_assert(sizeof(raw_header) <= raw_header_bytes);
 
 inline constexpr std::uint32_t chunk_magic = 0x4B4E4843;  // "CHNK"
 
 struct raw_chunk {
-  std::uint32_t magic;      // written last
-  std::uint32_t bytes;      // with this header
-  std::uint64_t offset;     // in the file
-  std::uint32_t next;       // record to go on with, where a thread handed the chunk on
-  std::uint32_t handed_on;  // 1: records of several threads; each begins with thread_begin
+  std::uint32_t magic;   // written last
+  std::uint32_t bytes;   // including this header
+  std::uint64_t offset;  // of this chunk in the file
+  std::uint32_t next;    // index of the next record to write, if a thread has handed the chunk on
+  // 1: holds records of several threads; the records of each begin with thread_begin
+  std::uint32_t handed_on;
   std::uint64_t unused;
 };
 
-// Valid when its stamp is not 0, which is written last.
+// A record is valid if its stamp is not 0. The stamp is written last.
 struct raw_record {
   std::uint64_t stamp;
   std::uint64_t what;  // see pack
   std::uint64_t size;
-  std::uint64_t site;  // where the call returns to; of thread_begin the thread's number
+  std::uint64_t site;  // return address of the call; in thread_begin the number of the thread
 };
 static_assert(sizeof(raw_chunk) == sizeof(raw_record));
 

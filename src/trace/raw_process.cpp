@@ -20,7 +20,7 @@ std::string text_in(const char (&room)[Room]) {
   return {room, strnlen(room, Room)};
 }
 
-// Texts one after another, each with its zero byte, up to an empty one.
+// Reads zero-terminated texts one after another, up to an empty one.
 template <std::size_t Room>
 std::string texts_in(const char (&room)[Room]) {
   std::size_t length = 0;
@@ -71,7 +71,7 @@ void raw_process::find_segments() {
     raw_chunk chunk{};
     const ssize_t got = ::pread(file_.number(), &chunk, sizeof chunk, static_cast<off_t>(offset));
     if (got != sizeof chunk) return;
-    // A process killed between taking the room and describing it leaves zeroes.
+    // A process that was killed between taking the space and describing the chunk leaves zeros.
     const bool whole = chunk.magic == chunk_magic && chunk.offset == offset && chunk.bytes >= raw_unit &&
                        chunk.bytes % raw_unit == 0;
     if (whole) enter_chunk(offset, chunk);
@@ -79,7 +79,8 @@ void raw_process::find_segments() {
   }
 }
 
-// The chunk of one thread is entered by its first record; of a chunk handed on all are looked at.
+// A chunk of one thread is assigned by its first record; in a chunk that was handed on, every record is
+// looked at.
 void raw_process::enter_chunk(std::uint64_t offset, const raw_chunk& chunk) {
   const std::uint32_t all = chunk.bytes / static_cast<std::uint32_t>(sizeof(raw_record)) - 1;
   std::vector<raw_record> records(chunk.handed_on != 0 ? all : 1);

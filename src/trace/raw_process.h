@@ -13,19 +13,19 @@ namespace heaplab::trace {
 class raw_process {
 public:
   struct segment {
-    std::uint64_t offset;  // of its first record in the file
+    std::uint64_t offset;  // of the segment's first record in the file
     std::uint32_t records;
     std::uint64_t first_stamp;
   };
 
   struct thread {
     std::uint64_t system_id = 0;
-    std::uint64_t handle = 0;  // its pthread_t
+    std::uint64_t handle = 0;  // pthread_t of the thread
     std::uint64_t first_stamp = 0;
-    std::vector<segment> segments;  // in the order they were written
+    std::vector<segment> segments;  // in the order in which they were written
   };
 
-  // What the header says; texts end where the file says so.
+  // The header, with texts that end where the file says so.
   struct description {
     trace::stamps stamps = trace::stamps::counter;
     std::uint32_t pid = 0;
@@ -40,15 +40,15 @@ public:
     std::string arguments;
   };
 
-  // Throws trace_error where the file cannot be read or holds no header.
+  // Throws trace_error if the file cannot be read or has no header.
   explicit raw_process(const std::string& path);
 
   const std::string& path() const { return path_; }
   const description& of() const { return of_; }
-  // In the order of their first stamps: thread n of the trace is the one at n - 1.
+  // In the order of their first stamps: thread n of the trace is threads()[n - 1].
   const std::vector<thread>& threads() const { return threads_; }
 
-  // Reads up to `count` records at `offset` into `records`; returns how many there are.
+  // Reads up to `count` records at `offset` into `records`; returns the number read.
   std::size_t read(std::uint64_t offset, raw_record* records, std::size_t count) const;
 
 private:

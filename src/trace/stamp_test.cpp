@@ -13,12 +13,12 @@ namespace heaplab::trace {
 
 namespace {
 
-constexpr std::uint64_t hand_overs = 2000;  // for each pair
+constexpr std::uint64_t hand_overs = 2000;  // for each pair of processors
 constexpr std::size_t most_processors = 8;
 
 struct alignas(64) ball {
   atomic<std::uint64_t> round = 0;
-  std::uint64_t stamp = 0;  // of the last hand-over
+  std::uint64_t stamp = 0;  // stamp of the last hand-over
 };
 
 void stay_on(int processor) {
@@ -28,12 +28,12 @@ void stay_on(int processor) {
   sched_setaffinity(0, sizeof one, &one);
 }
 
-// Takes the ball in the rounds of its parity; false where a stamp lies before that of the hand-over.
+// Takes the ball in the rounds of its parity. False if a stamp is earlier than the stamp of the hand-over.
 bool play(ball& shared, std::uint64_t parity, int processor) {
   stay_on(processor);
   bool ordered = true;
   for (std::uint64_t round = parity; round < hand_overs; round += 2) {
-    // acquire pairs with the release below: the stamp that is seen was taken before.
+    // acquire pairs with the release below: the stamp seen here was taken before.
     for (unsigned spins = 0; shared.round.load(std::memory_order_acquire) != round; ++spins) {
       spin_pause();
       if (spins % 1024 == 1023) sched_yield();

@@ -2,9 +2,8 @@
 
 namespace heaplab::trace {
 
-// Whether the processor's time stamp counter never seems to go back from one processor to another: asked of
-// the processor, and tried by two threads that hand a number to and fro on all pairs of the processors looked
-// at.
+// Whether the time stamp counter never seems to go back between processors. The processor must claim so, and
+// a test must agree in which two threads pass a number to and fro on all pairs of the examined processors.
 bool counter_orders_threads();
 
 }  // namespace heaplab::trace

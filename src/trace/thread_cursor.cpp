@@ -6,7 +6,8 @@ namespace heaplab::trace {
 
 namespace {
 
-constexpr std::size_t window_records = 1024;  // 32 KiB: a trace may have thousands of threads
+// 32 KiB, which is small because a trace may have thousands of threads
+constexpr std::size_t window_records = 1024;
 
 bool is_shrink_or_grow(kind k) {
   return k == kind::realloc_from || k == kind::reallocarray_from;
@@ -32,7 +33,8 @@ bool thread_cursor::refill() {
   return false;
 }
 
-// The next valid record. Where the process was killed, and behind the last, there are zeroes.
+// The next valid record. Invalid records are zeros: they follow the last record, or stand where a process was
+// killed.
 bool thread_cursor::read(raw_record& record) {
   for (;;) {
     if (at_ == window_.size() && !refill()) return false;
@@ -56,11 +58,11 @@ bool thread_cursor::next(raw_record& record) {
   if (!is_shrink_or_grow(kind_of(record))) return true;
   if (!read(held_)) return true;
   held_back_ = true;
-  // The other half of the reallocation, which the thread wrote next.
+  // `held_` is the thread's next record: the other half of the reallocation, or another event.
   if (!is_growth(kind_of(held_)) || address_of(held_) != 0) return true;
   held_back_ = false;
-  if (held_.size != 0) record = held_;  // failed: the block lives on
-  return true;                          // of size 0: it was released, and that is all
+  if (held_.size != 0) record = held_;  // the realloc failed: the old block lives on
+  return true;                          // size 0: `record` is still the release, and there is no new block
 }
 
 }  // namespace heaplab::trace

@@ -1,4 +1,4 @@
-// The records of one thread one after another: a small window of them in memory.
+// The records of one thread, one after another; a small window of them is in memory.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace heaplab::trace {
 
 class thread_cursor {
 public:
-  // Both outlive this.
+  // Both must outlive this object.
   thread_cursor(const raw_process& process, const raw_process::thread& thread)
       : process_(&process), thread_(&thread) {}
 
-  // False at the end. Stamps do not descend, reallocations that failed have lost their release, and
+  // False at the end. Stamps do not descend; a failed reallocation is reported without its release;
   // thread_begin comes once.
   bool next(raw_record& record);
 
@@ -25,7 +25,7 @@ private:
   const raw_process* process_;
   const raw_process::thread* thread_;
   std::size_t segment_ = 0;
-  std::uint32_t taken_ = 0;  // records of the segment
+  std::uint32_t taken_ = 0;  // records read of the present segment
   std::vector<raw_record> window_;
   std::size_t at_ = 0;
   std::uint64_t stamp_ = 0;

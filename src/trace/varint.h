@@ -1,4 +1,4 @@
-// Numbers of seven bits a byte, lowest first; the high bit says that more follow (LEB128).
+// Numbers with seven bits in each byte, lowest first; the high bit says that more bytes follow (LEB128).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace heaplab::trace {
 
 using bytes = std::vector<std::uint8_t>;
 
-// Small numbers of either sign become small numbers without: 0, -1, 1, -2, 2 ...
+// Maps small signed numbers to small unsigned ones: 0, -1, 1, -2, 2 ... become 0, 1, 2, 3, 4 ...
 constexpr std::uint64_t zigzag(std::uint64_t difference) {
   return (difference << 1) ^ (std::uint64_t{0} - (difference >> 63));
 }
@@ -26,7 +26,7 @@ inline void put_varint(bytes& out, std::uint64_t number) {
   out.push_back(static_cast<std::uint8_t>(number));
 }
 
-// Reads from the front of a column. What lies beyond the end reads as 0 and leaves `intact` false.
+// Reads from the front of a column. Reading beyond the end yields 0 and sets `intact` to false.
 class column_reader {
 public:
   column_reader() = default;

@@ -1,5 +1,5 @@
-// Proves the order of a process's events: who acquires a block acquires none that lives, and who releases a
-// block releases one that lives.
+// Checks the order of a process's events: no thread may acquire a block that is live, or release a block that
+// is not.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ struct verdict {
   std::uint64_t live_blocks = 0;
   std::uint64_t peak_bytes = 0;
   std::uint64_t peak_blocks = 0;
-  std::uint64_t acquired_while_live = 0;  // 0, or events are missing or in the wrong order
+  std::uint64_t acquired_while_live = 0;  // 0, unless events are missing or in the wrong order
   std::uint64_t released_unknown = 0;     // likewise
-  std::uint64_t released_inherited = 0;   // blocks that a child of fork had from its parent
+  std::uint64_t released_inherited = 0;   // releases of blocks that a child of fork inherited from its parent
 };
 
 class verifier {
 public:
-  // `inherits`: the process began with blocks of its parent's.
+  // `inherits`: the process began with blocks of its parent.
   explicit verifier(bool inherits) : inherits_(inherits) {}
 
   void see(const event& e) {
