@@ -21,13 +21,13 @@ namespace heaplab::trace {
 
 namespace {
 
-constexpr std::uint64_t long_enough_ns = 1'000'000'000;  // for the rate of a counter
+constexpr std::uint64_t long_enough_ns = 1'000'000'000;  // long enough to measure the rate of a counter
 constexpr std::uint64_t report_every = 1 << 20;          // events
 
 constexpr const char* reasons[losses] = {"made within another allocation call", "size limit", "disk full",
                                          "no memory to map", "file could not be created"};
 
-// In the order the processes began: their names start with the time.
+// In the order in which the processes began: the names start with the time.
 std::vector<std::string> raw_files(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code error;
@@ -38,7 +38,7 @@ std::vector<std::string> raw_files(const std::string& folder) {
   return found;
 }
 
-// All zero where there is none.
+// All zero if there is no control file.
 std::unique_ptr<raw_control> read_control(const std::string& folder) {
   auto control = std::make_unique<raw_control>();
   std::ifstream(folder + "/control", std::ios::binary)
@@ -51,7 +51,7 @@ std::uint64_t rate_measured_now() {
   return static_cast<std::uint64_t>(std::llround(rate));
 }
 
-// The moments of the recording give it where it was long enough.
+// The rate is measured between the moments of the recording, if they are far enough apart.
 std::uint64_t ticks_per_second(const raw_process::description& of) {
   if (of.stamps == stamps::tickets) return 0;
   const std::uint64_t ns = of.latest.monotonic_ns - of.begin.monotonic_ns;
@@ -106,8 +106,8 @@ properties summarise(const raw_process& process, const verdict& counts, std::siz
   return out;
 }
 
-// START-END PERMISSIONS OFFSET DEVICE INODE PATH, as the kernel writes it, becomes START-END OFFSET PATH;
-// each once.
+// Turns lines of the kernel, START-END PERMISSIONS OFFSET DEVICE INODE PATH, into START-END OFFSET PATH,
+// without duplicates.
 std::string code_of_modules(const std::string& raw_path) {
   std::ifstream maps(std::filesystem::path(raw_path).replace_extension(".maps"));
   std::set<std::string> lines;

@@ -1,4 +1,4 @@
-// Makes the trace file of what a program's processes wrote while they were recorded.
+// Makes the trace file from the files that the processes of a program wrote while they were recorded.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace heaplab::trace {
 
-// Told now and then: bytes of records read so far, and in all.
+// Called now and then with the bytes of records read so far, and the bytes of all records.
 using progress = std::function<void(std::uint64_t done, std::uint64_t whole)>;
 
-// `folder` is left as it is; `file` is replaced when its new content is complete. Memory: a few MiB, 32 KiB a
-// thread and 32 bytes a block that lives. Throws trace_error: nothing was recorded, or `file` cannot be
-// written.
+// `folder` stays as it is; `file` is replaced when its new content is complete. Memory: a few MiB, 32 KiB for
+// each thread and 32 bytes for each live block. Throws trace_error if nothing was recorded or `file` cannot
+// be written.
 void finish(const std::string& folder, const std::string& file, const progress& report);
 
 }  // namespace heaplab::trace

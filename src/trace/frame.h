@@ -1,5 +1,5 @@
-// The parts of a trace file, docs/trace-format.md. All numbers are little-endian, as on every machine heaplab
-// runs on.
+// The parts of a trace file (docs/trace-format.md). All numbers are little-endian, as on every machine that
+// heaplab runs on.
 #pragma once
 
 #include <bit>
@@ -13,8 +13,8 @@ namespace heaplab::trace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// The first byte has its high bit set and line ends of both kinds follow: a file damaged by a transfer as
-// text is recognised as one.
+// The first byte has its high bit set, and line ends of both kinds follow, so that a reader recognises a file
+// that was damaged by a transfer as text.
 inline constexpr std::uint8_t file_magic[8] = {0x89, 'H', 'L', 'T', '\r', '\n', 0x1A, '\n'};
 inline constexpr std::uint16_t format_major = 1;  // another major cannot be read
 inline constexpr std::uint16_t format_minor = 0;  // a higher minor only adds frame types and properties
@@ -27,7 +27,7 @@ struct file_header {
   std::uint16_t address_bits;
   std::uint64_t reserved[2];
   std::uint32_t reserved_too;
-  std::uint32_t crc;  // of all bytes before
+  std::uint32_t crc;  // of all bytes before this one
 };
 static_assert(sizeof(file_header) == 40);
 
@@ -43,20 +43,20 @@ enum class frame_type : std::uint16_t {
 enum class codec : std::uint16_t { stored = 0, zstd = 1 };
 
 inline constexpr std::uint32_t frame_magic = 0x4D464C48;   // "HLFM"
-inline constexpr std::uint32_t largest_frame = 64U << 20;  // bytes of a payload, packed or not
+inline constexpr std::uint32_t largest_frame = 64U << 20;  // bytes of a payload, compressed or not
 
 struct frame_header {
   std::uint32_t magic;
   frame_type type;
   trace::codec codec;
   std::uint32_t process;       // number of the process, from 0
-  std::uint32_t count;         // of the entries: events, sites, lines
-  std::uint64_t first;         // number of the first entry, from 0 (sites: from 1), within the process
-  std::uint64_t first_stamp;   // of the first event; 0 in frames of other types
-  std::uint32_t packed_bytes;  // of the payload in the file
-  std::uint32_t plain_bytes;   // of the payload unpacked
-  std::uint32_t payload_crc;   // of the payload as it is in the file
-  std::uint32_t header_crc;    // of all bytes of the header before
+  std::uint32_t count;         // number of entries: events, sites, lines
+  std::uint64_t first;         // number of the first entry within the process, from 0 (sites: from 1)
+  std::uint64_t first_stamp;   // stamp of the first event; 0 in frames of other types
+  std::uint32_t packed_bytes;  // bytes of the payload in the file
+  std::uint32_t plain_bytes;   // bytes of the payload decompressed
+  std::uint32_t payload_crc;   // of the payload as stored in the file
+  std::uint32_t header_crc;    // of all bytes of the header before this one
 };
 static_assert(sizeof(frame_header) == 48);
 
@@ -86,7 +86,7 @@ std::span<const std::uint8_t> bytes_of(const T& object, std::size_t count = size
   return {reinterpret_cast<const std::uint8_t*>(&object), count};
 }
 
-// The checksum of a header, which its last member holds.
+// The checksum of a header, stored in the last member of the header.
 inline std::uint32_t crc_of(const frame_header& header) {
   return crc32(bytes_of(header, offsetof(frame_header, header_crc)));
 }

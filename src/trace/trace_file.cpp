@@ -14,7 +14,7 @@ namespace heaplab::trace {
 
 namespace {
 
-constexpr std::uint32_t most_processes = 1U << 20;  // a number beyond is damage, and would cost memory
+constexpr std::uint32_t most_processes = 1U << 20;  // a larger number is damage, and would cost memory
 
 std::string text_of(const bytes& payload) {
   return {payload.begin(), payload.end()};
@@ -136,7 +136,7 @@ bool trace_file::read_index() {
   return true;
 }
 
-// Where a frame seems to begin at or behind `offset`; the file's size where none does.
+// The offset of the next frame magic at or behind `offset`, or the file's size if there is none.
 std::uint64_t trace_file::next_frame_after(std::uint64_t offset) {
   constexpr std::size_t window = std::size_t{1} << 20;
   const auto wanted = bytes_of(frame_magic);
@@ -155,7 +155,7 @@ std::uint64_t trace_file::next_frame_after(std::uint64_t offset) {
   return size_;
 }
 
-// A file without a usable index: frame by frame from the start.
+// Reads a file without a usable index frame by frame, from the start.
 void trace_file::scan() {
   damage_.push_back("the file has no intact index: it was cut off or damaged");
   std::uint64_t offset = sizeof(file_header);

@@ -1,5 +1,5 @@
-// A trace file for reading, docs/trace-format.md. What is intact is found also in a file that was cut off or
-// damaged; `damage` says what is not.
+// Reads a trace file (docs/trace-format.md). The intact parts of a truncated or damaged file are found too;
+// `damage` tells what is missing or damaged.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,25 @@ namespace heaplab::trace {
 
 class trace_file {
 public:
-  // Throws trace_error: no such file, a folder, empty, no trace, a format of another major version.
+  // Throws trace_error if the file does not exist, is a folder, is empty, is no trace, or has another major
+  // version.
   explicit trace_file(const std::string& path);
   ~trace_file();
   trace_file(const trace_file&) = delete;
   trace_file& operator=(const trace_file&) = delete;
 
   struct process_part {
-    properties of;                    // pid, program, ticks_per_second ...; empty where the frame is lost
-    properties summary;               // what the verifier counted; empty where the frame is lost
-    std::vector<index_entry> frames;  // of events and sites, in the order of the file
-    std::uint64_t events = 0;         // in the frames found
+    properties of;                    // pid, program, ticks_per_second ...; empty if the frame is lost
+    properties summary;               // the counts of the verifier; empty if the frame is lost
+    std::vector<index_entry> frames;  // frames of events and sites, in the order of the file
+    std::uint64_t events = 0;         // events in the frames found
   };
 
   const std::string& path() const { return path_; }
-  std::uint64_t size() const { return size_; }        // of the file in bytes
+  std::uint64_t size() const { return size_; }        // bytes of the file
   std::uint16_t machine() const { return machine_; }  // e_machine of ELF
   const std::vector<process_part>& processes() const { return processes_; }
-  // Lines for people on what is damaged or missing; more come while frames are read.
+  // Lines for people on damaged or missing parts; reading frames may add lines.
   const std::vector<std::string>& damage() const { return damage_; }
 
   // The unpacked payload; false, and a line of damage more, where the frame is damaged.

@@ -15,7 +15,7 @@ namespace heaplab::trace {
 
 namespace {
 
-constexpr int compression_level = 3;  // higher ones gain a few percent and take several times as long
+constexpr int compression_level = 3;  // higher levels gain a few percent and take several times as long
 
 #if defined(__x86_64__)
 constexpr std::uint16_t this_machine = EM_X86_64;

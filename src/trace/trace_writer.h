@@ -1,5 +1,5 @@
-// Writes a trace file, docs/trace-format.md: processes one after another, the events of each in the order of
-// their stamps. Memory: the events of one frame, and 40 B for each frame written.
+// Writes a trace file (docs/trace-format.md): one process after another, and the events of each in the order
+// of their stamps. Memory: the events of one frame, and 40 B for each frame written.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace heaplab::trace {
 
-// Every function throws trace_error where the file cannot be written.
+// Every function throws trace_error if the file cannot be written.
 class trace_writer {
 public:
   static constexpr std::size_t frame_events = std::size_t{1} << 16;
@@ -27,13 +27,13 @@ public:
   trace_writer(const trace_writer&) = delete;
   trace_writer& operator=(const trace_writer&) = delete;
 
-  // Ends the process before, and gives the new one's number, from 0.
+  // Ends the process before, begins another and returns its number, from 0.
   std::uint32_t begin_process(const properties& of);
 
-  // The number of a call site: code addresses, the innermost first.
+  // Returns the number of a call site, given as code addresses, the innermost first.
   std::uint32_t add_site(std::span<const std::uint64_t> frames);
 
-  // Precondition: a process has begun; the stamp is not below that of the event before.
+  // Precondition: a process has begun; the stamp is not less than that of the preceding event.
   void add(const event& e) {
     events_.push_back(e);
     if (events_.size() == frame_events) flush();
@@ -48,7 +48,7 @@ public:
   // Writes the index. The file is complete only then.
   void close();
 
-  // Written so far; what is in memory not counted.
+  // Bytes written so far, without those still in memory.
   std::uint64_t bytes_written() const { return offset_; }
 
 private:
@@ -62,7 +62,7 @@ private:
   std::uint64_t offset_ = 0;
   std::vector<index_entry> index_;
   std::vector<event> events_;
-  std::uint64_t events_before_ = 0;  // of the process, in frames already written
+  std::uint64_t events_before_ = 0;  // events of the process in frames already written
   bytes sites_;
   std::uint32_t sites_here_ = 0;
   std::uint32_t sites_before_ = 0;

@@ -73,7 +73,7 @@ void explorer::fiber_main() {
   self.thread_ended();
 }
 
-// A failure ends the run where it stands: the other threads are not resumed.
+// A failure ends the run at once: the other threads are not resumed.
 void explorer::thread_ended() {
   fibers_[current_]->ended = true;
   if (failure_.empty() && !runnable().empty()) {
@@ -95,7 +95,7 @@ std::vector<unsigned> explorer::runnable() const {
   return result;
 }
 
-// Option 0 is to go on with the current thread, where that is possible: it is no preemption.
+// Option 0 continues the current thread, if that thread can run: no preemption.
 unsigned explorer::choose(bool current_may_go_on) {
   std::vector<unsigned> options = runnable();
   if (current_may_go_on) {
@@ -120,7 +120,7 @@ void explorer::switch_to(unsigned thread) {
   swapcontext(&from.context, &fibers_[thread]->context);
 }
 
-// Leaves the threads where they stand, in the middle of destructors perhaps: nothing is unwound.
+// The threads stay where they are, perhaps in the middle of a destructor: nothing is unwound.
 void explorer::end_run(const char* failure) {
   failure_ = failure;
   setcontext(&main_context_);

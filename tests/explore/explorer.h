@@ -1,12 +1,13 @@
-// Runs code for several threads through every interleaving, up to a number of preemptions.
+// Runs the code of several threads through every interleaving with at most a given number of preemptions.
 //
 // The threads are fibers of one thread. Code under test takes its atomics from a template parameter Sync
-// (src/concurrent/sync.h); explored_sync makes every operation on one a point at which the explorer decides
-// who runs next. The decisions of a run are recorded; the next run repeats them up to the last point where
-// another decision is left, and so on, depth first, until none is left. Most faults of lock-free code need
-// only two preemptions, so a bound on these keeps the number of runs small (Musuvathi, Qadeer: PLDI 2007).
+// (src/concurrent/sync.h); with explored_sync, every atomic operation is a point at which the explorer
+// decides which thread runs next. The decisions of a run are recorded. The next run repeats them up to the
+// last point with an untried decision, takes that decision, and so on, depth first, until none is left. Most
+// faults of lock-free code need only two preemptions, so a bound on preemptions keeps the number of runs
+// small (Musuvathi, Qadeer: PLDI 2007).
 //
-// What is explored is sequential consistency: store buffers and compilers are not.
+// Only sequentially consistent executions are explored: effects of store buffers and of compilers are not.
 #pragma once
 
 #include <ucontext.h>
@@ -24,19 +25,19 @@ namespace heaplab::explore {
 
 struct bounds {
   unsigned preemptions = 2;
-  std::size_t runs = 2'000'000;  // more: a std::length_error, the program is too large to be explored
-  std::size_t points = 20'000;   // in one run; more: the threads make no progress
+  std::size_t runs = 2'000'000;  // beyond: std::length_error, the program is too large to be explored
+  std::size_t points = 20'000;   // in one run; beyond: the threads make no progress
 };
 
 struct outcome {
   std::size_t runs = 0;
   bool failed = false;
-  std::string what;                // of the first failure
-  std::vector<unsigned> schedule;  // the threads in the order in which they took their steps, of that run
+  std::string what;                // description of the first failure
+  std::vector<unsigned> schedule;  // the order in which the threads of that run took their steps
 };
 
-// The program under exploration. A run is: setup, all threads, check. Throw to report a failure; check may be
-// empty.
+// The program under exploration. A run calls setup, then all threads, then check. Each of them throws to
+// report a failure; check may be empty.
 struct program {
   std::function<void()> setup;
   std::vector<std::function<void()>> threads;
@@ -55,18 +56,18 @@ public:
 
   // The explorer whose threads are running, or null.
   static explorer* running() { return running_; }
-  // The thread is about to do an operation on an atomic.
+  // Called when the thread is about to do an operation on an atomic.
   void point();
-  // The thread sleeps until another one wakes it by the same address.
+  // The thread sleeps until another thread wakes it through the same address.
   void sleep(const void* place);
-  // Wakes the first of the threads that sleep there, if there is one.
+  // Wakes the first thread that sleeps at this address, if there is one.
   void wake_one(const void* place);
 
 private:
   struct fiber;
   struct decision {
-    unsigned taken;    // index among the options
-    unsigned options;  // how many there were
+    unsigned taken;    // index of the chosen option
+    unsigned options;  // number of options
   };
 
   void run_once();
@@ -93,7 +94,7 @@ private:
   static inline explorer* running_ = nullptr;
 };
 
-// An atomic whose operations are decision points. Memory orders are accepted and taken as sequentially
+// An atomic whose operations are decision points. Every memory order is accepted and treated as sequentially
 // consistent.
 template <class T>
 class explored_atomic {
@@ -159,11 +160,11 @@ struct explored_sync {
 
   using word = atomic<std::uint32_t>;
 
-  // To try again before one sleeps makes more interleavings, and none that differs.
+  // No attempts before sleeping: they would add interleavings, but none with a different result.
   static constexpr unsigned attempts_before_sleep = 0;
   static void pause() {}
 
-  // No other thread runs between the look at `place` and the sleep, as futex(2) promises.
+  // No other thread runs between the check of `place` and the sleep, as futex(2) guarantees.
   static void sleep(const word& place, std::uint32_t seen) {
     if (place.load(std::memory_order_relaxed) == seen) explorer::running()->sleep(&place);
   }

@@ -31,7 +31,7 @@ TEST(explorer, runs_one_thread_once) {
 }
 
 TEST(explorer, visits_every_interleaving_of_two_threads) {
-  // Two operations each: 4! / (2! 2!) interleavings.
+  // Two threads with two operations each have 4! / (2! 2!) interleavings.
   explored_atomic<int> first, second;
   std::vector<std::string> seen;
   std::string trace;
@@ -75,7 +75,7 @@ TEST(explorer, reports_a_deadlock) {
   EXPECT_EQ(result.what, "deadlock");
 }
 
-// Of one flag and two sleepers, of which each wakes the next.
+// One flag and two sleepers, each of which wakes the next.
 struct wake_up_program {
   explored_sync::word flag;
 
@@ -102,7 +102,7 @@ TEST(explorer, wakes_who_sleeps) {
 TEST(explorer, finds_a_wake_up_that_is_lost) {
   wake_up_program state;
   const outcome result = state.explore([&] {
-    // The flag may be set between the look and the sleep.
+    // The flag may be set between the check and the sleep.
     if (state.flag.load() == 0) explored_sync::sleep(state.flag, state.flag.load());
     explored_sync::wake_one(state.flag);
   });

@@ -12,22 +12,23 @@
 
 namespace heaplab::acdc {
 
-// What was allocated and freed: after each tick of thread 0, and over the run by liveness and by size.
+// The allocated and freed bytes and objects: after each tick of thread 0, and over the run by liveness and by
+// size.
 class accounts {
 public:
-  // Throws usage_error if nothing can be written to `where`, which must outlive this.
+  // Throws usage_error if `where` cannot be written. `where` must outlive this object.
   accounts(const std::string& where, std::uint64_t ticks);
 
   void note(std::uint64_t tick, const turnover& total) {
     if (rows_.empty()) return;
-    // relaxed: the caller alone writes the counts in `total`.
+    // relaxed: the calling thread alone writes the counts in `total`.
     rows_[tick - 1] = {total.allocated_bytes.load(std::memory_order_relaxed),
                        total.freed_bytes.load(std::memory_order_relaxed), total.allocated_objects,
                        total.freed_objects};
   }
 
-  // Tab-separated tables, each under a line of headings. Throws run_error; an earlier file is then still
-  // there.
+  // Writes tab-separated tables, each under a line of headings. Throws run_error; an earlier file then stays
+  // as it was.
   void write(placed_array<thread_state>& threads) const;
 
 private:

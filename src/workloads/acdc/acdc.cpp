@@ -1,5 +1,5 @@
-// ACDC: a mutator that allocates, shares, accesses and deallocates in any pattern one likes (Aigner and
-// Kirsch, ISMM 2013). The card catalog/workloads/acdc.toml tells where it differs from the paper's program.
+// ACDC: a mutator that allocates, shares, accesses and deallocates in configurable patterns (Aigner and
+// Kirsch, ISMM 2013). The card catalog/workloads/acdc.toml lists the differences from the paper's program.
 #include <optional>
 
 #include "workloads/acdc/configuration.h"
@@ -85,7 +85,7 @@ private:
     }
   }
 
-  // The metrics are about what happened before the clock stopped; the rest is freed after that.
+  // The metrics cover the time until the clock stopped; the remaining objects are freed after that.
   void finished() override {
     report();
     if (settings_.pseudo_allocator == acdc::pseudo_allocator::null) {
@@ -133,7 +133,8 @@ private:
     return all;
   }
 
-  // Section 2.2: the sum over all threads, divided by their number. The time of the stamps is taken off.
+  // Section 2.2: the sum over all threads, divided by the number of threads. The time that the stamps take is
+  // subtracted.
   void add_time(const char* name, const acdc::stretches& spent) {
     const std::uint64_t stamps = spent.count * measured_->clock().empty_interval();
     const std::uint64_t ticks = spent.ticks > stamps ? spent.ticks - stamps : 0;

@@ -6,7 +6,7 @@
 
 namespace heaplab::acdc {
 
-// A max-size that is a power of two closes the octave below it.
+// A max-size that is a power of two belongs to the octave below it.
 octaves::octaves(const configuration& settings)
     : first_(log2_floor(settings.min_size)),
       last_(settings.min_size == settings.max_size ? first_ : log2_floor(settings.max_size - 1)),
@@ -43,7 +43,7 @@ class_plan plan_source::draw() {
   return plan;
 }
 
-// The order of the draws and the 101 values of the percentage are part of the golden numbers.
+// The golden numbers depend on the order of the draws and on the 101 values of the percentage.
 class_plan plan_source::draw_as_original() {
   class_plan plan{};
   plan.liveness = original_.between(settings_.min_liveness, settings_.max_liveness);

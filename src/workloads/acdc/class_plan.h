@@ -1,5 +1,4 @@
-// What is allocated next: size, liveness and number of the objects of a lifetime-size-class (paper
-// section 2.3).
+// The plan of the next lifetime-size-class: size, liveness and number of its objects (paper section 2.3).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@ namespace heaplab::acdc {
 enum class structure : std::uint8_t { list, tree };
 
 struct class_plan {
-  std::uint64_t liveness;  // ticks; `permanent` for ever
+  std::uint64_t liveness;  // in ticks; `permanent`: the objects live for ever
   std::uint64_t size;
   std::uint64_t count;
   structure shape;
@@ -22,11 +21,11 @@ struct class_plan {
   std::uint64_t bytes() const { return size * count; }
 };
 
-// In place of a liveness.
+// A liveness of objects that live for ever.
 inline constexpr std::uint64_t permanent = 0;
 
-// Sizes come in octaves, drawn with equal chance; within one all sizes are equally likely. Both ends belong
-// to an octave.
+// The octaves of the sizes, drawn with equal probability; all sizes within an octave are equally likely. Both
+// ends belong to an octave.
 struct octaves {
   explicit octaves(const configuration& settings);
 
@@ -41,8 +40,8 @@ private:
   std::uint64_t max_size_;
 };
 
-// (log2(max-size) - log2(size) + 1)^2 * (max-liveness - liveness + 1)^2, with whole logarithms. The paper's
-// text prints the second factor once more as a divisor; its program multiplies.
+// (log2(max-size) - log2(size) + 1)^2 * (max-liveness - liveness + 1)^2, with integer logarithms. The paper's
+// text also prints the second factor as a divisor; the paper's program multiplies.
 std::uint64_t object_count(const configuration& settings, std::uint64_t size, std::uint64_t liveness);
 
 class plan_source {
@@ -52,7 +51,7 @@ public:
 
   class_plan next() { return settings_.historic ? draw_as_original() : draw(); }
 
-  // For the choice of receivers.
+  // The random stream from which receivers are drawn.
   harness::random_stream& random() { return random_; }
 
 private:

@@ -9,15 +9,16 @@ namespace heaplab::acdc {
 
 enum class mode { acdc, false_sharing };
 
-// What stands in for the allocator: nothing, one block for a whole lifetime-size-class without gaps
-// (compact) or with every object on a cache line of its own (align), or no memory at all (null).
+// Replaces the allocator for a baseline: none: the allocator serves; compact: one block for a whole
+// lifetime-size-class, without gaps; align: the same with every object on a cache line of its own; null: no
+// memory at all.
 enum class pseudo_allocator { none, compact, align, null };
 
-// Table 1 of the paper with its defaults, and what we add to it. Times are in ticks of the logical clock.
+// Table 1 of the paper with its defaults, and heaplab's additions. Times are in ticks of the logical clock.
 struct configuration {
   acdc::mode mode = mode::acdc;
   std::uint64_t threads = 1;
-  std::uint64_t objects = 0;  // of every lifetime-size-class; 0: by the formula of the paper
+  std::uint64_t objects = 0;  // objects of each lifetime-size-class; 0: by the formula of the paper
   std::uint64_t min_size = 16;
   std::uint64_t max_size = 256;
   std::uint64_t min_liveness = 1;
@@ -39,10 +40,10 @@ struct configuration {
   std::string accounts;
 
   void declare(harness::option_table& options);
-  // Settles the defaults that depend on other options. Throws usage_error for what cannot be.
+  // Sets the defaults that depend on other options. Throws usage_error for impossible combinations.
   void check(const harness::option_table& options);
 
-  // Samples of memory count from this tick on (paper section 2.2).
+  // Memory samples count from this tick on (paper section 2.2).
   std::uint64_t warm_up() const { return 2 * max_liveness; }
 
 private:
@@ -53,7 +54,7 @@ private:
   void settle_false_sharing(const harness::option_table& options);
 };
 
-// The smallest object in which the links of this many bytes find room.
+// Bytes of the links of an object: also the smallest size of an object in such a structure.
 inline constexpr std::uint64_t list_links = 8;
 inline constexpr std::uint64_t tree_links = 16;
 

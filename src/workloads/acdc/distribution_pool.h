@@ -10,8 +10,8 @@
 
 namespace heaplab::acdc {
 
-// Figure 6: for each thread a lock-protected heap-class of what others share with it, by liveness. The
-// receiver's clock decides when it expires for the receiver.
+// Figure 6: for each thread, the lifetime-classes that other threads share with it, by liveness and under a
+// lock. A shared object expires for each receiver by the receiver's own clock.
 class distribution_pool {
 public:
   distribution_pool(probes::off_heap_pages& pages, unsigned threads, std::uint64_t max_liveness)
@@ -30,7 +30,7 @@ public:
     to.by_liveness[one->held->liveness].add(one);
   }
 
-  // Calls insert(lifetime_class, liveness) for all that has come, the permanent first.
+  // Calls insert(lifetime_class, liveness) for everything that has arrived, the permanent class first.
   template <class Insert>
   void collect(unsigned receiver, Insert insert) {
     entry& from = entries_[receiver];

@@ -10,13 +10,14 @@ namespace heaplab::acdc {
 namespace {
 
 struct mean_class {
-  double bytes;          // of a lifetime-size-class
-  double largest;        // bytes of the largest
-  double liveness;       // of a class, in ticks
-  double byte_liveness;  // of a byte, in ticks
+  double bytes;          // mean of a lifetime-size-class
+  double largest;        // of the largest lifetime-size-class
+  double liveness;       // mean of the classes, in ticks
+  double byte_liveness;  // mean of the bytes, in ticks
 };
 
-// The number of objects is a product of a factor by size and one by liveness, drawn independently.
+// The number of objects is the product of a factor for the size and a factor for the liveness, drawn
+// independently.
 mean_class mean_of(const configuration& settings) {
   const octaves sizes(settings);
   double by_size = 0;
@@ -55,7 +56,8 @@ estimate::estimate(const configuration& settings) {
   const auto quantum = static_cast<double>(settings.time_quantum);
   const double bytes_a_tick = quantum + mean.bytes;
   const double classes_a_tick = quantum / mean.bytes + 1;
-  // Beyond its liveness: the tick it is allocated in, the delay, and the wait for a receiver's clock.
+  // An object outlives its liveness by the tick of its allocation, the delay, and the wait for a receiver's
+  // clock.
   const double waiting = 1 + static_cast<double>(settings.deallocation_delay) +
                          static_cast<double>(settings.shared_objects ? settings.max_time_drift : 0);
   const double lasting = settings.permanent_objects_ratio / 100 * static_cast<double>(settings.ticks);

@@ -1,6 +1,6 @@
 // The other mode of ACDC (paper section 4.6): in each round one thread allocates a small object for every
-// thread, each writes to its own many times, and one frees them all. Where two objects share a cache line,
-// the line travels between the processors.
+// thread, each thread writes to its object many times, and one thread frees all objects. If two objects share
+// a cache line, the line travels between the processors.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace heaplab::acdc {
 
-// What the threads hand each other.
+// The objects of a round, which threads pass to each other.
 struct round_table {
   round_table(const configuration& settings)
       : pages(probes::off_heap_pages::needed<std::byte*>(settings.threads)),
@@ -44,7 +44,8 @@ public:
   }
 
 private:
-  // All threads draw the same: nobody has to tell who allocates and who frees.
+  // All threads draw the same random numbers, so that each knows without communication who allocates and who
+  // frees.
   void play(std::uint64_t round) {
     const std::uint64_t giver = agreed_.below(settings_.threads);
     const std::uint64_t taker = agreed_.below(settings_.threads);
@@ -93,7 +94,7 @@ private:
   static shared_byte byte_of(std::byte* object, std::size_t index) {
     return shared_byte(*reinterpret_cast<unsigned char*>(object + index));
   }
-  // Threads a multiple of 256 apart have the same.
+  // A thread's byte value. Threads whose numbers differ by a multiple of 256 have the same value.
   unsigned char mark() const { return static_cast<unsigned char>(thread_); }
 
   // Reads the first byte and writes the second.

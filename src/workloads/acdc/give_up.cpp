@@ -8,8 +8,8 @@
 namespace heaplab::acdc {
 
 void give_up(const char* why) {
-  // The threads often notice together; the first speaks, and the others wait for the end.
-  // relaxed: only one thread gets false; nothing is read after that the others wrote.
+  // Several threads often notice the fault together: the first reports it, and the others wait for the end of
+  // the process. relaxed: only one thread gets false, and it reads nothing afterwards that the others wrote.
   static atomic<bool> spoken = false;
   while (spoken.exchange(true, std::memory_order_relaxed)) ::pause();
   text_line line;

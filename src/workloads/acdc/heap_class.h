@@ -10,9 +10,10 @@
 
 namespace heaplab::acdc {
 
-// Figure 4: the lifetime-classes of one thread by their time of expiry, the permanent one, and the thread's
-// clock. With a longest liveness L and a delay D, a ring of L + D classes suffices: what is inserted at time
-// t expires at t + 1 to t + L + D, and what expires at t is taken out before more is inserted.
+// Figure 4: the lifetime-classes of one thread by their time of expiry, the permanent class, and the thread's
+// clock. With a longest liveness L and a delay D, a ring of L + D classes suffices: a class inserted at time
+// t expires between t + 1 and t + L + D, and the class that expires at t is removed before another is
+// inserted.
 class heap_class {
 public:
   heap_class(probes::off_heap_pages& pages, std::uint64_t max_liveness, std::uint64_t delay)
@@ -33,7 +34,8 @@ public:
 
   lifetime_class take_expired() { return expiring_at(time_).take_all(); }
 
-  // Calls visit(lifetime_size_class&) for what is in use: not for what only waits for its deallocation.
+  // Calls visit(lifetime_size_class&) for every class in use. Classes that only wait for their deallocation
+  // are left out.
   template <class Visit>
   void for_each_live(Visit visit) {
     for (std::uint64_t ahead = 0; ahead < max_liveness_; ++ahead)
@@ -41,7 +43,7 @@ public:
     for_each(permanent_, visit);
   }
 
-  // Everything, whenever it expires.
+  // Removes and returns everything, whatever its time of expiry.
   lifetime_class take_rest() {
     lifetime_class rest = permanent_.take_all();
     for (lifetime_class& one : ring_) rest.append(one.take_all());

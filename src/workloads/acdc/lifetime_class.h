@@ -8,23 +8,23 @@
 
 namespace heaplab::acdc {
 
-// Objects of one size and liveness, shared by the threads that hold it.
+// Objects of one size and liveness, shared by the threads that hold the class.
 struct alignas(cache_line_bytes) lifetime_size_class {
-  lifetime_size_class* next = nullptr;  // in a record_pool only
+  lifetime_size_class* next = nullptr;  // used only while the record is in a record_pool
   object_set objects;
   std::uint64_t liveness = 0;
-  // Set before the class is given to others; each holder takes one off when the class expires for it, and
-  // the last one, having seen what the others did to the objects, frees them.
+  // Set before other threads receive the class. Each holder subtracts itself when the class expires for it.
+  // The last holder sees the writes of the others to the objects and frees the objects.
   atomic<std::uint32_t> holders{1};
 };
 
-// That one thread holds a lifetime-size-class.
+// The fact that one thread holds a lifetime-size-class.
 struct alignas(cache_line_bytes) holding {
   holding* next = nullptr;
   lifetime_size_class* held = nullptr;
 };
 
-// Figure 3: what expires at the same time, as a list; all in constant time.
+// Figure 3: a list of the holdings that expire at the same time. Every operation takes constant time.
 struct lifetime_class {
   holding* first = nullptr;
   holding* last = nullptr;

@@ -6,8 +6,8 @@
 
 namespace heaplab::acdc {
 
-// Memory of the process without bookkeeping, and bytes requested, at each tick of thread 0; their means from
-// the end of the warm-up on.
+// Memory of the process without the harness's bookkeeping, and requested bytes, at each tick of thread 0; and
+// the means of both from the end of the warm-up on.
 class memory_log {
 public:
   memory_log(harness::measurement& measured, std::uint64_t warm_up)

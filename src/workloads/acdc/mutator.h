@@ -12,7 +12,7 @@
 
 namespace heaplab::acdc {
 
-// What the threads have in common.
+// The state that all threads share.
 struct common_ground {
   const configuration& settings;
   placed_array<thread_state>& threads;
@@ -28,9 +28,9 @@ struct common_ground {
   }
 };
 
-// Takes one holding off a lifetime-size-class; true for the last.
+// Removes one holder of a lifetime-size-class; true for the last holder.
 inline bool let_go(lifetime_size_class& held) {
-  // acq_rel: the last holder sees what the others did before they let go.
+  // acq_rel: the last holder sees the writes of all earlier holders.
   return held.holders.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
@@ -44,20 +44,20 @@ public:
         heap_(heap),
         thread_(thread) {}
 
-  // Runs until the thread's clock shows that many ticks.
+  // Runs until the thread's logical clock reaches the configured number of ticks.
   void run() {
     while (self_.heap.time() < settings_.ticks) tick();
   }
 
-  // Frees whatever this thread still holds or has been sent, outside the measured time.
+  // Frees everything that this thread still holds or has been sent. Not part of the measured time.
   void free_rest() {
     collect();
     release(self_.heap.take_rest());
   }
 
 private:
-  // The clock advances when a quantum has been allocated; what is beyond it is not carried over. Then the
-  // thread shares, accesses and deallocates.
+  // The clock advances when a quantum has been allocated; bytes beyond the quantum are not carried over. Then
+  // the thread shares, accesses and deallocates.
   void tick() {
     for (std::uint64_t allocated = 0; allocated < settings_.time_quantum;) {
       allocated += allocate();
@@ -76,7 +76,7 @@ private:
       common_.drift_barrier.wait();
   }
 
-  // One lifetime-size-class; returns its bytes.
+  // Allocates one lifetime-size-class and returns its bytes.
   std::uint64_t allocate() {
     const class_plan plan = self_.plans.next();
     lifetime_size_class* const made = self_.classes.take();
@@ -109,15 +109,15 @@ private:
     return one;
   }
 
-  // Gives what is to be shared to its receivers, of which the thread is one itself, and takes what others
-  // have given to it.
+  // Gives each class in the outbox to its receivers, which include this thread, and takes the classes that
+  // other threads have given to this thread.
   void share() {
     if (!settings_.shared_objects) return;
     const unsigned receivers = receiving_threads(settings_);
     for (holding* one = self_.outbox.take_all().first; one != nullptr;) {
       holding* const next = one->next;
       lifetime_size_class& shared = *one->held;
-      // Relaxed: the lock of the pool publishes it.
+      // relaxed: the lock of the pool publishes the count.
       shared.holders.store(receivers + 1, std::memory_order_relaxed);
       common_.pool.put(thread_, one);
       for (const std::uint32_t other : self_.choose_others(receivers)) common_.pool.put(other, hold(shared));
@@ -140,8 +140,8 @@ private:
     self_.access.add(begin, probes::read_ticks());
   }
 
-  // Frees the objects this thread is the last to hold. What others still hold is no more its business:
-  // those holdings come back with `held` empty.
+  // Frees the objects whose last holder this thread is. Holdings of objects that other threads still hold
+  // come back with `held` empty.
   lifetime_class free_objects(lifetime_class expired) {
     for (holding* one = expired.first; one != nullptr; one = one->next) {
       if (let_go(*one->held))

@@ -7,8 +7,8 @@
 
 namespace heaplab::acdc {
 
-// Always the same few bytes, in which the links of an object find room: what remains of a run's times is
-// the mutator's own.
+// Returns the same few bytes for every object; they have room for an object's links. The remaining time of a
+// run is that of the mutator itself.
 class null_heap {
 public:
   HEAPLAB_FAST_PATH void* allocate(std::size_t) {
@@ -19,7 +19,7 @@ public:
   HEAPLAB_FAST_PATH void release(void* object) { keep(object); }
 
 private:
-  // The compiler must take the call for one that matters.
+  // Keeps the compiler from removing the call.
   HEAPLAB_FAST_PATH static void keep(void* object) { asm volatile("" : : "r"(object) : "memory"); }
 
   alignas(cache_line_bytes) std::byte room_[cache_line_bytes];

@@ -1,9 +1,10 @@
-// The objects of a lifetime-size-class: a list in the order of allocation, or a tree that was built in
-// pre-order, left to right (paper section 2 and Figure 2).
+// The objects of a lifetime-size-class: a list in the order of allocation, or a tree built in pre-order from
+// left to right (paper section 2 and Figure 2).
 //
-// The first bytes of an object are its links. A link is the address xor the key of its class, of which only
-// the upper 16 bits are set; those of an address are 0. A walk thus notices a link that was written by
-// somebody else before it follows it, and the number of objects met tells whether one was given out twice.
+// The first bytes of an object are its links. A link is the address of an object xor the key of its class.
+// Only the upper 16 bits of a key are set; those of an address are 0. A walk therefore detects a link that
+// was overwritten before following it, and the number of visited objects tells whether an object was returned
+// twice.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct object_set {
   std::uint64_t bytes() const { return size * count; }
 };
 
-// Where objects come from: each from a call of its own, or all cells of one block.
+// How objects are allocated: each by a call of its own, or all as cells of one block.
 struct placement {
   bool one_block = false;
   std::size_t alignment = 1;  // of a cell
@@ -46,7 +47,7 @@ struct placement {
 
 namespace links {
 
-// Objects of the compact baseline lie at odd addresses, hence the copies.
+// memcpy, because objects of the compact baseline lie at odd addresses.
 HEAPLAB_FAST_PATH void write(std::byte* object, unsigned index, const std::byte* target, std::uint64_t key) {
   const std::uint64_t word = reinterpret_cast<std::uintptr_t>(target) ^ key;
   std::memcpy(object + std::size_t{8} * index, &word, sizeof word);
@@ -68,7 +69,7 @@ inline void expect_count(bool held) {
 
 }  // namespace links
 
-// Alignment that malloc owes to any object of this size.
+// The alignment that malloc guarantees for an object of this size.
 constexpr std::size_t required_alignment(std::size_t size) {
   return size < alignof(std::max_align_t) ? 8 : alignof(std::max_align_t);
 }
@@ -110,10 +111,11 @@ private:
 
   Heap& heap_;
   const object_set& set_;
-  std::uintptr_t addresses_ = 0;  // all of them or-ed
+  std::uintptr_t addresses_ = 0;  // bitwise or of all addresses
 };
 
-// A list from cell to cell; a tree with the children of cell i in cells 2i+1 and 2i+2.
+// Links the cells of one block: a list from cell to cell, or a tree in which cell i has the children 2i+1 and
+// 2i+2.
 inline void link_cells(const object_set& set, std::size_t cell) {
   const auto at = [&](std::uint64_t index) { return index < set.count ? set.first + index * cell : nullptr; };
   for (std::uint64_t i = 0; i < set.count; ++i) {
@@ -126,7 +128,7 @@ inline void link_cells(const object_set& set, std::size_t cell) {
   }
 }
 
-// Gives a set without objects its objects.
+// Allocates the objects of an empty set.
 template <class Heap>
 void allocate_objects(Heap& heap, object_set& set, const placement& where) {
   if (where.one_block) {
@@ -144,8 +146,8 @@ void allocate_objects(Heap& heap, object_set& set, const placement& where) {
     give_up("self-check failed: a block is not aligned");
 }
 
-// Calls visit(object) for every object: a list first to last, a tree in pre-order, right to left. The links
-// are read before the visit, which may free the object.
+// Calls visit(object) for every object: a list from first to last, a tree in pre-order from right to left.
+// The links are read before the visit, because the visit may free the object.
 template <class Visit>
 class walk {
 public:
@@ -159,7 +161,7 @@ public:
   }
 
 private:
-  static constexpr unsigned deepest = 64;  // halves of 2^64 objects
+  static constexpr unsigned deepest = 64;  // the depth of a tree of 2^64 objects that halves at each level
 
   void list(std::byte* object) {
     while (object != nullptr) {
@@ -186,7 +188,7 @@ private:
 };
 
 // Every byte after the first becomes its predecessor plus one. Threads that share an object may do this at
-// the same time: the bytes are atomic, and all write the same.
+// the same time: the bytes are atomic, and all threads write the same values.
 inline void write_payload(std::byte* payload, std::size_t bytes, std::uint64_t iterations) {
   const auto at = [&](std::size_t index) {
     return atomic_ref<unsigned char>(*reinterpret_cast<unsigned char*>(payload + index));

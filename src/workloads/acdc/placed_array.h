@@ -9,7 +9,8 @@
 
 namespace heaplab::acdc {
 
-// Objects with destructors, outside the heap under test. Each is made by the thread that will use it.
+// An array of objects with destructors, outside the heap under test. Each object is constructed by the thread
+// that will use it.
 template <class T>
 class placed_array {
 public:

@@ -12,9 +12,9 @@
 
 namespace heaplab::acdc {
 
-// Records of bookkeeping, each on a cache line of its own, outside the heap under test. One thread takes and
-// puts back; a record may come back to another thread's pool than it was taken from. A pool that runs out
-// doubles itself, which takes time: never between two stamps of a measured stretch.
+// Bookkeeping records outside the heap under test, each on a cache line of its own. One thread takes and puts
+// back records; a record may return to the pool of another thread than it was taken from. A pool that runs
+// out doubles its size, which takes time: this never happens inside a measured stretch.
 template <class Record>
 class record_pool {
   static_assert(sizeof(Record) == cache_line_bytes && alignof(Record) == cache_line_bytes);

@@ -17,7 +17,7 @@
 
 namespace heaplab::acdc {
 
-// Ticks of the clock spent, and in how many stretches.
+// Ticks of the clock spent in an activity, and the number of measured stretches.
 struct stretches {
   std::uint64_t ticks = 0;
   std::uint64_t count = 0;
@@ -32,8 +32,8 @@ struct stretches {
   }
 };
 
-// Written by the thread itself; the bytes are read by thread 0 at the same time, which wants no more than a
-// value that was true a moment ago.
+// Written by the thread itself. Thread 0 reads the bytes at the same time; a slightly old value is good
+// enough.
 struct turnover {
   atomic<std::uint64_t> allocated_bytes{0};
   atomic<std::uint64_t> freed_bytes{0};
@@ -58,7 +58,7 @@ private:
   }
 };
 
-// What one thread knows, outside the heap under test.
+// The state of one thread, outside the heap under test.
 struct alignas(cache_line_bytes) thread_state {
   thread_state(const configuration& settings, const estimate& expected, std::uint64_t seed, unsigned thread)
       : pages(bytes_needed(settings)),
@@ -81,13 +81,13 @@ struct alignas(cache_line_bytes) thread_state {
            off_heap_pages::needed<std::uint64_t>(settings.max_liveness + 1);
   }
 
-  // Only the upper 16 bits are set, see object_set.h; neighbours in time differ.
+  // The key of the next class: only the upper 16 bits are set (object_set.h), and successive keys differ.
   std::uint64_t next_key() {
     key_step += 0x9e37;
     return key_step << 48;
   }
 
-  // That many other threads at random, each at most once; valid until the next call.
+  // Chooses `count` different other threads at random. The result is valid until the next call.
   std::span<const std::uint32_t> choose_others(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
       std::swap(others[i], others[i + plans.random().below(others.size() - i)]);
@@ -104,7 +104,7 @@ struct alignas(cache_line_bytes) thread_state {
   std::array<std::uint64_t, 64> objects_by_log2_size{};
   write_pacer pacer;
   std::uint64_t key_step;
-  lifetime_class outbox;  // to be shared at the end of the tick
+  lifetime_class outbox;  // classes to be shared at the end of the tick
   stretches allocation;
   stretches deallocation;
   stretches access;

@@ -5,13 +5,13 @@
 
 namespace heaplab::acdc {
 
-// Chooses a given share of all objects for writing, as evenly as can be.
+// Selects a given share of all objects for writing, spread as evenly as possible.
 class write_pacer {
 public:
   explicit write_pacer(double percent)
       : step_(static_cast<std::uint64_t>(std::llround(percent / 100 * one))) {}
 
-  // True where this object is to be written.
+  // True if this object is to be written.
   bool next() {
     sum_ += step_;
     const std::uint64_t write = sum_ >> fraction_bits;

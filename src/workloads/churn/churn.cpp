@@ -1,5 +1,6 @@
-// Churn: each thread has a few spots; again and again it frees what lies in one of them and puts a new object
-// there. The card catalog/workloads/churn.toml tells what the publication leaves open.
+// Churn: each thread has a few slots; again and again the thread frees the object in one of the slots and
+// puts a new object there. The card catalog/workloads/churn.toml lists the choices that the publication
+// leaves open.
 #include "workloads/harness/harness.h"
 
 namespace {
@@ -76,7 +77,7 @@ private:
     });
   }
 
-  // Neighbouring spots, and the same spot of two threads, carry different stamps.
+  // Neighbouring slots of a thread, and the same slot of neighbouring threads, have different stamps.
   static std::uint8_t stamp(unsigned thread, std::size_t spot) { return harness::stamp_of(thread + spot); }
 
   template <class Heap>

@@ -1,7 +1,7 @@
-// Each thread writes to a small object of its own, again and again. Where an allocator has put the objects
-// of two threads on one cache line, the line travels between the cores. After Berger et al., Hoard
-// (ASPLOS 2000): cache-thrash (active) and cache-scratch (passive); cache_thrash and cache_scratch are the
-// forms of the llheap chapter, in which threads do not divide the accesses among them.
+// Each thread writes to a small object of its own, again and again. If an allocator has put the objects of
+// two threads on one cache line, the line travels between the cores. After Berger et al., Hoard (ASPLOS
+// 2000): cache-thrash (active) and cache-scratch (passive). cache_thrash and cache_scratch are the variants
+// of the llheap chapter, in which the threads do not divide the accesses among themselves.
 #pragma once
 
 #include <string>
@@ -43,13 +43,13 @@ public:
   }
 
 protected:
-  // What becomes of the object that the main thread has allocated for each thread before the clock starts.
+  // What a thread does with the object that the main thread allocated for it before the clock started.
   enum class hand_over { none, freed, used };
 
-  // The forms in which the workload was published.
+  // The published variants of the workload.
   struct form {
-    const char* accesses;  // name of the option
-    bool divided;          // whether the threads divide them among them
+    const char* accesses;  // name of the option for the number of accesses
+    bool divided;          // whether the threads divide the accesses among themselves
     std::uint64_t standard_accesses;
     std::uint64_t standard_size;
   };
@@ -85,12 +85,12 @@ private:
     });
   }
 
-  // Adds one to every byte in each repetition: two threads on one byte lose additions.
+  // Adds one to every byte in each repetition: if two threads write to one byte, additions are lost.
   void use(harness::block object) const {
     auto* const bytes = static_cast<volatile std::uint8_t*>(object.start);
     for (std::size_t at = 0; at < object.bytes; ++at) bytes[at] = 0;
     const std::uint64_t repetitions =
-        repetitions_of_thread();  // once: the bytes written could be those of a member
+        repetitions_of_thread();  // read once, because the bytes written might alias a member
     for (std::uint64_t repetition = 0; repetition < repetitions; ++repetition)
       for (std::size_t at = 0; at < object.bytes; ++at) bytes[at] = static_cast<std::uint8_t>(bytes[at] + 1);
   }

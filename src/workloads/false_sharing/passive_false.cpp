@@ -2,8 +2,8 @@
 
 namespace {
 
-// The objects handed over lie side by side; an allocator that lets each thread reuse the one it has freed
-// passes the neighbourhood on.
+// The objects handed over lie side by side. If each thread reuses the object it has freed, the new objects
+// are neighbours again.
 class passive_false final : public heaplab::false_sharing {
 public:
   passive_false() : false_sharing(classic) {}

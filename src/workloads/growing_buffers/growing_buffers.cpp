@@ -1,5 +1,6 @@
-// Buffers that grow by half with realloc until they are full, are cut to what they hold, and go: strings,
-// vectors and network buffers. Small objects that come and go between them take the room behind a buffer.
+// Buffers that grow by half with realloc until they are full, shrink to their contents, and are freed, like
+// strings, vectors and network buffers. Small objects that are allocated and freed meanwhile occupy the space
+// behind a buffer.
 #include "workloads/harness/harness.h"
 
 namespace {
@@ -40,7 +41,7 @@ public:
 private:
   struct buffer {
     harness::block now;
-    std::uint64_t end = 0;  // bytes at which it is full
+    std::uint64_t end = 0;  // size in bytes at which the buffer is full
   };
 
   void run(unsigned thread) override {
@@ -58,7 +59,7 @@ private:
     });
   }
 
-  // Makes the buffer, grows it by half, or cuts and frees it when it is full.
+  // Allocates the buffer if there is none, grows it by half, or shrinks and frees it if it is full.
   template <class Heap>
   void advance(Heap& heap, buffer& one, std::uint8_t stamp, harness::random_stream& random) {
     if (one.now.start == nullptr) {

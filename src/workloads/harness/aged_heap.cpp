@@ -11,7 +11,8 @@ namespace heaplab::harness {
 
 namespace {
 
-constexpr std::uint64_t most_blocks = 1'000'000;  // of all threads together; bounds the time for tiny sizes
+// of all threads together; bounds the time that tiny sizes take
+constexpr std::uint64_t most_blocks = 1'000'000;
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// A heap that has been in use before: the service behind --aged.
+// A heap that has already been in use: the service behind --aged.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace heaplab::harness {
 
-// What --aged SEED:OCCUPANCY asks for.
+// The parsed value SEED:OCCUPANCY of --aged.
 struct aging {
   std::uint64_t seed = 0;
-  double occupancy = 0;  // percent of the blocks that stay
+  double occupancy = 0;  // percentage of the blocks that stay allocated
 
-  // Throws usage_error without the option's name.
+  // Throws usage_error with a text that does not contain the option's name.
   static aging read(const std::string& text);
 };
 
-// Blocks in the sizes of a workload, of which a random share stays until the run is over: what the workload
-// then gets lies in the holes between them.
+// Allocates blocks in the sizes of a workload and frees all but a random share, which stays until the end of
+// the run. The blocks of the workload then lie in the holes between the remaining blocks.
 class aged_heap {
 public:
   static constexpr std::uint64_t bytes_before_frees = std::uint64_t{64} << 20;  // of all threads together
@@ -32,9 +32,9 @@ public:
   // Takes pages for the records of `threads` threads. Throws usage_error.
   aged_heap(const aging& wanted, const size_mix& sizes, unsigned threads);
 
-  // Allocates this thread's part and frees the rest of it, in random order.
+  // Allocates this thread's blocks and frees those that do not stay, in random order.
   void age(unsigned thread);
-  // Checks and frees everything that stayed; by any thread, after the run.
+  // Checks and frees all blocks that stayed. Called by any thread, after the run.
   void release();
 
   std::uint64_t live_bytes() const;
@@ -44,7 +44,7 @@ private:
   size_mix sizes_;
   std::uint64_t bytes_each_;
   std::vector<probes::off_heap_pages> pages_;
-  std::vector<std::span<block>> blocks_;  // by thread: those that stayed
+  std::vector<std::span<block>> blocks_;  // by thread: the blocks that stayed
 };
 
 }  // namespace heaplab::harness

@@ -1,4 +1,4 @@
-// How threads hand each other batches of objects: a bounded queue that allocates nothing.
+// A bounded queue of batches of objects between threads. The queue allocates nothing.
 #pragma once
 
 #include <pthread.h>
@@ -12,9 +12,9 @@
 
 namespace heaplab::harness {
 
-// A first-in first-out queue of numbers; it has room for all of them. A thread that finds it empty waits
-// until half of them are there: were it woken by the next one, the two sides would put each other to sleep
-// and wake each other for every number, and what is measured would be the scheduler.
+// A FIFO queue of numbers with room for all of them. A thread that finds the queue empty sleeps until half of
+// the numbers are in the queue. If the next number woke the thread, the two sides would put each other to
+// sleep and wake each other for every number, and the benchmark would measure the scheduler.
 class number_queue {
 public:
   explicit number_queue(std::span<std::uint32_t> room)
@@ -29,7 +29,7 @@ public:
     pthread_mutex_unlock(&mutex_);
   }
 
-  // Waits for a number; nothing once the queue is closed and empty.
+  // Waits for a number. Empty result: the queue is closed and empty.
   std::optional<std::uint32_t> take() {
     std::optional<std::uint32_t> number;
     pthread_mutex_lock(&mutex_);
@@ -44,7 +44,7 @@ public:
     return number;
   }
 
-  // Nothing will be put in any more.
+  // Called when no further number will be put into the queue.
   void close() {
     pthread_mutex_lock(&mutex_);
     closed_ = true;
@@ -62,13 +62,13 @@ private:
   pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
 };
 
-// A bounded queue of batches of T, filled and emptied in place by any number of threads. A thread that
-// wants a free batch waits while all are filled or in use. No two waits can be for each other: while no batch
-// is in use, half of them are free or half are filled.
+// A bounded queue of batches of T, which any number of threads fill and empty in place. A thread that needs a
+// free batch waits while all batches are filled or in use. Two threads never wait for each other: while no
+// batch is in use, half of the batches are free or half are filled.
 template <class T>
 class batch_queue {
 public:
-  // `batches` of `each` elements. Throws usage_error when the machine has no such memory.
+  // A queue of `batches` batches of `each` elements. Throws usage_error if the machine lacks the memory.
   batch_queue(std::size_t batches, std::size_t each)
       : pages_(take_pages(2 * probes::off_heap_pages::needed<std::uint32_t>(batches) +
                           probes::off_heap_pages::needed<T>(batches * each) +
@@ -81,15 +81,16 @@ public:
     for (std::uint32_t batch = 0; batch < batches; ++batch) free_.put(batch);
   }
 
-  // fill(span) writes to the first elements of a free batch and says how many.
+  // fill(span) writes to the first elements of a free batch and returns how many it wrote.
   template <class Fill>
   void send(Fill&& fill) {
-    const std::uint32_t batch = *free_.take();  // never closed
+    const std::uint32_t batch = *free_.take();  // free_ is never closed
     sizes_[batch] = fill(elements_.subspan(batch * each_, each_));
     filled_.put(batch);
   }
 
-  // empty(span) gets what was filled. False, and no call, once the queue is closed and empty.
+  // Calls empty(span) with the filled elements. Returns false without a call if the queue is closed and
+  // empty.
   template <class Empty>
   bool receive(Empty&& empty) {
     const std::optional<std::uint32_t> batch = filled_.take();

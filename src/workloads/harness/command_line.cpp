@@ -1,4 +1,4 @@
-// The one place that knows the command line library.
+// The only file that uses the command line library.
 #include "workloads/harness/command_line.h"
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,7 @@ std::string described(const option& one) {
   return text;
 }
 
-// Writes the two forms of a flag as one.
+// Shows --name and --no-name of a flag as one entry.
 class help_formatter final : public CLI::Formatter {
 public:
   std::string make_option_name(const CLI::Option* one, bool is_positional) const override {
@@ -62,7 +62,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// One line about an argument that is no option: with its name of today, or the nearest option there is.
+// One line about an unknown argument: the present name of a renamed option, or the most similar option.
 std::string about_unknown(const std::string& argument, const option_table& options) {
   const std::string typed = argument.substr(0, argument.find('='));
   if (typed.starts_with("--"))

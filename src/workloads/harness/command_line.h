@@ -8,13 +8,13 @@ namespace heaplab::harness {
 
 struct request {
   service_options services;
-  std::string json;       // where to: a file, "-", "fd:N", or empty
-  bool estimate = false;  // say what memory the run would need instead of running
-  std::string text;       // what --help or --version show; if not empty there is nothing else to do
+  std::string json;       // destination: a file, "-", "fd:N", or empty
+  bool estimate = false;  // print the memory that the run would need, and do not run
+  std::string text;       // output of --help or --version; if not empty, the program only prints it
 };
 
-// Reads the command line into the variables of `options`, to which the services every workload has are
-// added. Throws usage_error.
+// Reads the command line into the variables of `options` and adds the options of the services that every
+// workload has. Throws usage_error.
 void read_command_line(const description& about, option_table& options, request& wanted, int argc,
                        char** argv);
 

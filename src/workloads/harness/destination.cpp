@@ -20,7 +20,7 @@ namespace heaplab::harness {
 
 namespace {
 
-// The descriptor of "fd:N", or -1 with errno.
+// The descriptor N of "fd:N", or -1 with errno set.
 int numbered(std::string_view digits) {
   int file = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), file);
@@ -28,7 +28,7 @@ int numbered(std::string_view digits) {
   return ::fcntl(file, F_GETFD) < 0 ? -1 : file;
 }
 
-// What a new file may be read and written by, or the file it replaces was.
+// The mode of the file to be replaced or, if there is none, that of a new file.
 mode_t mode_of(const char* path) {
   struct stat status;
   if (::stat(path, &status) == 0) return status.st_mode & 07777;
@@ -37,7 +37,7 @@ mode_t mode_of(const char* path) {
   return 0666 & ~mask;
 }
 
-// Returns 0 or an errno. Some file systems find out about a full disk only when they have to write.
+// Returns 0 or an errno. fsync, because some file systems notice a full disk only when they write to it.
 int write_new(std::string_view text, int file, mode_t mode) {
   int error = probes::write_whole(file, text);
   if (error == 0 && (::fchmod(file, mode) != 0 || ::fsync(file) != 0)) error = errno;
@@ -73,7 +73,7 @@ destination::destination(const char* option, const std::string& where) : option_
         (!there || ::access(target.c_str(), W_OK) == 0))
       path_ = target;
   } else {
-    file_ = ::open(where.c_str(), O_WRONLY | O_CLOEXEC);  // a device, a pipe; a directory is refused
+    file_ = ::open(where.c_str(), O_WRONLY | O_CLOEXEC);  // a device or a pipe; opening a directory fails
   }
   if (!wanted())
     throw usage_error(std::string(option_) + ": cannot write to '" + where + "': " + std::strerror(errno));
@@ -84,7 +84,7 @@ bool destination::is_standard_output() const {
 }
 
 void destination::write(std::string_view text) const {
-  sigset_t all, before;  // an interruption leaves no file beside the one wanted
+  sigset_t all, before;  // signals are blocked, so that no temporary file stays behind
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int error = path_.empty() ? probes::write_whole(file_, text) : replace(path_.c_str(), text);

@@ -7,18 +7,17 @@
 
 namespace heaplab::harness {
 
-// Live blocks beside the one object that a workload holds at a time, so that a heap which hands out a block
-// twice is noticed. Their number is constant, and nothing touches them while the clock runs.
+// Live blocks beside the only object that a workload holds at a time. They detect a heap that returns the
+// same block twice. Their number is constant, and nothing accesses them while the clock runs.
 class guard_blocks {
 public:
-  // `bytes` each, > 0.
+  // Allocates the blocks with `bytes` each, > 0.
   void allocate(std::size_t bytes) {
     plain_heap heap;
     for (std::size_t i = 0; i < blocks_.size(); ++i)
       blocks_[i] = allocate_stamped(heap, bytes, stamp_of(first_stamp + i));
   }
 
-  // Checks and frees them.
   void release() {
     plain_heap heap;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {

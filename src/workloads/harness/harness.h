@@ -1,4 +1,4 @@
-// The door to the harness: everything a workload includes. docs/adding-a-workload.md shows the use.
+// The only header of the harness that a workload includes. docs/adding-a-workload.md shows the use.
 #pragma once
 
 #include "workloads/harness/destination.h"

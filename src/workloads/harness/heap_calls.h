@@ -1,5 +1,5 @@
-// The calls under test. A workload is written once against these five functions; measurement::with_heap
-// chooses whether they are the bare calls or sample their latency.
+// The calls under test. A workload is written once in terms of these five functions; measurement::with_heap
+// chooses between the bare calls and calls whose latency is sampled.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace heaplab::harness {
 
-// Ends the program with one line and status 1: the heap has no more memory.
+// The heap has no more memory: ends the program with one line and exit status 1.
 [[noreturn, gnu::noinline, gnu::cold]] void out_of_memory(std::size_t bytes);
 
-// malloc and free of this process, whoever serves them. A null result ends the program.
+// malloc and free of this process, whichever library serves them. A null result ends the program.
 struct plain_heap {
   HEAPLAB_FAST_PATH void* allocate(std::size_t bytes) { return expect(std::malloc(bytes), bytes); }
   HEAPLAB_FAST_PATH void* allocate_zeroed(std::size_t bytes) { return expect(std::calloc(1, bytes), bytes); }
@@ -29,7 +29,7 @@ struct plain_heap {
   }
   HEAPLAB_FAST_PATH void release(void* block) { std::free(block); }
 
-  // Other functions of the family: `call()` returns a block, or frees one.
+  // For other functions of the malloc family: `call()` returns a block, or frees one.
   template <class Call>
   HEAPLAB_FAST_PATH void* allocation(Call call) {
     return call();
@@ -47,13 +47,13 @@ private:
   }
 };
 
-// What one thread has sampled. Latencies have the empty interval of the clock subtracted.
+// The samples of one thread. The empty interval of the clock is subtracted from each latency.
 struct latency_samples {
   probes::latency_histogram allocation;
   probes::latency_histogram release;
 };
 
-// As plain_heap, with one call in 64 timed.
+// Like plain_heap, but measures the time of one call in 64.
 class sampled_heap {
 public:
   sampled_heap(latency_samples& samples, std::uint64_t empty_interval, std::uint64_t seed)

@@ -24,7 +24,7 @@ std::size_t bookkeeping_bytes() {
 
 constinit memory_requirements* requirements = nullptr;
 
-// A workload's task with the clock around it.
+// Starts and stops the clock around a workload's task.
 class clocked_task final : public probes::team_task {
 public:
   clocked_task(measurement& measured, probes::team_task& task) : measured_(measured), task_(task) {}

@@ -1,4 +1,4 @@
-// What a running workload reports to: its clock, metrics, series and self-checks. Nothing here uses the
+// The interface of a running workload: clock, metrics, series and self-checks. Nothing in this file uses the
 // heap under test while the clock runs.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace heaplab::harness {
 
-// The options every workload has.
+// Options that every workload has.
 struct service_options {
   std::uint64_t seed = 1;
   bool latency = false;
@@ -33,20 +33,21 @@ struct metric {
   double value;
 };
 
-// What the heap makes the process occupy, in bytes, with the harness's own pages taken off.
+// Memory of the process in bytes without the harness's own pages: the memory that the heap under test
+// occupies.
 struct heap_memory {
   std::uint64_t anonymous;
   std::uint64_t page_tables;
 };
 
-// Pages for a workload's bookkeeping, touched. Throws usage_error when the machine has no such amount.
+// Maps and touches pages for a workload's bookkeeping. Throws usage_error if the machine lacks the memory.
 probes::off_heap_pages take_pages(std::size_t bytes);
 
-// Throws usage_error, naming `what` and the amounts, when the process cannot get `bytes` more.
+// Throws usage_error with `what` and the amounts if the process cannot get `bytes` more.
 void require_memory(std::uint64_t bytes, const char* what);
 
-// While it lives, what is required is added up, and nothing is refused if that is all that is wanted. One at
-// a time, for the harness itself.
+// While an object of this class exists, it sums up all required memory; with `only_add_up`, require_memory
+// then refuses nothing. At most one object exists at a time. For the harness itself.
 class memory_requirements {
 public:
   explicit memory_requirements(bool only_add_up);
@@ -55,7 +56,7 @@ public:
   memory_requirements& operator=(const memory_requirements&) = delete;
 
   std::uint64_t bytes() const { return bytes_; }
-  // Whether that was enough.
+  // Adds `bytes`. True if the caller need not check whether the machine has them.
   bool add(std::uint64_t bytes);
 
 private:
@@ -63,38 +64,38 @@ private:
   std::uint64_t bytes_ = 0;
 };
 
-// One run. Names and units are string literals; units are "s", "B", "1/s" and "1".
+// One run. Names and units are string literals; the units are "s", "B", "1/s" and "1".
 class measurement {
 public:
-  // `sizes` are those the workload asks for.
+  // `sizes` are the sizes that the workload allocates.
   measurement(const service_options& services, const size_mix& sizes);
 
   std::uint64_t seed() const { return services_.seed; }
   const probes::tick_clock& clock() const { return clock_; }
 
-  // Begin and end of the interval the common metrics (wall_time, user_time, ...) are about. run_team
-  // calls them; only a workload that does not use it does so itself. Each once.
+  // Start and end of the interval that the common metrics (wall_time, user_time, ...) cover. Each is called
+  // once: by run_team, or by a workload that does not use run_team.
   void start();
   void stop();
   // Seconds since start().
   double elapsed() const;
 
-  // Runs task.run(thread) on `count` threads, the first being the caller, between start() and stop().
-  // Throws usage_error when the system refuses a thread.
+  // Calls start(), runs task.run(thread) on `count` threads, of which the caller is the first, and calls
+  // stop(). Throws usage_error if the system refuses a thread.
   void run_team(unsigned count, probes::team_task& task);
 
-  // Prepares the services for this many threads: run_team does so for its own, a workload that makes
-  // threads otherwise calls it before start().
+  // Prepares the services for `count` threads. Called by run_team, or before start() by a workload that
+  // creates its threads otherwise.
   void prepare_threads(unsigned count);
 
-  // Ages the heap of this thread, where that is asked for, before the thread allocates anything: run_team
-  // does so, a workload that makes threads otherwise calls it for each.
+  // Ages the heap of this thread if --aged was given; called before the thread's first allocation. Called by
+  // run_team, or for each thread by a workload that creates its threads otherwise.
   void age_heap(unsigned thread) {
     if (aged_) aged_->age(thread);
   }
 
-  // Calls body(heap), where heap is a plain_heap&, or a sampled_heap& when latencies are asked for. Each
-  // thread does this once, outside its loops.
+  // Calls body(heap), where heap is a plain_heap&, or a sampled_heap& if latencies are measured. Each thread
+  // calls this function once, outside its loops.
   template <class Body>
   void with_heap(unsigned thread, Body&& body) {
     if (samples_.empty()) {
@@ -106,25 +107,26 @@ public:
     }
   }
 
-  // Costs some 10 us. One thread at a time.
+  // Takes some 10 us. Called by one thread at a time.
   heap_memory read_memory() const;
 
-  // A series of at most `capacity` points; with more, points are thinned out evenly. Before start() only.
+  // Adds a series of at most `capacity` points; if more are added, points are dropped evenly. Called before
+  // start().
   series& add_series(const char* name, const char* unit, std::size_t capacity = 1000);
 
   void add_metric(const char* name, double value, const char* unit);
 
-  // A self-check: where `held` is false the run counts for nothing and the exit status is 1. `what` says
-  // what was expected, as a string literal. One thread at a time.
+  // A self-check: if `held` is false, the run counts for nothing, and the exit status is 1. `what` is a
+  // string literal that says what was expected. Called by one thread at a time.
   void verify(bool held, const char* what);
-  // The first such `what` that did not hold, or null.
+  // `what` of the first check that failed, or null.
   const char* failed_check() const { return failed_check_; }
 
-  // For the harness itself, after the run.
-  // Checks and frees what aged the heap.
+  // --- for the harness itself, after the run ---
+  // Checks and frees the blocks that aged the heap.
   void release_aged_heap();
   void add_latency_metrics();
-  // Waits and reads what memory is left, when asked to.
+  // With --memory-left: waits, and reads the memory that is left.
   void measure_memory_left();
   std::span<const metric> metrics() const { return metrics_.first(metric_count_); }
   std::span<const series> all_series() const { return series_.first(series_count_); }

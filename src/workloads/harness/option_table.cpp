@@ -16,7 +16,7 @@ namespace {
 template <class Number>
 using reader = std::optional<Number> (*)(std::string_view);
 
-// An option that holds a number: `show` gives the text of one value of it.
+// An option whose value is a number; `show` formats a value.
 template <class Number>
 option number_option(std::string name, Number& variable, range<Number> allowed, std::string help,
                      reader<Number> read, std::string (*show)(Number), std::string kind,
@@ -35,7 +35,7 @@ option number_option(std::string name, Number& variable, range<Number> allowed, 
     if (*number < allowed.least || *number > allowed.most) throw usage_error(text + " is outside " + words);
     variable = *number;
   };
-  // Signed numbers are written as JSON writes all: whole ones without a point.
+  // A signed number goes to JSON as a double, which json_line writes without a point if it is whole.
   using shown = std::conditional_t<std::is_signed_v<Number>, double, Number>;
   made.write = [&variable](probes::json_line& json) { json.value(static_cast<shown>(variable)); };
   return made;

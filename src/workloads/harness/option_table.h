@@ -1,4 +1,4 @@
-// What a workload can be told, declared in a table: name, kind, range, default and one line of help.
+// The options of a workload, declared in a table: name, kind, range, default and one line of help.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace heaplab::harness {
 
-// Both ends included.
+// Both ends are included.
 template <class Number>
 struct range {
   Number least;
@@ -24,18 +24,18 @@ struct range {
 
 inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-// One option. Its default is the value the variable has when it is declared.
+// One option. Its default is the value that the variable has when the option is declared.
 struct option {
   std::string name;      // without the dashes
   std::string help;      // one line
   std::string kind;      // "COUNT", "SIZE", ...; empty for a flag
-  std::string allowed;   // what it may be, in words: "1 to 64", "list or tree"
-  std::string standard;  // the default, as it would be typed
-  // Takes the text over into the variable. Throws usage_error without the option's name.
+  std::string allowed;   // the allowed values in words: "1 to 64", "list or tree"
+  std::string standard;  // the default as a user would type it
+  // Reads the text into the variable. Throws usage_error with a text that does not contain the option's name.
   std::function<void(const std::string&)> read;
   std::function<void(probes::json_line&)> write;
-  bool* flag = nullptr;  // of a flag: the variable
-  bool given = false;    // on the command line
+  bool* flag = nullptr;  // the variable of a flag, else null
+  bool given = false;    // whether the option was on the command line
 };
 
 class option_table {
@@ -57,7 +57,7 @@ public:
   // Any text; empty by default in most cases.
   void text(std::string name, std::string& variable, std::string help);
 
-  // One of a few words.
+  // A choice from a list of words.
   template <class Enum>
   void choice(std::string name, Enum& variable, std::initializer_list<std::pair<const char*, Enum>> words,
               std::string help) {
@@ -77,15 +77,16 @@ public:
         [&variable, values](std::size_t index) { variable = values[index]; }, std::move(help));
   }
 
-  // One of `words`: the variable is its place among them.
+  // A choice from `words`: the variable is the index of the word.
   void choice(std::string name, std::size_t& variable, std::vector<std::string> words, std::string help);
 
-  // An earlier name of an option, refused with the name of today.
+  // Declares an earlier name of an option. A command line with the earlier name is refused with the present
+  // name.
   void renamed(std::string before, std::string now) { renamed_[std::move(before)] = std::move(now); }
-  // The name of today, empty where `before` never was one.
+  // The present name of an option, or empty if `before` never was the name of an option.
   std::string name_today(const std::string& before) const;
 
-  // Whether the user wrote this option, which must have been declared.
+  // Whether the option, which must have been declared, was on the command line.
   bool given(std::string_view name) const;
 
   std::vector<option>& options() { return options_; }

@@ -24,8 +24,8 @@ namespace {
 
 enum exit_status { done = 0, failed = 1, wrong_usage = 2 };
 
-// All of it in as few writes as the system allows; what people read may be lost without harm to a result,
-// but not unnoticed.
+// Writes all of the text in as few system calls as possible. The text is for people: losing it spoils no
+// result, but the loss is reported.
 void print(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -85,7 +85,8 @@ void broken_contents(const char* what) {
 }
 
 int run_program(workload& work, int argc, char** argv) {
-  ::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported like a full disk
+  // write() then fails with EPIPE, and a closed pipe is reported like a full disk
+  ::signal(SIGPIPE, SIG_IGN);
   const description about = work.describe();
   try {
     option_table options;

@@ -4,15 +4,15 @@
 
 namespace heaplab::harness {
 
-// A random sequence that is the same on every machine: xorshift128+, seeded by splitmix64. Statistically
-// more than enough for a workload, and a few instructions a number.
-// Streams of one seed are independent for practical purposes: each thread takes one of its own.
+// A random sequence that is the same on every machine: xorshift128+, seeded by splitmix64. Its statistical
+// quality is more than a workload needs, and a number takes a few instructions. Streams with the same seed
+// are independent for practical purposes: each thread uses its own stream.
 class random_stream {
 public:
   explicit random_stream(std::uint64_t seed, std::uint64_t stream = 0) {
     const std::uint64_t state = mix(seed) + 2 * stream * golden;
     first_ = mix(state + golden);
-    second_ = mix(state + 2 * golden) | 1;  // not both zero
+    second_ = mix(state + 2 * golden) | 1;  // at least one of the two words must not be 0
   }
 
   std::uint64_t next() {
@@ -38,7 +38,7 @@ public:
   // Uniform in [0, 1).
   double fraction() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
-  // True with a probability of `percent` hundredths: 0 never, 100 always.
+  // True with a probability of `percent` / 100: never for 0, always for 100.
   bool chance(double percent) { return fraction() * 100 < percent; }
 
 private:

@@ -1,4 +1,4 @@
-// The result of a run in its two forms.
+// The two output forms of the result of a run.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace heaplab::harness {
 
-// The line that records.Sample of the Python package reads. Does not use the heap.
+// Writes the line of JSON that records.Sample of the Python package reads. Does not use the heap under test.
 void write_sample(const description& about, const option_table& options, const measurement& measured,
                   probes::json_line& json);
 
-// A few lines for people.
+// A summary of a few lines for people.
 std::string summarise(const description& about, const measurement& measured);
 
 }  // namespace heaplab::harness

@@ -10,8 +10,9 @@ struct point {
   double value;
 };
 
-// A quantity over time in a fixed number of points. When they are used up every second point goes and from
-// then on every second value is left out, so the whole run stays covered evenly. One thread writes.
+// A quantity over time, with a fixed number of points. When all points are used, every second point is
+// dropped, and from then on every second value is skipped, so that the points cover the whole run evenly.
+// Written by one thread.
 class series {
 public:
   series() = default;

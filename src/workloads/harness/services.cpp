@@ -1,4 +1,4 @@
-// The common services that report after the run: the aged heap, latencies, and memory left over.
+// The common services that report after the run: aged heap, latencies, and memory left.
 
 #include <time.h>
 

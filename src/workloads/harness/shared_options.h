@@ -1,4 +1,4 @@
-// The options that several workloads have: one name and one description, whatever the workload.
+// Options that several workloads have: the same name and description in all of them.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ inline void declare_max_size(option_table& options, std::uint64_t& variable, ran
   options.size("max-size", variable, allowed, "No object is larger");
 }
 
-// Where the largest size is one that the original program never asks for.
+// For original programs whose largest size is itself never allocated.
 inline void declare_size_limit(option_table& options, std::uint64_t& variable, range<std::uint64_t> allowed) {
   options.size("size-limit", variable, allowed, "Every object is smaller than this");
 }

@@ -1,4 +1,5 @@
-// Threads that come and go while the clock runs. A team (probes/thread_team.h) stays for the whole run.
+// Threads that start and end while the clock runs. The threads of a team (probes/thread_team.h) exist for the
+// whole run.
 #pragma once
 
 #include <pthread.h>
@@ -11,7 +12,7 @@
 
 namespace heaplab::harness {
 
-// Starts entry(argument) on a new thread. Throws run_error when the system refuses it.
+// Starts entry(argument) on a new thread. Throws run_error if the system refuses the thread.
 inline pthread_t start_thread(void* (*entry)(void*), void* argument,
                               const pthread_attr_t* attributes = nullptr) {
   pthread_t made{};
@@ -20,7 +21,7 @@ inline pthread_t start_thread(void* (*entry)(void*), void* argument,
   return made;
 }
 
-// Starts entry(argument) on a new thread that nobody waits for.
+// Starts entry(argument) on a new thread that is never joined.
 inline void start_detached_thread(void* (*entry)(void*), void* argument) {
   pthread_detach(start_thread(entry, argument));
 }

@@ -11,10 +11,10 @@
 
 namespace heaplab::harness {
 
-// Whether the upper end of the sizes is itself asked for.
+// Whether the upper end of the sizes is itself allocated.
 enum class upper_end { included, excluded };
 
-// The sizes a workload asks for, in bytes, both ends included: 0 < least <= most.
+// The sizes that a workload allocates, in bytes, both ends included: 0 < least <= most.
 struct size_mix {
   std::uint64_t least = 16;
   std::uint64_t most = 1024;
@@ -37,11 +37,11 @@ struct size_mix {
     if (least > most) throw usage_error("--min-size must not exceed --max-size");
   }
 
-  // Every size is as likely as any other.
+  // All sizes are equally likely.
   std::uint64_t uniform(random_stream& random) const { return random.between(least, most); }
 
-  // Every power of two is as likely as any other, and the sizes within one: small objects dominate, as in
-  // most programs.
+  // All powers of two are equally likely, and so are the sizes within one: small objects dominate, as in most
+  // programs.
   std::uint64_t logarithmic(random_stream& random) const {
     const unsigned lowest = log2_floor(least);
     const unsigned highest = log2_floor(std::max(most - 1, least));

@@ -1,5 +1,6 @@
-// Contents by which a workload sees whether a block is aligned, its own alone, and kept as it was written.
-// Both ends of a block carry one byte repeated: the cost does not depend on the size of the block.
+// Contents by which a workload checks that a block is aligned, overlaps no other block, and keeps its
+// contents. Both ends of a block hold one byte repeated, so that the cost does not depend on the size of the
+// block.
 #pragma once
 
 #include <algorithm>
@@ -13,25 +14,26 @@
 
 namespace heaplab::harness {
 
-// A block and how many bytes were asked for. Null while there is none.
+// A block and its requested size. `start` is null while there is no block.
 struct block {
   void* start = nullptr;
   std::size_t bytes = 0;
 };
 
-// Ends the program with one line and status 1: the heap under test has broken a block. At once, because
-// after that nothing else in the process can be relied on.
+// The heap under test has broken a block: ends the program with one line and exit status 1. The program ends
+// at once, because nothing else in the process can be relied on.
 [[noreturn, gnu::noinline, gnu::cold]] void broken_block(block broken, const char* what);
 
-// The same for what is found about many blocks together. `what` was expected.
+// The same for a fault in many blocks together. `what` says what was expected.
 [[noreturn, gnu::noinline, gnu::cold]] void broken_contents(const char* what);
 
-// The alignment every malloc owes a block of this size: that of the largest fundamental type that fits.
+// The alignment that malloc guarantees for a block of this size: that of the largest fundamental type that
+// fits.
 inline std::size_t required_alignment(std::size_t bytes) {
   return bytes >= alignof(std::max_align_t) ? alignof(std::max_align_t) : std::bit_floor(bytes);
 }
 
-// A byte for the object with this number: neighbours differ.
+// The stamp of the object with this number; stamps of neighbouring numbers differ.
 constexpr std::uint8_t stamp_of(std::uint64_t number) {
   return static_cast<std::uint8_t>(number);
 }
@@ -51,7 +53,7 @@ inline bool starts_with(const std::byte* at, std::uint8_t stamp, std::size_t byt
 
 }  // namespace stamp_detail
 
-// Writes the stamp to the first and the last word, or byte of a block smaller than a word.
+// Writes the stamp to the first and last word of the block, or to the first and last byte of a smaller block.
 HEAPLAB_FAST_PATH void write_stamp(block target, std::uint8_t stamp) {
   auto* const first = static_cast<std::byte*>(target.start);
   if (target.bytes >= sizeof(std::uint64_t)) [[likely]] {
@@ -100,7 +102,7 @@ HEAPLAB_FAST_PATH void release_stamped(Heap& heap, block held, std::uint8_t stam
   heap.release(held.start);
 }
 
-// Grows or shrinks a block, `bytes` > 0, and checks that what it held came along.
+// Resizes a block (`bytes` > 0) and checks that its contents were kept.
 template <class Heap>
 HEAPLAB_FAST_PATH block reallocate_stamped(Heap& heap, block held, std::size_t bytes, std::uint8_t stamp) {
   expect_stamp(held, stamp);

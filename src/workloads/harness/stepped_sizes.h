@@ -9,15 +9,15 @@
 
 namespace heaplab::harness {
 
-// How often each of a row of sizes is asked for, by its place k = 1, 2, ... in the row.
+// The relative frequency of each size in a sequence of sizes, by its position k = 1, 2, ...
 enum class size_distribution {
-  uniform,     // all alike
+  uniform,     // all sizes alike
   geometric,   // 2^-k
   log_series,  // 0.9^k / k: the logarithmic series of Fisher, Corbet and Williams (1943)
   fisher_f,    // density at k of Fisher's F with 1 and 1 degrees of freedom: 1 / (sqrt(k) (1 + k))
 };
 
-// The sizes --min-size, --min-size + --step, ... that do not exceed --max-size, in bytes, drawn at random.
+// The sizes --min-size, --min-size + --step, ... up to --max-size, in bytes, drawn at random.
 class stepped_sizes {
 public:
   // Declares --min-size, --max-size, --step and --distribution.
@@ -29,7 +29,7 @@ public:
   size_mix bounds() const { return {least_, largest()}; }
   double mean() const;
 
-  // Fills `sizes` with draws. Does not use the heap.
+  // Fills `sizes` with random sizes. Does not use the heap under test.
   void draw(std::span<std::uint32_t> sizes, random_stream random) const;
 
 private:
@@ -43,8 +43,8 @@ private:
   size_distribution distribution_ = size_distribution::log_series;
 };
 
-// Sizes drawn before the clock starts, taken one after the other and again from the first: a size costs a
-// load from the first-level cache, whatever its distribution.
+// Sizes drawn before the clock starts and used in turn, again and again: a size costs one load from the
+// first-level cache, whatever the distribution.
 class size_cycle {
 public:
   static constexpr std::size_t length = 4096;  // a power of two; 16 KiB

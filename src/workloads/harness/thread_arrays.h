@@ -9,13 +9,13 @@
 
 namespace heaplab::harness {
 
-// One array of `each` elements for every thread, outside the heap under test and on cache lines of its own.
+// An array of `each` elements for every thread, outside the heap under test and on cache lines of its own.
 template <class T>
 class thread_arrays {
 public:
   thread_arrays() = default;
 
-  // Throws usage_error when the machine has no such memory.
+  // Throws usage_error if the machine lacks the memory.
   thread_arrays(std::size_t threads, std::size_t each) {
     pages_.emplace(take_pages(threads * probes::off_heap_pages::needed<T>(each)));
     for (std::size_t thread = 0; thread < threads; ++thread) arrays_.push_back(pages_->array<T>(each));

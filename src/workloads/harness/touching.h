@@ -5,9 +5,9 @@
 
 namespace heaplab::harness {
 
-// Whether a workload writes to its objects. With --touch (the default) both ends of each are written and
-// checked (stamp.h); with --no-touch nothing but the alignment is looked at, and pages that the allocator
-// does not touch itself stay untouched.
+// Whether a workload writes to its objects. With --touch (the default), both ends of each object are written
+// and checked (stamp.h). With --no-touch, only the alignment is checked, and pages that the allocator itself
+// does not touch stay untouched.
 class touching {
 public:
   void declare(option_table& options) {
@@ -19,7 +19,7 @@ public:
     return accept({heap.allocate(bytes), bytes}, stamp);
   }
 
-  // Both ends must be zero.
+  // Both ends of the block must be zero.
   template <class Heap>
   HEAPLAB_FAST_PATH block allocate_zeroed(Heap& heap, std::size_t bytes, std::uint8_t stamp) const {
     const block fresh{heap.allocate_zeroed(bytes), bytes};

@@ -4,13 +4,14 @@
 
 namespace heaplab::harness {
 
-// What the user asked for cannot be done: one line that names the option and what it may be. Exit status 2.
+// The request of the user cannot be fulfilled: one line that names the option and its allowed values. Exit
+// status 2.
 class usage_error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-// The run went wrong: one line that says what. Exit status 1.
+// The run failed: one line that says why. Exit status 1.
 class run_error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

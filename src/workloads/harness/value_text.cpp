@@ -11,8 +11,8 @@ namespace heaplab::harness {
 
 namespace {
 
-// A unit: a value is the number times `factor`, over `divisor`. Both are whole, so that "10us" is exactly the
-// double nearest to 1e-5.
+// A unit: the value is the number times `factor`, divided by `divisor`. Both are integers, so that "10us"
+// becomes the double nearest to 1e-5.
 struct suffix {
   std::string_view text;
   double factor;
@@ -43,13 +43,13 @@ struct quantity {
   bool has_point;
 };
 
-// Length of the digits that `text` begins with.
+// The number of digits at the beginning of `text`.
 std::size_t count_digits(std::string_view text) {
   const std::size_t end = text.find_first_not_of("0123456789");
   return end == std::string_view::npos ? text.size() : end;
 }
 
-// Splits "1.5KiB": digits, behind a point further digits if there is a point, and one of the units.
+// Splits "1.5KiB" into number and unit: digits, optionally a point and more digits, and one of the units.
 std::optional<quantity> split(std::string_view text, std::span<const suffix> suffixes) {
   std::size_t length = count_digits(text);
   if (length == 0) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<Number> to_number(std::string_view digits) {
   return number;
 }
 
-// A number without a point times its unit, exactly.
+// The exact product of a number without a point and its unit.
 std::optional<std::uint64_t> read_whole(const quantity& parts) {
   const auto number = to_number<std::uint64_t>(parts.number);
   const auto factor = static_cast<std::uint64_t>(parts.unit.factor);
@@ -87,10 +87,11 @@ std::optional<double> read_real(std::string_view text, std::span<const suffix> s
   return *number * parts->unit.factor / parts->unit.divisor;
 }
 
-// Bytes of the character that `text` begins with, 0 if it begins with none in UTF-8.
+// The length in bytes of the UTF-8 character at the beginning of `text`; 0 if there is none.
 std::size_t length_of_character(std::string_view text) {
   struct form {
-    std::uint32_t mask, lead, least;  // of the first byte; the least code that needs this form
+    // mask and value of the first byte; the smallest code point that needs this form
+    std::uint32_t mask, lead, least;
   };
   constexpr std::array forms{form{0x80, 0, 0}, form{0xe0, 0xc0, 0x80}, form{0xf0, 0xe0, 0x800},
                              form{0xf8, 0xf0, 0x10000}};
@@ -122,7 +123,7 @@ std::optional<std::int64_t> read_integer(std::string_view text) {
 }
 
 std::optional<std::uint64_t> read_size(std::string_view text) {
-  constexpr double exact = 9007199254740992.0;  // 2^53: up to here a double holds every whole number
+  constexpr double exact = 9007199254740992.0;  // 2^53: a double holds every integer up to here
   const auto parts = split(text, size_suffixes);
   if (!parts) return std::nullopt;
   if (!parts->has_point) return read_whole(*parts);

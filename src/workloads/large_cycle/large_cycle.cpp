@@ -1,5 +1,5 @@
-// Objects of tens of MiB, of which each thread holds a few and replaces the oldest: image and matrix work.
-// What counts is whether an allocator goes to the system each time, and whether it gives memory back.
+// Objects of tens of MiB: each thread holds a few and replaces the oldest, like image and matrix programs.
+// The workload shows whether an allocator calls the system for each object, and whether it returns memory.
 #include "workloads/harness/harness.h"
 
 namespace {
@@ -57,7 +57,7 @@ private:
     });
   }
 
-  // Every page is written, at its start relative to the object.
+  // One byte of every page is written, at multiples of a page from the start of the object.
   template <class Heap>
   harness::block allocate(Heap& heap, std::size_t bytes, std::uint8_t stamp) const {
     const harness::block fresh = harness::allocate_stamped(heap, bytes, stamp);

@@ -1,6 +1,6 @@
-// A server: each thread replaces random objects of a slice it was given, and after some rounds hands the
-// slice to a thread it starts, and ends. After Larson and Krishnan, Memory allocation for long-running
-// server applications (ISMM 1998).
+// A server: each thread replaces random objects of its slice; after some rounds the thread hands the slice to
+// a new thread and ends. After Larson and Krishnan, Memory allocation for long-running server applications
+// (ISMM 1998).
 #include <semaphore.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ public:
   }
 
 private:
-  // What threads hand on.
+  // The objects that one thread hands to the next.
   struct slice {
     void init(larson& program, unsigned index, std::span<harness::block> all, std::uint64_t seed) {
       work = &program;
@@ -81,7 +81,7 @@ private:
     bool refused = false;  // a successor could not be started
   };
 
-  // Everything belongs to the main thread at first, in random order, each object about four times replaced.
+  // The main thread allocates all objects, shuffles them, and replaces each about four times.
   void warm_up() {
     harness::plain_heap heap;
     harness::random_stream random(measured_->seed());
@@ -96,7 +96,7 @@ private:
 
   harness::block& place(std::uint64_t i) { return tables_[i / objects_][i % objects_]; }
 
-  // An object carries the stamp of its place.
+  // The stamp of an object is that of its place, so both objects are stamped again.
   void exchange(std::uint64_t one, std::uint64_t other) {
     std::swap(place(one), place(other));
     harness::write_stamp(place(one), harness::stamp_of(one));
@@ -138,7 +138,8 @@ private:
     if (stop_.load(std::memory_order_relaxed) || !start_successor(own)) sem_post(&ended_);
   }
 
-  // The successor owns the slice: it may have ended, and the slice be gone, when this returns true.
+  // True if the successor was started. The successor then owns the slice: it may already have ended and the
+  // slice be gone.
   static bool start_successor(slice& own) {
     try {
       harness::start_detached_thread(next_thread, &own);
@@ -191,7 +192,7 @@ private:
   harness::thread_arrays<slice> slices_;
   sem_t go_;
   sem_t ended_;
-  // Written by the main thread, read by all; carries nothing but itself.
+  // Written by the main thread, read by all. relaxed throughout: the flag publishes nothing but itself.
   atomic<bool> stop_{false};
   double seconds_ = 0;
   harness::measurement* measured_ = nullptr;

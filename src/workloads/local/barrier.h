@@ -1,10 +1,10 @@
-// What keeps the optimiser from seeing that nobody needs the data (P0213, section 7).
+// Optimisation barriers: they keep the compiler from removing work whose result nobody uses (P0213, section
+// 7).
 #pragma once
 
 namespace heaplab::strategies {
 
-// The same object, of which the compiler no longer knows the dynamic type, nor who else may read and write
-// it.
+// Returns the same object. The compiler no longer knows its dynamic type, nor who else may read and write it.
 template <class T>
 T& escape(T& object) {
   T* address = &object;
@@ -12,7 +12,7 @@ T& escape(T& object) {
   return *address;
 }
 
-// All memory that escaped may have been read and written.
+// The compiler must assume that all memory that escaped has been read and written.
 inline void clobber() {
   asm volatile("" : : : "memory");
 }

@@ -1,4 +1,4 @@
-// Memory that the strategies begin with, as the static arrays of the papers.
+// The memory with which a strategy begins, like the static arrays of the papers.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace heaplab::strategies {
 
-// Pages, untouched and zero. They count as memory of the heap as soon as they are touched.
+// Zeroed, untouched pages. They count as memory of the heap as soon as they are touched.
 class buffer {
 public:
-  // Throws std::bad_alloc when the system refuses.
+  // Throws std::bad_alloc if the system refuses the pages.
   explicit buffer(std::size_t bytes)
       : bytes_(align_up(bytes, os_pages::page_bytes())),
         start_(bytes == 0 ? nullptr : os_pages::reserve(bytes_, os_pages::page_bytes())) {

@@ -1,4 +1,4 @@
-// Contention: Benchmark IV of P0089, with threads. The card catalog/workloads/contention.toml tells where
+// Contention: Benchmark IV of P0089, with threads. The card catalog/workloads/contention.toml lists where
 // papers and programs disagree.
 #include <array>
 #include <cstddef>
@@ -49,7 +49,7 @@ public:
   harness::size_mix sizes() const override { return {size_, size_}; }
 
   void run(harness::measurement& measured) override {
-    strategy_.with([]<class>() {});  // throws here, not on a thread
+    strategy_.with([]<class>() {});  // throws on the main thread, not later on a thread of the team
     const bool buffered = initial_buffer_ && strategy_.takes_buffer();
     const buffer rooms(buffered ? threads_ * room_of_thread() : 0);
     workers_ = harness::thread_arrays<worker>(1, threads_);
@@ -72,7 +72,8 @@ private:
     pthread_t thread{};
   };
 
-  // Blocks that each thread holds during a round, to see that no other takes their place.
+  // Number of blocks that each thread holds during a round, to detect that another thread gets the same
+  // memory.
   static constexpr std::size_t held_blocks = 32;
   static std::byte held_mark(std::size_t number) { return std::byte{harness::stamp_of(number)}; }
 

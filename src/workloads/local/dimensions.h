@@ -1,4 +1,5 @@
-// The five dimensions of P0089, section 5: what a benchmark asks of its allocator, whichever serves it.
+// The five dimensions of P0089, section 5, which describe the requests of a benchmark independently of the
+// allocator.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace heaplab::strategies {
 
-// What a subsystem asked for.
+// The requests of a subsystem.
 class requests {
 public:
   void allocated(std::size_t bytes, std::uint64_t times = 1) {
@@ -27,7 +28,7 @@ public:
     deallocations_ += times;
     live_ -= bytes * times;
   }
-  // `times` times one block was deallocated and then another allocated.
+  // A block was deallocated and then another one allocated, `times` times.
   void replaced(std::size_t bytes, std::uint64_t times) {
     const std::uint64_t peak = peak_;
     allocated(bytes, times);
@@ -35,12 +36,12 @@ public:
     peak_ = peak;
   }
 
-  // Of allocate and deallocate.
+  // Calls of allocate and deallocate.
   double calls() const { return static_cast<double>(allocations_ + deallocations_); }
   double peak_bytes() const { return static_cast<double>(peak_); }
   double total_bytes() const { return static_cast<double>(total_); }
 
-  // Entropy of the sizes, in bits; those between two powers of two count as one.
+  // Entropy of the sizes in bits; all sizes between two powers of two count as one size.
   double entropy() const {
     double bits = 0;
     for (const std::uint64_t count : by_power_) {
@@ -52,7 +53,7 @@ public:
   }
 
 private:
-  std::array<std::uint64_t, 65> by_power_{};  // by the smallest power of two that holds the size
+  std::array<std::uint64_t, 65> by_power_{};  // by the smallest power of two that is not below the size
   std::uint64_t allocations_ = 0;
   std::uint64_t deallocations_ = 0;
   std::uint64_t total_ = 0;
@@ -60,21 +61,21 @@ private:
   std::uint64_t peak_ = 0;
 };
 
-// What is counted of a subsystem while it is measured.
+// The counts of a subsystem while it is measured.
 struct usage {
   requests asked = {};
-  double accesses = 0;     // to elements: what it does besides allocate and deallocate
-  double transitions = 1;  // times the program turns from it to another subsystem, or ends it
-  double footprint = 0;    // bytes it accesses
+  double accesses = 0;     // accesses to elements: all work besides allocate and deallocate
+  double transitions = 1;  // how often the program turns from this subsystem to another or ends it
+  double footprint = 0;    // bytes that the subsystem accesses
   std::uint64_t threads = 1;
 };
 
 // Adds the dimensions as metrics, all from 0 to 1. The paper gives words, not units; here
-//   D  calls of the allocator among all operations, which are calls and accesses
-//   V  entropy of the sizes by powers of two, against that of the ten powers 8 to 4096 asked for alike
-//   L  x / (1 + x) with x = I / (M T): accesses for each byte of footprint and transition
-//   U  most bytes in use at a time, against all that were ever allocated
-//   C  calls that are under way at a time, against threads: D, or 0 for one thread
+//   D  density: share of allocator calls among all operations, which are calls and accesses
+//   V  variation: entropy of the sizes by powers of two, relative to ten equally frequent powers, 8 to 4096
+//   L  locality: x / (1 + x) with x = I / (M T): I accesses, M bytes of footprint, T transitions
+//   U  utilization: peak of the bytes in use, relative to all bytes ever allocated
+//   C  contention: share of threads inside a call at a time: D, or 0 for one thread
 inline void add_dimensions(const usage& of, harness::measurement& measured) {
   const double operations = of.asked.calls() + of.accesses;
   const double density = operations == 0 ? 0 : of.asked.calls() / operations;
@@ -86,7 +87,7 @@ inline void add_dimensions(const usage& of, harness::measurement& measured) {
   measured.add_metric("contention_dimension", of.threads > 1 ? density : 0, "1");
 }
 
-// The global allocator, recording what is asked of it.
+// The global allocator, which also records the requests.
 class recording_resource final : public std::pmr::memory_resource {
 public:
   const requests& recorded() const { return recorded_; }

@@ -11,8 +11,8 @@
 
 namespace heaplab::strategies {
 
-// What other parts of a program have left behind in the global allocator (P0213, section 13): blocks of 1 to
-// 1024 bytes, every size as likely, of which a random share was freed before the benchmark begins.
+// The state in which other parts of a program leave the global allocator (P0213, section 13): blocks of 1 to
+// 1024 bytes, all sizes equally likely, of which a random share is freed before the benchmark begins.
 class fragments {
 public:
   void declare(harness::option_table& options) {
@@ -21,7 +21,7 @@ public:
     options.percent("freed", freed_, "Share of them that was freed again, at random");
   }
 
-  // Upper bound of what they occupy, before some are freed.
+  // Upper bound of the memory of all blocks, before some are freed.
   std::uint64_t bytes() const { return count_ * (largest / 2 + 24 + sizeof(harness::block)); }
 
   void allocate(std::uint64_t seed) {
@@ -40,7 +40,7 @@ public:
     blocks_ = blocks_.first(count_ - freed);
   }
 
-  // Checks and frees the others.
+  // Checks and frees the remaining blocks.
   void release() {
     harness::plain_heap heap;
     for (const harness::block& one : blocks_) harness::release_stamped(heap, one, stamp);

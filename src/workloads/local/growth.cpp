@@ -1,5 +1,5 @@
 // Growth: Benchmark I of P0089, and with --fragments Benchmark V of P0213. The card
-// catalog/workloads/growth.toml tells where papers and programs disagree.
+// catalog/workloads/growth.toml lists where papers and programs disagree.
 #include "workloads/local/growth.h"
 
 #include <algorithm>
@@ -81,11 +81,11 @@ private:
   std::uint64_t leaves() const { return elements_ * (is_nested() ? inner_count : 1); }
   std::uint64_t repetitions() const { return operations_ / leaves(); }
 
-  // Of processor time; some hundred times what a machine of today takes.
+  // Limit of processor time: some hundred times the time that a present machine needs.
   std::uint64_t seconds_at_most() const { return 10 + operations_ / 50'000; }
 
-  // Finds blocks that overlap or are not aligned, also where they do no harm to the structure. Of some MiB at
-  // most, as every block is accounted for.
+  // Detects blocks that overlap or are misaligned, even if the structure is not harmed. The job is limited to
+  // some MiB, because every block is accounted for.
   void watch_heap(growth_job job) const {
     job.elements = std::min<std::uint64_t>(job.elements, is_nested() ? 64 : 8192);
     watching_resource watched;
@@ -98,7 +98,7 @@ private:
     return number <= 8 ? make_vector_of(number, job) : make_set_of(number, job);
   }
 
-  // Of the structure, with what a heap adds, and of the fragments.
+  // Bytes of the structure, including a heap's overhead, and of the fragments.
   std::uint64_t needed_memory() const {
     const bool in_sets = structure_ % 4 >= 2;
     const bool of_texts = structure_ % 2 == 1;

@@ -1,4 +1,4 @@
-// Benchmark I: one structure made, filled and ended, again and again.
+// Benchmark I: one structure is created, filled and destroyed, again and again.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ struct growth_job {
   const texts& leaves;
 };
 
-// What a structure can do under the chosen strategy.
+// The operations of a structure under the chosen strategy.
 class grower {
 public:
   virtual ~grower() = default;
 
-  // Steps 1 to 5 of the benchmark: a fresh allocator each time.
+  // Steps 1 to 5 of the benchmark, with a fresh allocator each time.
   virtual void repeat(std::uint64_t times) = 0;
-  // Once; ends the program where the structure does not hold what was put into it.
+  // One repetition; ends the program if the structure does not hold what was put into it.
   virtual void check() = 0;
-  // Once, with memory from there.
+  // One repetition with memory from `memory`.
   virtual void make_from(std::pmr::memory_resource& memory) = 0;
 };
 
-// One structure, whatever the strategy.
+// Creates and fills one structure with memory from `memory`, independently of any strategy.
 template <class Structure>
 void make_once(const growth_job& job, std::pmr::memory_resource& memory) {
   Structure made(&memory);
@@ -88,8 +88,8 @@ std::unique_ptr<grower> make_grower(const growth_job& job) {
   return made;
 }
 
-// Each in a file of its own, for the sake of the compiler. `number` counts from 1: DS1 to DS4, DS5 to DS8,
-// DS9 to DS12. Throw run_error where the strategy cannot be had.
+// Each function has a file of its own, which shortens compile times. `number` counts from 1: DS1 to DS4, DS5
+// to DS8, DS9 to DS12. Throws run_error if the strategy is not available.
 std::unique_ptr<grower> make_flat(std::uint64_t number, const growth_job& job);
 std::unique_ptr<grower> make_vector_of(std::uint64_t number, const growth_job& job);
 std::unique_ptr<grower> make_set_of(std::uint64_t number, const growth_job& job);

@@ -1,4 +1,4 @@
-// Four structures in an outer one, whatever that is: DS5 to DS8 and DS9 to DS12 of P0089.
+// The four structures nested in a given outer one: DS5 to DS8 and DS9 to DS12 of P0089.
 #pragma once
 
 #include "workloads/local/growth.h"
@@ -20,7 +20,7 @@ struct nested {
   using text_sets = typename Outer::template of<Handle, typename containers<Handle>::text_set>;
 };
 
-// `place` counts from 0 in the order above.
+// `place` is an index into the structures above, from 0.
 template <class Outer>
 std::unique_ptr<grower> make_nested(std::uint64_t place, const growth_job& job) {
   switch (place) {

@@ -16,7 +16,7 @@ namespace heaplab::strategies {
 
 namespace {
 
-// What mimalloc exports.
+// Functions exported by mimalloc.
 struct mimalloc_calls {
   void* (*heap_new)() = nullptr;
   void (*heap_destroy)(void*) = nullptr;
@@ -24,7 +24,7 @@ struct mimalloc_calls {
   void (*release)(void*) = nullptr;
 };
 
-// What jemalloc exports.
+// Functions exported by jemalloc.
 struct jemalloc_calls {
   void* (*allocate)(std::size_t, int) = nullptr;
   void (*release)(void*, std::size_t, int) = nullptr;
@@ -34,7 +34,7 @@ struct jemalloc_calls {
 constinit mimalloc_calls mimalloc;
 constinit jemalloc_calls jemalloc;
 
-// The function of that name, if the library that serves malloc defines it.
+// Finds the function if the library that serves malloc defines it.
 template <class Function>
 bool find(Function*& function, const char* name) {
   const probes::loaded_library serving = probes::library_of_symbol("malloc");
@@ -54,7 +54,7 @@ bool find_jemalloc() {
          find(jemalloc.control, "mallctl");
 }
 
-// The flags of mallocx as <jemalloc/jemalloc.h> composes them.
+// The flags of mallocx, composed as in <jemalloc/jemalloc.h>.
 int arena_flag(unsigned arena) {
   return static_cast<int>((arena + 1) << 20);
 }

@@ -1,4 +1,4 @@
-// An arena of the general allocator that serves this process, as a managed source.
+// An arena of the general allocator that serves this process, used as a managed source.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,16 @@
 
 namespace heaplab::strategies {
 
-// Ends with the arena: mi_heap_new and mi_heap_destroy of mimalloc, arenas.create and arena.N.destroy of
-// jemalloc (with a thread cache of its own, as its other blocks have). For one thread at a time.
+// The destructor destroys the arena. mimalloc: mi_heap_new and mi_heap_destroy. jemalloc: arenas.create and
+// arena.N.destroy, with a thread cache of its own, because jemalloc's other blocks have a thread cache too.
+// For one thread at a time.
 class heap_arena {
 public:
-  // Throws harness::run_error where the library that serves malloc has no arenas.
+  // Throws harness::run_error if the library that serves malloc has no arenas.
   static void expect_available();
 
-  // A fresh arena. Throws std::bad_alloc. The behavior is undefined unless expect_available() returned.
+  // Creates an arena. Throws std::bad_alloc. The behavior is undefined unless expect_available() has
+  // returned.
   heap_arena();
   ~heap_arena();
   heap_arena(const heap_arena&) = delete;
@@ -24,16 +26,16 @@ public:
   void* allocate(std::size_t bytes, std::size_t alignment);
   void deallocate(void* block, std::size_t bytes, std::size_t alignment);
 
-  // Takes all blocks back; a fresh arena takes its place.
+  // Reclaims all blocks; a fresh arena replaces the old one.
   void release();
 
 private:
   void open();
   void close();
 
-  void* heap_ = nullptr;  // of mimalloc
-  unsigned arena_ = 0;    // of jemalloc
-  int flags_ = 0;         // of jemalloc: arena and cache, as its calls want them
+  void* heap_ = nullptr;  // the heap of mimalloc
+  unsigned arena_ = 0;    // the arena of jemalloc
+  int flags_ = 0;         // jemalloc: arena and thread cache, as flags of its calls
   unsigned cache_ = 0;
 };
 

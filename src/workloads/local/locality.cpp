@@ -1,4 +1,4 @@
-// Locality: Benchmark II of P0089. The card catalog/workloads/locality.toml tells where papers and programs
+// Locality: Benchmark II of P0089. The card catalog/workloads/locality.toml lists where papers and programs
 // disagree.
 #include <cstdlib>
 #include <memory>
@@ -58,7 +58,7 @@ public:
   }
 
 private:
-  // Values begin below 2^30 and stay below 2^31.
+  // Limits the increments: values begin below 2^30 and stay below 2^31.
   static constexpr std::uint64_t most_increments = std::uint64_t{1} << 30;
 
   locality_job job() const { return {strategy_, elements_ / subsystems_, subsystems_}; }
@@ -95,7 +95,8 @@ private:
     return measured_->clock().seconds(probes::read_ticks() - begin);
   }
 
-  // From the creation to the end. A list is left once in each repetition, or only at the end if it is alone.
+  // Covers the time from the creation to the end. The program leaves a list once in each repetition, or only
+  // at the end if there is one list.
   void report_dimensions() {
     usage of{.accesses = accesses(),
              .transitions = subsystems_ == 1 ? 1 : static_cast<double>(repeats_),

@@ -1,5 +1,5 @@
-// Blocks whose first byte is written when they are made and compared when they end: the access of Benchmarks
-// III and IV, by which a source is seen that breaks them.
+// Blocks whose first byte is written after the allocation and compared before the deallocation. This is the
+// access of Benchmarks III and IV, and it detects a source that breaks blocks.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The resources of others as sources and resources of ours: std::pmr, and Boost.Container where it was found.
+// Memory resources of other libraries as sources and resources of heaplab: std::pmr, and Boost.Container if
+// it was found.
 #pragma once
 
 #include <concepts>
@@ -23,7 +24,7 @@ struct std_arena {
 
 }  // namespace detail
 
-// Pools whose chunks come from a buffer, both of the standard library.
+// Pools whose chunks come from a buffer, both from the standard library.
 class std_pool_over_monotonic final : detail::std_arena, public std::pmr::unsynchronized_pool_resource {
 public:
   std_pool_over_monotonic(void* buffer, std::size_t bytes)
@@ -40,8 +41,8 @@ public:
 #ifdef HEAPLAB_WITH_BOOST
 inline constexpr bool with_boost = true;
 
-// A resource of Boost, which has an abstract base of its own, as a source. One direct call more for each
-// block.
+// A resource of Boost, which has an abstract base class of its own, as a source. Costs one more direct call
+// for each block.
 template <class Resource>
 class boost_source {
 public:

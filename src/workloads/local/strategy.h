@@ -1,5 +1,5 @@
-// The allocation strategies of P0089 (section 4) by construction: allocator x binding x destruction, and
-// further columns made the same way.
+// The allocation strategies of P0089 (section 4), composed of allocator, binding and destruction, and further
+// columns composed in the same way.
 #pragma once
 
 #include <concepts>
@@ -20,10 +20,11 @@ namespace heaplab::strategies {
 enum class binding { type_parameter, abstract_base };
 enum class ending { destroyed, winked_out };
 
-// What a source is made with, as far as it takes it: monotonic sources begin with the buffer.
+// Constructor arguments of a source, of which each source takes those it knows: monotonic sources begin with
+// the buffer.
 struct source_options {
   std::span<std::byte> buffer = {};
-  std::size_t first_chunk = 1024;  // bytes, where there is no buffer
+  std::size_t first_chunk = 1024;  // in bytes, if there is no buffer
 };
 
 template <class Source>
@@ -41,20 +42,20 @@ Source make_source(const source_options& with) {
   }
 }
 
-// How an allocator reaches its source: by its type, or through the abstract base. Containers depend on this
-// handle only.
+// How an allocator reaches its source: by the source's type, or through the abstract base. Containers depend
+// on this handle alone.
 template <class Handle>
 struct allocators {
   template <class T>
   using flat = local::allocator<T, Handle>;
-  // For elements that allocate too.
+  // For elements that allocate themselves.
   template <class T>
   using nesting = std::scoped_allocator_adaptor<flat<T>>;
 
   static auto of(Handle& source) { return flat<std::byte>(source); }
 };
 
-// Passes itself on to elements.
+// These allocators pass themselves on to elements.
 template <>
 struct allocators<std::pmr::memory_resource> {
   template <class T>
@@ -65,7 +66,7 @@ struct allocators<std::pmr::memory_resource> {
   static auto of(std::pmr::memory_resource& source) { return flat<std::byte>(&source); }
 };
 
-// The default: the same object code as if no allocator were named.
+// The default allocators: the object code is the same as if no allocator were named.
 template <>
 struct allocators<local::new_delete> {
   template <class T>
@@ -95,7 +96,8 @@ inline constexpr bool begins_with_buffer =
 template <class Source, binding Bound, ending Ends>
 struct strategy {
   static constexpr bool is_winked_out = Ends == ending::winked_out;
-  // An arena of the general allocator is always destroyed as a whole; all others have a column without.
+  // Every strategy that winks out has a column that destroys, except one with an arena of the general
+  // allocator, which is always destroyed as a whole.
   static constexpr bool has_destroying_twin = is_winked_out && !std::same_as<Source, heap_arena>;
 
   // The object that owns the memory.
@@ -104,20 +106,20 @@ struct strategy {
                                          Source, local::resource<Source>>;
   static constexpr std::uint64_t chunk_and_header = 128;
 
-  // What containers and callers see of it.
+  // The part of the source that containers and callers see.
   using handle_type = std::conditional_t<Bound == binding::type_parameter, Source, std::pmr::memory_resource>;
 
   // Whether all blocks come from the global allocator itself.
   static constexpr bool is_global = std::same_as<Source, local::new_delete>;
-  // Whether it hands the buffer out before anything else.
+  // Whether the source hands out the buffer first.
   static constexpr bool takes_buffer = begins_with_buffer<Source>;
-  // Whether blocks of `bytes` are not used again before the source ends: those of a monotonic allocator, and
-  // those too large for the pools above one.
+  // Whether blocks of `bytes` are not reused before the source ends: the blocks of a monotonic allocator, and
+  // blocks too large for the pools above one.
   static constexpr bool keeps_all(std::uint64_t bytes) {
     return takes_nothing_back<Source> || (takes_buffer && bytes > local::multipool<>::largest_block);
   }
 
-  // Bytes of a source that serves a few small blocks, the least it gets from upstream included.
+  // Bytes of a source that serves a few small blocks, including the smallest request to its upstream.
   static constexpr std::uint64_t least_bytes() {
     return sizeof(source_type) + (is_global ? 0 : chunk_and_header);
   }

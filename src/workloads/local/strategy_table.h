@@ -1,4 +1,4 @@
-// The words of --strategy, and what they stand for.
+// The words of --strategy and their meaning.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ using over_monotonic = local::multipool_over_monotonic<>;
 using std_monotonic = std::pmr::monotonic_buffer_resource;
 using std_pool = std::pmr::unsynchronized_pool_resource;
 
-// P0089, table 1; then the columns beyond it.
+// Table 1 of P0089; then heaplab's further columns.
 using table = list<entry<"AS1", local::new_delete, type_parameter, destroyed>,
                    entry<"AS2", local::new_delete, abstract_base, destroyed>,
                    entry<"AS3", local::monotonic<>, type_parameter, destroyed>,
@@ -112,7 +112,8 @@ public:
 
   std::string word() const { return detail::words(detail::table())[place_]; }
 
-  // Calls body.operator()<Strategy>(). Throws run_error where this program or this process cannot have it.
+  // Calls body.operator()<Strategy>(). Throws run_error if this program or this process cannot provide the
+  // strategy.
   template <class Body>
   void with(Body body) const {
     detail::call_at(detail::table(), place_, body);
@@ -122,17 +123,17 @@ public:
     return holds([]<class Strategy>() { return Strategy::takes_buffer; });
   }
 
-  // Whether blocks of `bytes` are not used again before the source ends.
+  // Whether blocks of `bytes` are not reused before the source ends.
   bool keeps_all(std::uint64_t bytes) const {
     return holds([bytes]<class Strategy>() { return Strategy::keeps_all(bytes); });
   }
 
-  // Bytes of a source that serves a few small blocks: the object itself and the least it gets from upstream.
+  // Bytes of a source that serves a few small blocks: the object itself and its smallest request to upstream.
   std::uint64_t source_bytes() const {
     return ask(std::uint64_t{0}, []<class Strategy>() { return Strategy::least_bytes(); });
   }
 
-  // Throws usage_error where nothing is there to be winked out.
+  // Throws usage_error unless the strategy destroys.
   void expect_destruction(const char* because) const {
     if (holds([]<class Strategy>() { return Strategy::has_destroying_twin; }))
       throw harness::usage_error("--strategy: " + word() + " winks out, " + because);
@@ -144,7 +145,7 @@ private:
     return ask(false, fact);
   }
 
-  // A fact about the strategy; of one that cannot be had, `none`.
+  // A fact about the strategy, or `none` if the strategy is not available.
   template <class Answer, class Fact>
   Answer ask(Answer none, Fact fact) const {
     return ask_of(detail::table(), none, fact);

@@ -1,4 +1,4 @@
-// The data structures DS1 to DS12 (P0089, table 2), for each way in which they reach their source.
+// The data structures DS1 to DS12 (P0089, table 2), for each way to reach the source.
 #pragma once
 
 #include <array>
@@ -18,11 +18,10 @@
 
 namespace heaplab::strategies {
 
-// Leaves of an element of DS5 to DS12.
+// Leaves in each element of DS5 to DS12.
 inline constexpr std::uint64_t inner_count = 128;
 
-// Hash functions that are not noexcept: the library then keeps the hash beside the element, as it does for
-// std::string.
+// Hash functions that are not noexcept: the library then stores the hash in the node, as for std::string.
 struct text_hash {
   template <class Text>
   std::size_t operator()(const Text& text) const {
@@ -30,8 +29,9 @@ struct text_hash {
   }
 };
 
-// A nested container is hashed by an ever-growing counter, as in the program of P0213: each is another, found
-// only by walking. Its contents are not read, and its address, which depends on the strategy, plays no part.
+// The hash of a nested container is the next value of a counter, as in the program of P0213: all nested
+// containers differ, and are found only by walking. Neither their contents nor their addresses matter; an
+// address would depend on the strategy.
 struct counting_hash {
   static inline std::size_t count = 0;
 
@@ -76,7 +76,7 @@ concept leaf = is_number<T> || text_like<T>;
 template <class T>
 concept set_like = requires { typename T::hasher; };
 
-// Puts one more element made from `arguments` into a vector or set.
+// Adds an element constructed from `arguments` to a vector or set.
 template <class Container, class... Arguments>
 void put(Container& into, Arguments&&... arguments) {
   if constexpr (set_like<Container>) {
@@ -86,7 +86,7 @@ void put(Container& into, Arguments&&... arguments) {
   }
 }
 
-// Fills an empty container with `count` leaves, having made room for them; `first` numbers them.
+// Reserves room in an empty container and fills it with `count` leaves, numbered from `first`.
 template <class Container>
 void fill_flat(Container& into, std::uint64_t count, std::uint64_t first, const texts& from) {
   into.reserve(count);
@@ -100,8 +100,8 @@ void fill_flat(Container& into, std::uint64_t count, std::uint64_t first, const 
   }
 }
 
-// Steps 2 and 3 of Benchmark I: room for `count` elements, then the elements, each nested one with
-// `inner_count` leaves. Out of line, so that nobody sees who owns the memory.
+// Steps 2 and 3 of Benchmark I: reserves room for `count` elements and adds them; each nested element gets
+// `inner_count` leaves. Not inlined, so that the compiler does not see who owns the memory.
 template <class Container>
 [[gnu::noinline]] void fill(Container& into, std::uint64_t count, const texts& from) {
   using element = typename Container::value_type;
@@ -123,12 +123,12 @@ template <class Container>
   clobber();
 }
 
-// What a structure holds, in no order.
+// A summary of the contents of a structure, independent of their order.
 struct contents {
   std::uint64_t leaves = 0;
-  std::uint64_t sum = 0;  // of the digests of all leaves
-  bool aligned = true;    // all arrays
-  bool counted = true;    // all containers: as many elements as they say
+  std::uint64_t sum = 0;  // sum of the digests of all leaves
+  bool aligned = true;    // whether all arrays are aligned
+  bool counted = true;    // whether every container holds as many elements as it reports
 
   friend bool operator==(const contents&, const contents&) = default;
 
@@ -145,8 +145,8 @@ struct contents {
   }
 };
 
-// Walks through all of it, and no further than containers say that they reach: one that is broken has an end
-// too. Arrays got from the global allocator are aligned to `alignment`.
+// Walks through the whole structure, but no further than the reported sizes, so that the walk through a
+// broken container ends too. Arrays from the global allocator must be aligned to `alignment`.
 template <class T>
 void read(const T& from, std::size_t alignment, contents& into) {
   if constexpr (is_number<T>) {
@@ -164,7 +164,7 @@ void read(const T& from, std::size_t alignment, contents& into) {
   }
 }
 
-// What fill put in.
+// The contents after fill.
 template <class Container>
 contents expected_contents(std::uint64_t count, const texts& from) {
   contents all;

@@ -15,31 +15,32 @@
 
 namespace heaplab::strategies {
 
-// Bytes of a list's node as an allocator sees it: two links and an int.
+// Bytes of a list node as requested from an allocator: two links and an int.
 inline constexpr std::uint64_t node_bytes = 24;
 
 struct locality_job {
   const chosen_strategy& chosen;
   std::uint64_t elements;    // of each list
-  std::uint64_t subsystems;  // lists
+  std::uint64_t subsystems;  // number of lists
 };
 
-// What the benchmark does with them.
+// The operations of the benchmark on its lists.
 class subsystems {
 public:
   virtual ~subsystems() = default;
 
-  // Pops the front of every list in turn, pushes it on the back of a random one, `rounds` times. Empty lists
-  // are left out. Returns how many elements moved.
+  // For every list in turn: moves the front element to the back of a random list; repeats this `rounds`
+  // times. Empty lists are skipped. Returns the number of elements moved.
   virtual std::uint64_t shuffle(std::uint64_t rounds, harness::random_stream& random) = 0;
-  // `repeats` times walks through all lists, each `passes` times, and increments every element.
+  // Walks through all lists `repeats` times, each time `passes` times through each list, and increments every
+  // element.
   virtual void access(std::uint64_t passes, std::uint64_t repeats) = 0;
-  // Ends the program unless all lists together hold the elements they began with, each incremented
-  // `increments` times.
+  // Ends the program unless the lists together hold their original elements, each incremented `increments`
+  // times.
   virtual void check(std::uint64_t increments) const = 0;
 };
 
-// All of one list type: the same for all strategies that reach their source in the same way.
+// Lists of one type: the same for all strategies that reach their source in the same way.
 template <class List>
 class lists {
 public:
@@ -63,7 +64,7 @@ public:
     return moved;
   }
 
-  // Counts the elements, so that a list which is broken has an end too.
+  // Stops after the expected number of elements, so that the walk through a broken list ends too.
   [[gnu::noinline]] void access(std::uint64_t passes, std::uint64_t repeats) {
     for (std::uint64_t repeat = 0; repeat < repeats; ++repeat)
       for (List* each : all_)
@@ -74,7 +75,7 @@ public:
         }
   }
 
-  // Nodes are aligned to `alignment`.
+  // Nodes must be aligned to `alignment`.
   void check(std::uint64_t elements, std::uint64_t increments, std::size_t alignment) const {
     std::uint64_t sum = 0;
     std::uint64_t count = 0;
@@ -137,7 +138,7 @@ private:
   void* place(std::uint64_t number) const { return room_.bytes().data() + number * sizeof(subsystem); }
 
   const locality_job job_;
-  const buffer room_;  // for all of them: part of what a strategy costs
+  const buffer room_;  // for all lists; part of the cost of a strategy
   lists<list> lists_;
   std::uint64_t made_ = 0;
 };

@@ -11,9 +11,9 @@
 
 namespace heaplab::strategies {
 
-// Strings of 33 to 1000 random characters, every length as likely: all are too long for the place inside a
-// std::string. Cut out of one text that lies outside the heap; any 65536 with neighbouring numbers begin
-// at different places of it, so that no two are equal.
+// Strings of 33 to 1000 random characters, all lengths equally likely; none fits into the small buffer of
+// std::string. They are substrings of one text outside the heap. Any 65536 strings with consecutive numbers
+// begin at different positions of that text, so that no two are equal.
 class texts {
 public:
   static constexpr std::uint64_t least = 33;

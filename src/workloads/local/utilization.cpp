@@ -1,4 +1,5 @@
-// Utilization: Benchmark III of P0089. The card catalog/workloads/utilization.toml says how to read it.
+// Utilization: Benchmark III of P0089. The card catalog/workloads/utilization.toml says how to read the
+// results.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -67,7 +68,7 @@ private:
     });
   }
 
-  // Neighbours differ.
+  // The mark of the block with this number; marks of neighbours differ.
   static std::byte mark(std::uint64_t number) { return std::byte{harness::stamp_of(number)}; }
 
   // Fills the slots, replaces the oldest block again and again, and empties the slots.

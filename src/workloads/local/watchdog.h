@@ -7,9 +7,9 @@
 
 namespace heaplab::strategies {
 
-// While one lives a crash of the process ends it with one line, and so do more than `seconds` of processor
-// time, 1 or more: a heap that breaks containers is seen when they crash or are walked in circles. One at a
-// time.
+// While an object of this class exists, a crash of the process, or `seconds` (at least 1) of processor time,
+// ends the process with one line. A heap that breaks containers shows in crashes and endless walks. At most
+// one object exists at a time.
 class watchdog {
 public:
   explicit watchdog(std::uint64_t seconds);

@@ -14,8 +14,8 @@
 
 namespace heaplab::strategies {
 
-// The global allocator. Ends the program when it gives out memory that is in use, or is not aligned. Keeps
-// account outside the heap.
+// The global allocator with checks: ends the program if memory is returned that is in use or misaligned.
+// Keeps its records outside the heap under test.
 class watching_resource final : public std::pmr::memory_resource {
 private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
@@ -38,7 +38,8 @@ private:
   buffer room_{std::size_t{16} << 20};
   local::resource<local::multipool_over_monotonic<>> nodes_{
       local::multipool_over_monotonic_options{.arena = {.buffer = room_.bytes()}}};
-  std::pmr::map<std::uintptr_t, std::uintptr_t> in_use_{&nodes_};  // end by start
+  // maps the start of each block in use to its end
+  std::pmr::map<std::uintptr_t, std::uintptr_t> in_use_{&nodes_};
 };
 
 }  // namespace heaplab::strategies

@@ -1,4 +1,4 @@
-// One object at a time, allocated and freed at once: the shortest path through an allocator. After
+// One object at a time, freed at once after its allocation: the shortest path through an allocator. After
 // Lever and Boreham, malloc() performance in a multithreaded Linux environment (USENIX 2000).
 #include "workloads/harness/harness.h"
 
@@ -36,7 +36,7 @@ public:
   }
 
 private:
-  // The same loop without a heap: what stamping costs.
+  // The same loop without a heap measures the cost of stamping.
   struct no_heap {
     void* allocate(std::size_t) const {
       asm volatile("" ::: "memory");

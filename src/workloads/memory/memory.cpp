@@ -1,5 +1,6 @@
-// Memory: producers allocate objects that consumers free, and now and then the process looks at its own
-// address space. Not a test of speed: looking takes time. The card is catalog/workloads/memory.toml.
+// Memory: producers allocate objects that consumers free, and now and then the process examines its own
+// address space. Not a test of speed, because the examination takes time. The card is
+// catalog/workloads/memory.toml.
 #include <memory>
 #include <string>
 #include <vector>
@@ -83,7 +84,7 @@ private:
     });
   }
 
-  // Fills the buffers of its consumers in turn, each when it is empty.
+  // Fills the buffers of the producer's consumers in turn, each when it is empty.
   template <class Heap>
   void produce(Heap& heap, unsigned producer) {
     harness::size_cycle sizes(sizes_of_[producer]);

@@ -11,12 +11,12 @@
 
 namespace heaplab::memory {
 
-// What the objects take, and what the process holds for them, again and again while threads work. Taken off
-// are the pages of the harness and the stacks of the team's threads.
+// Samples, while threads work, the bytes of the objects and the memory that the process holds for them. The
+// pages of the harness and the stacks of the team's threads are subtracted.
 class memory_log {
 public:
-  // `operations` calls of allocated() and freed() are expected, from a team of `threads`; `samples` of them
-  // are followed by a look at memory.
+  // Expects `operations` calls of allocated() and freed() from a team of `threads`; `samples` of the calls
+  // also examine the memory of the process.
   memory_log(harness::measurement& measured, std::uint64_t operations, std::uint64_t samples,
              unsigned threads)
       : measured_(measured),
@@ -61,7 +61,7 @@ public:
     pthread_mutex_unlock(&mutex_);
   }
 
-  // After the last sample.
+  // Called after the last sample.
   void report() const {
     measured_.add_metric("most_requested", most_requested_, "B");
     measured_.add_metric("most_total", most_total_, "B");
@@ -70,7 +70,7 @@ public:
     measured_.add_metric("resident_per_requested", most_resident_ / most_requested_, "1");
     measured_.add_metric("total_kept", last_total_ / most_total_, "1");
     measured_.add_metric("resident_kept", last_resident_ / most_resident_, "1");
-    // relaxed: the threads that count have been joined.
+    // relaxed: the threads that write these counts have been joined.
     measured_.verify(requested_.load(std::memory_order_relaxed) == 0, "as many bytes freed as allocated");
     measured_.verify(operations_.load(std::memory_order_relaxed) != 0, "objects were allocated and freed");
   }
@@ -78,10 +78,10 @@ public:
   static constexpr std::uint64_t most_samples = 2000;
 
 private:
-  // Room for the samples, and for those at the begin and the end.
+  // Room for the samples and for those at the beginning and the end.
   static constexpr std::size_t points = most_samples + 8;
 
-  // What the C library maps for a thread, guard included.
+  // Bytes that the C library maps for the stack of a thread, including the guard.
   static std::uint64_t stack_bytes() {
     pthread_attr_t attributes;
     std::size_t bytes = 0;
@@ -100,7 +100,7 @@ private:
   std::uint64_t stacks_;
   atomic<std::uint64_t> requested_ = 0;
   atomic<std::uint64_t> operations_ = 0;
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;  // what is below belongs to who holds it
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;  // guards all members below
   harness::series& requested_series_;
   harness::series& heap_;
   harness::series& files_;

@@ -1,5 +1,5 @@
-// Some threads only allocate, others only free, and any consumer may get any producer's batch. After the
-// xmalloc-test of mimalloc-bench.
+// Some threads only allocate, the others only free, and any consumer may receive a batch of any producer.
+// After the xmalloc-test of mimalloc-bench.
 #include "base/atomic.h"
 #include "workloads/producer_consumer/hand_over.h"
 
@@ -39,7 +39,7 @@ public:
     measured_ = &measured;
     object_queue queue(queue_, batch_);
     shared_ = &queue;
-    // relaxed: the threads are started later.
+    // relaxed: the threads start later.
     producing_.store(producers_, std::memory_order_relaxed);
     measured.run_team(static_cast<unsigned>(producers_ + consumers_), *this);
     // relaxed: the consumers have been joined.
@@ -54,7 +54,8 @@ private:
     measured_->with_heap(thread, [&](auto& heap) {
       if (thread < producers_) {
         produce(heap, *shared_, objects_ / producers_, sizes_, random);
-        // acq_rel: pairs with itself; the last producer closes after every other one has sent its objects.
+        // acq_rel pairs with itself: the last producer closes the queue after all other producers have sent
+        // their objects.
         if (producing_.fetch_sub(1, std::memory_order_acq_rel) == 1) shared_->close();
       } else {
         freed_.fetch_add(consume(heap, *shared_), std::memory_order_relaxed);
@@ -69,8 +70,9 @@ private:
   std::uint64_t batch_ = 4096;
   std::uint64_t queue_ = 16;
   object_queue* shared_ = nullptr;
-  atomic<std::uint64_t> producing_{0};  // producers that have not sent everything yet
-  atomic<std::uint64_t> freed_{0};      // objects; written by consumers, read when they have been joined
+  atomic<std::uint64_t> producing_{0};  // number of producers that have not sent everything yet
+  // objects freed; written by consumers, read after they have been joined
+  atomic<std::uint64_t> freed_{0};
   harness::measurement* measured_ = nullptr;
 };
 

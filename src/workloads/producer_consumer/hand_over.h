@@ -1,4 +1,4 @@
-// Objects allocated by one thread and freed by another, in batches.
+// Objects that one thread allocates and another frees, in batches.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void produce(Heap& heap, object_queue& queue, std::uint64_t objects, const harne
   }
 }
 
-// Frees what comes until the queue is closed; returns how many objects there were.
+// Frees all received objects until the queue is closed; returns their number.
 template <class Heap>
 std::uint64_t consume(Heap& heap, object_queue& queue) {
   std::uint64_t objects = 0;

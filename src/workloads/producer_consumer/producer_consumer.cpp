@@ -1,4 +1,4 @@
-// Pairs of threads: one allocates, the other frees, with a bounded queue of batches between them. The usual
+// Pairs of threads: one allocates, the other frees, and a bounded queue of batches connects them. The usual
 // form of the producer-consumer workload of Berger et al., Hoard (ASPLOS 2000).
 #include <memory>
 #include <vector>
@@ -64,7 +64,7 @@ private:
   std::uint64_t batch_ = 100;
   std::uint64_t queue_ = 16;
   std::vector<std::unique_ptr<object_queue>> queues_;
-  atomic<std::uint64_t> freed_{0};  // objects; written by consumers, read when they have been joined
+  atomic<std::uint64_t> freed_{0};  // objects freed; written by consumers, read after they have been joined
   harness::measurement* measured_ = nullptr;
 };
 

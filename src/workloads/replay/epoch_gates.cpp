@@ -32,36 +32,37 @@ epoch_gates::epoch_gates(const recorded::workload_view& work, harness::measureme
 
 void epoch_gates::pass(std::uint32_t epoch, wait_counts& counts) {
   if (all_meet_at(epoch)) return meet(epoch, counts);
-  // release: pairs with the acquire below, so that a thread which is let through sees all that was done
-  // before.
+  // release pairs with the acquire below: a thread that may go on sees everything that the awaited threads
+  // did before they arrived.
   arrived_[epoch].fetch_add(1, std::memory_order_release);
   if (epoch < drift_) return;
   const std::uint64_t awaited = epoch - drift_;
   wait_until_ready(counts, [&] {
-    // acquire: pairs with the fetch_add of every thread that arrived there.
+    // acquire pairs with the fetch_add of every thread that arrived there.
     return arrived_[awaited].load(std::memory_order_acquire) >= epochs_[awaited].threads;
   });
 }
 
 void epoch_gates::meet(std::uint32_t epoch, wait_counts& counts) {
   const recorded::epoch& at = epochs_[epoch];
-  // release: publishes this thread's balance. acquire: the last to arrive sees those of all others.
+  // release publishes this thread's balance; acquire makes the balances of all others visible to the last
+  // thread.
   if (arrived_[epoch].fetch_add(1, std::memory_order_acq_rel) + 1 == at.threads) {
     look(at);
-    // release: pairs with the acquire below; what look() wrote is there for who looks next.
+    // release pairs with the acquire below: the next thread to call look() sees what this call wrote.
     arrived_[epoch].fetch_add(1, std::memory_order_release);
   } else {
     wait_until_ready(counts, [&] {
-      // acquire: pairs with the fetch_add after look().
+      // acquire pairs with the fetch_add after look().
       return arrived_[epoch].load(std::memory_order_acquire) > at.threads;
     });
   }
 }
 
-// All threads stand at the epoch, so the sum of their balances is what lives.
+// All threads stand at the epoch, so that the sum of their balances is the number of live bytes.
 void epoch_gates::look(const recorded::epoch& at) {
   std::int64_t live = 0;
-  // relaxed: the arrivals have published them.
+  // relaxed: the arrivals have published the balances.
   for (lonely_balance& one : balances_) live += one.value.load(std::memory_order_relaxed);
   live_as_recorded_ = live_as_recorded_ && live == static_cast<std::int64_t>(at.live_bytes);
   if (!marks_) return;

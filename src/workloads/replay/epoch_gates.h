@@ -10,30 +10,30 @@
 
 namespace heaplab::replay {
 
-// Bytes that a thread has allocated and not freed, less those of others that it freed. Published where
-// threads meet; carries nothing but itself.
+// Bytes that a thread has allocated, less the bytes that it has freed, whoever allocated them. Published by
+// the arrivals at an epoch; publishes nothing itself.
 using balance = atomic<std::int64_t>;
 
-// Where threads wait for each other, so that none runs further ahead than some epochs, and where all of them
-// meet for a look at memory.
+// Keeps the threads of a replay together: no thread runs more than `drift` epochs ahead of the slowest, and
+// at some epochs all threads meet, so that memory can be examined.
 class epoch_gates {
 public:
   static constexpr std::uint64_t most_marks = 400;
 
-  // `drift`: how many epochs a thread may be ahead. `marks`: whether memory is looked at, at about this many
-  // epochs as most, at which all threads then meet. They meet at the last epoch in any case, where the live
-  // bytes must be those of the recording.
+  // `drift`: how many epochs a thread may be ahead. `marks`: whether all threads meet at up to about
+  // `most_marks` epochs and memory is examined there. The threads always meet at the last epoch, where the
+  // live bytes must equal those of the recording.
   epoch_gates(const recorded::workload_view& work, harness::measurement& measured, std::uint64_t drift,
               bool marks);
 
-  // What the heap occupies now is not counted later. Before the prologue.
+  // Memory that the heap occupies now is subtracted from later readings. Called before the prologue.
   void take_baseline() { baseline_ = measured_.read_memory().anonymous; }
   balance& balance_of(std::uint32_t stream) { return balances_[stream].value; }
 
-  // Thread side; its balance is up to date.
+  // Called by a thread whose balance is up to date.
   void pass(std::uint32_t epoch, wait_counts& counts);
 
-  // After the run.
+  // Called after the run.
   void report();
 
 private:
@@ -53,11 +53,12 @@ private:
   bool marks_;
   std::uint64_t stride_;
   probes::off_heap_pages pages_;
-  // By epoch: threads that have arrived; one more than there are once a meeting is over.
+  // By epoch: the number of threads that have arrived, plus one when a meeting is over.
   std::span<atomic<std::uint64_t>> arrived_;
   std::span<lonely_balance> balances_;
   std::uint64_t baseline_ = 0;
-  // Written by the last to arrive at a meeting: fetch_add in meet() hands them on.
+  // Written by the last thread to arrive at a meeting. The fetch_add in meet() publishes these members to the
+  // next one.
   harness::series* live_ = nullptr;
   harness::series* memory_ = nullptr;
   double sum_of_live_ = 0;

@@ -15,13 +15,13 @@
 
 namespace heaplab::replay {
 
-// Where the pointer to a block is while it lives. A store that fills a slot releases, and the load of another
-// thread that waits for the block acquires: the slot is the edge from one thread to the other.
+// Holds the pointer to a block while the block lives. The store that fills a slot is a release; the load of
+// another thread that waits for the block is an acquire. The slot thus orders the two threads.
 using slot = atomic<void*>;
 
 enum class touched { none, first, all };
 
-// Writes to a new block: nothing, the first byte of it and of each of its pages, or every byte.
+// Writes to a new block: nothing, its first byte and the first byte of each further page, or every byte.
 template <touched Touched>
 HEAPLAB_FAST_PATH void touch(void* block, std::size_t bytes) {
   auto* const start = static_cast<std::byte*>(block);
@@ -30,7 +30,7 @@ HEAPLAB_FAST_PATH void touch(void* block, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += os_pages::page_bytes()) start[at] = std::byte{0x5a};
 }
 
-// Carries out the operations of one stream. Crew offers what concerns other threads:
+// Carries out the operations of one stream. Crew provides the operations that concern other threads:
 //   start(stream), join(stream, counts), pass_epoch(epoch, live, counts), keep_pace(microseconds)
 template <class Heap, touched Touched, class Crew>
 class player {
@@ -51,14 +51,14 @@ public:
     }
   }
 
-  // Bytes allocated less bytes freed.
+  // Bytes allocated less bytes freed by this stream.
   std::int64_t live() const { return live_; }
   const wait_counts& counts() const { return counts_; }
 
 private:
   using operation = recorded::operation;
 
-  // A slot is asked for so many operations before it is needed: some 50 ns and more, a visit to memory.
+  // A slot is prefetched this many operations ahead: some 50 ns or more, the latency of memory.
   static constexpr std::size_t prefetched = 16;
 
   HEAPLAB_FAST_PATH void carry_out(operation next) {
@@ -118,7 +118,7 @@ private:
 
   HEAPLAB_FAST_PATH void fill(operation next, void* block, std::size_t bytes) {
     touch<Touched>(block, bytes);
-    // release: pairs with the acquire of another thread's taken(). Within a thread it is a plain store.
+    // release pairs with the acquire in another thread's awaited(). This thread itself needs no order.
     slots_[next.slot()].store(block, std::memory_order_release);
     live_ += static_cast<std::int64_t>(bytes);
   }
@@ -132,15 +132,15 @@ private:
   HEAPLAB_FAST_PATH void* taken(operation next) {
     slot& from = slots_[next.slot()];
     if (next.is_remote()) return awaited(from);
-    // relaxed: this thread filled it.
+    // relaxed: this thread filled the slot.
     return from.load(std::memory_order_relaxed);
   }
 
-  // Such a slot is filled once in a run.
+  // Waits for another thread to fill the slot, which is filled once in a run.
   void* awaited(slot& from) {
     void* block = nullptr;
     wait_until_ready(counts_, [&] {
-      // acquire: pairs with the release in fill() on the thread that allocated the block.
+      // acquire pairs with the release in fill() on the thread that allocated the block.
       block = from.load(std::memory_order_acquire);
       return block != nullptr;
     });
@@ -152,7 +152,7 @@ private:
   slot* slots_;
   recorded_heap<Heap> heap_;
   Crew& crew_;
-  void* moved_ = nullptr;  // between `reallocate` and `place`
+  void* moved_ = nullptr;  // the block between `reallocate` and `place`
   std::size_t moved_bytes_ = 0;
   std::int64_t live_ = 0;
   wait_counts counts_;

@@ -13,7 +13,8 @@ namespace heaplab::replay {
 
 using recorded::action;
 
-// Gives out one block and frees nothing: what remains of a run's time is the replayer's own.
+// Returns the same block for every allocation and frees nothing: the remaining time of a run is the
+// replayer's own.
 class no_heap {
 public:
   template <class Call>
@@ -30,9 +31,9 @@ private:
   alignas(std::max_align_t) std::byte room_[16];
 };
 
-// The calls of a recording, each by the function the program called. Heap is one of the harness's
-// (heap_calls.h) or no_heap. A null result ends the program, except for no bytes: malloc may answer that with
-// null.
+// The calls of a recording, each by the function that the program called. Heap is a heap of the harness
+// (heap_calls.h) or no_heap. A null result ends the program, except for a request of 0 bytes, which malloc
+// may answer with null.
 template <class Heap>
 class recorded_heap {
 public:
@@ -89,7 +90,7 @@ private:
     }
   }
 
-  // The slot of a block must not stay null: other threads may wait for it.
+  // A slot must not stay null, because other threads may wait for its block.
   HEAPLAB_FAST_PATH static void* expect(void* block, std::size_t bytes) {
     if (block != nullptr) [[likely]]
       return block;

@@ -1,5 +1,5 @@
-// Replays a recorded program: its threads, with the blocks each of them allocated, moved and freed, in an
-// order that the program could have had. The card is catalog/workloads/replay.toml, the file
+// Replays a recorded program: its threads, and the blocks that each thread allocated, moved and freed, in an
+// order that was possible in the program. The card is catalog/workloads/replay.toml; the file is described in
 // docs/workload-format.md.
 #include <pthread.h>
 #include <time.h>
@@ -79,7 +79,7 @@ public:
     report();
   }
 
-  // What a player asks of the other threads.
+  // --- operations of a player that concern other threads ---
   void start(std::uint32_t stream) {
     thread_state& made = threads_[stream];
     made.work = this;
@@ -89,14 +89,14 @@ public:
     } catch (const harness::run_error& error) {
       give_up(error.what());
     }
-    // release: pairs with the acquire in join(), which reads the handle.
+    // release pairs with the acquire in join(), which reads the handle.
     made.started.store(true, std::memory_order_release);
   }
 
   void join(std::uint32_t stream, wait_counts& counts) {
     thread_state& ended = threads_[stream];
     replay::wait_until_ready(counts, [&] {
-      // acquire: pairs with the release in start().
+      // acquire pairs with the release in start().
       return ended.started.load(std::memory_order_acquire);
     });
     pthread_join(ended.handle, nullptr);
@@ -104,7 +104,7 @@ public:
 
   void keep_pace(std::uint64_t microseconds) const {
     if (pace_ == pace::asap) return;
-    constexpr double spun = 100e-6;  // seconds: a sleep may take so much longer
+    constexpr double spun = 100e-6;  // in seconds; a sleep may take this much too long
     const double until = static_cast<double>(microseconds) * 1e-6;
     const auto left = [&] { return until - measured_->elapsed(); };
     while (left() > 0) {
@@ -118,11 +118,12 @@ private:
     replay_program* work = nullptr;
     std::uint32_t stream = 0;
     pthread_t handle{};
-    atomic<bool> started{false};  // written by the thread that starts this one, read by the one that joins it
-    wait_counts counts;           // written when the thread is done, read when it was joined
+    // written by the thread that starts this thread, read by the thread that joins it
+    atomic<bool> started{false};
+    wait_counts counts;  // written when the thread is done, read after it was joined
   };
 
-  // What a player is given: the program, knowing which thread asks.
+  // The replay program as a player sees it, with the number of the calling thread's stream.
   struct crew {
     replay_program& work;
     std::uint32_t stream;
@@ -134,7 +135,7 @@ private:
       publish(live);
       work.gates_->pass(epoch, counts);
     }
-    // relaxed: the next arrival at an epoch, or the join of this thread, publishes it.
+    // relaxed: the next arrival at an epoch, or the join of this thread, publishes the balance.
     void publish(std::int64_t live) {
       work.gates_->balance_of(stream).store(live, std::memory_order_relaxed);
     }
@@ -151,7 +152,7 @@ private:
       replay::no_heap heap;
       return play_with<touched::none>(stream, heap);
     }
-    if (stream < recorded::main_thread) {  // outside the clock
+    if (stream < recorded::main_thread) {  // prologue or epilogue: not measured
       harness::plain_heap heap;
       return play_touching(stream, heap);
     }
@@ -190,7 +191,7 @@ private:
     ::nanosleep(&time, nullptr);
   }
 
-  // Other threads may wait for the one that was not started.
+  // Ends the process, because other threads may wait for the thread that could not be started.
   [[noreturn]] static void give_up(const char* what) {
     text_line line;
     line.add("replay: ").add(what);

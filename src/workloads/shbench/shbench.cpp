@@ -1,5 +1,6 @@
-// Bursts of equal small objects in a few falling sizes; objects live for most of a round, and a moving
-// fifth of them for more than one. After the description of MicroQuill's SmartHeap benchmark (sh6bench).
+// Bursts of equal small objects, in a few falling sizes. Most objects live for most of a round; a moving
+// window of a fifth of them lives longer. After the description of MicroQuill's SmartHeap benchmark
+// (sh6bench).
 #include <vector>
 
 #include "workloads/harness/harness.h"
@@ -8,7 +9,7 @@ namespace {
 
 using namespace heaplab;
 
-// So many objects of a size are allocated in a row: the smaller, the more.
+// A number of objects of one size, allocated in a row. Smaller objects come in larger numbers.
 struct burst {
   std::uint64_t bytes;
   unsigned objects;
@@ -22,7 +23,8 @@ unsigned objects_in_burst(std::uint64_t bytes) {
   return objects;
 }
 
-// Every base from least up, half as much again and one each time, and its halves down to one byte.
+// Base sizes start at `least`, and each further one is half as large again, plus one. For each base size,
+// bursts halve the size down to one byte.
 std::vector<burst> list_bursts(std::uint64_t least, std::uint64_t beyond) {
   std::vector<burst> bursts;
   for (std::uint64_t base = least; base < beyond; base = base * 3 / 2 + 1)
@@ -31,8 +33,9 @@ std::vector<burst> list_bursts(std::uint64_t least, std::uint64_t beyond) {
   return bursts;
 }
 
-// The objects of one thread. When all places are taken, those outside a window of one fifth of them are
-// freed, below the window in order and above it in reverse, and the window moves on by its own length.
+// The objects of one thread. When all places are taken, the objects outside a window of one fifth of the
+// places are freed, in order below the window and in reverse order above it. Then the window advances by its
+// own length.
 template <class Heap>
 class object_ring {
 public:

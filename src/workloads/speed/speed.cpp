@@ -1,5 +1,5 @@
-// Speed: each thread does the same few calls to one object after the other, and nothing else. The card
-// catalog/workloads/speed.toml tells what the publication leaves open.
+// Speed: each thread makes the same few calls on one object after the other, and nothing else. The card
+// catalog/workloads/speed.toml lists the choices that the publication leaves open.
 #include <optional>
 #include <string>
 
@@ -72,7 +72,8 @@ private:
     const bool load = starts_with_object();
     const bool store = keeps_objects();
     const std::span<harness::block> objects = store ? objects_of_[thread] : std::span<harness::block>();
-    // Not the sizes the prepared objects have, in the same order: realloc shall change them.
+    // Skips one size, so that the sizes differ from those of the prepared objects: realloc must change the
+    // sizes.
     harness::size_cycle sizes(sizes_of_[thread]);
     sizes.next();
     measured_->with_heap(thread, [&](auto& heap) {

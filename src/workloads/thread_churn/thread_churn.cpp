@@ -1,6 +1,6 @@
-// Threads that live for a few hundred objects. Each makes its heap, frees most of what it allocated, leaves
-// the rest to the thread that started it, and ends: what remains of a dead thread's memory must be found
-// and used again.
+// Threads that live for a few hundred objects. Each thread creates its thread heap, frees most of its
+// objects, leaves the rest to the thread that started it, and ends. The allocator must find and reuse the
+// memory of ended threads.
 #include "workloads/harness/harness.h"
 #include "workloads/harness/short_threads.h"
 

@@ -1,5 +1,5 @@
-// Each thread allocates its share of the objects, one after another, then frees them in the same order, and
-// so on: perfectly thread-local work. After Berger et al., Hoard (ASPLOS 2000).
+// Each thread allocates its share of the objects, then frees them in the same order, again and again:
+// perfectly thread-local work. After Berger et al., Hoard (ASPLOS 2000).
 #include "workloads/harness/harness.h"
 
 namespace {
