@@ -1,4 +1,4 @@
-"""Begins a campaign in a folder, or goes on with an unfinished campaign there."""
+"""Begins a campaign in a folder, or continues an unfinished campaign there."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from heaplab.errors import UsageError
 from heaplab.machine import host
 from heaplab.records import SCHEMA, Campaign, Host, Input, Library, Run, refuse_no_text
 
-# Facts that must agree for results to belong to the same machine.
+# Facts that must agree for results to count as results of the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
 
 
@@ -26,11 +26,11 @@ class Request:
     """What is to be measured."""
 
     experiments: Sequence[spec.Experiment]
-    workloads: dict[str, spec.Workload]  # all that the experiments name
+    workloads: dict[str, spec.Workload]  # all workloads that the experiments name
     libraries: Sequence[Library]  # the first is the baseline
     scale: Literal["quick", "full"]
     seed: int
-    command: Sequence[str]  # what the user typed
+    command: Sequence[str]  # the command as the user typed it
     budget: float | None = None
     precision: float = 0.02
     pinned: bool = False
@@ -44,7 +44,7 @@ class Request:
 
 @dataclass(frozen=True)
 class OpenedCampaign:
-    """A campaign ready to be run. `moved` is the new path of another campaign's results."""
+    """A campaign ready to run. `moved` is the new path of results of another campaign."""
 
     campaign: Campaign
     libraries: dict[str, Library]
@@ -53,7 +53,7 @@ class OpenedCampaign:
     settled: int = 0  # runs that the budget does not count
     dropped: int = 0
     moved: Path | None = None
-    spent: float = 0.0  # s of the budget, before the first run
+    spent: float = 0.0  # s of the budget that were spent before the first run
 
 
 def campaign_of(request: Request) -> Campaign:
@@ -89,23 +89,23 @@ def texts_of(arm: Library) -> list[str]:
 
 
 def identity(content: dict[str, Any], libraries: Sequence[Library]) -> str:
-    """Hash of what must agree for runs to belong together: what is measured, under which arms."""
+    """Hash of everything that must agree for runs to belong together: the measured cells and the arms."""
     arms = {library.allocator: what_runs(library) for library in libraries}
     return hashlib.sha256(json.dumps([content, arms], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def what_runs(arm: Library) -> dict[str, Any]:
-    """The part of an arm that its figures depend on."""
+    """The part of an arm on which its figures depend."""
     return arm.model_dump(include={"sha256", "environment", "huge_pages", "command"})
 
 
 def begin(
     folder: Path, request: Request, tried: Callable[[Campaign], Campaign] = lambda campaign: campaign
 ) -> OpenedCampaign:
-    """Go on with the same campaign if it lies unfinished in `folder`, else begin it there.
+    """Continue the same campaign if it lies unfinished in `folder`, or begin the campaign there.
 
-    `tried` adds to a new campaign what pilot runs show, or raises. Results of another or a finished campaign
-    are kept under another name.
+    `tried` adds the findings of pilot runs to a new campaign, or raises. Results of another campaign or a
+    finished one are kept under another name.
     """
     campaign = campaign_of(request)
     path = folder / store.FILE_NAME
@@ -135,10 +135,10 @@ def begin(
 def resume(
     results: store.Results, libraries: dict[str, Library], budget: float | None = None
 ) -> OpenedCampaign:
-    """Go on with the campaign that was read, for `budget` seconds more or else with its own budget.
+    """Continue a campaign that was read, with `budget` seconds more or with its own budget.
 
-    A budget that was spent to the end counts anew. Raises UsageError if the machine or a library has
-    changed, or if an earlier heaplab wrote the file.
+    A budget that was spent completely starts anew. Raises UsageError if the machine or a library has changed,
+    or if an earlier version of heaplab wrote the file.
     """
     if results.schema != SCHEMA:
         raise UsageError(
@@ -168,7 +168,7 @@ def same_machine(known: Host | None) -> bool:
 
 
 def aside(path: Path, campaign: Campaign) -> Path:
-    """Rename a results file after the time it was begun."""
+    """Rename a results file after the time at which its campaign began."""
     stamp = campaign.started.replace(":", "").replace("-", "").split("+")[0]
     target = path.with_name(f"{path.stem}-{stamp}{path.suffix}")
     number = 1

@@ -1,4 +1,4 @@
-"""The command line of a cell under an arm: which program, with which words."""
+"""The command line of a cell under an arm: the program and its arguments."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from heaplab.records import Library, Parameter
 
 
 def program_of(cell: Cell, arm: Library | None = None) -> Path:
-    """The file that is executed: the workload's program, or that of an arm that is a command of its own.
+    """The file to execute: the workload's program, or the program of an arm that is a command.
 
     Raises UsageError if there is none.
     """
@@ -31,13 +31,13 @@ def program_of(cell: Cell, arm: Library | None = None) -> Path:
 
 
 def name_of(workload: spec.Workload) -> str:
-    """The command or path of a real program: of a glob the last path that it matches, if any."""
+    """The command or path of a real program; for a glob the last path that matches, if any."""
     matching = sorted(glob(workload.program)) if "*" in workload.program else []
     return matching[-1] if matching else workload.program
 
 
 def why_absent(workload: spec.Workload) -> str:
-    """One line naming the first command that a real program needs and this machine lacks; "" if none."""
+    """One line that names the first command that a real program needs and this machine lacks; else ""."""
     if workload.fixture is None:
         return ""
     missing = [name for name in (name_of(workload), *workload.fixture.needs) if shutil.which(name) is None]
@@ -45,14 +45,14 @@ def why_absent(workload: spec.Workload) -> str:
 
 
 def words_of(cell: Cell, arm: Library | None = None) -> list[str]:
-    """The arguments with which an arm runs a cell; without those of the harness."""
+    """The arguments with which an arm runs a cell, without those of the harness."""
     if arm and arm.command:
         return arm.command[1:]
     return [*cell.workload.arguments, *options_of(dict(cell.parameters))]
 
 
 def options_of(parameters: dict[str, Parameter]) -> list[str]:
-    """The command line of a cell: `--name value`, and `--name` or `--no-name` for a boolean."""
+    """The options of a cell: `--name value`, and `--name` or `--no-name` for a boolean."""
     options: list[str] = []
     for name, value in parameters.items():
         if isinstance(value, bool):

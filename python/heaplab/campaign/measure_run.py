@@ -1,4 +1,4 @@
-"""One run: a fresh process executing one cell under one allocator, from preparation to verdict."""
+"""One run: a fresh process that executes one cell under one allocator, from preparation to outcome."""
 
 import os
 import random
@@ -28,12 +28,12 @@ from heaplab.programs import PreparedInput, PreparedProgram, PreparedServer
 from heaplab.records import Campaign, Library, Run, Status
 from heaplab.servers import ServerJob, free_port, serve
 
-# B warmed before a run, see host.warm_memory: twice what the workload estimates or the largest peak seen in
-# the cell so far, because one allocator may need twice what another does; this much before the first run.
-# Measured: the first touch of a page of 4 KiB costs 2.4 us if the host has to provide it and 1.5 us if not;
-# 1200 MiB take 0.4 s.
+# B of memory warmed before the first run of a cell (see host.warm_memory). Later runs warm twice the
+# workload's estimate or twice the largest peak seen in the cell, because one allocator may need twice as much
+# as another. Measured: the first touch of a page of 4 KiB costs 2.4 us if the host has to provide the page
+# and 1.5 us otherwise; warming 1200 MiB takes 0.4 s.
 WARM_UNSEEN = 1200 << 20
-PADDING_MOST = 4096  # B added to the environment at random: moves the stack (Mytkowicz et al., ASPLOS 2009)
+PADDING_MOST = 4096  # random B added to the environment: moves the stack (Mytkowicz et al., ASPLOS 2009)
 Prepared = TypeVar("Prepared", bound=PreparedInput)
 
 
@@ -116,14 +116,14 @@ class RunMeasurer:
         return max(2 * known, cell.workload.memory_mib << 20)
 
     def _too_large(self, cell: Cell) -> str:
-        """One line if the run needs more memory than it may use; "" otherwise."""
+        """One line if the run needs more memory than it may use; else ""."""
         most, needed = self._most_memory(), self.estimates.get(cell.key, 0)
         if needed <= most:
             return ""
         return f"needs {memory_needs.in_words(needed)} of memory and may use {memory_needs.in_words(most)}"
 
     def _fault(self, cell: Cell, program: Path, environment: dict[str, str], library: Library) -> str:
-        """Why the arm gives no figure here; of a program that is no workload asked once for each pair."""
+        """Why the arm gives no figure here; for a program that is no workload, found once for each pair."""
         if library.void:
             return f"void: {library.void}"
         if cell.workload.kind != "program" or library.command:
@@ -209,7 +209,7 @@ class RunMeasurer:
         return served.execution, judge_server(served, limits, cell, seed, library)
 
     def _prepared(self, cell: Cell, make: Callable[[], Prepared]) -> Prepared:
-        """The program with its input, prepared before its first run. Raises HeaplabError if it cannot be."""
+        """The program with its input, prepared before the first run. Raises HeaplabError if that fails."""
         name = cell.workload.id
         if name not in self._jobs:
             try:
@@ -242,5 +242,5 @@ def environment_of(cell: Cell, library: Library) -> dict[str, str]:
 
 
 def memory_file() -> IO[bytes]:
-    """A file without a name, for the workload to write its sample to."""
+    """A file without a name, to which the workload writes its sample."""
     return os.fdopen(os.memfd_create("heaplab-sample"), "w+b")

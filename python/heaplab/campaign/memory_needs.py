@@ -1,7 +1,7 @@
-"""Whether this machine has the memory that an experiment needs, asked before anything runs.
+"""Whether this machine has the memory that an experiment needs, checked before anything runs.
 
-A workload of heaplab knows: with `--estimate` it prints what a run with these options will need, its own
-books included, and ends.
+A workload of heaplab computes its need: with `--estimate` it prints the memory of a run with the given
+options, including its own bookkeeping, and ends.
 """
 
 import json
@@ -15,8 +15,8 @@ from heaplab.campaign.plan import Cell, Comparison
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import plain_environment
 
-SHARE = 0.9  # of this machine's memory that a run may use unless it is told otherwise
-PATIENCE_S = 10.0  # for an answer, which takes a few milliseconds
+SHARE = 0.9  # share of this machine's memory that a run may use by default
+PATIENCE_S = 10.0  # to wait for an answer, which takes a few milliseconds
 STEPS = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")]
 
 
@@ -31,14 +31,14 @@ def in_words(size: int) -> str:
 
 
 def estimates(comparisons: Iterable[Comparison]) -> dict[str, int]:
-    """Bytes that a run of each cell will need, by key; cells that cannot tell are left out."""
+    """Bytes that a run of each cell will need, by key; cells without an estimate are left out."""
     cells = [cell for comparison in comparisons for cell in comparison.cells]
     found = {cell.key: estimate(cell) for cell in cells if cell.workload.kind == "synthetic"}
     return {key: size for key, size in found.items() if size}
 
 
 def estimate(cell: Cell) -> int:
-    """What the workload says it needs; 0 where it does not know, or is not there to be asked."""
+    """The workload's estimate of its need; 0 if it has none or is not installed."""
     try:
         answer = subprocess.run(
             [program_of(cell), *words_of(cell), "--estimate"],
@@ -53,7 +53,7 @@ def estimate(cell: Cell) -> int:
 
 
 def refuse_too_large(comparisons: Iterable[Comparison], needed: dict[str, int]) -> None:
-    """Raise UsageError that names every experiment with a cell too large for this machine, and its need."""
+    """Raise a UsageError that names every experiment with a cell too large for this machine, and its need."""
     most = of_this_machine()
     worst: dict[str, Cell] = {}
     for cell in (cell for comparison in comparisons for cell in comparison.cells):

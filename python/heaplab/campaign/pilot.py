@@ -1,4 +1,4 @@
-"""Pilot runs of a user's program before its campaign: whether it ends, how long it takes, what fits."""
+"""Pilot runs of a user's program before its campaign: does it end, how long does it take, what fits."""
 
 import tempfile
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from heaplab.errors import HeaplabError
 from heaplab.machine import deep_binding
 from heaplab.records import Campaign, Library, Pilot, Run, Status
 
-PATIENCE = 3  # time limits that the first execution may take, so that its duration becomes known
-QUICK_S = 0.5  # a program that takes less has several pilot runs: the first one reads files from the disk
+PATIENCE = 3  # number of time limits that the first execution may take, so that its duration is found out
+QUICK_S = 0.5  # a faster program has several pilot runs, because the first one reads files from the disk
 PILOT_RUNS = 5
 ROOM = 1.1  # a suggested budget is larger than the measured time by this factor
 BLOCKS_FOR_A_VERDICT = 5
@@ -33,9 +33,9 @@ class PilotRunner:
     share: float = 1.0  # part of the user's budget that is the campaign's
 
     def __call__(self, campaign: Campaign) -> Campaign:
-        """The campaign with what the pilot runs showed; one without a program of the user's as it is.
+        """The campaign with the findings of the pilot runs, or unchanged without a user's program.
 
-        Raises HeaplabError if the program does not end, or not soon enough for two blocks in the budget.
+        Raises HeaplabError if the program does not end, or takes too long for two blocks in the budget.
         """
         cell = plan.comparisons(campaign)[0].cells[0]
         if not cell.workload.is_users:
@@ -48,7 +48,7 @@ class PilotRunner:
         if runs[-1].status is not Status.OK and cell.workload.server:
             raise HeaplabError(f"{cell.workload.title}: under {runs[-1].allocator}: {runs[-1].reason}")
         if runs[-1].status is not Status.OK:
-            return campaign  # the runs to come tell the reason, under each library
+            return campaign  # the later runs report the reason under each library
         processes = [run.process for run in runs if run.process]
         wall = min(process.wall_time for process in processes)
         if reason := too_long(campaign, cell, wall, self.share):
@@ -62,7 +62,7 @@ class PilotRunner:
         return tried
 
     def _runs(self, campaign: Campaign, cell: Cell) -> list[Run]:
-        """Runs under the baseline: one, or some of a quick program, until one does not end well."""
+        """Pilot runs under the baseline: one, or several of a fast program, until one fails."""
         candidate = Candidate(cell, campaign.allocators[0])
         block = plan.block(campaign, plan.comparisons(campaign)[0], 0)
         limit = plan.time_limit(campaign, cell)
@@ -90,7 +90,7 @@ def is_quick(run: Run) -> bool:
 
 
 def runs_of(cell: Cell, blocks: int) -> int:
-    """Runs in so many blocks."""
+    """The number of runs in `blocks` blocks."""
     return blocks * len(cell.allocators)
 
 
@@ -118,7 +118,7 @@ def endless(campaign: Campaign, cell: Cell, patience: float) -> str:
 
 
 def told(campaign: Campaign, cell: Cell, limit: float) -> str:
-    """What the pilot runs showed, and what follows for the runs."""
+    """The findings of the pilot runs, and their consequences for the runs."""
     pilot = campaign.pilot
     assert pilot
     if pilot.executions > 1:
@@ -142,5 +142,5 @@ def in_words(seconds: float) -> str:
 
 
 def as_option(seconds: float) -> str:
-    """A duration rounded up to what one would type."""
+    """A duration rounded up to one that a user would type."""
     return f"{ceil(seconds)}s" if seconds <= 90 else f"{ceil(seconds / 60)}m"

@@ -1,10 +1,10 @@
 """The order of a campaign's runs, as pure functions of the campaign record.
 
-A campaign is a sequence of rounds. A round holds one block of every comparison; a block holds every candidate
-of the comparison once, and the reference twice (the A/A control), back to back in shuffled order. Candidates
-are the allocators of one cell, or the values of the parameter that an experiment compares, under each
-allocator. The order depends only on the seed, the comparison and the number of the block, so a resumed
-campaign goes on as planned.
+A campaign is a sequence of rounds. A round has one block of every comparison. A block has every candidate of
+the comparison once, and the reference twice (the A/A control), back to back in shuffled order. Candidates are
+the allocators of one cell or, if an experiment compares the values of a parameter, these values under each
+allocator. The order depends only on the seed, the comparison and the number of the block, so that a resumed
+campaign continues as planned.
 """
 
 import json
@@ -22,12 +22,12 @@ SHORTEST_LIMIT_S = 5.0  # the time limit of a user's program is never shorter, h
 
 @dataclass(frozen=True)
 class Cell:
-    """A workload with all parameters fixed; the allocator is left open."""
+    """A workload with all parameters fixed; the allocator is not."""
 
     experiment: spec.Experiment
     workload: spec.Workload
     swept: tuple[tuple[str, Parameter], ...]
-    parameters: tuple[tuple[str, Parameter], ...]  # swept and fixed
+    parameters: tuple[tuple[str, Parameter], ...]  # swept and fixed parameters
     allocators: tuple[str, ...]  # with the controls (`NAME#again`) at the end
 
     @property
@@ -36,7 +36,7 @@ class Cell:
 
 
 class Candidate(NamedTuple):
-    """A cell under one allocator: what a block runs once."""
+    """A cell under one allocator, which a block runs once."""
 
     cell: Cell
     allocator: str
@@ -48,11 +48,11 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Cells whose runs are compared with each other: one, or one for each value of a compared parameter."""
+    """Cells whose runs are compared: one cell, or one cell for each value of a compared parameter."""
 
     key: str
     cells: tuple[Cell, ...]
-    blocks: int  # at least
+    blocks: int  # smallest number of blocks
     blocks_most: int
 
     @property
@@ -70,7 +70,7 @@ class Block:
 
     comparison: Comparison
     number: int
-    seed: int  # of the workload: the same for all candidates of a block, another for each block
+    seed: int  # of the workload: equal for all candidates of a block, different for each block
     order: tuple[Candidate, ...]
 
 
@@ -113,7 +113,7 @@ def cells_of(experiment: spec.Experiment, campaign: Campaign) -> list[Cell]:
 def allocators_of(
     experiment: spec.Experiment, campaign: Campaign, swept: dict[str, Parameter]
 ) -> tuple[str, ...]:
-    """The allocators that a cell runs under, and a control for every baseline among them."""
+    """The allocators under which a cell runs, and a control for every baseline among them."""
     names, compare = experiment.measured(campaign.allocators), experiment.compare
     if compare is None:
         return (*names, names[0] + CONTROL_SUFFIX)
@@ -123,7 +123,7 @@ def allocators_of(
 
 
 def block(campaign: Campaign, comparison: Comparison, number: int) -> Block:
-    """The block of this number. Its order depends on the seed, the comparison and the number alone."""
+    """Block `number`. Its order depends on the seed, the comparison and the number alone."""
     order = comparison.candidates
     random.Random(f"{campaign.seed}/{comparison.key}/{number}").shuffle(order)
     return Block(comparison=comparison, number=number, seed=campaign.seed + number, order=tuple(order))
@@ -137,9 +137,10 @@ def round_order(campaign: Campaign, still_open: Iterable[Comparison], number: in
 
 
 def looks(least: int, most: int) -> tuple[int, ...]:
-    """After which numbers of blocks the intervals are looked at, fixed beforehand: (5, 15) -> 5, 8, 12, 15.
+    """The numbers of blocks after which the intervals are examined: looks(5, 15) is (5, 8, 12, 15).
 
-    Every look is one more chance to stop on luck, so they get rarer.
+    The numbers are fixed beforehand. They get further apart, because every look is one more chance to stop by
+    luck.
     """
     found = [least]
     while found[-1] < most:
@@ -148,9 +149,9 @@ def looks(least: int, most: int) -> tuple[int, ...]:
 
 
 def time_limit(campaign: Campaign, cell: Cell) -> float:
-    """Seconds that a run of the cell may take: as the user says, else as the workload says.
+    """The limit in seconds for a run of the cell: the user's limit, or else the workload's.
 
-    The duration of a user's program is unknown; its limit lets two blocks fit in the budget.
+    The duration of a user's program is unknown: its limit leaves room for two blocks in the budget.
     """
     if campaign.time_limit:
         return campaign.time_limit
@@ -170,12 +171,12 @@ def done(runs: Iterable[Run]) -> set[tuple[str, int, str]]:
 
 
 def settles(run: Run) -> bool:
-    """Whether this attempt ends a planned run. Only a first attempt that is void is repeated."""
+    """Whether this attempt completes a planned run. Only a void first attempt is repeated."""
     return run.status is not Status.VOID or run.attempt > 0
 
 
 def given_up(runs: Iterable[Run]) -> set[tuple[str, str]]:
-    """(cell key, allocator) of candidates that failed in two blocks of a cell: they are not run again."""
+    """(cell key, allocator) of candidates that failed in two blocks of a cell and are not run again."""
     without: dict[tuple[str, str], set[int]] = {}
     for run in runs:
         if run.status in (Status.FAILED, Status.TIMEOUT, Status.SKIPPED):

@@ -1,4 +1,4 @@
-"""What became of a run: whether it ended well, was served as intended, and was left in peace."""
+"""The outcome of a run: did it end well, did the intended library serve it, was it disturbed."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from heaplab.servers import ServedRun
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """The status of a run, with its sample. `sample` is None for programs other than heaplab's workloads."""
+    """The status of a run, and its sample. Only heaplab's workloads have a sample."""
 
     status: Status
     reason: str = ""
@@ -32,14 +32,14 @@ def last_line(stream: IO[bytes]) -> str:
 
 
 def ended_badly(execution: Execution, errors: IO[bytes], limits: Limits) -> RunOutcome | None:
-    """The outcome of a run that did not end well; None if the run ended well."""
+    """The outcome of a run that failed; None for a run that ended well."""
     if reason := failure(execution, last_line(errors), limits):
         return RunOutcome(Status.TIMEOUT if execution.killed_for == "time" else Status.FAILED, reason)
     return None
 
 
 def failure(execution: Execution, message: str, limits: Limits) -> str:
-    """Why the process did not end well, in one line; "" if the process ended well."""
+    """Why the process failed, in one line; "" for a process that ended well."""
     if execution.killed_for == "time":
         return f"not done after {limits.time:g} s"
     if execution.killed_for == "memory":
@@ -85,7 +85,7 @@ def judge_server(served: ServedRun, limits: Limits, cell: Cell, seed: int, libra
 
 
 def judge_disturbance(outcome: RunOutcome, execution: Execution, foreign: float, attempt: int) -> RunOutcome:
-    """Void a first attempt under too much foreign load. A second attempt counts."""
+    """Void a first attempt under too much foreign load. A second attempt always counts."""
     process = execution.process
     if foreign <= host.foreign_limit(process.wall_time * process.executions):
         return outcome

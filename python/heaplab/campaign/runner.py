@@ -19,15 +19,15 @@ class Progress:
 
     candidate: Candidate
     block: int
-    finished: int  # planned runs that are over
+    finished: int  # planned runs that are complete
     most: int  # all planned runs, if every comparison takes its largest number of blocks
-    elapsed: float  # s of the budget that are spent
-    remaining: float  # s until the end at most, if further runs take as long as earlier ones
-    limit: float  # s that this run may take
-    expected: float | None = None  # s that the last run of this candidate took
+    elapsed: float  # s of the budget spent so far
+    remaining: float  # s until the end at most, if later runs take as long as earlier ones
+    limit: float  # s that the next run may take
+    expected: float | None = None  # s that the previous run of this candidate took
 
     def left(self, running: float) -> float:
-        """Seconds until the end at most, when this run has lasted for `running` s.
+        """Seconds until the end at most, when the present run has lasted `running` s.
 
         A run that lasts longer than expected may last until its limit.
         """
@@ -37,14 +37,16 @@ class Progress:
 
 @dataclass
 class Runner:
-    """Runs what a campaign still lacks. Clock, measurer, store and listener are parameters, so that tests
-    replace them."""
+    """Executes the runs that a campaign still lacks.
+
+    Clock, measurer, store and listener are parameters, so that tests replace them.
+    """
 
     campaign: Campaign
     attempt: Attempt
     store: Store
-    runs: list[Run] = field(default_factory=list)  # of earlier sessions; grows
-    settled: int = 0  # the number of earlier runs that an earlier budget paid for
+    runs: list[Run] = field(default_factory=list)  # runs of earlier sessions, and then of this session
+    settled: int = 0  # number of runs that an earlier budget paid for
     spent: float = 0.0  # s of the budget that were spent before the first run of this session
     precise: Precise = lambda _cell, _runs: False
     listen: Callable[[Progress], None] = lambda _progress: None
@@ -52,9 +54,9 @@ class Runner:
 
     def __post_init__(self) -> None:
         self._comparisons = plan.comparisons(self.campaign)
-        self._closed: set[str] = set()  # keys of comparisons whose intervals were narrow enough at a look
-        self._took: dict[str, float] = {}  # s of the last block of a comparison
-        self._lasted: dict[tuple[str, str], float] = {}  # s of the last run of a candidate
+        self._closed: set[str] = set()  # keys of comparisons with precise intervals
+        self._took: dict[str, float] = {}  # s that the last block of each comparison took
+        self._lasted: dict[tuple[str, str], float] = {}  # s that the last run of each candidate took
         self._by_cell: dict[str, list[Run]] = {}
         for run in self.runs:
             self._by_cell.setdefault(plan.run_key(run), []).append(run)
@@ -65,7 +67,7 @@ class Runner:
         self._began = self.clock() - self.spent - wall_time(self.runs[self.settled :])
 
     def run(self) -> End:
-        """Measure until every comparison is precise or has its most blocks, or the budget is spent."""
+        """Measure until every comparison is precise or has all its blocks, or the budget is spent."""
         number = 0
         while still_open := [item for item in self._comparisons if self._is_open(item, number)]:
             for comparison in plan.round_order(self.campaign, still_open, number):
@@ -82,7 +84,10 @@ class Runner:
         return end
 
     def _is_open(self, comparison: Comparison, number: int) -> bool:
-        """Whether a comparison needs block `number`. Closes a comparison with narrow intervals."""
+        """Whether a comparison needs block `number`.
+
+        Closes a comparison whose intervals are narrow enough.
+        """
         if comparison.key in self._closed or number >= comparison.blocks_most:
             return False
         if number in plan.looks(comparison.blocks, comparison.blocks_most):
@@ -98,7 +103,7 @@ class Runner:
         return budget is not None and self._elapsed() + self._took.get(comparison.key, 0.0) > budget
 
     def _elapsed(self) -> float:
-        """Seconds of the budget that are spent."""
+        """Seconds of the budget spent so far."""
         return self.clock() - self._began
 
     def _runs_of(self, comparison: Comparison) -> list[Run]:
@@ -133,15 +138,15 @@ class Runner:
         return run
 
     def _pace(self) -> float:
-        """Mean seconds of a planned run, its repetition included; 0 before the first run."""
+        """Mean seconds for a planned run, including repetitions; 0 before the first run."""
         return (self._before + self._elapsed()) / self._finished if self._finished else 0.0
 
     def _must(self) -> float:
-        """Seconds that the rounds still need which the budget may not end."""
+        """Seconds for the remaining rounds that the budget may not cut off."""
         return self._pace() * max(0, self._least - self._finished)
 
     def _room_to_repeat(self) -> bool:
-        """Whether the budget has room to repeat a disturbed run. Without room the first attempt counts."""
+        """Whether the budget has room to repeat a disturbed run. Without room, the first attempt counts."""
         budget = self.campaign.budget
         return budget is None or self._elapsed() + self._must() + self._pace() <= budget
 

@@ -1,7 +1,7 @@
-"""Results files of schema 1, read as the records of schema 2.
+"""Results files of schema 1, read as records of schema 2.
 
-Schema 2 has one word for one thing: times are named `wall_time`, `user_time`, `system_time` and `cpu_time`
-wherever they stand, what a program of the catalog needs is its `fixture`, and a swept name that stands for
+Schema 2 uses one word for one thing: times are called `wall_time`, `user_time`, `system_time` and `cpu_time`
+everywhere, the surroundings of a program of the catalog are its `fixture`, and a swept name that stands for
 several parameters has `presets`. docs/results-format.md lists the changes.
 """
 
@@ -15,8 +15,10 @@ Json = dict[str, Any]
 
 
 def upgraded(record: Json) -> Json:
-    """A record of schema 2 from one of schema 1. A record that is malformed stays so, or raises
-    AttributeError, KeyError or TypeError."""
+    """The record of schema 2 for a record of schema 1.
+
+    A malformed record stays malformed, or raises AttributeError, KeyError or TypeError.
+    """
     match record.get("kind"):
         case "campaign":
             return _campaign(record)
@@ -41,7 +43,7 @@ def _campaign(record: Json) -> Json:
 
 
 def _metric(name: str, declared: Collection[str]) -> str:
-    """The name that a metric has now; one that the workload declared keeps its own."""
+    """The present name of a metric; a metric declared by the workload keeps its name."""
     return name if name in declared else TIMES.get(name, name)
 
 

@@ -1,4 +1,4 @@
-"""The file that every run of a user's program reads from its beginning as its standard input."""
+"""The file that every run of a user's program reads from its beginning as standard input."""
 
 import hashlib
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Input, refuse_no_text
 
-# To open this is to open the file of heaplab's own standard input anew, from its beginning.
+# Opening this path opens the file of heaplab's own standard input again, at its beginning.
 OWN = Path("/proc/self/fd/0")
 
 
 def input_of(path: Path) -> Input:
-    """The record of a regular file. Raises UsageError if the path names none, or cannot be read."""
+    """The record of a regular file. Raises UsageError if `path` is none or is not readable."""
     try:
         if not path.is_file():
             raise UsageError(f"{path}: {'not a regular file' if path.exists() else 'no such file'}")
@@ -28,11 +28,11 @@ def input_of(path: Path) -> Input:
 
 
 def own_file() -> Path | None:
-    """The regular file that heaplab's own standard input is, by its name while the name exists; else None."""
+    """The path of the regular file on heaplab's own standard input, while the path exists; else None."""
     try:
         found = os.fstat(0)
     except OSError:
-        return None  # closed
+        return None  # standard input is closed
     if not stat.S_ISREG(found.st_mode):
         return None
     name = OWN.readlink()
@@ -41,7 +41,10 @@ def own_file() -> Path | None:
 
 @contextmanager
 def opened(given: Input | None) -> Iterator[int]:
-    """A descriptor at the beginning of the input, or of /dev/null. Raises HeaplabError without the file."""
+    """A descriptor at the beginning of the input, or of /dev/null.
+
+    Raises HeaplabError if the file is gone.
+    """
     path = given.path if given else os.devnull
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -54,6 +57,6 @@ def opened(given: Input | None) -> Iterator[int]:
 
 
 def refuse_changed(given: Input | None) -> None:
-    """Raise UsageError if the file is not the one that the campaign began with."""
+    """Raise UsageError if the file has changed since the campaign began."""
     if given and input_of(Path(given.path)) != given:
         raise UsageError(f"{given.path}: has changed since, start a new campaign")

@@ -1,7 +1,7 @@
 """The results file of a campaign: JSON lines, appended one by one and never changed.
 
-Each record is one write(2), so an interruption can cut off at most the last line; reading drops such a
-line, and appending removes it first. A line that no longer fits on the disk is taken back whole.
+Each record is one write(2), so that an interruption can truncate at most the last line. Reading drops a
+truncated line, and appending removes it first. A line that does not fit on the disk is removed completely.
 """
 
 import json
@@ -27,25 +27,25 @@ class Results:
     """One results file as read."""
 
     path: Path
-    schema: int  # of the file; the records are those of the newest
+    schema: int  # of the file; records are converted to the newest schema
     campaign: Campaign
     host: Host | None
-    libraries: dict[str, Library]  # by the name the allocator had in the campaign
+    libraries: dict[str, Library]  # by the allocator's name in the campaign
     runs: list[Run]
-    end: End | None  # None: something was left to measure when the last run was written
-    settled: int  # runs before the last End: an earlier budget paid for them
-    dropped: int  # lines that could not be read
+    end: End | None  # None: the last run was not followed by an End record
+    settled: int  # number of runs before the last End, which an earlier budget paid for
+    dropped: int  # number of unreadable lines
 
 
 def results_file(path: Path) -> Path:
-    """The path of a results file, from that path or from the folder that contains the file."""
+    """The path of a results file, given that path or the folder that contains the file."""
     return path / FILE_NAME if path.is_dir() else path
 
 
 def load(path: Path) -> Results:
-    """Read a results file or the folder it lies in. Raises UsageError if it does not hold one campaign."""
+    """Read a results file, given its path or folder. Raises UsageError if it does not hold one campaign."""
     path = results_file(path)
-    if path.exists() and not path.is_file():  # a device may have no end
+    if path.exists() and not path.is_file():  # reading a device might never end
         raise UsageError(f"{path}: not a results file of heaplab")
     try:
         content = path.read_bytes()
@@ -115,7 +115,7 @@ def fault_of_campaign(campaign: Campaign) -> str:
 
 
 def parse(content: bytes) -> Iterator[AnyRecord | None]:
-    """Yield the record of every line; None for a line without one (cut off, or of another program)."""
+    """Yield the record of every line; None for a line without one (truncated, or from another program)."""
     read = read_schema_1 if schema_of(content) == SCHEMA_1 else ANY_RECORD.validate_json
     for line in content.splitlines():
         if line.strip():
@@ -126,7 +126,7 @@ def parse(content: bytes) -> Iterator[AnyRecord | None]:
 
 
 def read_schema_1(line: bytes) -> AnyRecord | None:
-    """The record of a line of schema 1, None if it is none. Raises ValidationError."""
+    """The record of a line of schema 1; None if the line holds none. Raises ValidationError."""
     try:
         content = upgraded(json.loads(line))
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
@@ -162,7 +162,7 @@ class Store:
             ) from error
 
     def sync(self) -> None:
-        """Return when every line has reached the disk."""
+        """Return when all lines are on the disk."""
         os.fdatasync(self._file)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A run of a user's program: with its standard input, and of a short program several executions."""
+"""One run of a user's program, with its standard input; a short program is executed several times."""
 
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -15,13 +15,13 @@ from heaplab.machine.watch import INTERVAL_S, Limits
 from heaplab.records import Campaign
 
 SHORT_S = 0.050  # a program that takes less time is executed several times in a run
-RUN_S = 0.2  # duration that a run of a short program aims at
-START_S = 0.005  # time that heaplab takes to start a process
+RUN_S = 0.2  # intended duration of a run of a short program
+START_S = 0.005  # time that heaplab needs to start a process
 SHORT_INTERVAL_S = 0.001  # time between two samples of the memory of a short program
 
 
 def executions_of(wall: float, most: float) -> int:
-    """The number of executions in a run, if one takes `wall` s and several may take `most` s together."""
+    """The number of executions in a run, if one takes `wall` s and all together may take `most` s."""
     return max(1, ceil(min(RUN_S, most) / (wall + START_S))) if wall < SHORT_S else 1
 
 
@@ -35,7 +35,7 @@ class UserProgram:
     def run(
         self, environment: Mapping[str, str], *, errors: IO[bytes] | int, watch: Sequence[str]
     ) -> Execution:
-        """All executions of one run, each with its standard input from the beginning."""
+        """All executions of one run. Each reads its standard input from the beginning."""
         pilot = self.campaign.pilot
         count = pilot.executions if pilot else 1
 
@@ -65,7 +65,7 @@ class UserProgram:
 
 
 def hook(option: str, command: str) -> None:
-    """A shell command around an execution, not measured. Raises HeaplabError if it fails."""
+    """Run a shell command before or after an execution, not measured. Raises HeaplabError if it fails."""
     if not command:
         return
     done = subprocess.run(

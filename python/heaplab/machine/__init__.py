@@ -1,1 +1,1 @@
-"""Facts and load of this machine, processes on it, and the library that really serves their malloc."""
+"""Facts and load of this machine, the processes of a run, and the library that serves their malloc."""

@@ -1,30 +1,30 @@
 """Libraries that a program opens with RTLD_DEEPBIND: no preloaded malloc can serve such a program.
 
-What is opened so looks up malloc and free in the libraries it is linked with, the C library among them,
-before those of the process. So it frees with the C library's free what the program has from the preloaded
-malloc. php opens its extensions so. Nothing shows it before the program runs; then the loader tells in which
-order it looks.
+An object opened with RTLD_DEEPBIND looks malloc and free up in the libraries it is linked with, the C library
+among them, before those of the process. So the object frees with the C library's free what the program has
+got from the preloaded malloc. php opens its extensions in this way. Nothing shows this before the program
+runs; the loader can then be made to log its order of look-up.
 """
 
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-TRACE = "scopes"  # beginning of the names of the loader's files
+TRACE = "scopes"  # prefix of the names of the loader's log files
 
 
 def told_to(folder: Path) -> dict[str, str]:
-    """The environment in which the loader of every process writes to `folder` where it looks for symbols."""
+    """The environment in which the loader of every process logs to `folder` where it looks symbols up."""
     return {"LD_DEBUG": "scopes", "LD_DEBUG_OUTPUT": str(folder / TRACE)}
 
 
 def opened(folder: Path) -> list[str]:
-    """The libraries that were opened with RTLD_DEEPBIND, by what the loaders wrote to `folder`."""
+    """The libraries that were opened with RTLD_DEEPBIND, according to the loaders' logs in `folder`."""
     return sorted({name for file in folder.glob(f"{TRACE}.*") for name in of_process(file)})
 
 
 def of_process(trace: Path) -> Iterator[str]:
-    """Objects that are looked at first for their own symbols, and the process's libraries only then."""
+    """The objects that look their symbols up in themselves first, then in the process's libraries."""
     with trace.open(errors="replace") as stream:
         name = first = ""
         for line in stream:
@@ -38,7 +38,7 @@ def of_process(trace: Path) -> Iterator[str]:
 
 
 def warning(libraries: Sequence[str]) -> str:
-    """One line about libraries that were opened so; "" without any."""
+    """One line about libraries opened with RTLD_DEEPBIND; "" without any."""
     if not libraries:
         return ""
     more = f" and {len(libraries) - 1} more" if len(libraries) > 1 else ""
@@ -49,7 +49,7 @@ def warning(libraries: Sequence[str]) -> str:
 
 
 def look(command: Sequence[str], environment: Mapping[str, str], folder: Path, limit: float) -> list[str]:
-    """Run a command for `limit` s at most, without input and output; what it opened with RTLD_DEEPBIND."""
+    """Run a command for at most `limit` s, without input and output. Returns the libraries it deep-binds."""
     with subprocess.Popen(
         command,
         env={**environment, **told_to(folder)},

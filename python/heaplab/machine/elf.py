@@ -1,4 +1,4 @@
-"""Facts of an ELF file: whether it can be preloaded, its build-id, its loader."""
+"""Facts about an ELF file: whether it can be preloaded, its build-id, its loader."""
 
 import platform
 from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 elffile, exceptions = lazy.module("elftools.elf.elffile"), lazy.module("elftools.common.exceptions")
 sections, segments = lazy.module("elftools.elf.sections"), lazy.module("elftools.elf.segments")
 
-# Machine names of ELF headers by what uname -m says.
+# Names of machines in ELF headers, by the machine name of uname -m.
 MACHINES = {"x86_64": "x64", "aarch64": "AArch64", "riscv64": "RISC-V", "ppc64le": "64-bit PowerPC"}
 
 
@@ -42,7 +42,7 @@ def check_allocator(path: Path) -> None:
 
 
 def defined_symbols(elf: "ELFFile", section: str) -> set[str]:
-    """Names of the functions that a symbol table defines; empty if the file has no such table."""
+    """The names of the functions that a symbol table defines; empty if the file has no such table."""
     table = elf.get_section_by_name(section)
     if not isinstance(table, sections.SymbolTableSection):
         return set()
@@ -69,7 +69,7 @@ def build_id(path: Path) -> str:
 
 
 def interpreter(path: Path) -> str | None:
-    """The loader a program asks for; None if it is static. Raises UsageError if it is no ELF file."""
+    """The loader that a program names; None for a static program. Raises UsageError if it is no ELF file."""
     try:
         with path.open("rb") as stream:
             for segment in elffile.ELFFile(stream).iter_segments():
@@ -83,7 +83,7 @@ def interpreter(path: Path) -> str | None:
 
 
 def own_malloc(path: Path) -> bool:
-    """Whether the program was linked with a malloc of its own (seen only while it is not stripped)."""
+    """Whether the program was linked with its own malloc. Only an unstripped program shows this."""
     with path.open("rb") as stream:
         elf = elffile.ELFFile(stream)
         return any("malloc" in defined_symbols(elf, table) for table in (".dynsym", ".symtab"))

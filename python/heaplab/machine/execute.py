@@ -1,7 +1,7 @@
 """Executes one fresh process and records its cost: time, memory of the process tree, page faults.
 
-The process leads a session of its own and dies with heaplab (PR_SET_PDEATHSIG); whatever it started is
-killed with it when the run is over.
+The process leads a session of its own and is killed if heaplab dies (PR_SET_PDEATHSIG). At the end of the
+run, every process that it started is killed.
 """
 
 import contextlib
@@ -35,11 +35,11 @@ from heaplab.records import Library, Process
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
-# What a process used before it became the program, in the order of the shared note; then the clock.
+# Usage of the process before its exec, in the order of the shared note; the time of the exec follows.
 USAGE = ("ru_utime", "ru_stime", "ru_minflt", "ru_majflt", "ru_nvcsw", "ru_nivcsw")
 NOTE = struct.Struct(f"{len(USAGE) + 1}d")
 
-# Settings of an allocator in the user's own environment would disturb the comparison: beginnings of names.
+# Prefixes of environment variables that heaplab removes: a user's settings would disturb the comparison.
 DISTURBING = (
     "LD_PRELOAD",
     "LD_AUDIT",
@@ -54,12 +54,12 @@ DISTURBING = (
 
 
 def plain_environment() -> dict[str, str]:
-    """The user's environment without settings of any allocator."""
+    """The user's environment without the settings of any allocator."""
     return {name: value for name, value in os.environ.items() if not name.startswith(DISTURBING)}
 
 
 def environment_for(library: Library) -> dict[str, str]:
-    """The environment in which a program is served by the library."""
+    """The environment in which the library serves a program."""
     environment = plain_environment()
     own = dict(library.environment)
     if path := own.get("LD_LIBRARY_PATH"):
@@ -74,15 +74,15 @@ def environment_for(library: Library) -> dict[str, str]:
 class Execution:
     """The end of one process. `killed_for` is "time", "memory", or "" if the process ended by itself."""
 
-    exit_status: int  # as waitstatus_to_exitcode: negative for a signal
+    exit_status: int  # as from waitstatus_to_exitcode: negative for a signal
     killed_for: str
     process: Process
-    seen: int = 0  # processes of the tree whose mapped files were looked at
-    mapped: set[str] = field(default_factory=set)  # watched files that one of them had mapped
+    seen: int = 0  # number of processes of the tree whose mapped files were examined
+    mapped: set[str] = field(default_factory=set)  # watched files that one of these processes had mapped
 
 
 class CannotStartError(HeaplabError):
-    """The program could not be started at all."""
+    """The program could not be started."""
 
 
 def execute(
@@ -101,8 +101,8 @@ def execute(
 ) -> Execution:
     """Run `command` to its end, in `folder` if given, and return its cost.
 
-    `source` is its standard input; `interval` is the longest time in s between two looks at its memory, and
-    `tick` is called at each of them.
+    `source` is the standard input of the process. Its memory is sampled at least every `interval` s, and
+    `tick` is called at every sample.
     """
     with contextlib.ExitStack() as at_end:
         streams = {"stdin": source, "stdout": output, "stderr": errors, "cwd": folder, "pass_fds": pass_fds}
@@ -115,14 +115,14 @@ def execute(
 
 @dataclass(frozen=True)
 class Launched:
-    """A process that was started, with the time of its exec and what it had used by then."""
+    """A process that was started, with the time of its exec and its usage before the exec."""
 
     child: subprocess.Popen[bytes]
     begin: float
     before: list[float]
 
     def reaped(self, curve: MemoryCurve, ended: float, fewest_looks: int = FEWEST_LOOKS) -> Process:
-        """Wait for its end; the record of what it used, and of the memory that was seen in enough looks."""
+        """Wait for the end of the process; its record. Memory needs `fewest_looks` samples."""
         _, status, usage = os.wait4(self.child.pid, 0)
         self.child.returncode = os.waitstatus_to_exitcode(status)
         since = [after - early for after, early in zip(used(usage), self.before, strict=True)]
@@ -136,14 +136,14 @@ def launch(
     at_end: contextlib.ExitStack,
     **options: Any,
 ) -> Launched:
-    """Start the program of a run, on the CPUs it may use. Raises CannotStartError."""
+    """Start the program of a run on the CPUs that it may use. Raises CannotStartError."""
     note = mmap.mmap(-1, NOTE.size)  # shared with the child, which fills it in just before exec
 
     def before_exec() -> None:
         if limits.cpus:
             os.sched_setaffinity(0, limits.cpus)
         if limits.huge_pages and not huge_pages.set_mode(limits.huge_pages):
-            raise OSError  # reaches the parent as a SubprocessError
+            raise OSError  # becomes a SubprocessError in the parent
         NOTE.pack_into(note, 0, *used(resource.getrusage(resource.RUSAGE_SELF)), time.monotonic())
 
     try:
@@ -161,7 +161,7 @@ def used(usage: resource.struct_rusage) -> list[float]:
 
 
 def process_of(curve: MemoryCurve, wall_time: float, usage: Sequence[float], fewest_looks: int) -> Process:
-    """The record of a process: memory as it was sampled, time and counts as the kernel accounts them."""
+    """The record of a process: memory as sampled, time and counts as the kernel accounts them."""
     user, system, *counts = usage
     minor_faults, major_faults, voluntary_switches, involuntary_switches = map(int, counts)
     seen = len(curve.points) >= fewest_looks
@@ -185,7 +185,7 @@ def start(
     before_exec: Callable[[], None] = lambda: None,
     **options: Any,
 ) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own; `at_end` kills the whole session. No input by default."""
+    """Start a process in a session of its own, by default without input; `at_end` kills the session."""
     heaplab = os.getpid()
     with signals.held() as mask:
 

@@ -1,4 +1,4 @@
-"""Facts about this machine that figures depend on, and the foreign load during a run."""
+"""Facts about this machine on which figures depend, and the foreign load during a run."""
 
 import mmap
 import os
@@ -15,12 +15,13 @@ from heaplab.machine import signals
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 MADV_HUGEPAGE = 14
 MADV_POPULATE_WRITE = 23  # Linux 5.14
-FOREIGN_SHARE = 0.05  # of all CPU time during a run that others may use before the run is repeated
-FOREIGN_ROUNDING_S = 0.03  # the kernel counts in ticks of 10 ms
+# share of all CPU time that other processes may use during a run that is not to be repeated
+FOREIGN_SHARE = 0.05
+FOREIGN_ROUNDING_S = 0.03  # the kernel counts CPU time in ticks of 10 ms
 
 
 def read(path: str) -> str | None:
-    """A file's content in one line, None where there is no such file."""
+    """The content of a file in one line; None if there is no such file."""
     try:
         return Path(path).read_text().strip()
     except OSError:
@@ -28,7 +29,7 @@ def read(path: str) -> str | None:
 
 
 def facts() -> dict[str, Any]:
-    """The facts that a reader of the results must know; None for a fact that the machine does not give."""
+    """Facts that a reader of the results must know; a fact is None if the machine does not reveal it."""
     cpu = "/sys/devices/system/cpu"
     huge = "/sys/kernel/mm/transparent_hugepage"
     memory = psutil.virtual_memory()
@@ -66,7 +67,7 @@ def cpu_model() -> str:
 
 
 def caches() -> dict[str, str]:
-    """Size of each cache as the first CPU sees it: {"L1 Data": "32K", ...}."""
+    """The size of each cache of the first CPU: {"L1 Data": "32K", ...}."""
     found = {}
     for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         level, kind, size = (read(str(index / name)) for name in ("level", "type", "size"))
@@ -75,7 +76,7 @@ def caches() -> dict[str, str]:
 
 
 def bracketed(choice: str | None) -> str | None:
-    """The word in brackets of a kernel setting: "always [madvise] never" is "madvise"."""
+    """The word in brackets of a kernel setting: "madvise" for "always [madvise] never"."""
     return choice.split("[")[1].split("]")[0] if choice and "[" in choice else choice
 
 
@@ -85,7 +86,7 @@ def unlimited_is_none(limit: int) -> int | None:
 
 @dataclass(frozen=True)
 class CpuTime:
-    """CPU seconds used so far: on the whole machine, and by heaplab with its finished children."""
+    """CPU seconds used so far: by the whole machine, and by heaplab with its finished children."""
 
     machine: float
     own: float
@@ -101,20 +102,20 @@ class CpuTime:
         )
 
     def foreign_until(self, later: "CpuTime") -> float:
-        """CPU seconds that other processes used between two readings; stolen time of a guest is included."""
+        """CPU seconds that other processes used between two readings; includes the stolen time of a guest."""
         return max(0.0, (later.machine - self.machine) - (later.own - self.own))
 
 
 def foreign_limit(wall: float) -> float:
-    """CPU seconds that other processes may use during a run of `wall` seconds; beyond, the run is void."""
+    """CPU seconds that other processes may use during a run of `wall` seconds without voiding the run."""
     return FOREIGN_SHARE * wall * (os.cpu_count() or 1) + FOREIGN_ROUNDING_S
 
 
 def warm_memory(wanted: int) -> None:
     """Touch and release `wanted` bytes, or as many as fit, in a separate process.
 
-    A virtual machine's host takes back memory that was free for a while, and then the first program to use
-    it pays for all that follow. See docs/method.md.
+    The host of a virtual machine reclaims memory that was free for a while. The first program to use such
+    memory pays for all programs that follow. See docs/method.md.
     """
     size = min(wanted, int(psutil.virtual_memory().available * 0.8)) // mmap.PAGESIZE * mmap.PAGESIZE
     if size <= 0:
@@ -140,7 +141,7 @@ def touch_and_exit(size: int) -> NoReturn:
 
 
 def cpus_to_pin() -> frozenset[int]:
-    """CPUs for pinned runs: one of every physical core this process may use."""
+    """The CPUs for pinned runs: one CPU of every physical core that this process may use."""
     chosen: dict[str, int] = {}
     for cpu in sorted(os.sched_getaffinity(0)):
         chosen.setdefault(siblings_of(cpu), cpu)
@@ -148,9 +149,9 @@ def cpus_to_pin() -> frozenset[int]:
 
 
 def cpus_apart(pinned: bool) -> tuple[frozenset[int], frozenset[int]]:
-    """CPUs for a server and for what drives it: half the cores each; both the same where there is one CPU.
+    """The CPUs for a server and for its clients: half the cores each, or the same CPU if there is only one.
 
-    The siblings of a core stay together; `pinned` takes one of each.
+    Hyperthreads of a core stay together; with `pinned`, one of each core is used.
     """
     allowed = sorted(cpus_to_pin() if pinned else os.sched_getaffinity(0))
     if len(allowed) < 2:

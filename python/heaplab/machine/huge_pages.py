@@ -1,7 +1,7 @@
-"""Transparent huge pages of a whole process, set before it becomes the program (PR_SET_THP_DISABLE(2const)).
+"""Transparent huge pages of a whole process, set before its exec (PR_SET_THP_DISABLE(2const)).
 
-The kernel lets a process have less than the machine's setting, never more. What is set survives exec and is
-inherited by children.
+The kernel allows a process less than the machine's setting, never more. The setting of a process survives
+exec and is inherited by children.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def machine_mode() -> HugePages | None:
-    """What the machine allows at most; None if the kernel has no transparent huge pages."""
+    """The most that the machine allows; None if the kernel has no transparent huge pages."""
     try:
         chosen = MACHINE_SETTING.read_text().split("[")[1].split("]")[0]
     except (OSError, IndexError):
@@ -30,7 +30,7 @@ def machine_mode() -> HugePages | None:
 
 
 def fault_of(mode: HugePages) -> str:
-    """Why a process cannot have this mode here, in one line; "" if it can. Tried in a child."""
+    """Why a process cannot have this mode here, in one line; "" if it can. Found by trying, in a child."""
     most = machine_mode()
     if most is None:
         return "this kernel has no transparent huge pages"
@@ -46,7 +46,7 @@ def fault_of(mode: HugePages) -> str:
 
 
 def set_mode(mode: HugePages) -> bool:
-    """Set the mode for this process and all it starts; return whether the kernel confirms it."""
+    """Set the mode for this process and its future children. Returns whether the kernel confirms the mode."""
     if mode == "never":
         wanted, disable, flags = 1, 1, 0
     elif mode == "advised" and machine_mode() == "always":

@@ -1,9 +1,9 @@
 """Proof of the library that served malloc: without proof a figure says nothing about an allocator.
 
-A workload says it itself (`served_by` of its sample). For any other program the loader is asked: it
-binds every symbol as it would in the run, tells to which library, and stops before the program's first
-instruction. What it tells is exact for the program and what it is linked with; what the program starts
-itself is looked at while it runs.
+A workload reports the library itself (`served_by` of its sample). For any other program, heaplab asks the
+loader: the loader binds every symbol as in the run, reports the library of each symbol, and stops before the
+program's first instruction. The report is exact for the program and the libraries it is linked with.
+Processes that the program starts are examined while they run.
 """
 
 import os
@@ -23,7 +23,7 @@ C_LIBRARY_NAME = "libc.so.6"
 C_LIBRARY = re.compile(r"(libc[.-].*|ld-musl-.*)")
 CXX_LIBRARY = re.compile(r"(libstdc\+\+|libc\+\+)")
 BINDING = re.compile(r"binding file (.+) \[\d+\] to (.+) \[\d+\]: normal symbol `malloc'")
-SCRIPT_DEPTH = 4  # interpreters that are scripts themselves, as the kernel allows
+SCRIPT_DEPTH = 4  # depth of #! interpreters that are scripts themselves, as the kernel allows it
 
 
 def fault_of_sample(sample: Sample, library: Library) -> str:
@@ -52,7 +52,7 @@ def intended(library: Library) -> str:
 
 
 def fault_of_program(program: Path, environment: Mapping[str, str], library: Library) -> str:
-    """Why `library`, preloaded as `environment` says, will not serve the program; "" if it will."""
+    """Why `library`, preloaded by `environment`, will not serve the program; "" if it will."""
     binary = interpreter_of(program)
     name = program.name if binary == program.resolve() else f"{binary.name} (which runs {program.name})"
     loader = elf.interpreter(binary)
@@ -63,7 +63,7 @@ def fault_of_program(program: Path, environment: Mapping[str, str], library: Lib
     if elf.own_malloc(binary):
         return f"{name} has a malloc of its own"
     if not Path(loader).name.startswith("ld-linux"):
-        return ""  # a loader that cannot tell
+        return ""  # this loader cannot report bindings
     bound = bound_malloc(Path(loader), binary, environment)
     if wrong := [path for path in bound if not serves(ServedBy(path=path), library)]:
         return f"malloc of {name} would be served by {wrong[0]}, not by {intended(library)}"
@@ -71,7 +71,7 @@ def fault_of_program(program: Path, environment: Mapping[str, str], library: Lib
 
 
 def fault_of_process(pid: int, environment: Mapping[str, str], library: Library) -> str:
-    """Why a running process is not served by `library`, which was preloaded as `environment` says."""
+    """Why a running process is not served by `library`, preloaded by `environment`; "" if it is."""
     program = Path(f"/proc/{pid}/exe").resolve()
     if library.preload and library.preload[0].encode() not in Path(f"/proc/{pid}/maps").read_bytes():
         return f"{program.name}, which did most of the work, did not load {library.preload[0]}"
@@ -81,7 +81,7 @@ def fault_of_process(pid: int, environment: Mapping[str, str], library: Library)
 def resolve_program(program: str, environment: Mapping[str, str]) -> Path:
     """The executable file of a command name. Raises UsageError if there is none.
 
-    A link stays one: there are programs that do what the name they are called by says.
+    Symbolic links are not followed: some programs behave according to the name by which they are called.
     """
     found = shutil.which(program, path=environment.get("PATH", os.defpath))
     if found is None:
@@ -91,12 +91,12 @@ def resolve_program(program: str, environment: Mapping[str, str]) -> Path:
 
 
 def interpreter_of(program: Path) -> Path:
-    """The ELF file that runs a program: the program, or the interpreter at the end of its #! lines."""
+    """The ELF file that runs a program: the program itself, or the interpreter at the end of its #! lines."""
     return chain_of(program)[-1]
 
 
 def chain_of(program: Path) -> list[Path]:
-    """The file of a program, the script that its #! line names, and so on to the ELF file that runs it."""
+    """The program, the interpreter that its #! line names, and so on to the ELF file that runs all."""
     chain = []
     for _ in range(SCRIPT_DEPTH):
         program = program.resolve()
@@ -120,12 +120,13 @@ def chain_of(program: Path) -> list[Path]:
 def changes_privileges(program: Path) -> bool:
     """Whether the kernel starts the program in secure mode for this user: see getauxval(3), AT_SECURE.
 
-    Root has all capabilities already, so those of a file change nothing for root; another user or group does.
+    Root already has all capabilities, so that the capabilities of a file change nothing for root; another
+    user or group does.
     """
     if os.statvfs(program).f_flag & os.ST_NOSUID or no_new_privileges():
-        return False  # the kernel ignores the marks of the file
+        return False  # the kernel ignores set-user-ID, set-group-ID and capabilities of the file
     status = program.stat()
-    by_group = stat.S_ISGID | stat.S_IXGRP  # without the right to execute it marks mandatory locking
+    by_group = stat.S_ISGID | stat.S_IXGRP  # set-group-ID without the execute bit means mandatory locking
     user = status.st_mode & stat.S_ISUID and status.st_uid != os.getuid()
     group = status.st_mode & by_group == by_group and status.st_gid != os.getgid()
     capable = os.getuid() != 0 and "security.capability" in os.listxattr(program)
@@ -138,7 +139,7 @@ def no_new_privileges() -> bool:
 
 
 def bound_malloc(loader: Path, program: Path, environment: Mapping[str, str]) -> list[str]:
-    """Libraries to which the loader binds malloc, for the program and for the libraries it is linked with."""
+    """The libraries to which the loader binds malloc for the program and the libraries it is linked with."""
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
         trace = {
             "LD_TRACE_LOADED_OBJECTS": "1",
@@ -151,6 +152,6 @@ def bound_malloc(loader: Path, program: Path, environment: Mapping[str, str]) ->
             [loader, program], env={**environment, **trace}, capture_output=True, check=False, timeout=60
         )
         lines = "".join(path.read_text(errors="replace") for path in Path(folder).iterdir())
-    # A target that is the program itself is its jump table, not a malloc: see own_malloc.
+    # A binding to the program itself is an entry of its jump table, not a malloc: see own_malloc.
     targets = {target for _, target in BINDING.findall(lines)}
     return sorted(target for target in targets if Path(target).resolve() != program)

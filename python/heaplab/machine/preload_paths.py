@@ -1,7 +1,8 @@
-"""Library paths in the form that the loader takes: colons and spaces separate entries of LD_PRELOAD.
+"""Library paths in a form that the loader accepts: colons and spaces separate entries of LD_PRELOAD.
 
-A library whose folder has one in its path is reached by a link to the folder. The links lie in a folder that
-nobody else can write to, or another user could have libraries of theirs preloaded.
+If the path of a library's folder contains such a character, the library is reached through a link to the
+folder. The links lie in a folder to which nobody else can write: otherwise another user could have a library
+of theirs preloaded.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from heaplab.errors import UsageError
 
-DIVIDING = frozenset(" :;")  # the semicolon divides LD_LIBRARY_PATH
+DIVIDING = frozenset(" :;")  # a semicolon separates entries of LD_LIBRARY_PATH
 
 
 def divided(path: str | Path) -> bool:
@@ -33,7 +34,7 @@ def loadable(library: str) -> str:
 
 
 def loadable_folder(folder: str) -> str:
-    """A path of the folder that the loader does not split: its own path, or a link to the folder."""
+    """A path of the folder that the loader does not split: the folder's own path, or a link to the folder."""
     if not divided(folder):
         return folder
     links = private_folder()
@@ -52,7 +53,7 @@ def private_folder() -> Path:
     folder = Path(tempfile.gettempdir()) / f"heaplab-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        status = folder.lstat()  # of a link: may be written to by everybody
+        status = folder.lstat()  # lstat, not stat: everybody may write to a link, so a link is refused
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}; it is to hold links for the loader") from error
     if status.st_uid != os.getuid() or status.st_mode & 0o022:

@@ -1,4 +1,4 @@
-"""Processes as a whole: memory with shared pages counted once, CPU time, which one does the work."""
+"""Process trees as a whole: memory with shared pages counted once, CPU time, the busiest process."""
 
 import contextlib
 import ctypes
@@ -15,25 +15,25 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_CHILD_SUBREAPER = 36
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 SHARES = (b"Pss_Anon:", b"Pss_Shmem:")
-CHILDREN_TICKS = slice(13, 15)  # cutime and cstime in /proc/PID/stat, behind the name
+CHILDREN_TICKS = slice(13, 15)  # cutime and cstime in /proc/PID/stat, counted from the field after the name
 
 
 @dataclass(frozen=True)
 class TreeMemory:
-    """B of anonymous and shared memory. A page that n processes map counts one n-th for each (Pss)."""
+    """Anonymous and shared memory in B. A page that n processes map counts 1/n for each of them (Pss)."""
 
-    resident: int = 0  # lazily freed pages among them
-    lazily_freed: int = 0  # MADV_FREE: still there, and taken by the kernel as soon as it needs pages
+    resident: int = 0  # includes lazily freed pages
+    lazily_freed: int = 0  # MADV_FREE: pages still resident, which the kernel takes when it needs pages
     page_tables: int = 0
 
     @property
     def held(self) -> int:
-        """What the kernel cannot take without asking."""
+        """The memory that the kernel cannot take back: resident, without lazily freed pages."""
         return self.resident - self.lazily_freed + self.page_tables
 
 
 def memory_of(tree: Iterable[int]) -> TreeMemory:
-    """The memory of these processes; one that has ended, or may not be looked at, has none."""
+    """The memory of these processes; a process that has ended or is not readable counts 0."""
     resident = lazily_freed = tables = 0
     for pid in tree:
         with contextlib.suppress(OSError):
@@ -45,13 +45,13 @@ def memory_of(tree: Iterable[int]) -> TreeMemory:
 
 
 def field_of(content: bytes, name: bytes) -> int:
-    """B of one `Name:  123 kB` line; 0 if there is none."""
+    """The value in B of a line `Name:  123 kB`; 0 if there is no such line."""
     at = content.find(b"\n" + name)
     return int(content[at + len(name) + 1 :].split(None, 1)[0]) * 1024 if at >= 0 else 0
 
 
 def cpu_of(tree: Iterable[int]) -> dict[int, float]:
-    """CPU seconds that each process used so far, with those of children that it has waited for."""
+    """CPU seconds that each process has used, including children for which it has waited."""
     found = {}
     for pid in tree:
         with contextlib.suppress(OSError):
@@ -60,7 +60,7 @@ def cpu_of(tree: Iterable[int]) -> dict[int, float]:
 
 
 def own_cpu(pid: int) -> float:
-    """CPU seconds of all threads of a process, exact to a nanosecond where /proc counts in ticks of 10 ms."""
+    """CPU seconds of all threads of a process, exact to a nanosecond; /proc counts in ticks of 10 ms."""
     clock = ctypes.c_int()
     if fault := LIBC.clock_getcpuclockid(pid, ctypes.byref(clock)):
         raise OSError(fault, os.strerror(fault))
@@ -73,13 +73,13 @@ def children_cpu(pid: int) -> float:
 
 
 def busiest(tree: Iterable[int]) -> int | None:
-    """The process that used the most CPU time; None if all are gone."""
+    """The process that used the most CPU time; None if all have ended."""
     used = cpu_of(tree)
     return max(used, key=lambda pid: used[pid], default=None)
 
 
 def kill_tree(pid: int) -> None:
-    """Kill a process and all below it, also those that have left its session."""
+    """Kill a process and all its descendants, including those that have left its session."""
     for one in descendants(pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(one, signal.SIGKILL)
@@ -87,9 +87,9 @@ def kill_tree(pid: int) -> None:
 
 @contextlib.contextmanager
 def nothing_left() -> Iterator[None]:
-    """Kill at the end of the block what was started in it and outlived the process that started it.
+    """At the end of the block, kill every process started in it that outlived its parent.
 
-    Meanwhile orphans become children of heaplab, whatever session they are in.
+    Inside the block, orphans become children of heaplab, whatever their session.
     """
     before = set(descendants(os.getpid()))
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)

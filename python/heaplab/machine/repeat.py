@@ -1,4 +1,4 @@
-"""Several executions of a short program as one run: a single execution is too short to be measured."""
+"""Several executions of a short program as one run, because one execution is too short to be measured."""
 
 from collections.abc import Callable, Sequence
 from statistics import fmean
@@ -8,7 +8,10 @@ from heaplab.records import Process
 
 
 def in_a_row(count: int, once: Callable[[], Execution]) -> Execution:
-    """Execute `count` times and merge. A failed execution ends the series and is returned alone."""
+    """Execute `count` times and merge the results.
+
+    A failed execution ends the series and is returned alone.
+    """
     done: list[Execution] = []
     for _ in range(count):
         done.append(once())
@@ -18,7 +21,7 @@ def in_a_row(count: int, once: Callable[[], Execution]) -> Execution:
 
 
 def merged(done: Sequence[Execution]) -> Execution:
-    """The means of times and counts, the largest peak with its curve, and every mapped file."""
+    """The means of times and counts, the largest peak with its curve, and all mapped files."""
     return Execution(
         exit_status=0,
         killed_for="",

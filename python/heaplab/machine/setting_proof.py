@@ -1,14 +1,16 @@
-"""Whether the settings of an arm took effect, as its allocator itself tells.
+"""Whether the settings of an arm took effect, according to the arm's allocator.
 
-Settings are environment variables, so an unknown or misspelt one is silently ignored. A small program is
-executed with the settings of the arm, and with those that make its allocator print what is in effect:
+Settings are environment variables: an allocator silently ignores an unknown or misspelt one. heaplab runs a
+small program with the settings of the arm, and with those that make the allocator print its effective
+settings:
 
-- glibc: `ld.so --list-tunables`, which counts the variables MALLOC_* too;
-- jemalloc: `abort_conf:true` refuses what is unknown, `stats_print:true` prints the options in effect;
+- glibc: `ld.so --list-tunables`, which also evaluates the variables MALLOC_*;
+- jemalloc: `abort_conf:true` refuses unknown options, `stats_print:true` prints the effective options;
 - mimalloc: MIMALLOC_VERBOSE prints every option;
-- heaplab's own: one line on standard error for a value that is none.
+- heaplab's own allocators: one line on standard error for an invalid value.
 
-Of any other variable it is only known whether the library holds its name: without it, it cannot be read.
+For any other variable, heaplab only checks whether the library contains the variable's name: without the
+name, the library cannot read the variable.
 """
 
 import re
@@ -21,7 +23,7 @@ from heaplab.machine import elf, huge_pages
 from heaplab.machine.execute import environment_for, plain_environment
 from heaplab.records import Library
 
-# Allocates, and ends by exit(3) with standard error still open, which is when statistics are printed.
+# Allocates and ends by exit(3) with standard error still open, because statistics are printed then.
 PROBE = (sys.executable, "-I", "-S", "-c", "")
 PATIENCE_S = 30
 TUNABLES, JEMALLOC, MIMALLOC, OWN = "GLIBC_TUNABLES", "MALLOC_CONF", "MIMALLOC_", "HEAPLAB_"
@@ -31,7 +33,7 @@ ON, OFF = ("1", "yes", "on", "true"), ("0", "no", "off", "false")
 
 
 def proved(library: Library) -> Library:
-    """The arm with what became of its settings: `void` says why one has no effect, `proof` what tells so."""
+    """The arm with `proof`, how its settings were checked, and `void`, why one of them has no effect."""
     faults, proofs = [], []
     if library.huge_pages:
         fault = huge_pages.fault_of(library.huge_pages)
@@ -52,7 +54,7 @@ Ask = Callable[[str, str, Library], str]
 
 
 def asked_how(name: str, library: Library) -> tuple[str, Ask]:
-    """What tells about a setting, and the function that asks: it returns why the setting is not in effect."""
+    """How a setting is checked, and the function that checks it: returns why the setting has no effect."""
     if name == TUNABLES or not library.preload:
         return "ld.so --list-tunables", fault_of_glibc
     if name == JEMALLOC and holds(library, name):
@@ -65,14 +67,14 @@ def asked_how(name: str, library: Library) -> tuple[str, Ask]:
 
 
 def holds(library: Library, name: str) -> bool:
-    """Whether a preloaded file, or one that only comes with it, has the text anywhere."""
+    """Whether a preloaded file, or a file that is mapped only with it, contains the text."""
     brought = mapped(environment_for(library)) - mapped(plain_environment())
     files = {*library.preload, *brought}
     return any(name.encode() in Path(path).read_bytes() for path in files)
 
 
 def mapped(environment: dict[str, str]) -> set[str]:
-    """The shared libraries that a process has mapped."""
+    """The shared libraries that a process maps."""
     shown = output_of((*PROBE[:-1], "print(open('/proc/self/maps').read())"), environment)
     return set(re.findall(r" (/\S+\.so\S*)$", shown, re.MULTILINE))
 
@@ -85,7 +87,7 @@ def fault_of_name(name: str, _value: str, library: Library) -> str:
 
 
 def fault_of_glibc(name: str, value: str, library: Library) -> str:
-    """Of a variable MALLOC_*, or the first of the list that GLIBC_TUNABLES holds."""
+    """Check a variable MALLOC_*, or the first tunable in GLIBC_TUNABLES."""
     listed = tunables(library.environment)
     if name != TUNABLES:
         tunable = f"glibc.malloc.{name.removeprefix('MALLOC_').removesuffix('_').lower()}"
@@ -111,7 +113,7 @@ def fault_of_tunable(name: str, wanted: str, found: str, least: str, most: str) 
 
 
 def tunables(environment: Mapping[str, str]) -> dict[str, tuple[str, str, str]]:
-    """By name: the value in effect and its bounds ("" where there are none)."""
+    """By name: the effective value and its bounds ("" if there are none)."""
     loader = elf.interpreter(Path(sys.executable).resolve())
     text = output_of([loader, "--list-tunables"], dict(environment)) if loader else ""
     return {found[1]: (found[2], found[3] or "", found[4] or "") for found in TUNABLE.finditer(text)}
@@ -168,7 +170,7 @@ def asking(library: Library, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def output_of(command: tuple[str, ...] | list[str], environment: dict[str, str]) -> str:
-    """All that a probe prints; "" if it cannot be started or does not end."""
+    """Everything that a probe prints; "" if the probe cannot be started or does not end."""
     try:
         done = subprocess.run(
             command,

@@ -5,26 +5,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-# Ctrl-C, a polite request, a terminal that was closed.
+# Ctrl-C; a polite request to end; a closed terminal.
 REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def listen() -> None:
-    """Turn SIGTERM and SIGHUP into KeyboardInterrupt, as Ctrl-C does, so that everything is cleaned up."""
+    """Turn SIGTERM and SIGHUP into KeyboardInterrupt, like Ctrl-C, so that everything is cleaned up."""
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
     for request in REQUESTS[1:]:
-        if signal.getsignal(request) is not signal.SIG_IGN:  # as under nohup
+        if signal.getsignal(request) is not signal.SIG_IGN:  # SIG_IGN under nohup, for example
             signal.signal(request, interrupt)
 
 
 @contextmanager
 def held() -> Iterator[set[int]]:
-    """Block the signals, and yield the earlier mask for a process that is started meanwhile.
+    """Block the signals, and yield the previous mask for processes that are started meanwhile.
 
-    Whatever forks does so under this: Python drops an exception that is raised while it forks.
+    Every fork happens inside such a section: Python drops an exception that is raised during a fork.
     """
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS)
     try:

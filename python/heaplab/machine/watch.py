@@ -1,4 +1,4 @@
-"""Samples a process tree while it runs: its memory and mapped files; kills the tree at its limits."""
+"""Samples a running process tree: memory and mapped files. Kills the tree at its limits."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ from pathlib import Path
 
 from heaplab.machine.huge_pages import HugePages
 
-INTERVAL_S = 0.010  # between two looks at the memory, once the process is past its first steps
+INTERVAL_S = 0.010  # between two samples of memory, after the first samples of a process
 FIRST_INTERVAL_S = 0.001
-CHILDREN_EVERY = 8  # looks between two searches for new processes of the tree
-FEWEST_LOOKS = 5  # a peak seen in fewer says nothing
-CURVE_POINTS = 200  # of the memory curve that are kept
+CHILDREN_EVERY = 8  # samples between two searches for new processes of the tree
+FEWEST_LOOKS = 5  # a peak seen in fewer samples says nothing
+CURVE_POINTS = 200  # points of the memory curve that are kept
 PAGE_KINDS = (b"RssAnon:", b"RssShmem:", b"VmPTE:")
 
 
@@ -23,8 +23,8 @@ PAGE_KINDS = (b"RssAnon:", b"RssShmem:", b"VmPTE:")
 class Limits:
     time: float  # s
     memory: int | None = None  # B, resident memory of the whole tree
-    cpus: frozenset[int] | None = None  # where it may run; None: everywhere
-    huge_pages: HugePages | None = None  # transparent ones; None: as heaplab itself may
+    cpus: frozenset[int] | None = None  # CPUs that the program may use; None: all
+    huge_pages: HugePages | None = None  # transparent huge pages; None: as for heaplab itself
 
 
 def kill_group(group: int) -> None:
@@ -40,18 +40,18 @@ class MemoryCurve:
         self.peak = 0
 
     def add(self, at: float, resident: int, tables: int) -> None:
-        """What was seen after `at` s; nothing where every process was gone."""
+        """Add the sample at `at` s, unless all processes had ended."""
         if resident:
             self.points.append((at, resident, tables))
             self.peak = max(self.peak, resident + tables)
 
     @property
     def last(self) -> int:
-        """B at the last look; 0 before the first."""
+        """Resident B of the last sample; 0 before the first."""
         return sum(self.points[-1][1:]) if self.points else 0
 
     def mean(self) -> float:
-        """Mean memory in bytes over the time from the first look to the last; 0 without any."""
+        """Time-weighted mean of memory in B from the first sample to the last; 0 without samples."""
         if len(self.points) < 2:
             return float(self.peak)
         weighted = sum(
@@ -64,7 +64,8 @@ class MemoryCurve:
 class Watcher:
     """Samples the memory of a process tree until the first process has ended.
 
-    The first look is after 1 ms, and the time between two grows to `interval`. `tick` is called at each.
+    The first sample is taken after 1 ms; the time between samples grows to `interval`. `tick` is called at
+    every sample.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Watcher:
         self._looked_at: set[int] = set()
 
     def until_end(self) -> str:
-        """Return why the process was killed: "time", "memory", or "" if it ended by itself."""
+        """Sample until the first process ends. Returns "time" or "memory" if a limit killed it, else ""."""
         ending = os.pidfd_open(self._pid)
         poll = select.poll()
         poll.register(ending, select.POLLIN)
@@ -132,7 +133,7 @@ class Watcher:
             return
         found = {name for name in self._watch if name in content}
         self.mapped |= {name.decode() for name in found}
-        if found or b"libc." in content:  # otherwise it is still being loaded
+        if found or b"libc." in content:  # otherwise the process is still being loaded
             self._looked_at.add(pid)
 
     def _over_limit(self) -> str:
@@ -140,14 +141,14 @@ class Watcher:
 
 
 def over_limit(limits: Limits, seconds: float, memory: int) -> str:
-    """Which limit a run is beyond that has taken `seconds` and holds `memory` B: "time", "memory" or ""."""
+    """The limit that is exceeded after `seconds` with `memory` B: "time", "memory" or ""."""
     if seconds > limits.time:
         return "time"
     return "memory" if limits.memory and memory > limits.memory else ""
 
 
 def page_kinds(pid: int) -> tuple[int, int, int]:
-    """Anonymous resident, shared resident and page-table bytes of a process; zeros if it is gone."""
+    """Anonymous resident, shared resident and page-table bytes of a process; zeros if it has ended."""
     try:
         with open(f"/proc/{pid}/status", "rb", buffering=0) as stream:
             content = stream.read(4096)
@@ -161,7 +162,7 @@ def page_kinds(pid: int) -> tuple[int, int, int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """The process and its descendants that are alive."""
+    """The process and its descendants that are still running."""
     tree = [pid]
     for parent in tree:
         try:

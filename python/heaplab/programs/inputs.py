@@ -1,7 +1,7 @@
-"""Input of the real programs, made anew from a fixed seed: the same bytes on every machine.
+"""Inputs of the real programs, generated from a fixed seed: the same bytes on every machine.
 
-Each maker fills an empty folder, in a second or two. The catalog names it as `input` of a workload, and the
-arguments there, and the commands of a server, name the files.
+Each function fills an empty folder, in a second or two. A workload in the catalog names its function as
+`input`; the arguments of the workload, and the commands of a server, name the files.
 """
 
 import json
@@ -17,7 +17,7 @@ from heaplab.programs.text import WORDS, sentence
 
 
 def orders(count: int) -> list[dict[str, object]]:
-    """Records as a shop may keep them: a few fields of different kinds, and a list of items."""
+    """Records like those of a shop: a few fields of different types, and a list of items."""
     draw = random.Random(1)
     return [
         {
@@ -67,7 +67,7 @@ SHEET = """<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/T
 
 
 def xml_orders(folder: Path) -> None:
-    """orders.xml, 2.5 MB, and sheet.xsl, which groups and sorts it into HTML."""
+    """orders.xml, 2.5 MB, and sheet.xsl, which groups and sorts the orders into HTML."""
     lines = ["<orders>"]
     for order in orders(10_000):
         lines.append(f'<order id="{order["id"]}" customer="{order["customer"]}" region="{order["region"]}">')
@@ -80,7 +80,7 @@ def xml_orders(folder: Path) -> None:
 
 
 def json_orders(folder: Path) -> None:
-    """orders.json, 2.5 MB, and summary.jq, which flattens, groups and sorts it."""
+    """orders.json, 2.5 MB, and summary.jq, which flattens, groups and sorts the orders."""
     (folder / "orders.json").write_text(json.dumps(orders(8_000), indent=0))
     (folder / "summary.jq").write_text("""
 [.[] | . as $order | .items[] | {region: $order.region, name, value: (.pieces * .cents), by: $order.customer}]
@@ -110,14 +110,14 @@ std::map<std::string, std::vector<int>> collect_{n}(const node_{n}& root) {{
 
 
 def cxx_unit(folder: Path) -> None:
-    """unit.cpp: records with containers of the standard library and a template over each."""
+    """unit.cpp: records with containers of the standard library, and a template for each record."""
     parts = [CXX_PART.format(n=n, m=n + 7, word=WORDS[n % len(WORDS)]) for n in range(6)]
     includes = "".join(f"#include <{name}>\n" for name in ("algorithm", "map", "string", "vector"))
     (folder / "unit.cpp").write_text(includes + "".join(parts))
 
 
 def sql_script(folder: Path) -> None:
-    """work.sql: fills three tables by a congruential generator, then joins, groups, updates and searches."""
+    """work.sql: fills three tables with generated numbers, then joins, groups, updates and searches."""
     (folder / "work.sql").write_text("""
 CREATE TABLE customer(id INTEGER PRIMARY KEY, name TEXT, region INTEGER);
 CREATE TABLE sale(id INTEGER PRIMARY KEY, customer INTEGER, cents INTEGER, note TEXT);
@@ -237,7 +237,7 @@ def postscript_pages(folder: Path) -> None:
 
 
 def git_history(folder: Path) -> None:
-    """A bare repository: 800 changes of 40 files of text, unpacked from one stream."""
+    """A bare repository: 800 commits to 40 text files, unpacked from one stream."""
     draw, stream, at = random.Random(1), [], 1_600_000_000
     files = {f"part{n % 5}/file{n}.txt": [sentence(draw, 8) for _ in range(150)] for n in range(40)}
     for number in range(800):

@@ -1,4 +1,4 @@
-"""What a program of the catalog finds around it: its input, made once, a fresh copy in each run's folder."""
+"""The surroundings of a program of the catalog: its input, made once, and a fresh copy for each run."""
 
 import contextlib
 import hashlib
@@ -17,9 +17,10 @@ STANDARD_OUTPUT = "standard-output"  # file in the folder of a run
 
 
 class PreparedInput:
-    """Prepares the input once; every run gets a copy of it in a folder of its own, which is its current one.
+    """Makes the input once. Every run gets a copy of the input in a new folder, its working directory.
 
-    The first run is the reference: without any library preloaded. Every later one must write the same.
+    The first run is the reference and runs without any preloaded library. Every later run must write the same
+    output.
     """
 
     def __init__(self, fixture: Fixture) -> None:
@@ -29,7 +30,7 @@ class PreparedInput:
         if missing := [name for name in fixture.needs if shutil.which(name) is None]:
             raise UsageError(f"{missing[0]}: no such program")
         self.fixture = fixture
-        self.user = fixture.user if os.getuid() == 0 else ""  # under whose account the program runs
+        self.user = fixture.user if os.getuid() == 0 else ""  # account under which the program runs
         self._holder = Path(tempfile.mkdtemp(prefix="heaplab-"))
         self._remove = weakref.finalize(self, shutil.rmtree, self._holder, ignore_errors=True)
         self._input = self._holder / "input"
@@ -41,12 +42,15 @@ class PreparedInput:
         self._expected = ""
 
     def close(self) -> None:
-        """Remove the input; at the latest this happens when heaplab ends, unless it is killed outright."""
+        """Remove the input.
+
+        Without this call, heaplab removes the input when it ends, unless it is killed.
+        """
         self._remove()
 
     @contextlib.contextmanager
     def copied(self) -> Iterator[Path]:
-        """A folder with the input, until the end of the block."""
+        """A folder with the input, which exists until the end of the block."""
         with tempfile.TemporaryDirectory(dir=self._holder) as name:
             folder = Path(shutil.copytree(self._input, name, dirs_exist_ok=True))
             if self.user:
@@ -54,7 +58,7 @@ class PreparedInput:
             yield folder
 
     def fault_of(self, folder: Path) -> str:
-        """Why what a run left in its folder is not what the reference run left; "" if it is."""
+        """How the output of a run in `folder` differs from that of the reference run; "" if it does not."""
         name = self.fixture.output or STANDARD_OUTPUT
         try:
             digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
@@ -64,7 +68,7 @@ class PreparedInput:
         return "" if digest == self._expected else f"its {name} is not what it writes without the library"
 
     def _hand_over(self, folder: Path) -> None:
-        """Give a folder with all it holds to the account that the program runs under."""
+        """Give a folder with its contents to the account under which the program runs."""
         try:
             for path in (folder, *folder.rglob("*")):
                 shutil.chown(path, self.user, self.user)

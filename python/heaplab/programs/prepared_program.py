@@ -1,4 +1,4 @@
-"""A real program with its input, which can be run any number of times under any library."""
+"""A real program with its input, which can run any number of times under any library."""
 
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -13,14 +13,14 @@ from heaplab.programs.prepared_input import STANDARD_OUTPUT, PreparedInput
 
 class CheckedExecution(NamedTuple):
     execution: Execution
-    fault: str  # why a run that ended well counts for nothing, in one line; "" if it counts
+    fault: str  # why a run that ended well does not count, in one line; "" if it counts
 
 
 class PreparedProgram(PreparedInput):
     """A program that ends by itself."""
 
     def __init__(self, fixture: Fixture, command: Sequence[str], limits: Limits) -> None:
-        """Raise HeaplabError if the program fails without any library preloaded."""
+        """Raise HeaplabError if the program fails without any preloaded library."""
         super().__init__(fixture)
         self._command = command
         execution, fault = self.run(plain_environment(), limits, errors=subprocess.DEVNULL)

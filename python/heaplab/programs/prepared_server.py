@@ -1,4 +1,4 @@
-"""A server of the catalog with its input, which can be run any number of times under any library."""
+"""A server of the catalog with its input, which can run any number of times under any library."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,8 @@ from heaplab.programs.prepared_input import PreparedInput
 from heaplab.servers import ServedRun, ServerJob, serve
 from heaplab.servers.client import filled
 
-PLACEHOLDERS = ".in"  # ends the name of a file in which {port} is replaced, for a copy without this ending
+# suffix of templates: {port} is replaced, and the result has the name without the suffix
+PLACEHOLDERS = ".in"
 REFERENCE_IDLE_S = 0.01
 
 
@@ -18,7 +19,7 @@ class PreparedServer(PreparedInput):
     """A program that serves until it is told to end."""
 
     def __init__(self, fixture: Fixture, job: ServerJob) -> None:
-        """Raise HeaplabError if the server fails without any library preloaded."""
+        """Raise HeaplabError if the server fails without any preloaded library."""
         super().__init__(fixture)
         short = job.server.model_copy(update={"bursts": 1, "idle_s": [REFERENCE_IDLE_S]})
         reference = replace(

@@ -1,4 +1,4 @@
-"""Input of the servers, made anew from a fixed seed; files that end in .in get the port of the run."""
+"""Inputs of the servers, generated from a fixed seed; files that end in .in get the port of the run."""
 
 import os
 import random
@@ -13,7 +13,7 @@ from heaplab.programs.text import WORDS, sentence
 
 
 def redis_commands(folder: Path) -> None:
-    """commands: 30,000 of them, which fill, extend and delete strings, lists and hashes."""
+    """commands: 30,000 commands that fill, extend and delete strings, lists and hashes."""
     draw, lines = random.Random(1), []
     for _ in range(30_000):
         key = draw.randrange(3000)
@@ -60,7 +60,7 @@ http {
 
 
 def nginx_site(folder: Path) -> None:
-    """nginx.conf.in, and pages that each include eight parts: every request allocates for nine."""
+    """nginx.conf.in, and pages that each include eight parts: every request allocates for nine files."""
     draw, site = random.Random(1), folder / "site"
     site.mkdir()
     (folder / "nginx.conf.in").write_text(NGINX)
@@ -72,7 +72,7 @@ def nginx_site(folder: Path) -> None:
 
 
 def postgres_cluster(folder: Path) -> None:
-    """data: an empty cluster, made under the account that owns the folder, as a server refuses root."""
+    """data: an empty cluster, made by the owner of the folder, because the server refuses root."""
     installed = sorted(glob("/usr/lib/postgresql/*/bin/initdb"))
     program = installed[-1] if installed else shutil.which("initdb")
     if program is None:

@@ -1,4 +1,4 @@
-"""Words and sentences that inputs are made of."""
+"""Words and sentences from which inputs are made."""
 
 import random
 

@@ -1,7 +1,8 @@
-"""Programs that serve until they are told to end: started fresh, driven from outside, looked at as a whole.
+"""Programs that serve until they are told to end: started fresh, driven by clients, examined as a whole.
 
-`readers` read what load generators write; `client` runs the commands beside a server; `server_watch` looks at
-its processes; `server_run` is the life of one server; `server_metrics` makes metrics of what was seen.
+`readers` parse the output of load generators; `client` runs the commands beside a server; `server_watch`
+samples the server's processes; `server_run` is the life of one server; `server_metrics` turns the
+observations into metrics.
 """
 
 from heaplab.servers.client import free_port, port_of

@@ -1,4 +1,4 @@
-"""The commands beside a server: never preloaded, and on CPUs of their own where there are several."""
+"""The commands beside a server: never preloaded, and on separate CPUs if there are several."""
 
 import contextlib
 import os
@@ -17,11 +17,11 @@ from heaplab.machine.watch import kill_group
 LOOPBACK = ("127.0.0.1", "::1")
 PORT = "{port}"
 TCP = "tcp:"
-LINES_TOLD = 3  # of what a command or server wrote last
+LINES_TOLD = 3  # last lines of the output of a command or server that a message quotes
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on."""
+    """A port of the loopback interface on which no program listens."""
     with socket.socket() as listener:
         listener.bind((LOOPBACK[0], 0))
         return int(listener.getsockname()[1])
@@ -32,7 +32,7 @@ def filled(text: str, port: int) -> str:
 
 
 def port_of(ready: str, port: int) -> int | None:
-    """The port of tcp:PORT; None of a command. Raises HeaplabError if it is none."""
+    """The port of tcp:PORT; None for a command. Raises HeaplabError if PORT is no port."""
     if not ready.startswith(TCP):
         return None
     number = filled(ready, port).removeprefix(TCP)
@@ -42,7 +42,7 @@ def port_of(ready: str, port: int) -> int | None:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody accepts connections on the port of the loopback interface."""
+    """Whether a program accepts connections on the port of the loopback interface."""
     for address in LOOPBACK:
         with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=1):
             return True
@@ -50,7 +50,7 @@ def listens(port: int) -> bool:
 
 
 def last_lines(stream: IO[bytes]) -> str:
-    """What was written last, in one line; "" if nothing was."""
+    """The last lines of the output in one line; "" if there was no output."""
     size = stream.seek(0, os.SEEK_END)
     stream.seek(max(0, size - 4096))
     lines = stream.read().decode(errors="replace").replace("\r", "\n").split("\n")
@@ -58,7 +58,7 @@ def last_lines(stream: IO[bytes]) -> str:
 
 
 class ShellCommand:
-    """A shell command while it runs. What it writes, standard error too, is kept."""
+    """A running shell command. Its standard output and standard error are kept."""
 
     def __init__(self, child: subprocess.Popen[bytes], output: IO[bytes]) -> None:
         self._child = child
@@ -67,7 +67,7 @@ class ShellCommand:
 
     @property
     def exit_status(self) -> int:
-        """Waits for the end."""
+        """Wait for the end of the command."""
         return self._child.wait()
 
     @property
@@ -86,7 +86,7 @@ class ShellCommand:
 
 
 class Client:
-    """Runs commands for one server: in its folder, with its port for {port}."""
+    """Runs commands for one server, in the server's folder and with its port for {port}."""
 
     def __init__(self, folder: Path | None, port: int, cpus: frozenset[int]) -> None:
         self._folder = folder
@@ -95,7 +95,7 @@ class Client:
 
     @contextlib.contextmanager
     def started(self, text: str) -> Iterator[ShellCommand]:
-        """The command until the end of the block, which kills what is left of it."""
+        """The running command. The end of the block kills what is left of it."""
         with contextlib.ExitStack() as at_end:
             output = at_end.enter_context(tempfile.TemporaryFile())
             options: dict[str, Any] = {"stdout": output, "stderr": output, "cwd": self._folder}
@@ -106,7 +106,7 @@ class Client:
             yield command
 
     def succeeds(self, text: str, wait: Callable[[ShellCommand], None]) -> bool:
-        """Whether the command ends well; `wait` returns when it has ended, or raises."""
+        """Whether the command succeeds; `wait` returns when the command has ended, or raises."""
         with self.started(text) as command:
             wait(command)
             return command.exit_status == 0

@@ -1,7 +1,7 @@
-"""What load generators tell of their requests, read from their output in base units: s, requests, 1/s.
+"""Readers of the output of load generators, which yield figures in base units: s, requests, 1/s.
 
-A reader gives the number of requests that were answered well, the throughput, latencies as far as its tool
-knows them, and how many requests failed. A latency that the tool rounds to zero is left out.
+A reader yields the number of successful and of failed requests, the throughput, and latencies as far as the
+tool reports them. A latency that the tool rounds to zero is left out.
 """
 
 import re
@@ -18,30 +18,30 @@ Figures = dict[str, float]
 
 
 class UnreadableError(HeaplabError):
-    """An output that is not that of the named load generator."""
+    """The output is not that of the named load generator."""
 
 
 class LoadOutput:
-    """The text of one load generator, with searches that say what they did not find."""
+    """The output of one load generator. Its searches raise an error that names what is missing."""
 
     def __init__(self, tool: str, text: str) -> None:
         self.tool = tool
         self.text = text
 
     def number(self, regex: str, what: str) -> float:
-        """The number in the one group of `regex`."""
+        """The number in the only group of `regex`."""
         if found := re.search(regex, self.text, re.MULTILINE):
             return float(found[1])
         last = next((line.strip() for line in reversed(self.text.splitlines()) if line.strip()), "")
         raise UnreadableError(f"{self.tool} tells no {what}; its last line: {last[:120] or 'none'}")
 
     def count(self, regex: str) -> float:
-        """The sum of all numbers that `regex` has groups for; 0 without any."""
+        """The sum of all numbers in the groups of `regex`; 0 without a match."""
         found = re.findall(regex, self.text, re.MULTILINE)
         return sum(float(one) for many in found for one in ([many] if isinstance(many, str) else many))
 
     def time(self, regex: str) -> float | None:
-        """The time in s whose number and unit are the two groups of `regex`."""
+        """The time in s; the two groups of `regex` match number and unit."""
         found = re.search(regex, self.text, re.MULTILINE)
         return float(found[1]) * TIME_UNITS[found[2]] if found else None
 
@@ -51,7 +51,10 @@ def known(**latencies: float | None) -> Figures:
 
 
 def wrk(output: LoadOutput) -> Figures:
-    """Also wrk2, which writes percentiles with three decimals; both know them with --latency only."""
+    """Reads wrk and wrk2, which writes percentiles with three decimals.
+
+    Both need --latency for percentiles.
+    """
     errors = output.count(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)")
     wrong = output.count(r"Non-2xx or 3xx responses: (\d+)")
     requests = output.number(r"(\d+) requests in ", "number of requests") - wrong
@@ -69,7 +72,7 @@ def wrk(output: LoadOutput) -> Figures:
 
 
 def redis_benchmark(output: LoadOutput) -> Figures:
-    """Of several tests the requests and times are summed, and the largest percentile counts."""
+    """Requests and times of several tests are summed; the largest percentile counts."""
     if "requests per second" in output.text and "requests completed" not in output.text:
         raise UnreadableError(
             "redis-benchmark tells no number of requests with -q or --csv: leave the option out"
@@ -99,7 +102,7 @@ def redis_benchmark(output: LoadOutput) -> Figures:
 
 
 def memtier(output: LoadOutput) -> Figures:
-    """Requests are counted on its standard error alone, rates and percentiles stand in the row Totals."""
+    """The number of requests is only on standard error; rates and percentiles are in the row Totals."""
     output.number(r"\[RUN #\d+ \d+%.*?(\d+) ops,", "number of requests on its standard error")
     counts = dict(re.findall(r"\[RUN #(\d+) \d+%[^\]]*\][^\r\n]*?(\d+) ops,", output.text))
     output.number(r"^Totals +" + NUMBER, "row Totals")
@@ -129,7 +132,7 @@ def pgbench(output: LoadOutput) -> Figures:
 
 
 def ab(output: LoadOutput) -> Figures:
-    """Percentiles in whole milliseconds."""
+    """Percentiles are in whole milliseconds."""
     errors = output.count(r"^(?:Failed requests|Non-2xx responses): +(\d+)")
     complete = output.number(r"^Complete requests: +(\d+)", "number of requests")
     return {
@@ -163,7 +166,7 @@ READERS: dict[str, Callable[[LoadOutput], Figures]] = {
 
 
 def read(take: Sequence[str], text: str) -> Figures:
-    """All that is taken of an output; what is named by the user wins. Raises UnreadableError."""
+    """All figures of an output; figures named by the user take precedence. Raises UnreadableError."""
     figures: Figures = {}
     for name in take:
         if name in READERS:
@@ -173,7 +176,7 @@ def read(take: Sequence[str], text: str) -> Figures:
 
 
 def figure_in(text: str, figure: TakenFigure) -> float:
-    """The last place where the regular expression holds counts: tools write their totals at the end."""
+    """The last match of the regular expression counts, because tools write their totals at the end."""
     found = figure.pattern.findall(text)
     if not found:
         raise UnreadableError(

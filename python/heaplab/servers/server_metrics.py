@@ -1,4 +1,4 @@
-"""From what was seen of a server's bursts and idle times to the metrics of its run."""
+"""The metrics of a server's run, computed from its bursts and idle times."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,21 +21,21 @@ from heaplab.machine.process_tree import TreeMemory
 from heaplab.records import Metric
 from heaplab.servers.readers import Figures
 
-FAILED_SHARE = 0.01  # of all requests that may fail: beyond that the server was not doing its work
+FAILED_SHARE = 0.01  # share of failed requests above which the server did not do its work
 
 
 @dataclass(frozen=True)
 class Burst:
     """One run of the load generator."""
 
-    cpu: float  # s that the server used meanwhile, all its processes together
+    cpu: float  # s of CPU time that all processes of the server used meanwhile
     wall: float  # s
-    figures: Figures  # the load generator's own
-    memory: TreeMemory  # just before it ended
+    figures: Figures  # of the load generator
+    memory: TreeMemory  # just before the load generator ended
 
 
 def refuse_failures(figures: Figures) -> None:
-    """Raise HeaplabError if no request was answered, or too many were not answered well."""
+    """Raise HeaplabError if no request succeeded, or too many failed."""
     requests, errors = figures[REQUESTS], figures.get(ERRORS, 0.0)
     if requests <= 0:
         raise HeaplabError("the load generator made no request")
@@ -46,7 +46,7 @@ def refuse_failures(figures: Figures) -> None:
 def metrics_of(
     server: Server, bursts: Sequence[Burst], idle: Mapping[float, TreeMemory]
 ) -> dict[str, Metric]:
-    """CPU time over all bursts; what load generators tell, as means over the bursts; memory of the last."""
+    """CPU time over all bursts; means over the bursts of the load generator's figures; memory of the last."""
     requests = sum(burst.figures[REQUESTS] for burst in bursts)
     values = {
         MAIN_METRIC: sum(burst.cpu for burst in bursts) / requests,

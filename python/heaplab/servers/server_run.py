@@ -19,16 +19,16 @@ from heaplab.servers.readers import read
 from heaplab.servers.server_metrics import Burst, metrics_of, refuse_failures
 from heaplab.servers.server_watch import OverLimitError, ServerEndedError, ServerWatch
 
-POLL_S = 0.02  # between two questions whether the server is ready
+POLL_S = 0.02  # between two checks whether the server is ready
 CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP)
 ENDED = "the server ended"
-EARLY_S = 1.0  # that the ready command may take while the server is not there yet
-STOP_S = 20.0  # that a server may take to end once it is told to
+EARLY_S = 1.0  # time that the ready command may take while the server is not there yet
+STOP_S = 20.0  # time that a server may take to end after it was told to
 
 
 @dataclass(frozen=True)
 class ServerJob:
-    """What is to be run. `limits.cpus` are the server's, `client_cpus` those of everything beside it."""
+    """A run of a server. `limits.cpus` are the server's CPUs, `client_cpus` those of everything beside it."""
 
     command: Sequence[str | Path]
     server: Server
@@ -36,8 +36,8 @@ class ServerJob:
     limits: Limits
     client_cpus: frozenset[int]
     port: int  # for {port}
-    log: IO[bytes]  # what the server writes
-    # given the process that did most of the work: why it was not served as intended, "" if it was
+    log: IO[bytes]  # the server's output
+    # Called with the process that did most of the work: why the intended library did not serve it, else "".
     prove: Callable[[int], str] = lambda _pid: ""
     folder: Path | None = None
     user: str = ""
@@ -46,16 +46,16 @@ class ServerJob:
 
 @dataclass(frozen=True)
 class ServedRun:
-    """What became of a server. `metrics` are complete if there is neither `fault` nor `unproved`."""
+    """The outcome of a server's run. `metrics` are complete if `fault` and `unproved` are both ""."""
 
     execution: Execution
-    fault: str = ""  # what went wrong, in one line
-    unproved: str = ""  # why its figures say nothing of the intended allocator
+    fault: str = ""  # the error in one line
+    unproved: str = ""  # why the figures say nothing about the intended allocator
     metrics: dict[str, Metric] = field(default_factory=dict)
 
 
 def serve(job: ServerJob) -> ServedRun:
-    """Run one server from start to end. Raises HeaplabError if it could not be started at all."""
+    """Run one server from start to end. Raises HeaplabError if the server could not be started."""
     client = Client(job.folder, job.port, job.client_cpus)
     refuse_occupied(job, client)
     with contextlib.ExitStack() as at_end:
@@ -71,7 +71,7 @@ def serve(job: ServerJob) -> ServedRun:
 
 
 def refuse_occupied(job: ServerJob, client: Client) -> None:
-    """Raise HeaplabError if another server answers: it would be measured in place of this one."""
+    """Raise HeaplabError if another server answers, which would be measured in place of this one."""
     port = port_of(job.server.ready, job.port)
     if port is not None and listens(port):
         raise HeaplabError(f"port {port} is in use: end what listens there, or let {{port}} stand for it")
@@ -83,7 +83,7 @@ def refuse_occupied(job: ServerJob, client: Client) -> None:
 
 
 def ended_within(command: ShellCommand, seconds: float) -> None:
-    """Wait for a command, and kill it at the end of the time."""
+    """Wait for a command; kill it when the time is up."""
     until = time.monotonic() + seconds
     while command.running and time.monotonic() < until:
         time.sleep(POLL_S)
@@ -91,7 +91,7 @@ def ended_within(command: ShellCommand, seconds: float) -> None:
 
 
 class LiveServer:
-    """A server that was started, until it has ended."""
+    """A server that was started and has not ended."""
 
     def __init__(self, job: ServerJob, client: Client, launched: Launched, watch: ServerWatch) -> None:
         self._job = job
@@ -99,10 +99,10 @@ class LiveServer:
         self._client = client
         self._launched = launched
         self._watch = watch
-        self._doing = ""  # what happens beside it, for the message if it ends meanwhile
+        self._doing = ""  # the present step, for the message if the server ends during it
 
     def run(self) -> ServedRun:
-        """All of its life. What goes wrong is told, and ends it."""
+        """The whole life of the server. An error ends the life and is reported."""
         metrics: dict[str, Metric] = {}
         fault = unproved = killed_for = ""
         try:
@@ -125,7 +125,7 @@ class LiveServer:
         return ServedRun(execution, fault, unproved, metrics)
 
     def _measured(self) -> tuple[dict[str, Metric], str]:
-        """The metrics, and why they would say nothing of the intended allocator."""
+        """The metrics, and why they would say nothing about the intended allocator."""
         self._doing = "before it was ready"
         self._until_ready()
         if self._server.fill:
@@ -166,7 +166,7 @@ class LiveServer:
         return self._client.succeeds(self._server.ready, wait)
 
     def _carried_out(self, text: str, what: str) -> None:
-        """A command to its end. Raises HeaplabError if it fails."""
+        """Run a command to its end. Raises HeaplabError if the command fails."""
         self._doing = f"during {what}"
         with self._client.started(text) as command:
             self._watch.wait(self._job.limits.time, command.ending)
@@ -175,8 +175,8 @@ class LiveServer:
     def _burst(self) -> Burst:
         """One run of the load generator.
 
-        The memory is the last that was seen while it ran: with it connections end, and in some servers the
-        processes that served them.
+        The memory is the last sample taken while the load generator ran: when it ends, its connections end
+        too, and in some servers the processes that served them.
         """
         self._doing = "during the load"
         self._watch.forget()
@@ -200,7 +200,7 @@ class LiveServer:
         return found
 
     def _stopped(self) -> str:
-        """Tell the server to end; what is wrong with how it did, "" if nothing is."""
+        """Tell the server to end. Returns what went wrong, or ""."""
         child, chosen = self._launched.child, self._server.stop_signal
         with contextlib.ExitStack() as at_end:
             if chosen is not None:
@@ -213,7 +213,7 @@ class LiveServer:
         return ""
 
     def _crash(self) -> str:
-        """That it died of a fault of its own; "" if it did not."""
+        """The crash by which the server ended; "" without one."""
         if -self._launched.child.returncode not in CRASHES:
             return ""
         return f"the server crashed when it was told to end: {self._last_words()}"

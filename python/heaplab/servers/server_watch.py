@@ -1,4 +1,4 @@
-"""Looks at a server while something else happens: its memory, its limits, and whether it still runs."""
+"""Watches a server while other commands run: its memory, its limits, and whether it still runs."""
 
 import os
 import select
@@ -9,19 +9,19 @@ from heaplab.errors import HeaplabError
 from heaplab.machine.process_tree import TreeMemory, memory_of
 from heaplab.machine.watch import Limits, MemoryCurve, descendants, over_limit
 
-INTERVAL_S = 0.05  # between two looks
-# Seconds between two looks for each second that a look takes: to sum the shares of pages the kernel walks the
-# page tables of the server.
+INTERVAL_S = 0.05  # between two samples
+# Seconds of pause for each second that a sample takes: to sum shares of pages, the kernel walks the page
+# tables of the server.
 REST = 100
 TICK_S = 0.05
 
 
 class ServerEndedError(HeaplabError):
-    """The server ended, and nobody had told it to."""
+    """The server ended without being told to."""
 
 
 class OverLimitError(HeaplabError):
-    """The server is beyond a limit, which `limit` names: "time" or "memory"."""
+    """The server exceeded a limit, which `limit` names: "time" or "memory"."""
 
     def __init__(self, limit: str) -> None:
         super().__init__(limit)
@@ -29,7 +29,7 @@ class OverLimitError(HeaplabError):
 
 
 class ServerWatch:
-    """The memory of a server's processes over time. Use as a context manager."""
+    """The memory of a server's processes over time. A context manager."""
 
     def __init__(self, pid: int, begin: float, limits: Limits, tick: Callable[[], None]) -> None:
         self.curve = MemoryCurve()
@@ -45,7 +45,7 @@ class ServerWatch:
         return descendants(self._pid)
 
     def look(self) -> TreeMemory:
-        """The memory now, as a point of the curve."""
+        """Sample the memory now, as a point of the curve."""
         began = time.monotonic()
         seen = memory_of(self.tree())
         ended = time.monotonic()
@@ -55,15 +55,15 @@ class ServerWatch:
         return seen
 
     def forget(self) -> None:
-        """From now on `latest` is a look that is yet to come."""
+        """Make `latest` wait for a new sample."""
         self._seen = None
 
     def latest(self) -> TreeMemory:
-        """What the last look saw; one is taken if there was none yet."""
+        """The last sample; takes one if there is none yet."""
         return self._seen or self.look()
 
     def wait(self, seconds: float, other: int | None = None) -> bool:
-        """Go on looking for `seconds`, or until the process behind the pidfd `other` ends: then True.
+        """Sample for `seconds`, or until the process behind the pidfd `other` ends: then True.
 
         Raises ServerEndedError and OverLimitError.
         """
