@@ -14,16 +14,16 @@ from heaplab.errors import UsageError
 def load(
     *results: str | Path, what: Literal["cells", "runs"] = "cells", cells_as_columns: bool = True
 ) -> Any:
-    """Results files, or folders they lie in, as one table: pandas' DataFrame, without pandas one of Arrow.
+    """Results files, or folders that contain them, as one table: a DataFrame of pandas, else of Arrow.
 
-    what="cells" has one row for each metric of each candidate in each cell: median, ratio to the reference
-    with its 95 % interval, verdict. what="runs" has one row for each metric of each run. `unit` names the
-    unit of every row; `table.attrs["columns"]` (pandas) or the metadata of the schema's fields (Arrow) say
-    what each column holds. The swept parameters are columns of their own, named "cell.NAME", unless
-    `cells_as_columns` is False; then one column "cell" has them as JSON.
+    what="cells" yields one row for each metric of each candidate in each cell: median, ratio to the reference
+    with its 95 % interval, verdict. what="runs" yields one row for each metric of each run. `unit` names the
+    unit of a row; `table.attrs["columns"]` (pandas) or the metadata of the schema's fields (Arrow) describe
+    the columns. Each swept parameter is a column "cell.NAME", unless `cells_as_columns` is False; then one
+    column "cell" has all of them as JSON.
 
-    Raises heaplab.errors.UsageError for a file that is none of heaplab's, and where neither pandas nor
-    pyarrow is installed (pip install 'heaplab[export]').
+    Raises heaplab.errors.UsageError if a file is no results file of heaplab, or if neither pandas nor pyarrow
+    is installed (pip install 'heaplab[export]').
 
     Example: heaplab.load("out/compare").query("metric == 'wall_time' and not control")
     """
@@ -42,7 +42,7 @@ def load(
 def spread(
     rows: list[dict[str, Any]], columns: dict[str, str]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """The swept parameters in columns of their own."""
+    """Moves the swept parameters into columns of their own."""
     cells = [json.loads(row["cell"]) for row in rows]
     names = {f"cell.{name}": f"the swept parameter {name}" for cell in cells for name in cell}
     own = [{f"cell.{name}": value for name, value in cell.items()} for cell in cells]

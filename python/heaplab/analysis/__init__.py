@@ -1,7 +1,7 @@
-"""What a results file says, as numbers: values by block, ratios to the baseline, the A/A control, summaries.
+"""The numbers in a results file: values by block, ratios to the baseline, the A/A control, summaries.
 
-Only runs that ended well give values. Everything here is a pure function of the records; words, units for
-display and figures are made elsewhere.
+Only runs that ended well give values. Everything here is a pure function of the records; texts, display units
+and figures are made elsewhere.
 """
 
 from typing import TYPE_CHECKING

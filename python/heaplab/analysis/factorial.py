@@ -1,9 +1,10 @@
 """Effects of settings that were crossed in a factorial: what each does, and whether one changes another.
 
-The main effect of a setting is the geometric mean over all arms that have its high level, divided by that
-over all that have its low level. The interaction of two settings is the effect of one where the other is high
-divided by its effect where the other is low: 1 means that neither changes what the other does (Box, Hunter
-and Hunter, Statistics for Experimenters, on two-level factorials; here on logarithms).
+The main effect of a setting is the geometric mean over all arms with the setting's high level, divided by the
+mean over all arms with its low level. The interaction of two settings is the effect of one setting at the
+high level of the other, divided by its effect at the low level: 1 means that neither setting changes the
+effect of the other (Box, Hunter and Hunter, Statistics for Experimenters, on two-level factorials; here on
+logarithms).
 """
 
 from collections.abc import Iterable
@@ -21,16 +22,19 @@ Levels = dict[str, dict[str, str]]  # by arm, then by setting
 
 @dataclass(frozen=True)
 class Effect:
-    """One setting, or the interaction of several: `judged` is below 1 if it lowers the metric."""
+    """The effect of one setting, or the interaction of several.
+
+    `judged` is below 1 if it lowers the metric.
+    """
 
     settings: tuple[str, ...]
-    high: tuple[str, ...]  # the high level of each
+    high: tuple[str, ...]  # the high level of each setting
     low: tuple[str, ...]
     judged: Judged
 
 
 def levels_of(analysis: Analysis) -> Levels:
-    """The levels of all arms; nothing where the arms are no factorial, or one of them gave no figure."""
+    """The levels of all arms; empty if the arms are no factorial or one of them gave no figure."""
     found = {name: arm.levels for name, arm in analysis.results.libraries.items() if arm.levels}
     silent = any(arm.void for arm in analysis.results.libraries.values())
     return {} if silent or len(found) < len(analysis.allocators) else found
@@ -61,7 +65,7 @@ def effects(analysis: Analysis, kind: str, metrics: tuple[str | None, ...]) -> l
 def groups_of(
     analysis: Analysis, kind: str, metrics: Iterable[str | None], levels: Levels, group: tuple[str, ...]
 ) -> list[list[Keyed]]:
-    """The pairs of all cells with their keys, by study: only those in which every arm has values."""
+    """By study: the pairs of all cells in which every arm has values, with their keys."""
     found = []
     for metric in metrics:
         for study in analysis.summarised(kind):
@@ -83,10 +87,11 @@ def sides(
     low: dict[str, str],
     group: tuple[str, ...],
 ) -> Pair:
-    """Per block, the two values whose ratio is the effect.
+    """For each block, the two values whose ratio is the effect.
 
-    An arm stands above if an even number of the group's settings is low in it. Over 2^k arms with a group of
-    r settings the exponent 2^r / 2^k makes the ratio that of effects, whatever the number of other settings.
+    The value of an arm is a factor of the numerator if an even number of the group's settings is at the low
+    level, and of the denominator otherwise. Over 2^k arms and a group of r settings, the exponent 2^r / 2^k
+    makes the ratio an effect, whatever the number of other settings.
     """
     values = {arm: study.values(cell, arm, metric) for arm in levels}
     blocks = sorted(set.intersection(*(set(by_block) for by_block in values.values())))

@@ -1,4 +1,4 @@
-"""Every cell of a comparison of two arms, by every metric that a gate looks at, with its verdict."""
+"""Every cell of a comparison of two arms, with the verdict on every metric that a gate examines."""
 
 from dataclasses import dataclass
 from math import isnan
@@ -13,7 +13,7 @@ from heaplab.stats import GateVerdict, Interval
 
 @dataclass(frozen=True)
 class GateLimits:
-    """How much more NEW may take than OLD: 0.05 is 5 %."""
+    """By how much NEW may exceed OLD: 0.05 is 5 %."""
 
     slower: float
     memory: float
@@ -22,21 +22,21 @@ class GateLimits:
 
 @dataclass(frozen=True)
 class GateCell:
-    """One metric in one cell. The ratio is NEW to OLD, of a rate OLD to NEW: above 1 is worse."""
+    """One metric in one cell. The ratio is NEW to OLD, or OLD to NEW for a rate: above 1 is worse."""
 
     experiment: str
     cell: MeasuredCell
     metric: str
     about: spec.MetricSpec
     ratio: Interval
-    limit: float  # that of the user, or what the baseline differs from itself if that is more
+    limit: float  # the user's limit, or the noise floor if that is larger
     control: Interval  # the baseline against itself
     median: Interval  # of NEW
     verdict: GateVerdict = GateVerdict.UNDECIDED
 
     @property
     def why(self) -> str:
-        """What keeps it from a verdict; "" with one."""
+        """Why the cell has no verdict; "" if it has one."""
         if self.verdict is not GateVerdict.UNDECIDED:
             return ""
         if isnan(self.ratio.estimate):

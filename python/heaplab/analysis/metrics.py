@@ -1,4 +1,4 @@
-"""Metrics that need no declaration: what every process has, and the latencies every workload can sample."""
+"""Metrics without a declaration: those of every process, and the latencies that every workload can sample."""
 
 from collections.abc import Collection
 
@@ -17,10 +17,11 @@ PROCESS_METRICS = {
     "voluntary_switches": spec.MetricSpec(title="voluntary switches", unit="1"),
     "involuntary_switches": spec.MetricSpec(title="involuntary switches", unit="1"),
 }
-# Counters of the processor that a workload reads where they are available; absent elsewhere.
+# Hardware counters that a workload reads if they are available; absent otherwise.
 COUNTED_METRICS = {"instructions": spec.MetricSpec(title="instructions in user mode", unit="1")}
 PEAK = "peak_memory"  # a workload that declares this metric reports it without page tables
-MEMORY = "footprint"  # verdicts on memory rest on this metric: page tables are the price of sparse addresses
+# the basis of verdicts on memory: includes page tables, the price of sparse address space
+MEMORY = "footprint"
 FAULTS = "page_faults"
 SYSTEM = "system_time"
 INSTRUCTIONS = "instructions"
@@ -42,8 +43,11 @@ LATENCY_METRICS = {
 
 
 def value_of(run: Run, metric: str, declared: Collection[str]) -> float | None:
-    """The value of a metric in a run: from the sample if the workload declares the metric, else from the
-    process as seen from outside. None if neither has the metric."""
+    """The value of a metric in a run; None if the run has none.
+
+    A metric that the workload declares is in the sample; any other one comes from the process as seen from
+    outside.
+    """
     if metric == MEMORY and PEAK in declared and MEMORY not in declared:
         return _with_page_tables(run)
     if metric in declared or metric in LATENCY_METRICS or metric in COUNTED_METRICS:
@@ -52,7 +56,7 @@ def value_of(run: Run, metric: str, declared: Collection[str]) -> float | None:
 
 
 def _with_page_tables(run: Run) -> float | None:
-    """The peak that the workload reports, plus the largest page tables that it or the watcher saw."""
+    """The peak that the workload reports, plus the largest page tables that workload or watcher saw."""
     peak, tables = (_sample_value(run, metric) for metric in (PEAK, "page_tables"))
     if peak is None or tables is None:
         return None
@@ -67,7 +71,7 @@ def _sample_value(run: Run, metric: str) -> float | None:
 
 def _process_value(process: Process, metric: str) -> float | None:
     if metric == MEMORY:
-        metric = PEAK  # counts page tables already
+        metric = PEAK  # this peak already includes page tables
     if metric == "cpu_time":
         return process.user_time + process.system_time
     if metric == FAULTS:

@@ -1,7 +1,7 @@
-"""Results as rows of plain values, for tables outside heaplab: one row a cell, or one row a run.
+"""Results as rows of plain values, for tables outside heaplab: one row for each cell or each run.
 
-Every row names its unit. What is unknown is None: a figure that no run gave, a bound that too few blocks
-leave open. CELL_COLUMNS and RUN_COLUMNS say what the columns hold.
+Every row names its unit. An unknown value is None: a figure that no run gave, or a bound for which there were
+too few blocks. CELL_COLUMNS and RUN_COLUMNS describe the columns.
 """
 
 from collections.abc import Iterator
@@ -91,13 +91,13 @@ def cell_row(analysis: Analysis, study: Study, cell: MeasuredCell, candidate: st
 
 
 def metrics_of_study(study: Study) -> list[str]:
-    """All that any run has a value of, the main one first."""
+    """All metrics that any run has, the main metric first."""
     names = dict.fromkeys([study.main_metric, *study.workload.metrics, *PROCESS_METRICS, *LATENCY_METRICS])
     return [name for name in names if any(study.shows(cell, name) for cell in study.cells_run)]
 
 
 def run_rows(analysis: Analysis) -> Iterator[Row]:
-    """Every metric of every run; a run without a figure has one row, with its reason."""
+    """Every metric of every run. A run without a figure has one row, with its reason."""
     metrics = {study.experiment.id: (study, metrics_of_study(study)) for study in analysis.studies}
     for run in analysis.results.runs:
         study, names = metrics[run.experiment]

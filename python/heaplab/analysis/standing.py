@@ -20,14 +20,14 @@ BOTH: tuple[str | None, ...] = (None, MEMORY)
 
 @dataclass(frozen=True)
 class Standing:
-    """The ratios of one allocator to the baseline, over all cells of a kind of workload; lower is better."""
+    """The ratios of one allocator to the baseline over all cells of a kind of workload; lower is better."""
 
     allocator: str
     time: Judged
     memory: Judged
     cost: Judged  # time and memory together: the square root of the product of their ratios
-    cells: int  # cells in which both this allocator and the baseline have values
-    cells_of: int  # cells that were asked for, without those in which every run was skipped
+    cells: int  # number of cells in which both this allocator and the baseline have values
+    cells_of: int  # number of planned cells, without those in which every run was skipped
 
     @property
     def complete(self) -> bool:
@@ -63,7 +63,7 @@ class Analysis:
         return [run for run in self.results.runs if run.experiment == experiment.id]
 
     def _across(self, cpus: int | None) -> list[Study]:
-        """Studies that compare allocators within experiments whose subject is another parameter.
+        """The studies across allocators of experiments that compare values of another parameter.
 
         Only the cells with the reference value of that parameter take part.
         """
@@ -94,13 +94,13 @@ class Analysis:
 
     @property
     def compared(self) -> str:
-        """What the arms of the campaign are: "allocator" or "command"."""
+        """The kind of the campaign's arms: "allocator" or "command"."""
         commands = any(arm.command for arm in self.results.libraries.values())
         return "command" if commands else "allocator"
 
     @property
     def only_within(self) -> bool:
-        """Whether the campaign has one allocator, and compares values of a parameter under it."""
+        """Whether the campaign has one allocator and compares values of a parameter under it."""
         return len(self.allocators) == 1 and bool(self.comparisons)
 
     @cached_property
@@ -116,7 +116,7 @@ class Analysis:
 
     @cached_property
     def disturbed(self) -> list[Run]:
-        """Disturbed runs that count: repetitions, and runs for whose repetition there was no time."""
+        """Disturbed runs that count: repetitions, and runs that could not be repeated for lack of time."""
         return [run for run in self.results.runs if run.status is Status.OK and run.reason]
 
     def counts(self) -> Counter[Status]:
@@ -139,7 +139,7 @@ class Analysis:
         """The geometric mean of an allocator's ratios to `base`, over metrics and cells.
 
         Every study has the same weight. The metric None stands for time: the main metric of each timed study,
-        where a rate is inverted. Cells without values are left out; Standing.cells counts the others.
+        inverted if it is a rate. Cells without values are left out; Standing.cells counts the others.
         """
         key = (kind, allocator, tuple(metrics), base or self.baseline)
         if key not in self._relative:

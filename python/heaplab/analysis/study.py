@@ -1,4 +1,4 @@
-"""One experiment as it was measured: values by block, ratios to the baseline, verdicts, the A/A control."""
+"""One experiment as measured: values by block, ratios to the baseline, verdicts, the A/A control."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
@@ -14,12 +14,12 @@ MeasuredCell = tuple[tuple[str, Parameter], ...]  # the swept parameters, in the
 
 
 class Study:
-    """One experiment as it was measured: the values of every candidate in every cell.
+    """One experiment as measured: the values of every candidate in every cell.
 
     The candidates are allocators, and the first allocator is the baseline. An experiment with `compare` has
-    one study for each allocator: there the candidates are values of the compared parameter, and the reference
-    value is the baseline. Such an experiment can also be studied across allocators, in the cells with the
-    reference value.
+    one study for each allocator: its candidates are values of the compared parameter, and the reference value
+    is the baseline. Such an experiment can also be studied across allocators, in the cells with the reference
+    value.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Study:
         return [left[block] for block in both], [right[block] for block in both]
 
     def key(self, cell: MeasuredCell) -> Hashable:
-        """The key of the pairs of a cell: all its metrics and candidates come from the same blocks."""
+        """The key of a cell's pairs: all its metrics and candidates come from the same blocks."""
         return self.experiment.id, self.under, cell
 
     def oversubscribed(self, cell: MeasuredCell) -> bool:
@@ -163,10 +163,10 @@ class Study:
     ) -> Pair:
         """A pair whose ratio is a ratio of ratios: this cell's ratio to the baseline over the other cell's.
 
-        The other cell is the one in which `against` holds. With V and V1 the candidate's and the baseline's
-        values in this cell, I and I1 those in the other, the ratio is (V/V1) / (I/I1) = (V I1) / (V1 I); each
-        side of the pair is one of these products. Blocks of one number share a round and a seed, so blocks
-        pair cells just as they pair candidates.
+        The other cell is the one in which `against` holds. V and V1 are the values of candidate and baseline
+        in this cell, I and I1 those in the other cell. The ratio is (V/V1) / (I/I1) = (V I1) / (V1 I); each
+        side of the pair is one of these products. Blocks with equal numbers share a round and a seed, so that
+        blocks pair cells just as they pair candidates.
         """
         other = self.changed(cell, against)
         above = [self.values(cell, candidate, metric), self.values(other, self.baseline, metric)]
@@ -200,7 +200,7 @@ class Study:
 
     @property
     def cells_that_count(self) -> list[MeasuredCell]:
-        """All cells but those in which every run was skipped: no allocator is to blame for them."""
+        """All cells except those in which every run was skipped: no allocator is to blame for them."""
         seen = {cell for cell, _ in map(self.place, self.runs)}
         started = {self.place(run)[0] for run in self.runs if run.status is not Status.SKIPPED}
         return [cell for cell in self.cells if cell in started or cell not in seen]

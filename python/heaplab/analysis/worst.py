@@ -9,12 +9,12 @@ from heaplab.analysis.study import MeasuredCell, Study
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest ratio of an allocator's median of the time to the best one in the same cell."""
+    """The largest ratio of an allocator's median time to the best median in the same cell."""
 
-    ratio: float  # at least 1; a rate is turned into time
+    ratio: float  # at least 1; a rate is inverted
     experiment: str
     cell: MeasuredCell
-    best: str  # the allocator that was best there
+    best: str  # the best allocator in that cell
 
 
 def worst_cells(analysis: Analysis, kind: str) -> dict[str, Worst]:
@@ -37,7 +37,7 @@ def worst_cells(analysis: Analysis, kind: str) -> dict[str, Worst]:
 
 
 def _costs(study: Study, cell: MeasuredCell) -> dict[str, float]:
-    """Medians of the main metric, lower is better; what is not positive cannot be compared by ratio."""
+    """Medians of the main metric, lower is better; values that are not positive have no ratio."""
     rate = study.metric(study.main_metric).better == "higher"
     medians = {name: study.median(cell, name, study.main_metric).estimate for name in study.candidates}
     known = {name: value for name, value in medians.items() if isfinite(value) and value > 0}

@@ -71,9 +71,10 @@ class Claim:
         return (1 + by, inf) if self.study.metric(self.metric).better == "higher" else (0.0, 1 / (1 + by))
 
     def values_along(self) -> list[Parameter]:
-        """The values of the axis to follow, in order.
+        """The values of the followed axis, in order.
 
-        Beyond the machine's CPUs threads take turns, so a trend ends before, if two values are left.
+        With more threads than CPUs, threads take turns: a trend therefore ends at the number of CPUs, if two
+        values are left.
         """
         name = self.arguments["along"]
         beyond = {dict(cell)[name] for cell in self.study.cells if self.study.oversubscribed(cell)}
@@ -85,7 +86,7 @@ class Claim:
         return float(self.arguments.get(name, otherwise))
 
     def ratio(self, pairs: list[tuple[Pair, MeasuredCell]]) -> Interval:
-        """Not a number if any of the cells has no values: the sentence speaks of all of them."""
+        """The mean ratio. Not a number if a cell has no values, because the sentence is about all cells."""
         return stats.geometric_mean([[(pair, self.study.key(cell)) for pair, cell in pairs]])
 
     def between(self, candidate: str, than: str) -> Interval:
@@ -93,7 +94,7 @@ class Claim:
         return self.ratio([(self.study.pair(c, than, candidate, self.metric), c) for c in self.cells])
 
     def along(self, candidate: str, first: Parameter, last: Parameter) -> Interval:
-        """Geometric mean of the cells with the last value over those with the first, else the same."""
+        """Geometric mean over the cells of the ratio of the last value to the first, all else equal."""
         return self.ratio(
             [
                 (self.study.across(cell, candidate, self.metric, {self.arguments["along"]: first}), cell)
@@ -102,7 +103,7 @@ class Claim:
         )
 
     def cells_at(self, first: Parameter, last: Parameter) -> list[MeasuredCell]:
-        """The cells with the last value of those that differ from one with the first in nothing else."""
+        """The cells with the last value that differ in nothing else from a cell with the first value."""
         name = self.arguments["along"]
         return [self.study.changed(cell, {name: last}) for cell in self.cells if dict(cell)[name] == first]
 
@@ -182,7 +183,7 @@ def _gain_within(claim: Claim) -> list[Finding]:
 
 @dataclass(frozen=True)
 class ClaimTest:
-    """`allocator` stands for whatever the experiment compares."""
+    """A kind of test. `allocator` stands for whatever the experiment compares."""
 
     run: Callable[[Claim], list[Finding]]
     needs: frozenset[str]

@@ -1,4 +1,4 @@
-"""From the expectations of experiments to what the results say of them."""
+"""Evaluates the expectations of experiments on results."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,17 +14,17 @@ class ClaimOutcome:
     experiment: str
     says: str
     result: ClaimResult
-    figures: str  # the ratios it rests on, or why there are none
+    figures: str  # the ratios behind the outcome, or why there are none
 
 
 def check(experiment: spec.Experiment) -> None:
-    """Raise UsageError naming the first expectation that is no test: an unknown kind or argument."""
+    """Raise a UsageError that names the first invalid expectation: unknown kind or argument."""
     for expectation in experiment.expectations:
         _test_of(experiment, expectation)
 
 
 def _axis(experiment: spec.Experiment) -> str:
-    """The argument that names what is compared."""
+    """The argument that names the compared thing."""
     return experiment.compare.along if experiment.compare else "allocator"
 
 
@@ -102,7 +102,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _cells(study: Study, test: ClaimTest, arguments: dict[str, Any]) -> list[MeasuredCell]:
-    """The cells whose swept parameters have the values the arguments name."""
+    """The cells whose swept parameters have the values that the arguments name."""
     kept = study.cells
     for name in arguments.keys() - test.needs - test.takes - {"metric", study.axis}:
         values = _listed(arguments[name])

@@ -1,4 +1,4 @@
-"""What people read: one HTML page, a summary on the terminal, and the same as plain data.
+"""The output for people: an HTML page, a summary on the terminal, and the same results as plain data.
 
 write_html(analyses, path)        the page, self-contained
 print_summary(analysis, console)  answer, how sure, what next, and a table
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from heaplab.lazy import door
 
-# matplotlib warns where it can keep no cache, as under a home that cannot be written; the page is the same.
+# matplotlib warns if it cannot write its cache, for example under a read-only home; the page is the same.
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 if TYPE_CHECKING:

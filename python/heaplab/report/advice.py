@@ -1,8 +1,9 @@
-"""The first screen: which allocator is fastest, leanest, the best trade-off here, and what to use.
+"""The first screen: the fastest allocator, the leanest, the best trade-off here, and which one to use.
 
-A leader is named alone only if every other one is shown to be worse than it; those not shown to be worse
-stand beside it. The claim is about all comparisons together, so none needs a correction for their number.
-Against the baseline the verdicts of the table count all the same, so that one page never says two things.
+A leader stands alone only if every other allocator is shown to be worse; otherwise those not shown to be
+worse stand beside it. This claim is about all comparisons together, so that no comparison needs a correction
+for their number. Comparisons with the baseline use the verdicts of the table, so that the page does not
+contradict itself.
 """
 
 from dataclasses import dataclass
@@ -17,12 +18,12 @@ Metrics = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Leader:
-    """The best allocator by one measure, followed by those that are not told apart from it."""
+    """The best allocator by one measure, followed by those that cannot be told apart from it."""
 
     title: str
     names: list[str]
     text: str
-    open: bool = False  # nobody is told apart from the best
+    open: bool = False  # no allocator can be told apart from the best
 
     @property
     def who(self) -> str:
@@ -31,18 +32,18 @@ class Leader:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the engineer who asked "which allocator here?" reads first, for one kind of workload."""
+    """The first answer to "which allocator here?", for one kind of workload."""
 
     kind: str
     advice: str
     leaders: list[Leader]
     notes: list[str]
-    use: list[str]  # advised, the first before others that do as well; nothing where it depends
-    open: list[str]  # allocators whose time or memory is undecided
+    use: list[str]  # recommended allocators, the first before others that do as well; empty if it depends
+    open: list[str]  # allocators with undecided time or memory
 
     @property
     def told_apart(self) -> list[Leader]:
-        """The leaders; none if all are undecided, because the advice already says so."""
+        """The leaders; empty if all are undecided, because the advice then says so."""
         return [] if all(leader.open for leader in self.leaders) else self.leaders
 
 
@@ -88,7 +89,7 @@ MEASURES: dict[Metrics, tuple[str, str]] = {
     TIME_ONLY: ("less time", "more time"),
     MEMORY_ONLY: ("less memory", "more memory"),
 }
-COLUMNS = {TIME_ONLY: "time", MEMORY_ONLY: "memory", BOTH: "cost"}  # of Standing
+COLUMNS = {TIME_ONLY: "time", MEMORY_ONLY: "memory", BOTH: "cost"}  # attributes of Standing
 
 
 def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, metrics: Metrics) -> Leader:
@@ -122,12 +123,13 @@ def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, me
 
 
 def _place(name: str, ratio: Interval) -> str:
-    interval = f" ({units.bounds(ratio)})" if ratio.low < ratio.high else ""  # the baseline itself has none
+    # the baseline itself has no interval
+    interval = f" ({units.bounds(ratio)})" if ratio.low < ratio.high else ""
     return f"{name} {units.ratio(ratio.estimate)}{interval}"
 
 
 def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
-    """What to use, in one or two sentences; "stay" unless a better trade-off is shown."""
+    """The recommendation in one or two sentences; "stay" unless a better trade-off is shown."""
     fastest, leanest, balanced = leaders
     if baseline in balanced.names:
         return _stay(baseline, ranked, balanced)
@@ -159,7 +161,7 @@ def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Standing], notes:
 
 
 def advised(baseline: str, ranked: list[Standing], balanced: Leader) -> list[str]:
-    """The allocators that the advice recommends; none if every gain has a price."""
+    """The recommended allocators; empty if every gain has a price."""
     gaining = [s.allocator for s in ranked if _gains(s)]
     if baseline in balanced.names:
         return [] if gaining and balanced.names != [baseline] else [baseline]
@@ -167,7 +169,7 @@ def advised(baseline: str, ranked: list[Standing], balanced: Leader) -> list[str
 
 
 def _dominates(standing: Standing, direction: Verdict) -> bool:
-    """Whether time or memory has this verdict, and the other measure has it too or is the same."""
+    """Whether time or memory has this verdict, and the other one has it too or shows no difference."""
     verdicts = {standing.time.verdict, standing.memory.verdict}
     return direction in verdicts and verdicts <= {direction, Verdict.SAME}
 

@@ -1,4 +1,4 @@
-"""Matplotlib figures without a display, and their way into the page as SVG that follows its colours."""
+"""Matplotlib figures without a display, and their conversion to SVG that follows the colours of the page."""
 
 import io
 import re
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from heaplab.report.palette import CHROME, replacements
 
-if TYPE_CHECKING:  # not every matplotlib that heaplab runs with has this name
+if TYPE_CHECKING:  # older versions of matplotlib lack this name
     from matplotlib.typing import RcKeyType
 
 STYLE: "dict[RcKeyType, Any]" = {
@@ -42,13 +42,13 @@ STYLE: "dict[RcKeyType, Any]" = {
     "lines.linewidth": 1.8,
     "lines.markersize": 4.5,
 }
-SINGLE = (5.45, 3.4)  # inches: two stand side by side on the page
-PANEL = (3.6, 2.6)  # three stand side by side
+SINGLE = (5.45, 3.4)  # inches: two figures fit side by side on the page
+PANEL = (3.6, 2.6)  # inches: three fit side by side
 MOST_ACROSS = 3
 
 
 def new(panels: int = 1, size: tuple[float, float] | None = None) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels, in rows of at most three, wide enough for the page."""
+    """A figure with `panels` panels, in rows of at most three, as wide as the page needs."""
     across = min(panels, MOST_ACROSS)
     down = -(-panels // across)
     if size is None:
@@ -62,21 +62,21 @@ def new(panels: int = 1, size: tuple[float, float] | None = None) -> tuple[Figur
 
 
 def legend(figure: Figure, axis: Axes) -> None:
-    """Names of what `axis` draws, above all panels."""
+    """A legend of what `axis` draws, above all panels."""
     handles, names = axis.get_legend_handles_labels()
     across = max(1, int(figure.get_figwidth() / 1.2))
     figure.legend(handles, names, loc="outside upper left", ncols=across, columnspacing=1.4, handlelength=2.6)
 
 
 def to_svg(figure: Figure, alt: str) -> str:
-    """The figure as an <svg> element for an HTML page, described by `alt` for those who cannot see it."""
+    """The figure as an <svg> element for an HTML page; `alt` describes it for people who cannot see it."""
     buffer = io.StringIO()
     with mpl.rc_context(STYLE):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(<g) id="[a-zA-Z0-9]+_\d+"', r"\1", svg)  # the same in every figure, and never referred to
+    svg = re.sub(r'(<g) id="[a-zA-Z0-9]+_\d+"', r"\1", svg)  # equal in every figure, and never referred to
     for color, variable in replacements().items():
         svg = svg.replace(color, variable)
     svg = svg.replace("'DejaVu Sans'", "var(--font)").replace(", sans-serif", "")

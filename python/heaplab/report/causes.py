@@ -1,8 +1,8 @@
 """Why allocators differ in time: page faults, system time and instructions, beside the verdicts.
 
-Counts of the whole process stand for what an allocator asks of the kernel; instructions, where the
-processor lets a workload count them, for what the allocator does itself. A sentence names a cause only if
-the whole interval of its ratio lies on the side of the difference in time.
+Counts of the whole process represent what an allocator requests from the kernel. Instructions, if the
+processor lets a workload count them, represent the work of the allocator itself. A sentence names a cause
+only if the whole interval of its ratio lies on the same side as the difference in time.
 """
 
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def _studies(analysis: Analysis, kind: str) -> list[Study]:
 
 
 def _mean(analysis: Analysis, kind: str, allocator: str, metric: str) -> Interval:
-    """Over the cells that have a count of every run: the kernel's clock may miss all of a short one's."""
+    """The mean over cells in which every run has a count: the kernel's clock may miss a whole short run."""
     groups = [
         [(pair, key) for pair, key in study.cell_pairs(analysis.baseline, allocator, metric) if _seen(pair)]
         for study in _studies(analysis, kind)
@@ -68,7 +68,7 @@ def _seen(pair: stats.Pair) -> bool:
 
 
 def sentences(analysis: Analysis, kind: str, standings: list[Standing]) -> list[str]:
-    """What goes with the slowest and the fastest allocator's time; nothing where no difference is shown."""
+    """The causes beside the times of the slowest and the fastest allocator; empty without a difference."""
     ranked = sorted((s for s in standings if s.complete), key=lambda s: s.time.ratio.estimate)
     if not ranked:
         return []

@@ -1,4 +1,4 @@
-"""Which candidate when: what all comparisons under one allocator say together."""
+"""Which candidate when: the results of all comparisons under one allocator together."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -19,7 +19,7 @@ from heaplab.report.situations import (
 from heaplab.report.table_parts import Table
 from heaplab.stats import Keyed
 
-FEW = 3  # situations that a sentence names
+FEW = 3  # largest number of situations that a sentence names
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Choice:
     """The sentences and tables about all comparisons under one allocator."""
 
     under: str
-    what: str  # is chosen
+    what: str  # what is chosen
     sentences: list[str]
-    experiments: list[str]  # the best of each
+    experiments: list[str]  # the best candidates of each experiment
     families: Table | None
     answers: Table
     sure: str
@@ -38,7 +38,7 @@ class Choice:
 
 
 def choices(analysis: Analysis) -> list[Choice]:
-    """One for each allocator and each thing compared under it."""
+    """One choice for each allocator and each thing compared under it."""
     grouped: dict[tuple[str, str], list[Study]] = {}
     for study in analysis.comparisons:
         if study.good:
@@ -65,7 +65,7 @@ def choice(analysis: Analysis, under: str, axis: str, studies: list[Study]) -> C
 
 
 def overall(study: Study) -> str:
-    """The best over all cells of an experiment, in a sentence; "" where too little was measured."""
+    """The best candidates over all cells of an experiment in a sentence; "" if too little was measured."""
     answer = answer_of(Situation(study, study.experiment.title, study.cells))
     if answer is None:
         return ""
@@ -81,7 +81,7 @@ def overall(study: Study) -> str:
 
 
 def sentences(answers: list[StrategyAnswer]) -> list[str]:
-    """Where something pays, by how much at most, and where nothing is shown to."""
+    """Where a candidate pays, by how much at most, and where none is shown to pay."""
     if not answers:
         return ["Too little was measured to choose."]
     judged = [answer for answer in answers if answer.judged.ratio.bounded or answer.best == answer.reference]
@@ -108,14 +108,14 @@ def sentences(answers: list[StrategyAnswer]) -> list[str]:
 
 
 def _named(kept: list[StrategyAnswer], gains: list[StrategyAnswer]) -> str:
-    """Few situations by their names, many by their number; the table below names them all."""
+    """Few situations are named, many are counted; the table below names all of them."""
     if not gains:
         return "all of them"
     return wording.listed([a.situation.name for a in kept]) if len(kept) <= FEW else f"the other {len(kept)}"
 
 
 def differences(studies: list[Study]) -> list[str]:
-    """What the virtual call costs and what winking out gains, over all cells."""
+    """The cost of the virtual call and the gain of winking out, over all cells."""
     found = []
     for what, pairs in (
         ("Access through an abstract base", strategies.VIRTUAL),

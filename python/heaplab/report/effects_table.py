@@ -1,4 +1,4 @@
-"""The effects of crossed settings as a table, and the sentences that say what they come to."""
+"""The effects of crossed settings as a table, and sentences that sum the effects up."""
 
 from math import isfinite
 
@@ -11,7 +11,7 @@ METRICS = ((TIME_ONLY, wording.TIME), (MEMORY_ONLY, wording.MEMORY))
 
 
 def effects_table(analysis: Analysis, kind: str) -> Table | None:
-    """Main effects and interactions on time and memory; nothing where the arms are no factorial."""
+    """Main effects and interactions on time and memory; None if the arms are no factorial."""
     columns = [effects(analysis, kind, metrics) for metrics, _ in METRICS]
     if not columns[0]:
         return None
@@ -48,7 +48,7 @@ def entry_of(effect: Effect, metric: spec.MetricSpec) -> Entry:
 
 
 def said_of(effect: Effect, metric: spec.MetricSpec) -> str:
-    """The verdict; of an interaction whether there is one."""
+    """The verdict; for an interaction, whether there is one."""
     if len(effect.settings) == 1 or effect.judged.why:
         return wording.short(effect.judged, metric)
     return "none" if wording.tone(effect.judged, metric) == "same" else "there is one"

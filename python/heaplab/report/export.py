@@ -1,4 +1,4 @@
-"""Results as tables of other programs: CSV, Markdown, Parquet."""
+"""Results as tables for other programs: CSV, Markdown, Parquet."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ TABLES = {"cells": (cell_rows, CELL_COLUMNS), "runs": (run_rows, RUN_COLUMNS)}
 
 
 def rows_of(analyses: Sequence[Analysis], what: str) -> tuple[list[Row], dict[str, str]]:
-    """The rows of a table by its name, and its columns with what they hold. A cell is JSON text."""
+    """The rows of the named table, and the description of its columns. A cell is JSON text."""
     rows, columns = TABLES[what]
     found = [row | {"cell": json.dumps(row["cell"])} for analysis in analyses for row in rows(analysis)]
     return found, columns
@@ -43,7 +43,7 @@ def shown(value: Any) -> str:
 
 
 def write_parquet(rows: Sequence[Row], columns: Mapping[str, str], path: Path) -> None:
-    """Raises HeaplabError without pyarrow, OSError."""
+    """Raises HeaplabError without pyarrow, and OSError."""
     try:
         import_module("pyarrow.parquet").write_table(as_arrow(rows, columns), path)
     except ImportError:
@@ -51,7 +51,7 @@ def write_parquet(rows: Sequence[Row], columns: Mapping[str, str], path: Path) -
 
 
 def as_arrow(rows: Sequence[Row], columns: Mapping[str, str]) -> Any:
-    """A table of Arrow; the metadata of each field says what it holds. Raises ImportError without pyarrow."""
+    """A table of Arrow; the metadata of each field describe it. Raises ImportError without pyarrow."""
     arrow = import_module("pyarrow")
     table = arrow.table({name: [row[name] for row in rows] for name in columns})
     fields = [table.schema.field(name).with_metadata({"is": says}) for name, says in columns.items()]

@@ -1,4 +1,4 @@
-"""What is known of a machine, in words: facts as machine/host.py collects them become names and texts."""
+"""The facts about a machine in words: names and texts for the facts of machine/host.py."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ NAMES = {
     "load": "load, last minute",
 }
 SIZES = {"memory", "memory_available", "swap", "page_size", "address_space_limit"}
-# What the kernel's numbers mean: proc(5), sysctl/kernel.
+# Meanings of the kernel's numbers: proc(5), sysctl/kernel.
 MEANINGS = {
     "smt": {"0": "no", "1": "yes"},
     "overcommit": {"0": "by heuristic", "1": "always", "2": "never"},

@@ -24,12 +24,12 @@ class Drawing:
     title: str
     svg: str
     alt: str
-    metrics: tuple[str, ...]  # whose numbers stand beside it
+    metrics: tuple[str, ...]  # metrics whose numbers the page shows beside the figure
     note: str = ""
 
 
 def panels_of(study: Study, shared: Iterable[str]) -> list[tuple[str, list[MeasuredCell]]]:
-    """The cells that go in each panel: those that agree in all swept parameters but the shared ones."""
+    """The cells of each panel: those that agree in all swept parameters except the shared ones."""
     rest = [name for name in study.axes if name not in shared]
     panels: dict[str, list[MeasuredCell]] = {}
     for cell in study.cells:
@@ -51,7 +51,7 @@ def axis_title(study: Study, metric: str, step: units.DisplayUnit) -> str:
 
 
 def curve(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
-    """A metric against a swept parameter, one line an allocator, with the band of its 95 % interval."""
+    """A metric against a swept parameter: one line for each allocator, with a band for its 95 % interval."""
     step = common_scale(study, plot.y)
     panels = panels_of(study, [plot.x])
     with mpl.rc_context(canvas.STYLE):
@@ -75,7 +75,7 @@ def curve(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
 
 
 def _number(value: Parameter) -> float:
-    return float(value)  # spec: the x of a curve is a number
+    return float(value)  # spec ensures that the x of a curve is a number
 
 
 def _swept_axis(axis: Axes, values: list[Parameter], plot: spec.Plot) -> None:
@@ -91,7 +91,7 @@ def _swept_axis(axis: Axes, values: list[Parameter], plot: spec.Plot) -> None:
 
 
 def bars(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
-    """A metric as bars with 95 % intervals: in groups along a swept parameter, or one bar an allocator."""
+    """A metric as bars with 95 % intervals: in groups along a swept parameter, or one bar per allocator."""
     step = common_scale(study, plot.y)
     panels = panels_of(study, [plot.x] if plot.x else [])
     with mpl.rc_context(canvas.STYLE):
@@ -118,7 +118,7 @@ def _ranking(
     looks: dict[str, Look],
     step: units.DisplayUnit,
 ) -> None:
-    """Horizontal bars, each with its name and number: nothing has to be looked up in a legend."""
+    """Horizontal bars, each with its name and number, so that no legend is needed."""
     for row, name in enumerate(study.candidates):
         median = study.median(cell, name, plot.y)
         if not isfinite(median.estimate):
@@ -176,7 +176,7 @@ def _groups(
 
 
 def scatter(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
-    """Two metrics of every cell relative to the baseline, with the intervals as crosses."""
+    """Two metrics of every cell relative to the baseline, with their intervals as crosses."""
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1)
         others = [name for name in study.candidates if name != study.baseline]

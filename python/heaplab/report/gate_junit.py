@@ -1,4 +1,4 @@
-"""A gate as JUnit XML: a test case for each comparison; one that is undecided passes and says so."""
+"""A gate as JUnit XML: one test case for each comparison. An undecided one passes and says so."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,6 +1,7 @@
-"""What a gate says: a table for a terminal or a pull request, and the JSON that bencher.dev takes.
+"""The output of a gate: a table for a terminal or a pull request, and the JSON that bencher.dev reads.
 
-The format of bencher.dev ("Bencher Metric Format"): by benchmark and measure a value, with bounds if known.
+The format of bencher.dev ("Bencher Metric Format"): for each benchmark and measure a value, with bounds if
+known.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ HEADS = ("cell", "metric", "new to old", "95 %", "may be", "verdict")
 
 
 def headline(cells: Sequence[GateCell]) -> str:
-    """Whether the gate fails or passes, and on what."""
+    """Whether the gate fails or passes, and because of what."""
     counts = {verdict: sum(one.verdict is verdict for one in cells) for verdict in ORDER}
     if counts[GateVerdict.WORSE]:
         said = f"FAILED: {counts[GateVerdict.WORSE]} of {len(cells)} comparisons are worse than they may be"
@@ -36,7 +37,7 @@ def headline(cells: Sequence[GateCell]) -> str:
 
 
 def ordered_cells(cells: Sequence[GateCell]) -> list[GateCell]:
-    """The worst first."""
+    """The cells, the worst first."""
     return sorted(cells, key=lambda one: (ORDER.index(one.verdict), -one.ratio.estimate))
 
 
@@ -62,7 +63,7 @@ def print_gate(cells: Sequence[GateCell], console: Console) -> None:
 
 
 def as_markdown(cells: Sequence[GateCell], command: str) -> str:
-    """For a comment on a pull request."""
+    """A table for a comment on a pull request."""
     rows = [fields(one) for one in ordered_cells(cells)]
     table = [HEADS, ("---",) * len(HEADS), *rows]
     lines = [f"| {' | '.join(map(unbarred, row))} |" for row in table]
@@ -71,15 +72,15 @@ def as_markdown(cells: Sequence[GateCell], command: str) -> str:
 
 
 def unbarred(text: str) -> str:
-    """A bar would end the field."""
+    """Escapes bars, which would end the field of a table."""
     return text.replace("|", "\\|")
 
 
 def as_bencher(cells: Sequence[GateCell]) -> dict[str, Any]:
-    """Ratios NEW to OLD, which hold on any machine, and the medians of NEW on this one."""
+    """The ratios NEW to OLD, which hold on any machine, and the medians of NEW on this machine."""
     found: dict[str, Any] = {}
     for one in cells:
-        if one.ratio.estimate == one.ratio.estimate:  # a number
+        if one.ratio.estimate == one.ratio.estimate:  # not NaN
             measures = found.setdefault(fields(one)[0], {})
             measures[f"{measure_of(one)}-ratio"] = metric_of(one, 1, ratio=True)
             if one.about.unit == "s":
@@ -102,7 +103,7 @@ def metric_of(one: GateCell, factor: float, *, ratio: bool) -> dict[str, float]:
 
 
 def plain_gate(cells: Sequence[GateCell]) -> dict[str, Any]:
-    """All of it, for --json."""
+    """The complete result, for --json."""
     return {
         "schema": 1,
         "failed": any(one.verdict is GateVerdict.WORSE for one in cells),

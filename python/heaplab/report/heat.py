@@ -1,6 +1,6 @@
 """Heat tables as P0089 and P0213 print them: numbers in coloured cells.
 
-Colours span the chart from its lowest to its highest number; or, in a table of ratios, 100 % is white.
+The colours range from the lowest to the highest number of the chart. In a table of ratios, 100 % is white.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from heaplab.report.table_parts import Entry, Table, diverging, sequential
 from heaplab.report.tables import missing
 from heaplab.stats import Interval, Pair
 
-# The dimensions of P0089, section 5, where a workload tells them.
+# The dimensions of P0089, section 5, if a workload reports them.
 DIMENSIONS = {
     "density": "D",
     "variation": "V",
@@ -26,12 +26,12 @@ DIMENSIONS = {
     "utilization_dimension": "U",
     "contention_dimension": "C",
 }
-PathArgument = dict[str, Parameter]  # a value for every axis: the swept parameters, and what is compared
+PathArgument = dict[str, Parameter]  # a value for every axis: the swept parameters and the compared one
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One heat table: its axes, and what all its places have in common."""
+    """One heat table: its axes, and everything that its fields have in common."""
 
     study: Study
     plot: spec.Plot
@@ -39,12 +39,12 @@ class Chart:
     fixed: PathArgument
 
     def place(self, row: Parameter, x: Parameter) -> tuple[MeasuredCell, str]:
-        """The cell and the candidate that one field shows."""
+        """The cell and the candidate of one field."""
         at = self.fixed | {self.rows: row, self.plot.x: x}
         return tuple((name, at[name]) for name in self.study.axes), str(at[self.study.axis])
 
     def values(self, axis: str) -> list[Parameter]:
-        """The values that are shown: the values that others are divided by are left out."""
+        """The values shown on an axis. Values by which others are divided are left out."""
         return [v for v in axes_of(self.study)[axis] if self.plot.against.get(axis) != v]
 
     @property
@@ -57,7 +57,7 @@ def axes_of(study: Study) -> dict[str, list[Parameter]]:
 
 
 def heat(study: Study, plot: spec.Plot) -> list[Table]:
-    """One table for each combination of what is neither across nor down."""
+    """One table for each combination of the values that are neither across nor down."""
     if not study.candidates:
         return []
     rows, axes = plot.rows or study.axis, axes_of(study)
@@ -176,7 +176,7 @@ def _name(study: Study, axis: str, value: Parameter, *, with_axis: bool = False)
 
 
 def _failures(chart: Chart, fields: list[tuple[Parameter, Parameter]]) -> list[str]:
-    """Every reason for failed fields, with the fields it struck."""
+    """All reasons of failed fields, each with its fields."""
     reasons: dict[str, list[str]] = {}
     for row, x in fields:
         if reason := chart.study.failure(*chart.place(row, x)):
@@ -190,14 +190,14 @@ def _dimensions_of(chart: Chart) -> list[str]:
 
 
 def _dimension(chart: Chart, row: Parameter, metric: str) -> Entry:
-    """A dimension of a row, as the reference's runs tell it; from lowest to highest where columns differ."""
+    """A dimension of a row, reported by the reference's runs; a range if the columns differ."""
     study = chart.study
     cells = dict.fromkeys(chart.place(row, x)[0] for x in chart.values(chart.plot.x))
     return span(study.median(cell, study.baseline, metric).estimate for cell in cells)
 
 
 def span(values: Iterable[float]) -> Entry:
-    """A dimension from its lowest to its highest value."""
+    """The range of a dimension, from its lowest to its highest value."""
     known = sorted(value for value in values if isfinite(value))
     ends = dict.fromkeys(f"{value:.2g}" for value in known[:1] + known[-1:])
     return Entry("–".join(ends) or units.NOTHING, tone="dimension")

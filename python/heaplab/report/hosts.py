@@ -1,4 +1,4 @@
-"""Several campaigns beside each other: the advice and the ratios of each, never pooled."""
+"""Several campaigns side by side: the advice and the ratios of each, never pooled."""
 
 import json
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from heaplab.report import units, wording
 from heaplab.report.advice import Answer, answer
 from heaplab.report.table_parts import Entry, Table
 
-MACHINE = ("cpu", "cpus", "memory")  # facts that one machine keeps
+MACHINE = ("cpu", "cpus", "memory")  # facts that stay the same on one machine
 
 
 def host_name(analysis: Analysis) -> str:
-    """The machine and the hour, short enough for a column."""
+    """The machine and the hour, short enough for the head of a column."""
     facts = analysis.results.host.facts if analysis.results.host else {}
     cpus = f", {facts['cpus']} CPUs" if facts.get("cpus") else ""
     return (
@@ -25,9 +25,9 @@ def host_name(analysis: Analysis) -> str:
 
 @dataclass(frozen=True)
 class Advised:
-    """What one campaign advises."""
+    """The advice of one campaign."""
 
-    number: int  # of the campaign on the page, from 1
+    number: int  # number of the campaign on the page, from 1
     host: str
     answer: Answer
 
@@ -45,7 +45,7 @@ class KindBeside:
 class Beside:
     kinds: list[KindBeside]
     tables: list[Table]
-    warning: str  # what campaigns of one machine cannot show; "" if all are of different ones
+    warning: str  # a limit of campaigns on one machine; "" if all machines differ
 
 
 def beside(analyses: Sequence[Analysis]) -> Beside | None:
@@ -65,7 +65,7 @@ def beside(analyses: Sequence[Analysis]) -> Beside | None:
 
 
 def warning(analyses: Sequence[Analysis]) -> str:
-    """What campaigns measured on one machine at different times cannot show; "" without such."""
+    """What campaigns on one machine at different times cannot show; "" if there are none."""
     machines: dict[str, list[str]] = {}
     for number, analysis in enumerate(analyses, 1):
         facts = analysis.results.host.facts if analysis.results.host else {"unknown": number}

@@ -29,7 +29,7 @@ def interactions(analysis: Analysis) -> list[Interaction]:
 
 
 def means(study: Study) -> dict[str, Judged]:
-    """Every candidate over all cells against the reference: one family of comparisons."""
+    """Every candidate relative to the reference over all cells: one family of comparisons."""
     names = [name for name in study.candidates if name != study.baseline]
     metric = study.main_metric
     ratios = [stats.geometric_mean([study.cell_pairs(study.baseline, name, metric)]) for name in names]
@@ -73,7 +73,7 @@ def _interaction(studies: list[Study], across: Study) -> Interaction:
 
 
 def changes(judged: Judged, first: Judged | None) -> bool:
-    """Whether two allocators give different decided verdicts; an undecided one contradicts nothing."""
+    """Whether two allocators give different decided verdicts; an undecided verdict contradicts nothing."""
     if first is None or Verdict.UNDECIDED in (judged.verdict, first.verdict):
         return False
     return judged.verdict is not first.verdict

@@ -22,7 +22,7 @@ from heaplab.stats import Interval, Why
 
 
 def as_plain(analysis: Analysis) -> dict[str, Any]:
-    """The summary as JSON can hold it; what is unknown is null."""
+    """The summary in types that JSON has; an unknown value is null."""
     return {
         "schema": 1,
         "campaign": analysis.campaign.id,

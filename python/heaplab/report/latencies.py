@@ -1,4 +1,4 @@
-"""Latencies of single operations by percentile, on an axis that gives every further nine the same room."""
+"""Latencies of single operations by percentile, on an axis where each further nine has equal room."""
 
 from math import isfinite
 

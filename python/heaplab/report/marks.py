@@ -1,4 +1,4 @@
-"""What figures are made of: lines with bands, points with crosses, and what stands behind them."""
+"""The parts of figures: lines with bands, points with crosses, and the areas behind them."""
 
 from collections.abc import Sequence
 from math import isfinite, sqrt
@@ -17,7 +17,7 @@ WHISKER = {"ecolor": CHROME["ink"], "elinewidth": 1.1, "capsize": 2.5}
 def banded_line(
     axis: Axes, points: Sequence[tuple[float, Interval]], name: str, look: Look, factor: float = 1
 ) -> None:
-    """Estimates with the band of their 95 % intervals, divided by `factor`; what is unknown is left out."""
+    """Estimates with a band for their 95 % intervals, divided by `factor`. Unknown values are left out."""
     known = [(x, y) for x, y in points if isfinite(y.estimate)]
     axis.plot(
         [x for x, _ in known],
@@ -41,7 +41,7 @@ def banded_line(
 
 
 def shade_oversubscribed(axis: Axes, study: Study, cells: list[MeasuredCell], places: list[float]) -> None:
-    """Grey behind the cells in which threads have to share CPUs; `places` are those of the cells, rising."""
+    """Grey areas behind the cells in which threads share CPUs. `places` are the cells' x, ascending."""
     shared = [place for cell, place in zip(cells, places, strict=True) if study.oversubscribed(cell)]
     below = [place for place in places if shared and place < min(shared)]
     if not below:
@@ -65,7 +65,7 @@ def shade_oversubscribed(axis: Axes, study: Study, cells: list[MeasuredCell], pl
 
 
 def whisker(median: Interval, factor: float) -> np.ndarray:
-    """Lengths below and above for matplotlib; none where there is no interval."""
+    """Lengths below and above the median, for matplotlib; zeros without an interval."""
     if not (isfinite(median.low) and isfinite(median.high)):
         return np.zeros((2, 1))
     return np.array([[median.estimate - median.low], [median.high - median.estimate]]) / factor
@@ -91,7 +91,7 @@ def cross(axis: Axes, x: Interval, y: Interval, look: Look, size: float = 5) -> 
 
 
 def unity(axis: Axes) -> None:
-    """The baseline's place, and axes that give double and half the same room."""
+    """A line at the baseline's ratio 1; axes on which double and half have equal room."""
     for set_scale, which in ((axis.set_xscale, axis.xaxis), (axis.set_yscale, axis.yaxis)):
         set_scale("log", base=2)
         which.set_minor_locator(NullLocator())

@@ -1,4 +1,4 @@
-"""What to do next, with the command to type, after the answer and how sure it is."""
+"""What to do next, with the command to type. Follows the answer and the statement how sure it is."""
 
 import shlex
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ MUCH_DISTURBED = 0.2  # of all runs
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do; `command` is empty where there is nothing to type."""
+    """One thing to do; `command` is empty if there is nothing to type."""
 
     says: str
     command: str = ""
 
 
 def next_steps(analysis: Analysis, kind: str, found: Answer) -> list[Step]:
-    """To use what won or to ask about one's own program; to decide what is open; to get rid of noise."""
+    """Use the winner or ask about one's own program; decide open comparisons; remove noise."""
     own = users_program(analysis, kind)
     first = next(kind for kind in wording.KINDS if analysis.summarised(kind))
     if analysis.compared == "command":
@@ -34,7 +34,7 @@ def next_steps(analysis: Analysis, kind: str, found: Answer) -> list[Step]:
 
 
 def steps_of_choice(analysis: Analysis, local: bool) -> list[Step]:
-    """After a comparison within programs; `local`: a local allocator is shown to be faster somewhere."""
+    """The steps after a comparison within programs. `local`: a local allocator is faster somewhere."""
     steps = [USE_LOCAL] if local else []
     return steps + ([_longer(analysis, "about what is open")] if _may_go_on(analysis) else [])
 
@@ -47,7 +47,7 @@ def _longer(analysis: Analysis, about: str) -> Step:
 
 
 def arms_given(command: Sequence[str]) -> list[str]:
-    """The options of a command that give arms of the user's own: to resume, they have to be given again."""
+    """The options of a command that name the user's own arms: resuming needs them again."""
     words = list(command[: command.index("--")] if "--" in command else command)
     return [
         word
@@ -64,7 +64,7 @@ ASK = Step("Ask about your own program:", "heaplab compare -- PROGRAM ARGS")
 
 
 def users_program(analysis: Analysis, kind: str) -> list[str]:
-    """The command, where a campaign is about a program of the user's; else nothing."""
+    """The command of the user's program, if the campaign is about one; else empty."""
     studies = analysis.summarised(kind) if kind == "program" else []
     own = [study.workload for study in studies if study.workload.is_users]
     return [own[0].program, *own[0].arguments] if own else []
@@ -91,7 +91,7 @@ def _command(analysis: Analysis, found: Answer) -> list[Step]:
 
 
 def _with(analysis: Analysis, pick: str) -> list[str]:
-    """`heaplab with`, which has to be told again of a library of the user's own."""
+    """`heaplab with`, which needs the option of a library of the user's again."""
     given = [word.removeprefix("--allocator=") for word in analysis.campaign.command]
     own = [word for word in given if word.startswith(f"{pick}=")]
     return ["heaplab", "with", *(["--allocator", own[0]] if own else []), pick]

@@ -1,4 +1,4 @@
-"""The two figures about a whole campaign: time against memory, and the baseline against itself."""
+"""Two figures about a whole campaign: time against memory, and the baseline against itself."""
 
 from math import isfinite, nan
 
@@ -18,7 +18,7 @@ from heaplab.stats import THRESHOLD, Interval
 def trade_off(
     analysis: Analysis, kind: str, standings: list[Standing], looks: dict[str, Look]
 ) -> Drawing | None:
-    """Geometric means of time and peak memory with their intervals, and the front no other point beats."""
+    """Geometric means of time and peak memory with their intervals, and the Pareto front."""
     places = {analysis.baseline: (Interval(1, 1, 1), Interval(1, 1, 1))} | {
         s.allocator: (s.time.ratio, s.memory.ratio) for s in standings if s.complete
     }
@@ -41,10 +41,10 @@ def trade_off(
 
 
 def _label(axis: Axes, points: dict[str, tuple[float, float]], looks: dict[str, Look]) -> None:
-    """Names above their points, or below where another name stands already."""
+    """Names above their points, or below if another name is already there."""
     above: list[tuple[float, float]] = []
     axis.autoscale_view()
-    to_share = axis.transScale + axis.transLimits  # of the axis' width and height
+    to_share = axis.transScale + axis.transLimits  # converts to shares of the axis's width and height
     for name in sorted(points, key=lambda name: -points[name][1]):
         x, y = to_share.transform(points[name])
         crowded = any(
@@ -63,12 +63,12 @@ def _label(axis: Axes, points: dict[str, tuple[float, float]], looks: dict[str, 
         )
 
 
-LABEL_SHARE = (0.2, 0.06)  # of the axis' width and height that a name takes
+LABEL_SHARE = (0.2, 0.06)  # share of the axis's width and height that a name needs
 HALO = [withStroke(linewidth=3, foreground=CHROME["surface"])]
 
 
 def _front(axis: Axes, points: list[tuple[float, float]]) -> None:
-    """The Pareto front as steps: a point on the line beats everything to the right and above."""
+    """The Pareto front as steps: a point on the front beats every point above and to the right."""
     if len(points) > 1:
         xs, ys = zip(*points, strict=True)
         axis.step(xs, ys, where="post", color=CHROME["good"], linewidth=6, alpha=0.22, zorder=0)
@@ -114,7 +114,7 @@ def _difference(axis: Axes, place: int, ratio: Interval) -> None:
 
 
 def _study_ticks(axis: Axes, studies: list[Study]) -> None:
-    """One label a study, at the middle of its rows."""
+    """One label for each study, in the middle of its rows."""
     ids = [study.name for study in studies]
     places = {name: [i for i, other in enumerate(ids) if other == name] for name in dict.fromkeys(ids)}
     axis.set_yticks([sum(rows) / len(rows) for rows in places.values()], list(places))

@@ -50,18 +50,18 @@ class Section:
     outcomes: list[ClaimOutcome]
     floors: list[tuple[str, str]]  # metric, noise floor
     command: str
-    crowded: str  # what to know about cells with more threads than CPUs
+    crowded: str  # a note about cells with more threads than CPUs
 
 
 @dataclass(frozen=True)
 class KindSummary:
-    """One kind of workload: programs and synthetic workloads are never averaged together."""
+    """One kind of workload: real programs and synthetic workloads are never averaged together."""
 
     kind: str
     title: str
     answer: Answer
     sure: str
-    mind: list[str]  # what to keep in mind
+    mind: list[str]  # notes to keep in mind
     steps: list[Step]
     why: list[str]
     standings: list[Standing]
@@ -161,7 +161,7 @@ def part(analysis: Analysis, path: Path) -> Part:
 
 
 def relative(target: Path, page: Path) -> str:
-    """The results file as seen from the page's folder."""
+    """The path of the results file, relative to the folder of the page."""
     try:
         return target.resolve().relative_to(page.resolve().parent).as_posix()
     except ValueError:
@@ -217,9 +217,10 @@ def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) ->
 
 
 def numbered(study: Study, drawn: list[str]) -> list[str]:
-    """The metrics that get a table of numbers: those of the experiment, those drawn, and page faults.
+    """The metrics with a table of numbers: those of the experiment, those drawn, and page faults.
 
-    What verdicts on memory rest on stands beside a workload's own peak; a peak seen from outside is the same.
+    Verdicts on memory rest on MEMORY, which stands beside a peak that the workload itself declares. Without
+    such a declaration, both metrics are the same.
     """
     wanted = list(dict.fromkeys([*study.experiment.metrics, *drawn]))
     if PEAK in wanted:
@@ -239,7 +240,7 @@ def crowded(study: Study) -> str:
 
 
 def plots_of(study: Study) -> list[spec.Plot]:
-    """The experiment's plots, or bars of its metrics where it names none."""
+    """The experiment's plots or, if it names none, bars of its metrics."""
     return study.experiment.plots or [spec.Plot(kind="bars", y=m) for m in study.experiment.metrics]
 
 
@@ -260,7 +261,7 @@ def counts_of(analysis: Analysis) -> dict[str, int]:
 
 
 def faults(analysis: Analysis) -> list[tuple[str, list[str]]]:
-    """The reasons of runs without a figure, with the places of each reason."""
+    """The reasons of runs without a figure, with the places where each occurred."""
     grouped: dict[str, list[str]] = {}
     for run in analysis.without_figure:
         cell = tables.cell_name(tuple(run.cell.items())) if run.cell else ""

@@ -1,7 +1,8 @@
-"""One look for each allocator over the whole report: colour, marker and dash, so that none relies on hue.
+"""One look for each allocator in the whole report: colour, marker and dash, so that none depends on hue.
 
-Figures are drawn with the light colours; in the page each becomes a CSS variable with a dark counterpart.
-The hues are told apart by colour-blind readers (after Okabe and Ito), darkened to stand out on white.
+Figures are drawn in the light colours; in the page, each colour becomes a CSS variable with a dark
+counterpart. Colour-blind readers can tell the hues apart (after Okabe and Ito); the colours are darkened to
+stand out on white.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ HUES = [
 ]
 MARKERS = "sDv^oPXph<>*8"
 DASHES: list[tuple[float, ...]] = [(), (5, 1.5), (1.5, 1.2), (6, 1.5, 1.5, 1.5)]
-# What is no series: names of CSS variables with the colour matplotlib draws.
+# Colours of everything that is no series: names of CSS variables, with the colour that matplotlib draws.
 CHROME = {"ink": "#16191d", "muted": "#5c636c", "grid": "#e3e6ea", "surface": "#fefefe", "good": "#0b6b50"}
 
 
@@ -27,13 +28,13 @@ CHROME = {"ink": "#16191d", "muted": "#5c636c", "grid": "#e3e6ea", "surface": "#
 class Look:
     color: str
     dark: str
-    variable: str  # of CSS
+    variable: str  # CSS variable
     marker: str
     dash: tuple[float, ...]
 
 
 def looks(allocators: list[str]) -> dict[str, Look]:
-    """The look of each allocator; the first is the baseline and grey."""
+    """The look of each allocator; the first is the baseline and is grey."""
     found = {}
     for index, name in enumerate(allocators):
         turn, hue = divmod(index - 1, len(HUES))
@@ -50,6 +51,6 @@ def variables() -> dict[str, tuple[str, str]]:
 
 
 def replacements() -> dict[str, str]:
-    """What to write into the page in place of each colour of a figure."""
+    """The CSS variable that replaces each colour of a figure in the page."""
     series = {light: f"var({name})" for name, (light, _) in variables().items()}
     return series | {color: f"var(--{name})" for name, color in CHROME.items()}

@@ -1,4 +1,4 @@
-"""What was measured of a server, side by side: one row for each figure, one column for each allocator."""
+"""The measurements of a server: one row for each figure, one column for each allocator."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -14,7 +14,7 @@ PEAK = "peak_memory"
 
 @dataclass(frozen=True)
 class Figure:
-    """A median with its unit, and how it compares with the baseline's; None for the baseline itself."""
+    """A median with its unit, and its ratio to the baseline's; None for the baseline itself."""
 
     text: str
     judged: Judged | None
@@ -31,7 +31,7 @@ class Figure:
 
 
 def server_rows(study: Study, cell: MeasuredCell) -> list[tuple[str, list[Figure]]]:
-    """The figures of a server in the order in which they are declared; without those that nobody has."""
+    """The figures of a server in the order of their declaration, without those that no allocator has."""
     if study.workload.server is None:
         return []
     names = list(study.workload.metrics)
@@ -51,7 +51,7 @@ def _figure(study: Study, cell: MeasuredCell, candidate: str, name: str) -> Figu
 
 
 def server_tables(study: Study) -> list[Table]:
-    """For the page: medians, ratios with intervals, verdicts."""
+    """Tables for the page: medians, ratios with intervals, verdicts."""
     return [
         Table(
             f"The server under load and after it: medians; ratios to {study.baseline} with 95 % intervals",

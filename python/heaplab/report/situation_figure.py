@@ -1,4 +1,4 @@
-"""The picture of all situations: how every family of candidates does against the reference in each."""
+"""The figure of all situations: every family of candidates against the reference in each situation."""
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -10,13 +10,13 @@ from heaplab.report.palette import CHROME
 from heaplab.report.situations import Family
 from heaplab.stats import Interval
 
-DECADES = 100  # from this span on only powers of ten are named
-ROW = 0.42  # inches a family
-SPREAD = 0.26  # of a row's height: its situations lie one below the other, so that none hides another
+DECADES = 100  # range from which on only powers of ten are labelled
+ROW = 0.42  # inches for each family
+SPREAD = 0.26  # share of a row's height over which its situations are spread, so that none hides another
 
 
 def figure(families: list[Family], reference: str) -> Drawing | None:
-    """A row for each family: a dot for each situation, and the geometric mean of all below them."""
+    """A row for each family: a dot for each situation, and below them the geometric mean of all."""
     if not families:
         return None
     with mpl.rc_context(canvas.STYLE):

@@ -1,4 +1,4 @@
-"""The tables of situations: the best candidate of each, and every family over all of them."""
+"""Tables of situations: the best candidate of each, and every family over all of them."""
 
 from heaplab.analysis import MEMORY
 from heaplab.report import strategies, units, wording
@@ -46,7 +46,7 @@ def dimension(where: Situation, metric: str) -> Entry:
 
 
 def family_table(families: list[Family]) -> Table:
-    """Every family over all situations: how often it gains and loses against the reference, and what."""
+    """Every family over all situations: how often, and how much, it gains and loses."""
     columns = ["faster in", "slower in", "time, mean", "best", "worst", "peak memory, mean"]
     caption = (
         "Families of local allocators against the reference, over all situations they were measured in; "

@@ -1,7 +1,7 @@
 """Situations, the best candidate of each, and every family of candidates over all of them.
 
-A situation is a value of the first swept parameter of an experiment, with all its other cells. The best of a
-situation is named with those that are not shown to be worse than it.
+A situation consists of the cells of an experiment with one value of its first swept parameter. The best
+candidate of a situation is named together with those that are not shown to be worse.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from heaplab.stats import Interval, Keyed, Verdict, judge
 
 @dataclass(frozen=True)
 class Situation:
-    """Cells of one experiment in which one answer is given."""
+    """Cells of one experiment for which one answer is given."""
 
     study: Study
     name: str
@@ -28,7 +28,7 @@ class Situation:
         return [(pair, key) for pair, key in pairs if pair[0]]
 
     def ratio(self, name: str, base: str = "", metric: str | None = None) -> Interval:
-        """Of a candidate to another, the reference unless given."""
+        """The ratio of a candidate to another one, by default the reference."""
         return stats.geometric_mean([self.pairs(base or self.study.baseline, name, metric)])
 
     def of_all(self, names: Iterable[str], metric: str | None = None) -> list[Keyed]:
@@ -42,12 +42,12 @@ class Situation:
 
 @dataclass(frozen=True)
 class StrategyAnswer:
-    """The best of a situation, and what is not shown to be worse."""
+    """The best candidate of a situation, and those that are not shown to be worse."""
 
     situation: Situation
     best: str
     tied: list[str]
-    judged: Judged  # the best against the reference
+    judged: Judged  # the best candidate relative to the reference
     memory: Interval
     worst: tuple[str, Interval]
 

@@ -1,6 +1,6 @@
-"""The allocation strategies of P0089 (table 1) and those set beside them, as a reader finds them named.
+"""Readable names of the allocation strategies of P0089 (table 1) and of heaplab's additions.
 
-Other compared values have no family and are called what they are.
+Other compared values have no family and keep their names.
 """
 
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ PARAMETER = "strategy"
 class Strategy:
     family: str
     binding: str = ""  # "virtual": through an abstract base; "": a type parameter
-    ending: str = ""  # "wink": abandoned, and released in bulk; "": destroyed
+    ending: str = ""  # "wink": never destroyed, memory released as a whole; "": destroyed
 
     @property
     def manner(self) -> str:
-        """What tells it from the first of its family: what stands under its name at the head of a table."""
+        """The difference from the first strategy of the family, shown below the name in a table's head."""
         return " ".join(word for word in (self.binding, self.ending) if word)
 
 
@@ -48,7 +48,7 @@ STRATEGIES = {
     **_resource("boost", "Boost", {"monotonic": "monotonic", "pool": "pool"}),
     "heap-arena": Strategy("arena of the global allocator"),
 }
-# Pairs that differ in nothing but the binding, and in nothing but the ending: (what, without it).
+# Pairs that differ only in the binding, and pairs that differ only in the ending: (with it, without it).
 VIRTUAL = {
     "AS2": "AS1",
     "AS5": "AS3",
@@ -79,7 +79,7 @@ def title(name: str) -> str:
 
 
 def families(names: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """Neighbours of one family together, in order."""
+    """The names in order, neighbours of one family together."""
     found: list[tuple[str, list[str]]] = []
     for name in names:
         if found and found[-1][0] == family(name):

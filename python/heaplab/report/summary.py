@@ -11,12 +11,12 @@ from heaplab.report.heat import bounds_of
 from heaplab.report.table_parts import Entry, Table, diverging
 from heaplab.stats import Interval
 
-# The row of all cells; that of a value may be called "all".
+# The name of the row over all cells; a parameter may have the value "all".
 TOTAL = "all cells"
 
 
 def summary(study: Study, plot: spec.Plot) -> list[Table]:
-    """Means over the cells of each row and of all, in % of the reference or as ratios of ratios."""
+    """Means over the cells of each row and over all cells, in % of the reference or as ratios of ratios."""
     if not study.candidates:
         return []
     names = [name for name in study.candidates if name != study.baseline]

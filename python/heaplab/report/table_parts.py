@@ -6,7 +6,7 @@ from math import log2
 
 @dataclass(frozen=True)
 class Entry:
-    """One field of a table: text, a smaller second line, class and symbol of a verdict, background colour."""
+    """One field of a table: text, a second line in small print, class and symbol of a verdict, background."""
 
     text: str
     small: str = ""
@@ -22,19 +22,19 @@ class Table:
     columns: list[str]
     rows: list[tuple[str, list[Entry]]]
     corner: str = ""
-    groups: list[tuple[str, int]] = field(default_factory=list)  # heads over so many columns each
-    manners: list[str] = field(default_factory=list)  # a smaller second line for each column
+    groups: list[tuple[str, int]] = field(default_factory=list)  # heads, each over a number of columns
+    manners: list[str] = field(default_factory=list)  # a second line in small print for each column
     notes: list[str] = field(default_factory=list)  # below the table
 
 
 def diverging(ratio: float) -> str:
-    """Blue below 1, orange above, white at 1; a factor of four either way is the full colour."""
+    """Blue below 1, white at 1, orange above; full colour at a factor of four either way."""
     share = max(-1.0, min(1.0, log2(ratio) / 2)) if ratio > 0 else -1.0
     return _mix((255, 255, 255), (112, 173, 219) if share < 0 else (245, 158, 88), abs(share))
 
 
 def sequential(share: float) -> str:
-    """White to blue for 0 to 1."""
+    """A colour from white to blue for a share from 0 to 1."""
     return _mix((250, 252, 255), (96, 160, 212), max(0.0, min(1.0, share)))
 
 

@@ -9,7 +9,7 @@ from heaplab.report.figures import common_scale
 from heaplab.report.table_parts import Entry, Table, diverging
 from heaplab.stats import Interval, geometric_mean
 
-THOUSANDS = {"k": "thousands", "M": "millions", "G": "thousand millions"}  # of what is counted
+THOUSANDS = {"k": "thousands", "M": "millions", "G": "thousand millions"}  # names of the counted units
 
 
 def cell_name(cell: MeasuredCell) -> str:
@@ -17,7 +17,7 @@ def cell_name(cell: MeasuredCell) -> str:
 
 
 def row_name(study: Study, cell: MeasuredCell) -> str:
-    """The cell, marked where threads have to share CPUs."""
+    """The name of a cell, marked if threads share CPUs there."""
     return cell_name(cell) + (f" (over {study.cpus} CPUs)" if study.oversubscribed(cell) else "")
 
 
@@ -42,7 +42,7 @@ def numbers(study: Study, metric: str) -> Table:
 
 
 def missing(study: Study, cell: MeasuredCell, candidate: str) -> Entry:
-    """In place of a figure: that it failed, with the reason, or was too short, or that nothing was run."""
+    """The text in place of a figure: failed, with the reason; too short; or not run."""
     if reason := study.failure(cell, candidate):
         return Entry("failed", tone="failed", title=reason)
     ran = (cell, candidate) in study.good
@@ -65,7 +65,7 @@ def _number(
 
 
 def overview(analysis: Analysis, metric: str | None) -> Table | None:
-    """Experiments down, allocators across: the geometric mean over the cells of each."""
+    """Experiments down, allocators across: the geometric mean over the cells of each experiment."""
     others = [name for name in analysis.allocators if name != analysis.baseline]
     rows: list[tuple[str, list[Entry]]] = []
     for study in analysis.between_allocators:

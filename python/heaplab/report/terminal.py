@@ -33,13 +33,13 @@ from heaplab.stats import Interval
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
 RESULTS = {ClaimResult.HOLDS: "green", ClaimResult.FAILS: "red", ClaimResult.OPEN: "yellow"}
 LABEL = 16  # columns of the labels beside an answer
-# The rank of columns: what goes first where a table has no room has the highest number.
+# Ranks of columns: if a table has too little room, the column with the highest rank is dropped first.
 VERDICT, CELLS, WORST = 1, 2, 6
 CAUSES = {FAULTS: ("faults", 3), SYSTEM: ("system", 4), INSTRUCTIONS: ("instructions", 5)}
 
 
 def print_summary(analysis: Analysis, console: Console) -> None:
-    """Answer and table for each kind of workload, then what gave no figure."""
+    """Answer and table for each kind of workload, then the runs without a figure."""
     for kind, title in wording.KINDS.items():
         if analysis.summarised(kind) and not analysis.only_within:
             console.print(f"\n[bold]{title.capitalize()}[/]")
@@ -123,7 +123,7 @@ def _columns(analysis: Analysis, kind: str, standings: list[Standing], known: li
 
 
 def _ratios(head: str, baseline: str, judged: list[Judged]) -> Column:
-    """Ratios with their intervals, each under the other."""
+    """Ratios with their intervals, one below the other."""
     numbers = [baseline, *(_number(j.ratio) for j in judged)]
     bounds = ["", *(units.bounds(j.ratio) if j.ratio.bounded else "" for j in judged)]
     wide = max(map(len, numbers))
@@ -165,7 +165,7 @@ def _undecided(standings: list[Standing]) -> list[str]:
 
 
 def _print_servers(study: Study, console: Console) -> None:
-    """What was measured of a server: medians, and below 1 in green what is better than the baseline's."""
+    """The medians of a server. A median better than the baseline's is green."""
     for cell in study.cells:
         if not (rows := server_rows(study, cell)):
             continue
@@ -208,7 +208,7 @@ def _print_faults(analysis: Analysis, console: Console) -> None:
 
 
 def _reasons(lost: Sequence[Run]) -> dict[str, list[str]]:
-    """What went wrong where, with the allocators it struck."""
+    """The reasons of lost runs, with the allocators concerned."""
     found: dict[str, dict[str, None]] = {}
     for run in lost:
         found.setdefault(f"{run.experiment}: {run.reason}", {})[run.allocator] = None
@@ -216,7 +216,7 @@ def _reasons(lost: Sequence[Run]) -> dict[str, list[str]]:
 
 
 def print_claims(outcomes: Sequence[ClaimOutcome], console: Console) -> None:
-    """Every claim with what the figures say of it."""
+    """Every claim, with what the figures say about it."""
     if not outcomes:
         console.print("No experiment in these results makes a claim that can be tested.")
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""Quantities over time: a series of the sample as lines, several of them or the process's memory stacked."""
+"""Quantities over time: series of the sample as lines; several series, or the process's memory, stacked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from heaplab.report import canvas, units
 from heaplab.report.figures import Drawing, panels_of
 from heaplab.report.palette import CHROME, Look
 
-PROCESS = "process"  # the series every process has: what the runner sampled from outside
+PROCESS = "process"  # the series that every process has: its memory, sampled from outside
 LAYERS = ["#0072b2", "#d55e00", "#a87400", "#008a64", "#b0468f"]
 OVER = [(None, None), (4, 1.5), (1.5, 1.2)]  # dashes of the lines over a stack
 MOST_PANELS = 12
@@ -25,7 +25,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def typical(study: Study, cell: MeasuredCell, allocator: str) -> Run | None:
-    """The run whose peak memory is the median one (the upper of two): a real course of events, no mixture."""
+    """The run with the median peak memory (the upper of two): a real run, not a mixture of runs."""
     runs = sorted(
         (run for run in study.good.get((cell, allocator), {}).values() if run.process),
         key=lambda run: ((run.process and run.process.peak_memory) or 0, run.block),
@@ -34,7 +34,7 @@ def typical(study: Study, cell: MeasuredCell, allocator: str) -> Run | None:
 
 
 def points_of(run: Run, name: str) -> tuple[str, list[Points]]:
-    """Unit and layers of a series: one for a series of the sample, two for PROCESS."""
+    """Unit and layers of a series: one layer for a series of the sample, two layers for PROCESS."""
     if name == PROCESS and run.process:
         memory = run.process.memory
         return "B", [[(t, resident) for t, resident, _ in memory], [(t, tables) for t, _, tables in memory]]
@@ -45,7 +45,7 @@ def points_of(run: Run, name: str) -> tuple[str, list[Points]]:
 
 
 def series(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing | None:
-    """The course of a typical run of each allocator; None where no run has the series."""
+    """A typical run of each allocator; None if no run has the series."""
     names = [name.strip() for name in plot.series.split(",")]
     stacked = len(names) > 1 or names == [PROCESS]
     return _stacked(study, plot, names) if stacked else _lines(study, names[0], looks)
@@ -87,7 +87,7 @@ def _lines(study: Study, name: str, looks: dict[str, Look]) -> Drawing | None:
 
 @dataclass(frozen=True)
 class StackedPanel:
-    """What one panel shows: the layers of a stack, and the lines over it."""
+    """The contents of one panel: the layers of a stack, and the lines over it."""
 
     allocator: str
     unit: str
@@ -116,7 +116,7 @@ def _course(study: Study, allocator: str, names: list[str], over: list[str]) -> 
 
 
 def _stacked(study: Study, plot: spec.Plot, names: list[str]) -> Drawing | None:
-    """A panel for each allocator, in the last cell: many areas in one panel could not be read."""
+    """A panel for each allocator, in the last cell: many areas in one panel would be unreadable."""
     cell = study.cells[-1]
     labels = ["resident", "page tables"] if names == [PROCESS] else names
     over = [name.strip() for name in plot.over.split(",") if name.strip()]
@@ -147,7 +147,7 @@ NOTE = "Each course is that of the run with the median peak."
 
 
 def _areas(axis: Axes, layers: list[Points], labels: list[str], factor: float) -> None:
-    """Layers drawn over the points in time of the first layer."""
+    """Layers, drawn at the points in time of the first layer."""
     times = np.array([t for t, _ in stats.thin(layers[0])])
     below = np.zeros(len(times))
     for layer, label, color in zip(layers, labels, LAYERS, strict=False):

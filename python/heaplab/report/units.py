@@ -1,10 +1,10 @@
-"""Numbers for people: the one place where values in base units become text."""
+"""Numbers for people: the only module that turns values in base units into text."""
 
 from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # numbers are shown without numpy
+if TYPE_CHECKING:  # units are shown without importing numpy
     from heaplab.stats import Interval
 
 STEPS: dict[str, list[tuple[float, str]]] = {
@@ -26,7 +26,7 @@ class DisplayUnit:
 
 
 def scale(unit: str, largest: float) -> DisplayUnit:
-    """The step of the unit in which the largest value has at least one digit before the point."""
+    """The display unit in which the largest value has at least one digit before the point."""
     steps = STEPS.get(unit)
     if steps is None:
         return DisplayUnit(1, unit)
@@ -41,7 +41,7 @@ def scale(unit: str, largest: float) -> DisplayUnit:
 
 
 def digits(value: float) -> str:
-    """Three significant digits, without exponent."""
+    """Three significant digits, without an exponent."""
     if not isfinite(value):
         return NOTHING
     if value == 0:
@@ -67,7 +67,7 @@ def ratio(value: float) -> str:
 
 
 def bounds(interval: "Interval") -> str:
-    """The interval of a ratio: "0.70–0.74", or that there is none."""
+    """The interval of a ratio, "0.70–0.74", or the statement that there is none."""
     if not interval.bounded:
         return "no interval"
     return f"{interval.low:.2f}–{interval.high:.2f}"

@@ -14,7 +14,7 @@ TIME = spec.MetricSpec(title="time", unit="s")
 UNSEEN_MEMORY = (
     "Memory is not compared: the program is too short for it to be seen. Give it more work, 50 ms or more."
 )
-SMALL_MEMORY = 4 << 20  # B: below, what a library takes for itself is a large part
+SMALL_MEMORY = 4 << 20  # B: below, a library's own memory is a large part
 COUNT = spec.MetricSpec(title="count", unit="1")
 MEMORY = spec.MetricSpec(title="peak memory with page tables", unit="B")
 
@@ -79,7 +79,7 @@ def few_blocks(judged: Iterable[Judged]) -> str:
 
 
 def short(judged: Judged, metric: spec.MetricSpec) -> str:
-    """A verdict in one word, for a column of a terminal; what is undecided says why below the table."""
+    """A verdict in one word, for a column of a terminal. Reasons of "undecided" stand below the table."""
     if judged.why is Why.NO_FIGURE:
         return ""
     if judged.verdict is Verdict.SAME:
@@ -88,7 +88,7 @@ def short(judged: Judged, metric: spec.MetricSpec) -> str:
 
 
 def threshold(share: float) -> str:
-    """A threshold rounded up to what is printed, so that the sentence stays true."""
+    """A threshold rounded up to the printed digits, so that the sentence stays true."""
     tenths = -(-share * 1000 // 1) / 10
     return f"{tenths:g} %"
 
@@ -115,7 +115,7 @@ def change(ratio: Interval, less: str, more: str) -> str:
 
 
 def extent(studies: list[Study], compared: str = "allocator") -> str:
-    """The extent of what was measured. Explains cell and block, because readers meet them here first."""
+    """The extent of the measurements. Explains cell and block, because readers meet them here first."""
     counts = [len(study.good.get((cell, study.baseline), {})) for study in studies for cell in study.cells]
     fewest, most = min(counts, default=0), max(counts, default=0)
     blocks = f"{fewest} to {most} blocks" if fewest < most else counted(most, "block")
@@ -132,7 +132,7 @@ def counted(count: int, what: str) -> str:
 
 
 def notes_of_cards(analysis: Analysis, kind: str) -> list[str]:
-    """What the cards of the workloads say beside an answer."""
+    """The notes on the cards of the workloads, to be read beside an answer."""
     return list(
         dict.fromkeys(
             study.workload.card.note for study in analysis.summarised(kind) if study.workload.card.note
@@ -141,7 +141,7 @@ def notes_of_cards(analysis: Analysis, kind: str) -> list[str]:
 
 
 def noise(analysis: Analysis, kind: str) -> str:
-    """The noise floor as sentences, and what follows for verdicts."""
+    """The noise floor in sentences, with its consequence for verdicts."""
     time, memory = (analysis.noise_floor(kind, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY))
     if isnan(time.estimate):
         return "There is no control: how much of this is noise is not known."
@@ -159,7 +159,7 @@ def noise(analysis: Analysis, kind: str) -> str:
 
 
 def small_memory(analysis: Analysis, kind: str) -> str:
-    """What to know about the memory of a user's program that needs hardly any; "" of all others."""
+    """A note on the memory of a user's program that needs hardly any; "" for all others."""
     peaks = [
         study.median(cell, study.baseline, PEAK_WITH_TABLES).estimate
         for study in analysis.summarised(kind)

@@ -1,7 +1,8 @@
-"""Statistics: pure functions over numbers. They know nothing of allocators, files or units.
+"""Statistics: pure functions over numbers that know nothing about allocators, files or units.
 
-A *pair* is two equally long lists: entry i of both comes from block i. The unit of replication is the
-fresh process, blocks are independent of each other. Every result is a function of its arguments alone.
+A *pair* consists of two equally long lists: entry i of both comes from block i. The unit of replication is
+the fresh process, and blocks are independent of each other. Every result is a function of its arguments
+alone.
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,9 @@
-"""Whether something got worse than it may: the rule of a gate, fixed before anything is measured.
+"""Whether something got worse than allowed: the rule of a gate, fixed before anything is measured.
 
-A ratio new to old, lower being better, is WORSE if its whole interval lies beyond the limit, WITHIN if its
-whole interval lies below, UNDECIDED otherwise. Holm's procedure (1979) over all ratios that a gate looks at
-keeps the chance that it fails although nothing is beyond its limit at 5 %: what the procedure drops is
-UNDECIDED.
+A ratio of new to old, where lower is better, is WORSE if its whole interval lies above the limit, WITHIN if
+its whole interval lies below the limit, and UNDECIDED otherwise. A gate that fails although no ratio is above
+its limit is a false alarm; Holm's procedure (1979) over all ratios of the gate keeps the probability of a
+false alarm at 5 %. Ratios that the procedure drops are UNDECIDED.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class GateVerdict(StrEnum):
 
 
 def judge_gate(ratios: Sequence[Interval], limits: Sequence[float]) -> list[GateVerdict]:
-    """The verdicts on ratios that are looked at together, each with its own limit: 0.05 is 5 %."""
+    """The verdicts on ratios that form one family, each with its own limit: 0.05 is 5 %."""
     verdicts = [within(ratio, limit) for ratio, limit in zip(ratios, limits, strict=True)]
     values = [
         error_probability(ratio, limit) if judge(ratio, limit) is Verdict.HIGHER else 1.0

@@ -1,4 +1,4 @@
-"""An estimate and the interval that holds the truth 95 times in a hundred."""
+"""An estimate and its 95 % interval, which contains the true value 95 times in a hundred."""
 
 from dataclasses import dataclass
 from math import inf, isfinite, log
@@ -15,7 +15,7 @@ class Interval:
     estimate: float
     low: float = 0.0
     high: float = inf
-    count: int = 0  # values or pairs it rests on
+    count: int = 0  # number of values or pairs behind the estimate
 
     @property
     def bounded(self) -> bool:
@@ -27,7 +27,7 @@ class Interval:
         return (log(self.high) - log(self.low)) / 2 if self.bounded else inf
 
     def inverse(self) -> "Interval":
-        """The interval of b/a from that of a/b."""
+        """The interval of b/a, computed from that of a/b."""
         return Interval(_reciprocal(self.estimate), _reciprocal(self.high), _reciprocal(self.low), self.count)
 
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 LIMIT = 14.826  # median absolute deviations: ten standard deviations of a normal distribution
-SMALLEST_SPREAD = 0.001  # of the median: a nearly exact repetition makes no deviation remarkable
+SMALLEST_SPREAD = 0.001  # of the median: nearly exact repetitions make no deviation remarkable
 
 
 def outliers(values: Sequence[float]) -> list[int]:
-    """The positions of the values further than LIMIT median absolute deviations from the median."""
+    """The positions of the values that lie further than LIMIT median absolute deviations from the median."""
     array = np.asarray(values, dtype=float)
     if len(array) < 3:
         return []

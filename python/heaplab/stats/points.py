@@ -7,7 +7,7 @@ Point = tuple[float, float]
 
 
 def thin(points: Sequence[Point], most: int = 2000) -> list[Point]:
-    """At most `most` of the points, in order: lowest and highest of each stretch, so that peaks survive."""
+    """At most `most` points in order: the lowest and highest of each stretch, so that peaks survive."""
     if most < 4:
         raise ValueError(f"cannot thin to {most} points")
     if len(points) <= most:
@@ -23,7 +23,7 @@ def thin(points: Sequence[Point], most: int = 2000) -> list[Point]:
 
 
 def nines(fraction: float) -> float:
-    """The position of a percentile on an axis that gives every further nine the same room: 0.99 -> 2."""
+    """The position of a percentile on an axis on which each further nine has equal room: 0.99 -> 2."""
     if not 0 <= fraction < 1:
         raise ValueError(f"a fraction below which values lie is in 0..1, not {fraction}")
     return -log10(1 - fraction)

@@ -1,12 +1,13 @@
-"""Where values lie: estimates with intervals that assume no distribution, exact however few the values are.
+"""Location estimates with intervals that assume no distribution and are exact for any number of values.
 
 - Differences within pairs: the Hodges-Lehmann estimate, which is the median of the means of any two values
-  (Walsh averages), with the interval of Wilcoxon's signed-rank test (Hodges and Lehmann 1963). It assumes
-  that differences are symmetric about what is estimated, as those of two equally noisy runs of a block are.
+  (Walsh averages), with the interval of Wilcoxon's signed-rank test (Hodges and Lehmann 1963). The estimate
+  assumes that the differences are symmetric about the estimated value, as are the differences between two
+  equally noisy runs of a block.
 - Single values: the median with the interval of the sign test, which assumes nothing.
 
-Both tests know only some probabilities of error. Between the two next to 5 % the bounds are interpolated
-(Hettmansperger and Sheather 1986).
+Both tests reach only certain probabilities of error. The bounds are interpolated between the two
+probabilities next to 5 % (Hettmansperger and Sheather 1986).
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from scipy.stats import binom, norm
 from heaplab.stats.interval import CONFIDENCE
 
 TAIL = (1 - CONFIDENCE) / 2
-EXACT_TO = 100  # values; above, the distribution of the signed-rank sum is normal for every purpose here
+EXACT_TO = 100  # values; beyond, the signed-rank sum is normally distributed for every purpose here
 
 
 class Location(NamedTuple):
@@ -29,9 +30,9 @@ class Location(NamedTuple):
     high: float
 
 
-@lru_cache(maxsize=4096)  # a pair takes part in many tables
+@lru_cache(maxsize=4096)  # one pair appears in many tables
 def hodges_lehmann(values: tuple[float, ...]) -> Location:
-    """The median of the Walsh averages, and its interval: all of their range below six values."""
+    """The median of the Walsh averages, and its interval: the whole range for fewer than six values."""
     array = np.asarray(values, dtype=float)
     rows, columns = np.triu_indices(len(array))
     walsh = np.sort((array[rows] + array[columns]) / 2)
@@ -40,14 +41,14 @@ def hodges_lehmann(values: tuple[float, ...]) -> Location:
 
 
 def median(values: Sequence[float]) -> Location:
-    """The median and its interval: all of the range below six values."""
+    """The median and its interval: the whole range for fewer than six values."""
     array = np.sort(np.asarray(values, dtype=float))
     below, share = _sign_cut(len(array))
     return Location(float(np.median(array)), *_between(array, below, share))
 
 
 def _between(ordered: NDArray[np.float64], below: int, share: float) -> tuple[float, float]:
-    """Bounds with `below` values outside, moved by a share of the way to their inner neighbours."""
+    """Bounds with `below` values outside, moved inwards by `share` of the distance to their neighbours."""
     inner = min(below + 1, len(ordered) - 1)
     low = (1 - share) * ordered[below] + share * ordered[inner]
     high = (1 - share) * ordered[-1 - below] + share * ordered[-1 - inner]
@@ -56,7 +57,7 @@ def _between(ordered: NDArray[np.float64], below: int, share: float) -> tuple[fl
 
 @lru_cache
 def _signed_rank_cut(count: int) -> tuple[int, float]:
-    """How many Walsh averages lie outside a bound, and how far inwards the bound is to be moved."""
+    """The number of Walsh averages outside a bound, and the share by which the bound moves inwards."""
     if count > EXACT_TO:
         mean, deviation = count * (count + 1) / 4, np.sqrt(count * (count + 1) * (2 * count + 1) / 24)
         return int(mean + norm.ppf(TAIL) * deviation), 0.0
@@ -66,7 +67,8 @@ def _signed_rank_cut(count: int) -> tuple[int, float]:
         with_it = np.zeros_like(probability)
         with_it[rank:] = probability[:-rank]
         probability = (probability + with_it) / 2
-    errors = np.cumsum(probability)  # errors[k]: a bound with k averages outside is passed
+    # errors[k]: probability that the true value lies beyond a bound with k averages outside
+    errors = np.cumsum(probability)
     below = int(np.searchsorted(errors, TAIL, side="right")) - 1
     if below < 0:
         return 0, 0.0
@@ -75,7 +77,7 @@ def _signed_rank_cut(count: int) -> tuple[int, float]:
 
 @lru_cache
 def _sign_cut(count: int) -> tuple[int, float]:
-    """How many values lie outside a bound, and how far inwards the bound is to be moved."""
+    """The number of values outside a bound, and the share by which the bound moves inwards."""
     below = int(binom.ppf(TAIL, count, 0.5)) - 1
     if below < 0:
         return 0, 0.0

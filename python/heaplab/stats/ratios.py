@@ -1,6 +1,6 @@
 """Ratios of paired values and their geometric means, with intervals.
 
-Everything happens on logarithms, so that a/b and b/a give intervals that are exact inverses.
+All computations use logarithms, so that a/b and b/a have intervals that are exact inverses.
 """
 
 from collections.abc import Hashable, Sequence
@@ -16,14 +16,15 @@ from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
 FEWEST_PAIRS_OF_MANY = 3
 
 Pair = tuple[Sequence[float], Sequence[float]]
-Keyed = tuple[Pair, Hashable]  # pairs of one key are of the same blocks, such as time and memory of one cell
+# pairs with equal keys come from the same blocks, such as time and memory of one cell
+Keyed = tuple[Pair, Hashable]
 
 
 def compare(base: Sequence[float], other: Sequence[float]) -> Interval:
-    """How many times `base` `other` is: the Hodges-Lehmann estimate of the ratios of the pairs.
+    """The ratio of `other` to `base`: the Hodges-Lehmann estimate over the ratios of the pairs.
 
-    The estimate is not a number where a value is missing, not finite or not above 0; there are no bounds
-    with fewer than FEWEST_PAIRS pairs. Raises ValueError if the lists differ in length.
+    The estimate is not a number if a value is missing, not finite or not above 0; there are no bounds for
+    fewer than FEWEST_PAIRS pairs. Raises ValueError if the lists differ in length.
     """
     if len(base) != len(other):
         raise ValueError(f"a pair has {len(base)} and {len(other)} values")
@@ -36,10 +37,11 @@ def compare(base: Sequence[float], other: Sequence[float]) -> Interval:
 
 
 def geometric_mean(groups: Sequence[Sequence[Keyed]]) -> Interval:
-    """Geometric mean of paired ratios, every group weighing the same however many pairs it has.
+    """Geometric mean of paired ratios. Every group has the same weight, whatever its number of pairs.
 
-    The interval speaks of repeating the same cells, not of other workloads. No bounds if a cell has fewer
-    than FEWEST_PAIRS_OF_MANY pairs or all together have fewer than FEWEST_PAIRS, those of one key once.
+    The interval is about repetitions of the same cells, not about other workloads. There are no bounds if a
+    cell has fewer than FEWEST_PAIRS_OF_MANY pairs, or all cells together have fewer than FEWEST_PAIRS; pairs
+    with equal keys count once.
     """
     cells = [cell for group in groups for cell in group]
     count = _blocks(cells)
@@ -58,17 +60,18 @@ def geometric_mean(groups: Sequence[Sequence[Keyed]]) -> Interval:
 
 
 class _Part(NamedTuple):
-    """What the pairs of one key add to the logarithm of a mean."""
+    """The contribution of the pairs with one key to the logarithm of a mean."""
 
     estimate: float
     error: float  # standard error
-    freedom: int  # degrees of
+    freedom: int  # degrees of freedom
 
 
 def _part(weighted: list[tuple[float, Pair]]) -> _Part:
-    """Added up block by block, as what disturbs a block disturbs all that is measured in it.
+    """The sum of the pairs block by block, because a disturbance of a block affects all its measurements.
 
-    Where some blocks lack a figure they cannot be told apart; then errors add up as if they were the same.
+    If some blocks lack a figure, the pairs cannot be summed by block. Their errors are then added, as if all
+    pairs were disturbed alike.
     """
     lengths = {len(pair[0]) for _, pair in weighted}
     scaled = [[weight * value for value in _logarithms(pair)] for weight, pair in weighted]
@@ -79,7 +82,7 @@ def _part(weighted: list[tuple[float, Pair]]) -> _Part:
 
 
 def _location(values: Sequence[float]) -> _Part:
-    """The standard error is read from the interval: half of it is so many as Student's t says."""
+    """The location of the values. Their standard error is half of the interval, divided by Student's t."""
     found, freedom = rank_intervals.hodges_lehmann(tuple(values)), max(len(values) - 1, 1)
     covered = min(CONFIDENCE, 1 - 2.0 ** (1 - len(values)))
     steps = student.ppf((1 + covered) / 2, freedom)
@@ -87,7 +90,7 @@ def _location(values: Sequence[float]) -> _Part:
 
 
 def _half_width(parts: list[_Part]) -> float:
-    """Of the sum of independent parts (Welch 1947, Satterthwaite 1946)."""
+    """Half the interval of a sum of independent parts (Welch 1947, Satterthwaite 1946)."""
     variance = sum(part.error**2 for part in parts)
     if variance == 0:
         return 0.0
@@ -100,7 +103,10 @@ def _logarithms(pair: Pair) -> tuple[float, ...]:
 
 
 def _usable(*lists: Sequence[float]) -> bool:
-    """Ratios need positive finite values; one 0 in a list of counts leaves its ratio undefined."""
+    """Whether ratios exist: all values are positive and finite.
+
+    One 0 in a list leaves the ratio undefined.
+    """
     return all(len(values) > 0 and all(isfinite(v) and v > 0 for v in values) for values in lists)
 
 
@@ -112,7 +118,7 @@ def _blocks(cells: Sequence[Keyed]) -> int:
 
 
 def median_interval(values: Sequence[float]) -> Interval:
-    """The median of one list with its interval; zeros and negative values are welcome here."""
+    """The median of one list with its interval. Zeros and negative values are allowed."""
     if not values:
         return Interval(nan)
     found = rank_intervals.median(values)

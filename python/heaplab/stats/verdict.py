@@ -1,14 +1,14 @@
-"""From intervals to words, with rules fixed before anything is measured.
+"""From intervals to verdicts, by rules that are fixed before anything is measured.
 
-With the threshold t (3 % unless noise is larger) a ratio is
+With the threshold t (3 %, or the noise floor if that is larger) a ratio is
 
 - LOWER      if its whole interval lies below 1/(1+t),
 - HIGHER     if its whole interval lies above 1+t,
 - SAME       if its whole interval lies between: "no difference larger than t",
-- UNDECIDED  otherwise, which includes every ratio without an interval.
+- UNDECIDED  otherwise, and always for a ratio without an interval.
 
-In a family of comparisons Holm's procedure (1979) keeps the chance of any wrong word at 5 %. Every UNDECIDED
-has a reason, which says what is missing for a verdict.
+In a family of comparisons Holm's procedure (1979) keeps the probability of any wrong verdict at 5 %. Every
+UNDECIDED has a reason, which says what is missing for a verdict.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from scipy.stats import t as student
 
 from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
 
-THRESHOLD = 0.03  # differences below this change nobody's choice of an allocator
+THRESHOLD = 0.03  # smaller differences change nobody's choice of an allocator
 
 
 class Verdict(StrEnum):
@@ -34,18 +34,18 @@ class Verdict(StrEnum):
 class Why(StrEnum):
     """Why a comparison has no verdict."""
 
-    NO_FIGURE = "no figure"  # of one side at least
-    FEW_BLOCKS = "few blocks"  # FEWEST_PAIRS are needed
+    NO_FIGURE = "no figure"  # of at least one side
+    FEW_BLOCKS = "few blocks"  # a verdict needs FEWEST_PAIRS
     FEW_IN_A_CELL = "few blocks in a cell"  # one of the cells of a mean has too few for an interval
-    MANY_COMPARED = "many compared"  # alone it had a verdict, which Holm's procedure dropped
-    NOISE_FLOOR = "noise floor"  # beyond the practical threshold, and not beyond the larger noise floor
-    NEAR_THRESHOLD = "near threshold"  # a difference, that may be smaller than the threshold
+    MANY_COMPARED = "many compared"  # the ratio alone had a verdict, which Holm's procedure dropped
+    NOISE_FLOOR = "noise floor"  # beyond the practical threshold, but not beyond the larger noise floor
+    NEAR_THRESHOLD = "near threshold"  # a difference that may be smaller than the threshold
     WIDE = "wide"  # the interval holds 1 and reaches beyond the threshold
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A ratio to the baseline and what may be said about it."""
+    """A ratio to the baseline, with its verdict."""
 
     ratio: Interval
     verdict: Verdict
@@ -58,7 +58,7 @@ class Judged:
 
 
 def judge(ratio: Interval, threshold: float = THRESHOLD) -> Verdict:
-    """The verdict on one comparison that stands alone."""
+    """The verdict on a single comparison."""
     if isnan(ratio.estimate):
         return Verdict.UNDECIDED
     if ratio.high < 1 / (1 + threshold):
@@ -71,7 +71,7 @@ def judge(ratio: Interval, threshold: float = THRESHOLD) -> Verdict:
 
 
 def why_undecided(ratio: Interval, threshold: float = THRESHOLD) -> Why:
-    """What keeps a ratio that was found UNDECIDED from a verdict."""
+    """Why a ratio is UNDECIDED."""
     if isnan(ratio.estimate):
         return Why.NO_FIGURE
     if not ratio.bounded:
@@ -84,7 +84,7 @@ def why_undecided(ratio: Interval, threshold: float = THRESHOLD) -> Why:
 
 
 def judge_family(ratios: Sequence[Interval], threshold: float = THRESHOLD) -> list[Verdict]:
-    """The verdicts on comparisons that are read together: what Holm's procedure drops is UNDECIDED."""
+    """The verdicts on one family of comparisons. What Holm's procedure drops is UNDECIDED."""
     values = [error_probability(ratio, threshold) for ratio in ratios]
     verdicts = [Verdict.UNDECIDED] * len(ratios)
     for rank, index in enumerate(np.argsort(values, kind="stable")):
@@ -97,9 +97,9 @@ def judge_family(ratios: Sequence[Interval], threshold: float = THRESHOLD) -> li
 def error_probability(ratio: Interval, threshold: float = THRESHOLD) -> float:
     """The probability of the data if the verdict were wrong (a two-sided p-value), 1 for UNDECIDED.
 
-    Ranks of few values know no small probabilities, so the interval is read as one of Student's t: the
-    distance from the estimate to the threshold in units of the interval's own half. At the threshold this
-    is exactly 5 %, as in `judge`.
+    Ranks of few values know no small probabilities. The interval is therefore treated as one of Student's t:
+    the distance from the estimate to the threshold is measured in halves of the interval. At the threshold
+    the result is exactly 5 %, as in `judge`.
     """
     verdict = judge(ratio, threshold)
     if verdict is Verdict.UNDECIDED:
@@ -116,24 +116,24 @@ def error_probability(ratio: Interval, threshold: float = THRESHOLD) -> float:
 
 
 def _steps(distance: float, half: float) -> float:
-    """How many half intervals fit in the distance to the threshold; a width of 0 fits infinitely often."""
+    """The distance to the threshold in half intervals; infinite for an interval of width 0."""
     return distance / half if half > 0 else inf
 
 
 def noise_floor(control: Sequence[Interval]) -> float:
-    """How far apart the baseline and itself come out: 0.01 is 1 %; not a number without a control.
+    """How far baseline and control differ by noise alone: 0.01 is 1 %; not a number without a control.
 
-    The 95th percentile of the distances from 1 over all cells that have a control.
+    The result is the 95th percentile of the distances from 1, over all cells that have a control.
     """
     distances = [abs(log(ratio.estimate)) for ratio in control if not isnan(ratio.estimate)]
     return float(np.expm1(np.quantile(distances, CONFIDENCE))) if distances else float("nan")
 
 
 def threshold_over(control: Sequence[Interval]) -> float:
-    """What a difference must exceed: THRESHOLD, or the noise floor where that is larger.
+    """The difference that a ratio must exceed: THRESHOLD, or the noise floor if that is larger.
 
-    The intervals already carry the chance of single runs. The control shows what they cannot know, a
-    machine that treats equal things unequally, so its estimates count here and not their intervals.
+    The intervals already cover the variation between runs. The control shows what the intervals cannot: a
+    machine that treats equal runs unequally. Therefore the control's estimates count here, not its intervals.
     """
     floor = noise_floor(control)
     return THRESHOLD if isnan(floor) else max(THRESHOLD, floor)
