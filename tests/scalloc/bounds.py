@@ -18,7 +18,8 @@ MIB = 1 << 20
 # Workload, metric, the most it may be.
 BOUNDS: list[tuple[str, str, float]] = [
     (
-        "random_age --live-objects 1000 --replacements 50000 --emptied-every 100 --min-size 8 --max-size 16KiB",
+        "random_age --live-objects 1000 --replacements 50000 --emptied-every 100"
+        " --min-size 8 --max-size 16KiB",
         "minor_faults",
         2_000,
     ),
