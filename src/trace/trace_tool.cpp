@@ -1,5 +1,6 @@
-// What heaplab's front end leaves to C++ about traces. Called by it alone (python/heaplab/traces); errors are
-// one line on standard error and exit status 1, wrong usage 2.
+// The parts of `heaplab record` and `heaplab trace` that are written in C++. Only heaplab's front end calls
+// this program (python/heaplab/traces). An error is one line on standard error and exit status 1; wrong usage
+// is 2.
 //
 //   trace_tool stamps                 prints tsc or tickets: what orders events on this machine
 //   trace_tool finish FOLDER FILE     makes a trace file; lines DONE WHOLE on standard output tell how far

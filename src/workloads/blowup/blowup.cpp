@@ -1,5 +1,5 @@
-// Patterns that make heaps hold far more memory than the program has ever asked for at a time. The score is
-// peak memory over peak live bytes: 1 is perfect. After the worst cases of Robson (1971, 1974), Wilson et
+// Patterns that make heaps hold far more memory than the program's peak of live bytes. The score is peak
+// memory divided by peak live bytes: 1 is perfect. After the worst cases of Robson (1971, 1974), Wilson et
 // al. (IWMM 1995), and the blow-up of Berger et al., Hoard (ASPLOS 2000).
 #include <optional>
 
@@ -151,7 +151,8 @@ private:
     return live_ / (pattern_ == pattern::remote ? threads_ / 2 : threads_);
   }
 
-  // Sizes climb from least to most by an eighth, and begin again. With one size only remote frees remain.
+  // Sizes grow by an eighth from least to most, and then start again. The pattern `remote` has one size, so
+  // that remote frees are the only cause of blow-up.
   std::uint64_t size_of_round(std::uint64_t round) const {
     if (pattern_ == pattern::remote) return sizes_.least;
     std::uint64_t bytes = sizes_.least;
@@ -175,7 +176,7 @@ private:
     own.most_live = std::max(own.most_live, own.survivor_bytes + own.filled * bytes);
   }
 
-  // What is live is resident: every page of a large object is written.
+  // Writes to every page of a large object, so that live bytes are resident.
   static void fill_pages(harness::block fresh, std::uint8_t stamp) {
     constexpr std::size_t page = 4096;
     for (std::size_t at = page; at < fresh.bytes; at += page)

@@ -1,5 +1,5 @@
-// A table of live objects in which a random one is replaced at every step: the age at which an object dies
-// is geometrically distributed, and neighbours in memory die at unrelated times.
+// A table of live objects in which each step replaces a random object: the age at which an object is freed is
+// geometrically distributed, and neighbours in memory are freed at unrelated times.
 #include "workloads/harness/harness.h"
 
 namespace {
