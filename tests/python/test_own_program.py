@@ -263,7 +263,7 @@ def test_a_program_that_needs_hardly_any_memory_is_told_so(tmp_path: Path) -> No
         )
         path = synthetic.write(synthetic.as_own(records), tmp_path / f"{size}.jsonl")
         analysis = Analysis(store.load(path))
-        assert ("each library takes for itself" in wording.small_memory(analysis, "program")) is said
+        assert ("memory that each library needs once" in wording.small_memory(analysis, "program")) is said
 
 
 def test_older_files_that_say_0_are_read_as_absent() -> None:

@@ -43,8 +43,8 @@ def warning(libraries: Sequence[str]) -> str:
         return ""
     more = f" and {len(libraries) - 1} more" if len(libraries) > 1 else ""
     return (
-        f"{libraries[0]}{more}: opened with RTLD_DEEPBIND, so it frees with the C library what the program "
-        "has from a preloaded malloc: expect a crash under every allocator but glibc"
+        f"{libraries[0]}{more}: opened with RTLD_DEEPBIND, so it frees blocks of the preloaded malloc "
+        "with the C library's free: expect a crash under every allocator but glibc"
     )
 
 

@@ -129,7 +129,7 @@ def _place(name: str, ratio: Interval) -> str:
 
 
 def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
-    """The recommendation in one or two sentences; "stay" unless a better trade-off is shown."""
+    """The recommendation in a few sentences; "stay" unless a better trade-off is shown."""
     fastest, leanest, balanced = leaders
     if baseline in balanced.names:
         return _stay(baseline, ranked, balanced)
@@ -140,9 +140,7 @@ def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
         said += f", and {wording.change(places[pick].cost.ratio, 'less', 'more')} of both together"
     said += "."
     if equals:
-        said += (
-            f" {wording.listed(equals)} {'does' if len(equals) == 1 else 'do'} as well, as far as told apart."
-        )
+        said += f" {wording.listed(equals)} cannot be told apart from {pick}."
     if pick not in fastest.names and not fastest.open:
         said += f" Where only time counts: {wording.listed(fastest.names)}."
     if pick not in leanest.names and not leanest.open:
@@ -187,7 +185,7 @@ def _stay(baseline: str, ranked: list[Standing], balanced: Leader) -> str:
     gains = "; ".join(f"{s.allocator}: {_effect(s, baseline)}" for s in ranked if _gains(s))
     if balanced.names == [baseline]:
         said = f"Stay with {baseline}: every other one is shown to be a worse trade-off."
-        return f"{said} What gains in one of the two: {gains}." if gains else said
+        return f"{said} Better in one of the two: {gains}." if gains else said
     if gains:
         return f"Nothing is shown to be a better trade-off than {baseline}; it depends. {gains}."
     tied = [s for s in ranked if s.allocator in balanced.names]
@@ -207,11 +205,11 @@ def _span(ratio: Interval) -> str:
 def _effect(standing: Standing, baseline: str) -> str:
     """ "44 % less time and 31 % more peak memory than glibc"."""
     time = {
-        Verdict.SAME: f"the same time to {wording.threshold(standing.time.threshold)}",
+        Verdict.SAME: f"the same time to within {wording.threshold(standing.time.threshold)}",
         Verdict.UNDECIDED: f"time undecided ({_span(standing.time.ratio)})",
     }.get(standing.time.verdict, wording.change(standing.time.ratio, "less time", "more time"))
     memory = {
-        Verdict.SAME: f"the same peak memory to {wording.threshold(standing.memory.threshold)}",
+        Verdict.SAME: f"the same peak memory to within {wording.threshold(standing.memory.threshold)}",
         Verdict.UNDECIDED: f"peak memory undecided ({_span(standing.memory.ratio)})",
     }.get(
         standing.memory.verdict, wording.change(standing.memory.ratio, "less peak memory", "more peak memory")

@@ -144,17 +144,17 @@ def noise(analysis: Analysis, kind: str) -> str:
     """The noise floor in sentences, with its consequence for verdicts."""
     time, memory = (analysis.noise_floor(kind, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY))
     if isnan(time.estimate):
-        return "There is no control: how much of this is noise is not known."
+        return "There is no control, so that the noise is not known."
     if isnan(memory.estimate):
         return (
             f"{analysis.baseline} against itself: time {units.ratio(time.estimate)} ({units.bounds(time)}). "
-            f"Differences below {threshold(analysis.threshold(kind, TIME_ONLY))} are not called differences."
+            f"Differences below {threshold(analysis.threshold(kind, TIME_ONLY))} count as none."
         )
     limits = [threshold(analysis.threshold(kind, metrics)) for metrics in (TIME_ONLY, MEMORY_ONLY)]
     return (
         f"{analysis.baseline} against itself: time {units.ratio(time.estimate)} ({units.bounds(time)}), "
         f"memory {units.ratio(memory.estimate)} ({units.bounds(memory)}); "
-        f"less than {limits[0]} in time and {limits[1]} in memory is not called a difference."
+        f"differences below {limits[0]} in time and {limits[1]} in memory count as none."
     )
 
 
@@ -170,7 +170,7 @@ def small_memory(analysis: Analysis, kind: str) -> str:
         return ""
     return (
         f"Peak memory is {units.show(max(peaks), 'B')} under {analysis.baseline}: differences are mostly "
-        "what each library takes for itself, once. More work would show what it makes of the program's own."
+        "memory that each library needs once for itself. More work would show the memory of the program."
     )
 
 

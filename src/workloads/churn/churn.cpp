@@ -1,4 +1,4 @@
-// Churn: each thread has a few slots; again and again the thread frees the object in one of the slots and
+// Churn: each thread has a few spots; again and again the thread frees the object in one of the spots and
 // puts a new object there. The card catalog/workloads/churn.toml lists the choices that the publication
 // leaves open.
 #include "workloads/harness/harness.h"
@@ -77,7 +77,7 @@ private:
     });
   }
 
-  // Neighbouring slots of a thread, and the same slot of neighbouring threads, have different stamps.
+  // Neighbouring spots of a thread, and the same spot of neighbouring threads, have different stamps.
   static std::uint8_t stamp(unsigned thread, std::size_t spot) { return harness::stamp_of(thread + spot); }
 
   template <class Heap>
