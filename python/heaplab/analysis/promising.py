@@ -1,7 +1,7 @@
-"""Which arms of a screening are worth measuring once more: those that may be better than the baseline.
+"""The arms of a screening that are worth measuring again: those that may be better than the baseline.
 
-A screening has few blocks, and the best of many is in part lucky. So nothing here is a result: what is chosen
-has to be measured afresh.
+A screening has few blocks, and the best arm of many is partly lucky. Therefore nothing here is a result: the
+chosen arms must be measured afresh.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from heaplab.stats import Interval
 
 
 def rankings(analysis: Analysis) -> list[list[str]]:
-    """By time, by memory and by both together: the arms that may lead, the best first.
+    """The arms that may lead by time, by memory and by both together, each ranking with the best first.
 
-    Results hold one kind of workload. An arm without a figure in some cell is in no ranking.
+    The results contain one kind of workload. An arm without a figure in some cell is in no ranking.
     """
     kinds = {study.workload.kind for study in analysis.between_allocators}
     standings = [one for kind in kinds for one in analysis.standings(kind) if one.complete]
@@ -25,7 +25,7 @@ def rankings(analysis: Analysis) -> list[list[str]]:
 
 
 def ranking(ratios: Mapping[str, Interval]) -> list[str]:
-    """Those that came out better than the baseline and whose interval reaches that of the best."""
+    """The arms with an estimate below the baseline's whose interval reaches the best arm's interval."""
     better = {name: ratio for name, ratio in ratios.items() if ratio.estimate < 1}
     order = sorted(better, key=lambda name: better[name].estimate)
     return [name for name in order if better[name].low <= better[order[0]].high]

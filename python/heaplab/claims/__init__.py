@@ -2,7 +2,7 @@
 
 Every kind of test turns the results into ratios with 95 % intervals and names the region in which the ratio
 must lie. The sentence holds if the whole interval lies inside, does not hold if it lies outside, and is
-open otherwise, or if what it speaks of was not measured. A ratio over several cells is their geometric mean.
+open otherwise, or if a cell it is about was not measured. A ratio over several cells is a geometric mean.
 
 | test             | arguments                         | the ratio                   | must lie in        |
 |------------------|-----------------------------------|-----------------------------|--------------------|
@@ -16,16 +16,16 @@ open otherwise, or if what it speaks of was not measured. A ratio over several c
 | `value_within`   | along, value, than, [low], [high] | value / than of along       | low..high          |
 | `gain_within`    | along, value, than, [low], [high] | the same, over the baseline | low..high          |
 
-Common arguments: `metric` (else the workload's main metric). `allocator` is a name or a list, each of which
-must do; without it, every allocator measured. `than` is an allocator, else the baseline; in `mean_within` a
-list pairs with that of `allocator`. `by` is 0.03 and `factor` 1.03 unless given. Along `threads` the last
-value is the last that has a CPU for each thread. Every other argument names a swept parameter and keeps the
-cells with that value, or one of those values. In `better_than` and `order` better is lower, or higher for
-metrics like a rate. `gain_within` is the mean over the allocators of a ratio of ratios: how value / than
-changes an allocator, over how it changes the baseline.
+Common arguments: `metric` is the workload's main metric unless given. `allocator` is a name or a list; every
+allocator of the list must pass; the default is every allocator measured. `than` is an allocator, by default
+the baseline; in `mean_within` a list is paired with the list of `allocator`. `by` is 0.03 and `factor` 1.03
+unless given. Along `threads` the last value is the largest with a CPU for each thread. Every other argument
+names a swept parameter and restricts the cells to the given value or values. In `better_than` and `order`,
+better is lower, or higher for metrics like a rate. `gain_within` is the mean over the allocators of a ratio
+of ratios: the value / than of the allocator over the value / than of the baseline.
 
-An experiment that compares the values of a parameter is asked about these: the parameter's name stands in
-place of `allocator`, and every allocator it ran under gives a result of its own.
+If an experiment compares the values of a parameter, the parameter's name replaces `allocator`, and every
+allocator under which the experiment ran gives a result of its own.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What tuning found: the settings that a confirmation measured, with what each is best in, to be pasted."""
+"""The result of tuning: the confirmed settings, and by which measure each is best, ready to paste."""
 
 import shlex
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ INDENT = 2
 
 @dataclass(frozen=True)
 class Tuned:
-    """What was tried: by name the settings as they are typed, and why some of them gave no figure."""
+    """The tried settings by name, as a user types them, and why some of them gave no figure."""
 
     allocator: str
     tried: dict[str, str] = field(default_factory=dict)
@@ -29,10 +29,10 @@ class Tuned:
 
     @property
     def note(self) -> str:
-        """What a reader of the confirmation must know."""
+        """A note that a reader of the confirmation must know."""
         said = (
             f"heaplab tune chose these among {len(self.tried)} settings of {self.allocator} and combinations "
-            "of them, then measured them afresh: every figure is of this confirmation, none of the choosing."
+            "of them, then measured them afresh. All figures are from this confirmation."
         )
         lost = "; ".join(f"{name}: {reason}" for name, reason in self.void.items())
         return f"{said} Without a figure: {lost}." if lost else said
@@ -49,7 +49,7 @@ def print_tuned(analysis: Analysis, console: Console) -> None:
 
 
 def plain_tuned(tuned: Tuned, analysis: Analysis | None) -> dict[str, Any]:
-    """All of it, for --json; without an analysis nothing was confirmed."""
+    """The complete result, for --json; without an analysis nothing was confirmed."""
     names = confirmed(analysis) if analysis else []
     return {
         "allocator": tuned.allocator,
@@ -67,7 +67,7 @@ def confirmed(analysis: Analysis) -> list[str]:
 
 
 def best_of(analysis: Analysis) -> dict[str, list[str]]:
-    """By what they are best in: the arms not told apart from the best; nothing where all are alike."""
+    """By measure: the arms that cannot be told apart from the best; empty if all are alike."""
     found: dict[str, list[str]] = {}
     for kind in wording.KINDS:
         if analysis.summarised(kind):
@@ -78,7 +78,7 @@ def best_of(analysis: Analysis) -> dict[str, list[str]]:
 
 
 def front_of(analysis: Analysis, kind: str) -> list[str]:
-    """The arms that no other one beats in both time and memory, by their estimates."""
+    """The arms on the Pareto front of time and memory, according to their estimates."""
     points = {analysis.baseline: (1.0, 1.0)} | {
         one.allocator: (one.time.ratio.estimate, one.memory.ratio.estimate)
         for one in analysis.standings(kind)
@@ -93,13 +93,13 @@ def settings_of_arm(arm: Library) -> dict[str, Any]:
 
 
 def paste_line(analysis: Analysis, name: str) -> str:
-    """The variables that start a program under an arm; where variables cannot, the command of heaplab."""
+    """The variables that put a program under an arm, or heaplab's command if variables do not suffice."""
     arm = analysis.results.libraries[name]
     return start_command(analysis, name) if arm.huge_pages else " ".join(variables(arm))
 
 
 def variables(arm: Library) -> Iterator[str]:
-    """NAME=VALUE, quoted where a shell needs it."""
+    """NAME=VALUE, quoted for a shell if necessary."""
     preload = {"LD_PRELOAD": ":".join(arm.preload)} if arm.preload else {}
     for name, value in (preload | arm.environment).items():
         yield f"{name}={shlex.quote(value)}"

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from heaplab.stats import rank_intervals
 from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
 
-# In a mean over many values single values may rest on fewer: what one interval misses the others make good.
+# In a mean over many values, a value may rest on fewer pairs: the other values compensate for its error.
 FEWEST_PAIRS_OF_MANY = 3
 
 Pair = tuple[Sequence[float], Sequence[float]]

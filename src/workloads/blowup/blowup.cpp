@@ -98,8 +98,8 @@ private:
     harness::random_stream random;
   };
 
-  // This thread frees half of all objects, chosen at random, and never allocates; a new thread for each round
-  // allocates others in their place.
+  // This thread frees half of all objects, chosen at random, and never allocates. In each round a new thread
+  // allocates objects in their place.
   void run_generations(unsigned thread) {
     generation next{this, thread, harness::random_stream(measured_->seed(), thread)};
     try {
@@ -144,7 +144,8 @@ private:
 
   // --- the other patterns ---
 
-  // Where frees are remote every other thread only frees, what the one before it has allocated.
+  // With the pattern `remote`, every odd thread only frees the objects that the thread before it has
+  // allocated.
   bool allocates(unsigned thread) const { return pattern_ != pattern::remote || thread % 2 == 0; }
 
   std::uint64_t live_of_each() const {

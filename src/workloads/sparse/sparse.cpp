@@ -1,6 +1,6 @@
-// Objects of which the program writes few pages or none: tables with room to grow, sparse matrices, buffers
-// for the worst case. What counts is how much more becomes resident than was written: because the allocator
-// clears what is zero anyway, or takes huge pages for it.
+// Objects of which the program writes few pages or none, like tables with room to grow, sparse matrices, and
+// buffers for the worst case. The workload shows how much more memory becomes resident than was written:
+// because the allocator clears memory that is already zero, or uses huge pages for the objects.
 #include "workloads/harness/harness.h"
 
 namespace {
@@ -65,7 +65,7 @@ private:
     heap.release(object);
   }
 
-  // Both ends of each page.
+  // Writes both ends of each page that is to be written.
   void write_pages(harness::block fresh, std::uint8_t stamp) const {
     if (!is_aligned(fresh.start, harness::required_alignment(size_))) [[unlikely]]
       harness::broken_block(fresh, "is not aligned");
