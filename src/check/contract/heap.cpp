@@ -87,29 +87,31 @@ TEST(introspection, trim_says_whether_it_gave_back) {
   EXPECT_TRUE(result == 0 || result == 1) << result;
 }
 
-std::size_t resident_bytes() {
-  std::size_t pages = 0;
+std::ptrdiff_t resident_bytes() {
+  std::ptrdiff_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages >> pages;
-  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return pages * sysconf(_SC_PAGESIZE);
 }
 
 // malloc_trim keeps the requested number of free bytes if they were there: in small blocks, and in large
 // ones.
 TEST(introspection, trim_keeps_the_pad) {
-  constexpr std::size_t mebibyte = 1 << 20, pad = 12 * mebibyte, slack = 3 * mebibyte;
+  constexpr std::size_t mebibyte = 1 << 20;
+  constexpr std::ptrdiff_t pad = 12 * mebibyte, slack = 3 * mebibyte;
   for (const std::size_t size : {std::size_t{1000}, 3 * mebibyte}) {
     std::vector<block> blocks(24 * mebibyte / size);
     malloc_trim(0);
-    const std::size_t without = resident_bytes();
+    // The library may hold free memory already and give back some: what was gained may be negative.
+    const std::ptrdiff_t without = resident_bytes();
     for (block& one : blocks) {
       one.reset(std::malloc(size));
       ASSERT_NE(one, nullptr);
       std::memset(one.get(), 1, size);
     }
     for (block& one : blocks) one.reset();
-    const std::size_t before = resident_bytes() - without;
+    const std::ptrdiff_t before = resident_bytes() - without;
     malloc_trim(pad);
-    const std::size_t kept = resident_bytes() - without;
+    const std::ptrdiff_t kept = resident_bytes() - without;
     EXPECT_GE(kept + slack, std::min(before, pad)) << size;
     malloc_trim(0);
     EXPECT_LE(resident_bytes() - without, before + slack) << size;
