@@ -145,6 +145,8 @@ class Campaign(Record):
     input: Input | None = None  # of a program of the user's; None: its standard input is empty
     prepare: str = ""  # shell command before each execution of a program of the user's, not measured
     cleanup: str = ""  # shell command after each
+    # "callgrind": runs count instructions under valgrind, and their times and memory mean nothing
+    instructions: Literal["", "callgrind"] = ""
     pilot: Pilot | None = None  # of a program of the user's; differs each time, so the id leaves it out
     experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()
     workloads: dict[str, dict[str, Any]]  # spec.Workload.model_dump() by id

@@ -101,7 +101,7 @@ def gated(tmp_path: Path, effect: Callable[[str, dict], tuple[float, float]], **
 
     which = synthetic.experiments()[:2]
     records = synthetic.campaign(["old", "new"], which, effect=true, faults=False, **more)
-    return gate_cells(Analysis(store.load(synthetic.write(records, tmp_path / store.FILE_NAME))), LIMITS)
+    return gate_cells([Analysis(store.load(synthetic.write(records, tmp_path / store.FILE_NAME)))], LIMITS)
 
 
 def test_the_cells_that_are_worse_are_named_with_their_metric(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_gate_is_no_stricter_than_the_baseline_is_with_itself(tmp_path: Path) 
     records = synthetic.campaign(
         ["old", "new"], synthetic.experiments()[:1], effect=uneven, faults=False, noise=0.001
     )
-    cells = gate_cells(Analysis(store.load(synthetic.write(records, tmp_path / store.FILE_NAME))), LIMITS)
+    cells = gate_cells([Analysis(store.load(synthetic.write(records, tmp_path / store.FILE_NAME)))], LIMITS)
     times = [one for one in cells if one.metric == "allocation_time"]
     assert all(one.limit > 0.1 and one.verdict is GateVerdict.WITHIN for one in times)
 

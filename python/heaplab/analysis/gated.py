@@ -1,5 +1,6 @@
 """Every cell of a comparison of two arms, with the verdict on every metric that a gate examines."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan
 
@@ -9,6 +10,8 @@ from heaplab.analysis.standing import Analysis
 from heaplab.analysis.study import MeasuredCell, Study
 from heaplab.catalog import spec
 from heaplab.stats import GateVerdict, Interval
+
+UNDER_CALLGRIND = spec.MetricSpec(title="instructions under callgrind", unit="1")
 
 
 @dataclass(frozen=True)
@@ -46,19 +49,28 @@ class GateCell:
         return "wide" if self.ratio.low <= 1 + self.limit else "many compared"
 
 
-def gate_cells(analysis: Analysis, limits: GateLimits) -> list[GateCell]:
-    """The verdicts are one family, over all cells and metrics."""
-    found = [
-        cell_of(study, cell, metric, limit)
-        for study in analysis.between_allocators
-        for cell in study.cells_that_count
-        for metric, limit in metrics_of(study, limits).items()
-        if study.shows(cell, metric)
-    ]
+def gate_cells(analyses: Sequence[Analysis], limits: GateLimits) -> list[GateCell]:
+    """The verdicts are one family, over all cells and metrics of all campaigns.
+
+    What a later campaign tells of a metric takes the place of what an earlier one told.
+    """
+    every = (one for analysis in analyses for one in cells_of(analysis, limits))
+    found = list({(one.experiment, one.cell, one.metric): one for one in every}.values())
     verdicts = stats.judge_gate([one.ratio for one in found], [one.limit for one in found])
     return [
         GateCell(**{**vars(one), "verdict": verdict}) for one, verdict in zip(found, verdicts, strict=True)
     ]
+
+
+def cells_of(analysis: Analysis, limits: GateLimits) -> Iterator[GateCell]:
+    """Of a campaign under callgrind only the counts mean something."""
+    for study in analysis.between_allocators:
+        counts = bool(analysis.campaign.instructions)
+        looked_at = {INSTRUCTIONS: limits.instructions} if counts else metrics_of(study, limits)
+        for cell in study.cells_that_count:
+            for metric, limit in looked_at.items():
+                if study.shows(cell, metric):
+                    yield cell_of(study, cell, metric, limit, counts)
 
 
 def metrics_of(study: Study, limits: GateLimits) -> dict[str, float]:
@@ -66,16 +78,22 @@ def metrics_of(study: Study, limits: GateLimits) -> dict[str, float]:
     return {**timed, MEMORY: limits.memory, INSTRUCTIONS: limits.instructions}
 
 
-def cell_of(study: Study, cell: MeasuredCell, metric: str, limit: float) -> GateCell:
+def cell_of(study: Study, cell: MeasuredCell, metric: str, limit: float, counts: bool) -> GateCell:
+    def ratio_in(place: MeasuredCell, name: str) -> Interval:
+        if counts:
+            return stats.spread(*study.pair(place, study.baseline, name, metric))
+        return study.ratio(place, name, metric)
+
     new = study.candidates[-1]
-    rate = study.metric(metric).better == "higher"
-    ratio, control = (study.ratio(cell, name, metric) for name in (new, study.control))
-    noise = stats.noise_floor(study.controls(metric))
+    about = UNDER_CALLGRIND if counts else study.metric(metric)
+    ratio, control = (ratio_in(cell, name) for name in (new, study.control))
+    noise = stats.noise_floor([ratio_in(place, study.control) for place in study.cells])
+    rate = about.better == "higher"
     return GateCell(
         study.experiment.id,
         cell,
         metric,
-        study.metric(metric),
+        about,
         ratio.inverse() if rate else ratio,
         limit if isnan(noise) else max(limit, noise),
         control.inverse() if rate else control,

@@ -40,6 +40,7 @@ class Request:
     input: Input | None = None
     prepare: str = ""
     cleanup: str = ""
+    instructions: Literal["", "callgrind"] = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def campaign_of(request: Request) -> Campaign:
         "input": request.input.model_dump() if request.input else None,
         "prepare": request.prepare,
         "cleanup": request.cleanup,
+        "instructions": request.instructions,
     }
     return Campaign(
         id=identity(content, request.libraries),

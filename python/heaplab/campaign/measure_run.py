@@ -15,6 +15,7 @@ from heaplab.campaign.plan import Block, Candidate, Cell, library_of, time_limit
 from heaplab.campaign.run_outcome import (
     RunOutcome,
     ended_badly,
+    judge_count,
     judge_disturbance,
     judge_sample,
     judge_server,
@@ -22,6 +23,7 @@ from heaplab.campaign.run_outcome import (
 from heaplab.campaign.user_program import UserProgram, hook
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, interposition
+from heaplab.machine.callgrind import InstructionCounter
 from heaplab.machine.execute import Execution, environment_for, execute
 from heaplab.machine.watch import Limits
 from heaplab.programs import PreparedInput, PreparedProgram, PreparedServer
@@ -53,12 +55,17 @@ class RunMeasurer:
     # B, by key of the cell; 0: the runs end before their memory is sampled, so they need little
     _peaks: dict[str, int] = field(default_factory=dict)
     _jobs: dict[str, PreparedInput | HeaplabError] = field(default_factory=dict)
+    _counter: InstructionCounter | None = None
+
+    def __post_init__(self) -> None:
+        if self.campaign.instructions:
+            self._counter = InstructionCounter()
 
     def __call__(self, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
         """Return the record of one run, with a reason if the run gave no figure."""
         cell, allocator = candidate
         library = self.libraries[library_of(allocator)]
-        padding = random.Random(f"{block.seed}/{cell.key}/{allocator}/{attempt}").randrange(PADDING_MOST)
+        padding = 0 if self._counter else padding_of(block, candidate, attempt)
         environment = environment_of(cell, library) | {
             "HEAPLAB_PADDING": "x" * padding,
             **self.extra_environment,
@@ -79,7 +86,10 @@ class RunMeasurer:
         except HeaplabError as error:
             outcome = RunOutcome(Status.SKIPPED, str(error))
         if execution and outcome.status is Status.OK:
-            outcome = judge_disturbance(outcome, execution, foreign, attempt)
+            if self._counter:
+                outcome = judge_count(outcome, self._counter.taken(), cell, block.seed, library)
+            else:
+                outcome = judge_disturbance(outcome, execution, foreign, attempt)
         return Run(
             experiment=cell.experiment.id,
             cell=dict(cell.swept),
@@ -105,6 +115,13 @@ class RunMeasurer:
         for job in self._jobs.values():
             if isinstance(job, PreparedInput):
                 job.close()
+        if self._counter:
+            self._counter.close()
+
+    @property
+    def _prefix(self) -> list[str]:
+        """What stands before the program of a run."""
+        return self._counter.prefix if self._counter else []
 
     def _to_warm(self, cell: Cell) -> int:
         """Bytes to touch before the next run of the cell."""
@@ -136,6 +153,8 @@ class RunMeasurer:
     def _execute(
         self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Library
     ) -> tuple[Execution, RunOutcome]:
+        if self._counter:
+            self._counter.forget()
         if cell.workload.server:
             return self._serve(program, cell, seed, environment, library)
         if cell.workload.kind == "program":
@@ -144,7 +163,7 @@ class RunMeasurer:
             harness = ["--seed", str(seed), "--json", f"fd:{samples.fileno()}"]
             limits = self._limits(cell, library)
             execution = execute(
-                [program, *words_of(cell, library), *harness],
+                [*self._prefix, program, *words_of(cell, library), *harness],
                 environment,
                 limits,
                 pass_fds=[samples.fileno()],
@@ -159,12 +178,12 @@ class RunMeasurer:
         limits, watch, fault = self._limits(cell, library), library.preload[:1], ""
         with tempfile.TemporaryFile() as errors:
             if fixture := cell.workload.fixture:
-                words = [str(program), *cell.workload.arguments]
+                words = [*self._prefix, str(program), *cell.workload.arguments]
                 alone = self._limits(cell, None)
                 job = self._prepared(cell, lambda: PreparedProgram(fixture, words, alone))
                 execution, fault = job.run(environment, limits, errors=errors, watch=watch, tick=self.tick)
             else:
-                command: list[str | Path] = [program, *words_of(cell, library)]
+                command: list[str | Path] = [*self._prefix, program, *words_of(cell, library)]
                 own = UserProgram(self.campaign, command, limits, self.tick)
                 execution = own.run(environment, errors=errors, watch=watch)
             if outcome := ended_badly(execution, errors, limits):
@@ -216,6 +235,8 @@ class RunMeasurer:
                 self._jobs[name] = make()
             except HeaplabError as error:
                 self._jobs[name] = error
+            if self._counter:
+                self._counter.forget()  # the reference run
         job = self._jobs[name]
         if isinstance(job, HeaplabError):
             raise job
@@ -231,6 +252,12 @@ class RunMeasurer:
 
     def _most_memory(self) -> int:
         return self.campaign.memory_limit or memory_needs.of_this_machine()
+
+
+def padding_of(block: Block, candidate: Candidate, attempt: int) -> int:
+    """Bytes added to the environment."""
+    key = f"{block.seed}/{candidate.cell.key}/{candidate.allocator}/{attempt}"
+    return random.Random(key).randrange(PADDING_MOST)
 
 
 def environment_of(cell: Cell, library: Library) -> dict[str, str]:

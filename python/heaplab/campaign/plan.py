@@ -98,7 +98,7 @@ def comparisons_of(experiment: spec.Experiment, campaign: Campaign) -> list[Comp
 
 def cells_of(experiment: spec.Experiment, campaign: Campaign) -> list[Cell]:
     workload = spec.Workload.model_validate(campaign.workloads[experiment.workload])
-    return [
+    cells = [
         Cell(
             experiment=experiment,
             workload=workload,
@@ -108,6 +108,17 @@ def cells_of(experiment: spec.Experiment, campaign: Campaign) -> list[Cell]:
         )
         for swept in experiment.cells(campaign.scale)
     ]
+    return [cell for cell in cells if is_countable(cell)] if campaign.instructions else cells
+
+
+def is_countable(cell: Cell) -> bool:
+    """Whether instructions can be counted under callgrind: one thread, and a fixed amount of work.
+
+    A workload that counts what it does in a given time does less of it there, and so does a server.
+    """
+    main = cell.workload.metrics.get(cell.experiment.main_metric or cell.workload.main_metric)
+    timed = cell.workload.server is not None or (main is not None and main.unit == "1/s")
+    return dict(cell.parameters).get("threads", 1) == 1 and not timed
 
 
 def allocators_of(

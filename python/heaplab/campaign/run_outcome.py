@@ -9,10 +9,13 @@ from pydantic import ValidationError
 
 from heaplab.campaign.plan import Cell
 from heaplab.machine import host, interposition
+from heaplab.machine.callgrind import InstructionCount
 from heaplab.machine.execute import Execution
 from heaplab.machine.watch import Limits
-from heaplab.records import Library, Sample, ServedBy, Status, fault_of
+from heaplab.records import Library, Metric, Sample, ServedBy, Status, fault_of
 from heaplab.servers import ServedRun
+
+INSTRUCTIONS = "instructions"  # the metric, as workloads call what the processor's counters tell
 
 
 @dataclass(frozen=True)
@@ -72,16 +75,37 @@ def judge_server(served: ServedRun, limits: Limits, cell: Cell, seed: int, libra
         return RunOutcome(Status.FAILED, served.fault)
     if served.unproved:
         return RunOutcome(Status.VOID, served.unproved)
+    return RunOutcome(Status.OK, sample=sample_of(served.metrics, cell, seed, library))
+
+
+def sample_of(metrics: dict[str, Metric], cell: Cell, seed: int, library: Library) -> Sample:
+    """A sample of what was measured from outside, once it is proved that the library served."""
     path = library.preload[0] if library.preload else interposition.C_LIBRARY_NAME
-    sample = Sample(
+    return Sample(
         schema=1,
         workload=cell.workload.id,
         parameters=dict(cell.parameters),
         seed=seed,
-        metrics=served.metrics,
+        metrics=metrics,
         served_by={} if library.command else {"malloc": ServedBy(path=path)},
     )
-    return RunOutcome(Status.OK, sample=sample)
+
+
+def judge_count(
+    outcome: RunOutcome, count: InstructionCount, cell: Cell, seed: int, library: Library
+) -> RunOutcome:
+    """Add the instructions that callgrind counted; no figure where they depend on how threads take turns.
+
+    The one thread of a synthetic workload runs beside a main thread that waits for it.
+    """
+    most = 2 if cell.workload.kind == "synthetic" else 1
+    if count.threads > most:
+        return RunOutcome(Status.SKIPPED, "it has several threads, which callgrind runs in turn")
+    if library.preload and library.preload[0] not in count.objects:
+        return RunOutcome(Status.VOID, f"callgrind saw no instruction of {library.preload[0]}")
+    counted = {INSTRUCTIONS: Metric(value=count.instructions, unit="1")}
+    known = outcome.sample.metrics if outcome.sample else {}
+    return RunOutcome(Status.OK, sample=sample_of(known | counted, cell, seed, library))
 
 
 def judge_disturbance(outcome: RunOutcome, execution: Execution, foreign: float, attempt: int) -> RunOutcome:

@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.cli import command_arms, selection
 from heaplab.cli.carry_out import carry_out, opened_for
+from heaplab.cli.counted_gate import counted, is_uncounted
 from heaplab.cli.given_arms import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
 from heaplab.cli.measuring_options import HOW, taking
 from heaplab.cli.option_types import FILE, PLACE, SHARE
 from heaplab.cli.results import load, without_figure
-from heaplab.cli.subject import request_of, subject_of, subject_of_commands
+from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Library
@@ -25,6 +27,7 @@ from heaplab.stats import GateVerdict
 
 WORSE = 3  # exit status
 OLD, NEW = "old", "new"
+COUNTERS, CALLGRIND, ONLY_CALLGRIND = "counters", "callgrind", "only-callgrind"
 
 
 @click.command(cls=selection.ProgramCommand)
@@ -45,7 +48,15 @@ OLD, NEW = "old", "new"
     "--max-instructions",
     type=SHARE,
     default="5%",
-    help="Instructions NEW may execute beyond OLD's, where the processor counts them.",
+    help="Instructions NEW may execute beyond OLD's, where they are counted.",
+    show_default=True,
+)
+@click.option(
+    "--instructions",
+    type=click.Choice([COUNTERS, CALLGRIND, ONLY_CALLGRIND]),
+    default=COUNTERS,
+    help="What counts instructions: the processor, where it can; also valgrind's callgrind, for what has one "
+    "thread; or callgrind and nothing else, which decides small changes in seconds.",
     show_default=True,
 )
 @click.option("--suite", help="Experiments to compare with.  [default: quick]")
@@ -65,6 +76,7 @@ def gate(
     program: tuple[str, ...],
     suite: str | None,
     source: Path | None,
+    instructions: str,
     **options: Any,
 ) -> int:
     """Fail if NEW is worse than OLD beyond a limit; for continuous integration.
@@ -76,29 +88,48 @@ def gate(
     Examples:
       heaplab gate ./libold.so ./libnew.so --budget 10s -- ls -l
       heaplab gate glibc 'glibc MALLOC_ARENA_MAX=1' --max-memory 10% --suite quick
+      heaplab gate ./libold.so ./libnew.so --instructions only-callgrind --max-instructions 1% -- ls -l
       heaplab gate 'sleep 0.1' 'sleep 0.1' --markdown gate.md --budget 10s
     """
     if program and suite is not None:
         raise UsageError("--suite and a program exclude each other")
     catalog = catalogs.load(extra)
     given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
-    commands = [one for one in given if isinstance(one, GivenCommand)]
-    if commands:
-        if len(commands) < len(given) or program or suite is not None:
-            raise UsageError(
-                f"gate: {shlex.join(commands[0].words)!r} is a command, compared with commands alone; "
-                "a library has .so in its name, `heaplab list allocators` names the others"
-            )
-        arms = command_arms.arms_of(commands)
-        subject = subject_of_commands(arms, source, options["quiet"])
-    else:
-        arms = allocator_arms(catalog, [one for one in given if isinstance(one, GivenAllocator)])
-        subject = subject_of(catalog, arms, program, suite, source, options["quiet"])
-    request = request_of(subject, arms, options)
-    campaign, needed = opened_for(request, Path("out") / "gate", options)
-    stopped = carry_out(campaign, needed, options)
+    arms, subject = compared(catalog, given, program, suite, source, options["quiet"])
+    request, folder = request_of(subject, arms, options), options["output"] or Path("out") / "gate"
+    share = 0.5 if instructions == CALLGRIND else 1.0
+    request = replace(request, budget=request.budget and request.budget * share)
+    paths, stopped = [], ""
+    if instructions != COUNTERS:
+        paths = counted(request, folder, options, share)
+    if instructions != ONLY_CALLGRIND:
+        campaign, needed = opened_for(request, folder, options, share)
+        stopped = carry_out(campaign, needed, options)
+        paths = [campaign.store.path, *paths]
     limits = analysis.GateLimits(options["max_slower"], options["max_memory"], options["max_instructions"])
-    return tell(campaign.store.path, limits, options) or int(bool(stopped))
+    return tell(paths, limits, options) or int(bool(stopped))
+
+
+def compared(
+    catalog: Catalog,
+    given: Sequence[GivenAllocator | GivenCommand],
+    program: tuple[str, ...],
+    suite: str | None,
+    source: Path | None,
+    quiet: bool,
+) -> tuple[list[Library], Subject]:
+    """The arms, and what they are compared on."""
+    commands = [one for one in given if isinstance(one, GivenCommand)]
+    if not commands:
+        arms = allocator_arms(catalog, [one for one in given if isinstance(one, GivenAllocator)])
+        return arms, subject_of(catalog, arms, program, suite, source, quiet)
+    if len(commands) < len(given) or program or suite is not None:
+        raise UsageError(
+            f"gate: {shlex.join(commands[0].words)!r} is a command, compared with commands alone; "
+            "a library has .so in its name, `heaplab list allocators` names the others"
+        )
+    arms = command_arms.arms_of(commands)
+    return arms, subject_of_commands(arms, source, quiet)
 
 
 def arm_given(catalog: Catalog, name: str, text: str) -> GivenAllocator | GivenCommand:
@@ -121,11 +152,17 @@ def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Li
     return arms
 
 
-def tell(path: Path, limits: analysis.GateLimits, options: dict[str, Any]) -> int:
-    """Print the verdicts and write what was asked for; return 3 if something is worse than it may be."""
-    results = load(path)
-    cells = analysis.gate_cells(analysis.Analysis(results), limits)
-    command = shlex.join(results.campaign.command)
+def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: dict[str, Any]) -> int:
+    """Print the verdicts and write what was asked for; return 3 if something is worse than it may be.
+
+    Raises HeaplabError if runs failed, or if there is nothing to judge.
+    """
+    results = [load(path) for path in paths]
+    cells = analysis.gate_cells([analysis.Analysis(one) for one in results], limits)
+    lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
+    if not cells and not lost:
+        raise HeaplabError("gate: there is nothing to judge")
+    command = shlex.join(results[0].campaign.command)
     outputs: dict[str, Callable[[Path], object]] = {
         "markdown": lambda file: file.write_text(report.as_markdown(cells, command), encoding="utf-8"),
         "junit": lambda file: report.write_junit(cells, file),
@@ -140,7 +177,6 @@ def tell(path: Path, limits: analysis.GateLimits, options: dict[str, Any]) -> in
         report.print_gate(cells, console())
     if any(one.verdict is GateVerdict.WORSE for one in cells):
         return WORSE
-    lost = without_figure(results.runs)
     if lost:
         raise HeaplabError(f"{len(lost)} runs gave no figure: {lost[0].allocator}: {lost[0].reason}")
     return 0

@@ -19,7 +19,7 @@ from heaplab.records import Run, Status
 REPORT_NAME = "report.html"
 
 
-def tell(path: Path, *, quiet: bool, as_json: bool, tuned: reports.Tuned | None = None) -> int:
+def tell(path: Path, *, quiet: bool, as_json: bool, tuned: "reports.Tuned | None" = None) -> int:
     """Print the summary and write the page beside the results; return 1 if a planned run gave no figure.
 
     `tuned`: what came before a confirmation. Raises HeaplabError if all that came out is one reason why there

@@ -67,7 +67,10 @@ def as_markdown(cells: Sequence[GateCell], command: str) -> str:
     rows = [fields(one) for one in ordered_cells(cells)]
     table = [HEADS, ("---",) * len(HEADS), *rows]
     lines = [f"| {' | '.join(map(unbarred, row))} |" for row in table]
-    note = "Ratios with 95 % intervals, paired by block; a limit is never below what OLD differs from itself."
+    note = (
+        "Ratios with 95 % intervals, paired by block, of counts under callgrind with the range of all runs; "
+        "a limit is never below what OLD differs from itself."
+    )
     return "\n".join([f"**heaplab gate: {headline(cells)}**", "", *lines, "", note, "", f"`{command}`", ""])
 
 

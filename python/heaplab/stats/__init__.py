@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         compare as compare,
         geometric_mean as geometric_mean,
         median_interval as median_interval,
+        spread as spread,
     )
     from heaplab.stats.stopping_rule import PRECISION as PRECISION, precise_enough as precise_enough
     from heaplab.stats.verdict import (

@@ -14,6 +14,7 @@ from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
 
 # In a mean over many values, a value may rest on fewer pairs: the other values compensate for its error.
 FEWEST_PAIRS_OF_MANY = 3
+FEWEST_COUNTS = 2  # pairs of exact counts: one shows no range
 
 Pair = tuple[Sequence[float], Sequence[float]]
 # pairs with equal keys come from the same blocks, such as time and memory of one cell
@@ -34,6 +35,21 @@ def compare(base: Sequence[float], other: Sequence[float]) -> Interval:
     if len(base) < FEWEST_PAIRS:
         return Interval(exp(found.estimate), count=len(base))
     return Interval(exp(found.estimate), exp(found.low), exp(found.high), len(base))
+
+
+def spread(base: Sequence[float], other: Sequence[float]) -> Interval:
+    """The ratio of exact counts: the geometric mean of all pairs, with the whole range that they have.
+
+    Counts have no noise that would have to be estimated; what differs between two runs shows in their range.
+    No bounds with fewer than two pairs.
+    """
+    if not _usable(base, other):
+        return Interval(nan, count=len(base))
+    found = _logarithms((base, other))
+    mean = exp(sum(found) / len(found))
+    if len(found) < FEWEST_COUNTS:
+        return Interval(mean, count=len(found))
+    return Interval(mean, exp(min(found)), exp(max(found)), len(found))
 
 
 def geometric_mean(groups: Sequence[Sequence[Keyed]]) -> Interval:

@@ -1,0 +1,72 @@
+"""Counts the instructions of a process and its children under valgrind's callgrind.
+
+Callgrind carries out every instruction itself and replaces no malloc, so what is preloaded is what it counts.
+The same program with the same input gives the same count but for what it asks of the system: the time, its
+process number, addresses. Times and memory under callgrind mean nothing.
+"""
+
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+TOOL = "valgrind"  # the command, and Debian's package
+COUNTS = "counts"  # files counts.PID-THREAD
+TOTAL = re.compile(r"^(?:totals|summary): (\d+)", re.MULTILINE)
+OBJECT = re.compile(r"^c?ob=\(\d+\) (/.+)$", re.MULTILINE)
+FILE = re.compile(rf"{COUNTS}\.(\d+)-(\d+)")
+
+
+def why_absent() -> str:
+    """One line if valgrind is not here; "" if it is."""
+    return "" if shutil.which(TOOL) else f"{TOOL} is not here; Debian's package {TOOL} has it"
+
+
+@dataclass(frozen=True)
+class InstructionCount:
+    instructions: int  # of all processes
+    threads: int  # of the process that had the most
+    objects: frozenset[str]  # files of which instructions were carried out
+
+
+class InstructionCounter:
+    """Counts what is started behind its `prefix`, in a folder that `close` removes."""
+
+    def __init__(self) -> None:
+        self._holder = tempfile.TemporaryDirectory(prefix="heaplab-")
+        self._folder = Path(self._holder.name)
+
+    def close(self) -> None:
+        self._holder.cleanup()
+
+    @property
+    def prefix(self) -> list[str]:
+        """What stands before a command. Options in VALGRIND_OPTS and .valgrindrc count for nothing."""
+        return [
+            TOOL,
+            "--command-line-only=yes",
+            "--tool=callgrind",
+            "--quiet",
+            f"--log-file={self._folder}/log.%p",
+            f"--callgrind-out-file={self._folder}/{COUNTS}.%p",
+            "--separate-threads=yes",
+            "--trace-children=yes",
+            "--vgdb=no",
+        ]
+
+    def forget(self) -> None:
+        """Remove what was counted so far."""
+        for path in self._folder.iterdir():
+            path.unlink()
+
+    def taken(self) -> InstructionCount:
+        """What was counted since `forget`."""
+        total, threads, objects = 0, {"": 0}, set()
+        for path in self._folder.iterdir():
+            if found := FILE.fullmatch(path.name):
+                text = path.read_text(errors="replace")
+                total += sum(map(int, TOTAL.findall(text)[-1:]))
+                threads[found[1]] = threads.get(found[1], 0) + 1
+                objects |= set(OBJECT.findall(text))
+        return InstructionCount(total, max(threads.values()), frozenset(objects))

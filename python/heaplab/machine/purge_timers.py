@@ -1,0 +1,41 @@
+"""Settings with which an allocator purges at no point of time.
+
+What a timer starts happens sooner or later in the program's work, as chance has it, and the more so under
+callgrind, where the program takes fifty times as long. So counts of instructions would differ by chance.
+"""
+
+import os
+from pathlib import Path
+
+from heaplab.machine import interposition, setting_proof
+from heaplab.records import Library
+
+JEMALLOC = "dirty_decay_ms:-1,muzzy_decay_ms:-1"
+# By a text that the file of an allocator holds.
+WITHOUT = {
+    "MALLOC_CONF": {"MALLOC_CONF": JEMALLOC},
+    "_rjem_malloc_conf": {"_RJEM_MALLOC_CONF": JEMALLOC},  # of jemalloc in a program of Rust
+    "purge_delay": {"MIMALLOC_PURGE_DELAY": "-1"},
+    "segment_decommit_delay": {"MIMALLOC_ALLOW_DECOMMIT": "0"},  # mimalloc 2.0
+    "release_to_os_interval_ms": {"SCUDO_OPTIONS": "release_to_os_interval_ms=-1"},
+}
+
+
+def without_timers(arm: Library) -> Library:
+    """The arm with the settings that are in effect and that the arm does not choose itself."""
+    for text, settings in WITHOUT.items():
+        more = {name: value for name, value in settings.items() if name not in arm.environment}
+        if more and holds(arm, text):
+            changed = setting_proof.proved(
+                arm.model_copy(update={"environment": {**arm.environment, **more}})
+            )
+            arm = arm if changed.void else changed
+    return arm
+
+
+def holds(arm: Library, text: str) -> bool:
+    """Whether the files of an allocator, or the program of an arm that is a command, hold the text."""
+    if not arm.command:
+        return setting_proof.holds(arm, text)
+    program = interposition.resolve_program(arm.command[0], os.environ)
+    return text.encode() in Path(program).read_bytes()
