@@ -1,7 +1,9 @@
 """Arms: allocators with settings, proof that the settings are in effect, commands, factorials."""
 
+import json
 import os
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -164,7 +166,8 @@ __attribute__((constructor)) static void tell(void) {
   if (conf && strstr(conf, "narenaz")) fprintf(stderr, "<jemalloc>: Invalid conf pair: narenaz:2\n");
   if (conf) fprintf(stderr, "  opt.narenas: %s\n  opt.abort: false\n", strstr(conf, "narenas:2") ? "2" : "8");
   if (getenv("MIMALLOC_VERBOSE"))
-    fprintf(stderr, "%soption 'purge_delay': %s\n", prefix, getenv("MIMALLOC_PURGE_DELAY") ? "5" : "10");
+    fprintf(stderr, "%soption 'purge_delay': %s\noption 'arena_reserve': 1024 KiB\n", prefix,
+            getenv("MIMALLOC_PURGE_DELAY") ? "5" : "10");
   if (getenv("HEAPLAB_TRIAL")) fprintf(stderr, "heaplab: HEAPLAB_TRIAL=lots: wanted is a size; default\n");
 }
 """
@@ -189,6 +192,10 @@ def listening(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("MALLOC_CONF=narenas:3", "jemalloc has 8"),
         ("MIMALLOC_PURGE_DELAY=5", ""),
         ("MIMALLOC_PURGE_DELAY=6", "mimalloc has 5"),
+        ("MIMALLOC_ARENA_RESERVE=1MiB", ""),
+        ("MIMALLOC_ARENA_RESERVE=1048575", ""),
+        ("MIMALLOC_ARENA_RESERVE=1024", "mimalloc has 1024 KiB"),
+        ("MIMALLOC_ARENA_RESERVE=2M", "mimalloc has 1024 KiB"),
         ("MIMALLOC_PURGE_DELAZ=5", "mimalloc has no option 'purge_delaz'"),
         ("HEAPLAB_TRIAL=lots", "wanted is a size"),
         ("HEAPLAB_OTHER=1", "does not read HEAPLAB_OTHER"),
@@ -309,6 +316,49 @@ def test_commands_are_compared_with_each_other(lab: Laboratory, sleepy: Path) ->
         assert not arm.preload
 
 
+GLOBAL_ALLOCATOR = """
+use std::alloc::{GlobalAlloc, Layout, System};
+struct Roomy;  // takes four times what is asked for
+unsafe impl GlobalAlloc for Roomy {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let roomy = Layout::from_size_align_unchecked(layout.size() * 4, layout.align());
+        let block = System.alloc(roomy);
+        if !block.is_null() { std::ptr::write_bytes(block, 1, roomy.size()); }
+        block
+    }
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        System.dealloc(block, Layout::from_size_align_unchecked(layout.size() * 4, layout.align()))
+    }
+}
+#[global_allocator]
+static GLOBAL: Roomy = Roomy;
+"""
+RUST = """
+fn main() {
+    let blocks: Vec<Vec<u8>> = (0..64).map(|_| vec![1u8; 256 << 10]).collect();
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    assert!(blocks.iter().all(|block| block[7] == 1));
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
+def test_programs_of_rust_are_compared_by_the_allocators_compiled_into_them(
+    lab: Laboratory, tmp_path: Path
+) -> None:
+    for name, text in {"plain": RUST, "roomy": GLOBAL_ALLOCATOR + RUST}.items():
+        source = tmp_path / f"{name}.rs"
+        source.write_text(text)
+        subprocess.run(["rustc", "-O", "-o", tmp_path / name, source], check=True)
+    arms = ("--arm", f"old={tmp_path / 'plain'}", "--arm", f"new={tmp_path / 'roomy'}")
+    words = (*WARM, "--precision", "60%", "--budget", "20s", "-o", lab.out, "--json")
+    status, printed = lab.heaplab("compare", *arms, *words)
+    assert status == 0, printed
+    new = json.loads(printed.splitlines()[-1])["summaries"]["program"]["allocators"]["new"]
+    assert 2.5 < new["memory"]["ratio"] < 4.5
+
+
 def test_a_campaign_of_commands_is_resumed_without_naming_them(lab: Laboratory, sleepy: Path) -> None:
     arms = ("--arm", f"old={sleepy}", "--arm", f"new=MALLOC_TOP_PAD_=1 {sleepy}")
     lab.heaplab("compare", *arms, *WARM, "-o", lab.out, "--budget", "1s", "--precision", "1%")
@@ -342,6 +392,38 @@ def test_what_cannot_be_compared_is_refused_in_one_line(
 
 
 # ---------------------------------------------------------------- factorials
+
+# Takes 12 MiB. Each variable alone makes it twice as much; both together make it six times, not four.
+SIZED = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void) {
+  const int top = getenv("MALLOC_TOP_PAD_") != 0, map = getenv("MALLOC_MMAP_MAX_") != 0;
+  const size_t size = (size_t)(top && map ? 72 : top || map ? 24 : 12) << 20;
+  char* block = malloc(size);
+  memset(block, 1, size);
+  usleep(60000);
+  return block[size / 2] != 1;
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_known_interaction_is_found_by_a_factorial_of_real_runs(lab: Laboratory, tmp_path: Path) -> None:
+    (tmp_path / "sized.c").write_text(SIZED)
+    subprocess.run(["cc", "-o", tmp_path / "sized", tmp_path / "sized.c"], check=True)
+    crossed = ("--factorial", "glibc MALLOC_TOP_PAD_=|4096 MALLOC_MMAP_MAX_=|1000")
+    words = (*crossed, *WARM, "--precision", "60%", "--budget", "20s", "-o", lab.out, "--json")
+    status, printed = lab.heaplab("compare", *words, "--", tmp_path / "sized")
+    assert status == 0, printed
+    effects_told = json.loads(printed.splitlines()[-1])["summaries"]["program"]["effects"]
+    top, mapped, both = (effect["memory"] for effect in effects_told)
+    for main in (top, mapped):
+        assert main["ratio"] == pytest.approx((2 * 3) ** 0.5, rel=0.1)
+    assert both["ratio"] == pytest.approx(6 / 4, rel=0.1)
+    assert both["low"] > 1.2
+    assert effects_told[2]["settings"] == {"MALLOC_TOP_PAD_": "4096", "MALLOC_MMAP_MAX_": "1000"}
 
 
 def test_a_factorial_has_every_combination_and_the_low_levels_first() -> None:

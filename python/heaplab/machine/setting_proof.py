@@ -29,6 +29,8 @@ PATIENCE_S = 30
 TUNABLES, JEMALLOC, MIMALLOC, OWN = "GLIBC_TUNABLES", "MALLOC_CONF", "MIMALLOC_", "HEAPLAB_"
 NO_SETTINGS = frozenset({"LD_LIBRARY_PATH"})
 TUNABLE = re.compile(r"(glibc\.[\w.]+): (\S*)(?: \(min: (\S+), max: (\S+)\))?")
+MIMALLOC_OPTION = re.compile(r"option '(\w+)': (\S+) *(KiB)?")
+MIMALLOC_SIZE = re.compile(r"(\d+)(?:([KMGT])i?B?)?")
 ON, OFF = ("1", "yes", "on", "true"), ("0", "no", "off", "false")
 
 
@@ -146,15 +148,27 @@ def fault_of_jemalloc(name: str, value: str, library: Library) -> str:
 def fault_of_mimalloc(name: str, value: str, library: Library) -> str:
     printed = output_of(PROBE, asking(library, {"MIMALLOC_VERBOSE": "1", name: value}))
     option = name.removeprefix(MIMALLOC).lower()
-    effective = dict(re.findall(r"option '(\w+)': (\S+)", printed))
+    effective = {found[1]: (found[2], found[3]) for found in MIMALLOC_OPTION.finditer(printed)}
     if option not in effective:
         return f"mimalloc has no option {option!r} ({name})"
     if f"{name.lower()} has an invalid value" in printed:
         return f"{name}={value}: mimalloc says that the value is invalid"
-    wanted = "1" if value.lower() in ON else "0" if value.lower() in OFF else value
-    if number_of(wanted) is not None and effective[option] != wanted:
-        return f"{name}={value} is not in effect: mimalloc has {effective[option]}"
+    has, unit = effective[option]
+    wanted = kibibytes(value) if unit else switched(value)
+    if number_of(wanted) is not None and has != wanted:
+        return f"{name}={value} is not in effect: mimalloc has {' '.join(filter(None, (has, unit)))}"
     return ""
+
+
+def switched(value: str) -> str:
+    """A switch as mimalloc tells it, 1 or 0; what is none as it is."""
+    return "1" if value.lower() in ON else "0" if value.lower() in OFF else value
+
+
+def kibibytes(size: str) -> str:
+    """A size as mimalloc tells it, which takes bytes or a unit, and rounds up; what is no size as it is."""
+    found = MIMALLOC_SIZE.fullmatch(size)
+    return str(-(-int(found[1]) * 1024 ** " KMGT".index(found[2] or " ") // 1024)) if found else size
 
 
 def fault_of_own(name: str, value: str, library: Library) -> str:
