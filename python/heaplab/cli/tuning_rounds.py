@@ -50,6 +50,8 @@ class Tuner:
         if not self.afresh and is_measured(place, request):
             note(f"{place}: was measured before")
         else:
+            if not self.options["quiet"]:
+                note(f"{stage.name}: {', '.join(arm.allocator for arm in arms[1:])}")
             opened, needed = opened_for(request, place, {**self.options, "output": None}, stage.share)
             if carry_out(opened, needed, self.options, TO_GO_ON):
                 return None
