@@ -22,6 +22,7 @@ from heaplab.cli import selection
 from heaplab.cli.tuning_arms import Trial, combinations, joined_lists, options_of
 from heaplab.records import CONTROL_SUFFIX, Run, Status
 from heaplab.report import print_tuned
+from heaplab.report.tuned import best_of
 from heaplab.stats import Interval
 
 # ---------------------------------------------------------------- what is tried
@@ -164,6 +165,11 @@ def test_what_is_printed_can_be_pasted_and_says_what_it_is_best_in(tmp_path: Pat
         "lean: leanest and on the front of time and memory": "GLIBC_TUNABLES=a=1:b=2",
         "fair: best trade-off and on the front of time and memory": "heaplab with fair -- PROGRAM",
     }
+
+
+def test_nothing_is_called_best_where_nothing_is_told_apart(tmp_path: Path) -> None:
+    analysis = screened(tmp_path, {"one": (1.0, 1.0), "other": (1.0, 1.0)})
+    assert not {"fastest", "leanest", "best trade-off"} & set(best_of(analysis))
 
 
 # ---------------------------------------------------------------- end to end
