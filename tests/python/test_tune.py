@@ -13,11 +13,12 @@ from laboratory import COMMANDS, WARM, Laboratory
 from rich.console import Console
 
 from heaplab.analysis import Analysis, promising, rankings
-from heaplab.analysis.promising import ranking
+from heaplab.analysis.promising import after_idling, ranking
 from heaplab.campaign import pilot, plan, store
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.allocator_spec import WorthTrying
+from heaplab.catalog.server_spec import Server
 from heaplab.cli import selection
 from heaplab.cli.tuning_arms import Trial, combinations, joined_lists, options_of
 from heaplab.records import CONTROL_SUFFIX, Run, Status
@@ -121,6 +122,24 @@ def test_what_may_lead_by_its_interval_is_kept() -> None:
     unbounded, worse = Interval(0.9, count=2), Interval(1.01, 0.4, 2, 5)
     found = ranking({"far": far, "near": near, "best": best, "few": unbounded, "worse": worse})
     assert found == ["best", "near", "few"]
+
+
+def test_of_a_server_memory_after_idling_has_a_ranking_of_its_own(tmp_path: Path) -> None:
+    analysis = screened(tmp_path, {"quick": (0.5, 0.5), "idle": (1.5, 1.5), "bad": (1.6, 1.6)})
+    server = Server(ready="true", load="true", take=["wrk"], idle_s=[1, 10])
+    (study,) = analysis.studies
+    assert after_idling(analysis, ["quick"]) == {}
+    study.workload = study.workload.model_copy(update={"server": server})
+    study.cells = study.cells[:1]
+    ratios = {"quick": Interval(1.2, 1.1, 1.3, 5), "idle": Interval(0.5, 0.4, 0.6, 5)}
+
+    def ratio(_cell: object, name: str, metric: str) -> Interval:
+        assert metric == "memory_after_10s"
+        return ratios.get(name, Interval(1, 0.9, 1.1, 5))
+
+    study.ratio = ratio
+    assert rankings(analysis) == [["quick"], ["quick"], ["quick"], ["idle"]]
+    assert promising(analysis, 2) == ["quick", "idle"]
 
 
 def test_an_arm_that_fails_in_a_cell_is_not_promising(tmp_path: Path) -> None:

@@ -4,24 +4,39 @@ A screening has few blocks, and the best arm of many is partly lucky. Therefore 
 chosen arms must be measured afresh.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from heaplab.analysis.standing import Analysis
+from heaplab.catalog.server_spec import after
 from heaplab.stats import Interval
 
 
 def rankings(analysis: Analysis) -> list[list[str]]:
     """The arms that may lead by time, by memory and by both together, each ranking with the best first.
 
-    The results contain one kind of workload. An arm without a figure in some cell is in no ranking.
+    The results are of one program. Of a server the memory after idling has a ranking of its own, because
+    people tune servers for it. An arm without a figure in some cell is in no ranking.
     """
     kinds = {study.workload.kind for study in analysis.between_allocators}
     standings = [one for kind in kinds for one in analysis.standings(kind) if one.complete]
-    return [
-        ranking({one.allocator: getattr(one, measure).ratio for one in standings})
+    ratios = [
+        {one.allocator: getattr(one, measure).ratio for one in standings}
         for measure in ("time", "memory", "cost")
     ]
+    idle = after_idling(analysis, [one.allocator for one in standings])
+    return [ranking(found) for found in ([*ratios, idle] if idle else ratios)]
+
+
+def after_idling(analysis: Analysis, names: Sequence[str]) -> dict[str, Interval]:
+    """The memory of a server after its longest idle time; nothing of other programs."""
+    return {
+        name: study.ratio(cell, name, after(study.workload.server.idle_s[-1]))
+        for study in analysis.between_allocators
+        if study.workload.server
+        for cell in study.cells
+        for name in names
+    }
 
 
 def ranking(ratios: Mapping[str, Interval]) -> list[str]:

@@ -12,8 +12,6 @@ from heaplab.errors import HeaplabError
 from heaplab.records import Library
 from heaplab.report import Tuned
 
-CONFIRMED_MOST = 3  # arms: the best by time, by memory, by both
-
 
 @dataclass
 class TuningChoice:
@@ -33,11 +31,11 @@ class TuningChoice:
             return None
         together = combinations(rankings(first), self.trials)
         if not together:
-            return among(self.trials, promising(first, CONFIRMED_MOST))
+            return among(self.trials, promising(first, len(rankings(first))))
         room = len(first.allocators) - 1 - len(together)
         finalists = [*together, *among(self.trials, promising(first, max(room, 1)))]
         second = self._measured(COMBINING, finalists)
-        return None if second is None else among(finalists, promising(second, CONFIRMED_MOST))
+        return None if second is None else among(finalists, promising(second, len(rankings(second))))
 
     def _measured(self, stage: TuningRound, trials: Sequence[Trial]) -> Analysis | None:
         """The baseline and every trial that is not void; None if the round is interrupted."""
