@@ -78,6 +78,7 @@ void tell(const trace::trace_file& file, std::uint32_t process, const recorded::
   probes::json_line line;
   line.begin_object();
   line.key("process").value(std::uint64_t{process});
+  line.key("machine").value(std::uint64_t{file.machine()});
   line.key("processes").value(static_cast<std::uint64_t>(file.processes().size()));
   line.key("pid").value(of.number("pid"));
   line.key("program").value(of.text("program"));

@@ -13,6 +13,7 @@
 #include "probes/tick_clock.h"
 #include "trace/merged_events.h"
 #include "trace/raw_process.h"
+#include "trace/summary.h"
 #include "trace/trace_error.h"
 #include "trace/trace_writer.h"
 #include "trace/verifier.h"
@@ -78,19 +79,7 @@ properties describe(const raw_process::description& of) {
 }
 
 properties summarise(const raw_process& process, const verdict& counts, std::size_t sites) {
-  properties out;
-  out.set("events", counts.events);
-  out.set("acquisitions", counts.acquisitions);
-  out.set("releases", counts.releases);
-  out.set("failed", counts.failed);
-  out.set("bytes_acquired", counts.bytes_acquired);
-  out.set("live_bytes", counts.live_bytes);
-  out.set("live_blocks", counts.live_blocks);
-  out.set("peak_bytes", counts.peak_bytes);
-  out.set("peak_blocks", counts.peak_blocks);
-  out.set("acquired_while_live", counts.acquired_while_live);
-  out.set("released_unknown", counts.released_unknown);
-  out.set("released_inherited", counts.released_inherited);
+  properties out = summary_of(counts);
   out.set("threads", process.threads().size());
   out.set("sites", sites);
   out.set("ended", process.of().ended ? 1 : 0);

@@ -193,12 +193,12 @@ void trace_file::read_properties() {
   }
 }
 
-std::string trace_file::modules(std::uint32_t number) {
+std::string trace_file::lines_of(std::uint32_t number, frame_type type) {
+  std::string lines;
   bytes payload;
   for (const index_entry& frame : texts_)
-    if (frame.process == number && is_type(frame, frame_type::modules) && read(frame, payload))
-      return text_of(payload);
-  return {};
+    if (frame.process == number && is_type(frame, type) && read(frame, payload)) lines += text_of(payload);
+  return lines;
 }
 
 }  // namespace heaplab::trace

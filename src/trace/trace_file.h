@@ -41,10 +41,12 @@ public:
   // The unpacked payload; false, and a line of damage more, where the frame is damaged.
   bool read(const index_entry& frame, bytes& payload);
 
-  // The mapped files of a process, one a line; "" where unknown.
-  std::string modules(std::uint32_t number);
+  // Lines on the mapped files of a process, and on its code addresses; "" where unknown.
+  std::string modules(std::uint32_t number) { return lines_of(number, frame_type::modules); }
+  std::string names(std::uint32_t number) { return lines_of(number, frame_type::names); }
 
 private:
+  std::string lines_of(std::uint32_t number, frame_type type);
   bool read_index();
   void scan();
   std::uint64_t next_frame_after(std::uint64_t offset);

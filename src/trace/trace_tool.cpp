@@ -3,9 +3,13 @@
 // is 2.
 //
 //   trace_tool stamps                 prints tsc or tickets: what orders events on this machine
-//   trace_tool finish FOLDER FILE     makes a trace file; lines DONE WHOLE on standard output tell how far
-//   it is heaplab_trace summary FILE           prints the properties of each process, and what is damaged, as
-//   JSON
+//   trace_tool finish FOLDER FILE     makes a trace file; lines DONE WHOLE on standard output tell how far it
+//   is trace_tool summary FILE           prints the properties of each process, and what is damaged, as JSON
+//   trace_tool events FILE PROCESS    prints the events of a process as CSV
+//   trace_tool profile FILE PROCESS   prints what a process did with memory as JSON, after lines DONE WHOLE
+//   trace_tool sites FILE PROCESS     prints its call sites as JSON
+//   trace_tool rows FILE WHAT         writes records of all processes: WHAT is events or blocks (rows.h)
+//   trace_tool import NAME FILE       makes a trace of standard input, which errors call NAME (import.h)
 #include <cinttypes>
 #include <cstdio>
 #include <exception>
@@ -16,6 +20,10 @@
 #include "probes/write_whole.h"
 #include "trace/event_stream.h"
 #include "trace/finish.h"
+#include "trace/import.h"
+#include "trace/profile.h"
+#include "trace/profile_json.h"
+#include "trace/rows.h"
 #include "trace/stamp_test.h"
 #include "trace/trace_error.h"
 #include "trace/trace_file.h"
@@ -50,11 +58,15 @@ int print_summary(const std::string& path) {
   return probes::write_whole(1, out.text()) == 0 ? 0 : 1;
 }
 
+std::uint32_t place_of(const trace_file& file, const std::string& process) {
+  const unsigned long number = std::stoul(process);
+  if (number >= file.processes().size()) throw trace_error(file.path(), "has no process " + process);
+  return static_cast<std::uint32_t>(number);
+}
+
 int print_events(const std::string& path, const std::string& process) {
   trace_file file(path);
-  const unsigned long number = std::stoul(process);
-  if (number >= file.processes().size()) throw trace_error(path, "has no process " + process);
-  const auto place = static_cast<std::uint32_t>(number);
+  const std::uint32_t place = place_of(file, process);
   const site_table sites(file, place);
   event_stream events(file, place);
   std::puts("stamp,thread,kind,address,size,alignment,caller");
@@ -68,6 +80,53 @@ int print_events(const std::string& path, const std::string& process) {
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
 
+void tell(std::uint64_t done, std::uint64_t whole) {
+  std::printf("%" PRIu64 " %" PRIu64 "\n", done, whole);
+  std::fflush(stdout);
+}
+
+int print_profile(const std::string& path, const std::string& process) {
+  constexpr std::size_t frames_between_words = 16;
+  trace_file file(path);
+  const std::uint32_t place = place_of(file, process);
+  const trace_file::process_part& part = file.processes()[place];
+  profile found(part.of.number("ticks_per_second"));
+  event_stream events(file, place);
+  std::size_t frames = 0;
+  for (auto frame = events.next_frame(); !frame.empty(); frame = events.next_frame()) {
+    for (const event& e : frame) found.see(e);
+    if (++frames % frames_between_words == 0) tell(events.first() + frame.size(), part.events);
+  }
+  found.end();
+  probes::json_line out;
+  put_profile(out, found);
+  out.end_line();
+  return probes::write_whole(1, out.text()) == 0 ? 0 : 1;
+}
+
+int print_sites(const std::string& path, const std::string& process) {
+  trace_file file(path);
+  probes::json_line out;
+  put_sites(out, file, place_of(file, process));
+  out.end_line();
+  return probes::write_whole(1, out.text()) == 0 ? 0 : 1;
+}
+
+int write_rows(const std::string& path, std::string_view what) {
+  trace_file file(path);
+  for (std::uint32_t number = 0; number < file.processes().size(); ++number)
+    what == "blocks" ? write_block_rows(file, number, stdout) : write_event_rows(file, number, stdout);
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+int import_input(const std::string& name, const std::string& file) {
+  const imported found = import_text(0, name, file);
+  probes::json_line out;
+  out.begin_object().key("source").value(std::string_view(found.source)).key("events").value(found.events);
+  out.key("skipped").value(found.skipped).key("cut_off").value(found.cut_off).end_object().end_line();
+  return probes::write_whole(1, out.text()) == 0 ? 0 : 1;
+}
+
 int run(int count, char** arguments) {
   const std::string_view command = count > 1 ? arguments[1] : "";
   if (command == "stamps" && count == 2) {
@@ -75,16 +134,19 @@ int run(int count, char** arguments) {
     return 0;
   }
   if (command == "finish" && count == 4) {
-    finish(arguments[2], arguments[3], [](std::uint64_t done, std::uint64_t whole) {
-      std::printf("%llu %llu\n", static_cast<unsigned long long>(done),
-                  static_cast<unsigned long long>(whole));
-      std::fflush(stdout);
-    });
+    finish(arguments[2], arguments[3], tell);
     return 0;
   }
   if (command == "summary" && count == 3) return print_summary(arguments[2]);
   if (command == "events" && count == 4) return print_events(arguments[2], arguments[3]);
-  std::fputs("trace_tool: stamps | finish FOLDER FILE | summary FILE | events FILE PROCESS\n", stderr);
+  if (command == "profile" && count == 4) return print_profile(arguments[2], arguments[3]);
+  if (command == "sites" && count == 4) return print_sites(arguments[2], arguments[3]);
+  if (command == "rows" && count == 4) return write_rows(arguments[2], arguments[3]);
+  if (command == "import" && count == 4) return import_input(arguments[2], arguments[3]);
+  std::fputs(
+      "trace_tool: stamps | finish FOLDER FILE | summary FILE | events FILE PROCESS | "
+      "profile FILE PROCESS | sites FILE PROCESS | rows FILE WHAT | import NAME FILE\n",
+      stderr);
   return 2;
 }
 

@@ -126,6 +126,10 @@ void trace_writer::add_modules(std::string_view lines) {
   put_frame(frame_type::modules, 1, 0, 0, bytes_of_text(lines));
 }
 
+void trace_writer::add_names(std::string_view lines) {
+  put_frame(frame_type::names, 1, 0, 0, bytes_of_text(lines));
+}
+
 void trace_writer::end_process(const properties& summary) {
   flush();
   put_frame(frame_type::summary, 1, 0, 0, bytes_of_text(summary.encode()));

@@ -41,6 +41,8 @@ public:
 
   // Lines on the mapped files of the process.
   void add_modules(std::string_view lines);
+  // Lines on code addresses: where names are known and modules are not.
+  void add_names(std::string_view lines);
 
   // The last frame of the process.
   void end_process(const properties& summary);

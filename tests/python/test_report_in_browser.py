@@ -7,10 +7,12 @@ import pytest
 import synthetic
 import test_candidates
 from playwright.sync_api import Browser, Page, sync_playwright
+from traces import two_threads, write_trace
 
-from heaplab import report
+from heaplab import report, trace_report, traces
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
+from heaplab.traces import tool
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +66,16 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     analysis = Analysis(store.load(synthetic.write(records, folder / "results.jsonl")))
     report.write_html([analysis], folder / "report.html")
     return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page about a trace."""
+    folder = tmp_path_factory.mktemp("traced")
+    write_trace(folder / "x.trace", two_threads())
+    profile = traces.of_process(folder / "x.trace", tool.summary(folder / "x.trace"), 0)
+    trace_report.write_html(profile, ["something is lost"], folder / "x.html")
+    return folder / "x.html"
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +142,16 @@ def test_a_phone_scrolls_tables_and_not_the_page(page: Path, view: Page) -> None
     picture = view.locator(".answer figure svg").first.bounding_box()
     assert picture
     assert picture["width"] <= 390
+
+
+def test_a_page_about_a_trace_is_readable_everywhere(traced: Path, view: Page) -> None:
+    requests: list[str] = []
+    view.on("request", lambda request: requests.append(request.url))
+    view.goto(traced.as_uri())
+    assert view.locator("figure svg").count() == 4
+    contrasts = view.evaluate(CONTRASTS)
+    assert len(contrasts) > 100
+    assert [entry for entry in contrasts if entry[0] < LEAST_CONTRAST] == []
+    view.set_viewport_size({"width": 390, "height": 844})
+    assert view.evaluate("document.documentElement.scrollWidth") == 390
+    assert requests == [traced.as_uri()]

@@ -76,8 +76,8 @@ def frame(kind: int, count: int, stamp: int, payload: bytes) -> bytes:
     return head + struct.pack("<I", zlib.crc32(head)) + payload
 
 
-def write_trace(path: Path, events: Sequence[Event], version: int = 1) -> None:
-    head = struct.pack("<8sHHHH20x", MAGIC, version, 0, 62, 64)
+def write_trace(path: Path, events: Sequence[Event], version: int = 1, machine: int = 62) -> None:
+    head = struct.pack("<8sHHHH20x", MAGIC, version, 0, machine, 64)
     text = b"pid=42\nprogram=/usr/bin/redis\nticks_per_second=1000000000\nstamps=tsc\n"
     frames = [
         (PROCESS, 0, 0, text),

@@ -24,7 +24,7 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     "get": ("get:get", "Obtain allocators that are not on this machine, without root."),
     "with": ("with_:with_", "Run PROGRAM with ALLOCATOR serving its malloc."),
     "record": ("record:record", "Record the allocation calls of PROGRAM in a trace file."),
-    "trace": ("trace:trace", "Show what a trace holds."),
+    "trace": ("trace:trace", "Show what a trace holds, or write it in another form."),
     "check": ("check_library:check", "Put a malloc library under conformance tests and torture."),
     "report": ("results:report", "Write one HTML page about results files."),
     "export": ("export_command:export", "Write results as a table: CSV, Parquet or Markdown."),

@@ -68,7 +68,7 @@ def record(
     trace = output or Path(f"{Path(program[0]).name}.trace")
     wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused)
     recording.check(program[0], wanted)
-    return recording.record(program, wanted, lambda: tell(trace), Told())
+    return recording.record(program, wanted, lambda: tell(trace), Told("making the trace"))
 
 
 def tell(trace: Path) -> None:
@@ -79,13 +79,14 @@ def tell(trace: Path) -> None:
 
 
 class Told:
-    """Says on a terminal how far the making of a trace is, once it takes long."""
+    """Says on a terminal how far some work on a trace is, once it takes long."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
+        self._what = what
         self._last = time.monotonic()
 
     def __call__(self, done: int, whole: int) -> None:
         now = time.monotonic()
         if sys.stderr.isatty() and now - self._last >= SILENT_S:
             self._last = now
-            note(f"making the trace: {100 * done // max(whole, 1)} % of {trace_summary.size(whole)}")
+            note(f"{self._what}: {100 * done // max(whole, 1)} %")

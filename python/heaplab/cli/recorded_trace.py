@@ -16,6 +16,7 @@ from heaplab.cli.selection import note
 from heaplab.cli.step_display import StepDisplay
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Parameter
+from heaplab.traces import architecture
 
 MAGIC = b"\x89HLT\r\n\x1a\n"  # docs/trace-format.md
 SUFFIX = ".trace"
@@ -138,6 +139,8 @@ def tell_about(trace: Path, found: dict[str, Any], quiet: bool) -> None:
     """What the reader must know of the trace: which process is replayed, and what is missing."""
     for line in found["damage"]:
         note(line)
+    if line := architecture.note(found["machine"]):
+        note(f"{trace}: {line}")
     if found["lost"] or found["unknown_releases"] or found["doubled_blocks"]:
         note(
             f"{trace}: {found['lost']} calls are missing, {found['unknown_releases']} blocks were freed "

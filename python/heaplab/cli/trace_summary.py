@@ -3,6 +3,8 @@
 from pathlib import PurePath
 from typing import Any
 
+from heaplab.traces import architecture
+
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -36,7 +38,7 @@ def counted(count: int, one: str, more: str) -> str:
 
 def warnings(summary: dict[str, Any]) -> list[str]:
     """What makes the trace less than a whole recording."""
-    found = list(summary["damage"])
+    found = [*filter(None, [architecture.note(summary["machine"])]), *summary["damage"]]
     for process in summary["processes"]:
         part, pid = process["summary"], process["process"].get("pid", "?")
         if lost := number(part, "lost"):

@@ -3,18 +3,25 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study
 from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, evaluate_study
-from heaplab.errors import HeaplabError
 from heaplab.records import Status
-from heaplab.report import facts, figures, heat, overview, palette, summary, tables, timelines, units, wording
+from heaplab.report import (
+    facts,
+    figures,
+    heat,
+    html_file,
+    overview,
+    palette,
+    summary,
+    tables,
+    timelines,
+    units,
+    wording,
+)
 from heaplab.report.advice import Answer, answer, ordered
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.choice import Choice, choices
@@ -92,48 +99,16 @@ class Part:
 
 def write_html(analyses: Sequence[Analysis], path: Path) -> None:
     """Write the report of one campaign, or of several beside each other. Raises HeaplabError, UsageError."""
-    html = render(analyses, path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_file() or not path.exists():
-            replace_file(path.resolve(), html)
-        else:
-            path.write_text(html, encoding="utf-8")  # a device or a pipe
-    except OSError as error:
-        raise HeaplabError(f"{path}: {error.strerror}") from error
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write beside the file and rename: on a full disk the earlier page stays and no half of one is left."""
-    beside = path.with_name(f"{path.name}.new")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
+    html_file.write(path, render(analyses, path))
 
 
 def render(analyses: Sequence[Analysis], path: Path) -> str:
     """The page that lies at `path`, which only serves to name the results files relative to it."""
-    environment = Environment(
-        loader=PackageLoader("heaplab.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["svg"] = Markup
-    environment.globals.update(
-        units=units, wording=wording, threshold=wording.threshold(THRESHOLD), Status=Status
-    )
-    style = resources.files("heaplab.report").joinpath("templates/style.css").read_text(encoding="utf-8")
-    return environment.get_template("report.html.j2").render(
+    return html_file.rendered(
+        "report.html.j2",
+        {"wording": wording, "threshold": wording.threshold(THRESHOLD), "Status": Status},
         parts=[part(analysis, path) for analysis in analyses],
         hosts=beside(analyses),
-        style=Markup(style),
-        variables=palette.variables(),
-        chrome=palette.CHROME,
     )
 
 

@@ -20,7 +20,7 @@ from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, ClaimResult
 from heaplab.console import Column, put, put_command, put_table
 from heaplab.records import Run
-from heaplab.report import table_parts, units, wording
+from heaplab.report import units, wording
 from heaplab.report.advice import Answer, answer, ordered
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.choice import choices
@@ -28,6 +28,7 @@ from heaplab.report.effects_table import effects_table
 from heaplab.report.interaction import interactions
 from heaplab.report.next_steps import Step, next_steps
 from heaplab.report.server_table import server_rows
+from heaplab.report.table_text import print_table
 from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
@@ -52,7 +53,7 @@ def print_summary(analysis: Analysis, console: Console) -> None:
         _print_steps(found.steps, console)
         if found.families:
             console.print()
-            _print_table(found.families, console)
+            print_table(found.families, console)
     for crossed in interactions(analysis):
         console.print()
         put(console, escape(f"{crossed.experiment}: {crossed.sentence}"))
@@ -74,7 +75,7 @@ def _print_kind(analysis: Analysis, kind: str, console: Console) -> None:
         _print_servers(study, console)
     if crossed := effects_table(analysis, kind):
         console.print()
-        _print_table(crossed, console)
+        print_table(crossed, console)
 
 
 def _print_answer(analysis: Analysis, found: Answer, why: list[str], console: Console) -> None:
@@ -179,17 +180,6 @@ def _print_servers(study: Study, console: Console) -> None:
             columns.append(Column(escape(name), texts, place))
         console.print()
         put_table(console, columns)
-
-
-def _print_table(content: table_parts.Table, console: Console) -> None:
-    """A table of the page; its last columns go first where there is no room."""
-    columns = [Column(content.corner, [escape(name) for name, _ in content.rows])]
-    for place, head in enumerate(content.columns):
-        entries = [row[place] for _, row in content.rows]
-        texts = [escape(f"{e.text} ({e.small})" if e.small else e.text) for e in entries]
-        columns.append(Column(escape(head), texts, place))
-    put_table(console, columns)
-    put(console, escape(content.caption))
 
 
 def _print_faults(analysis: Analysis, console: Console) -> None:

@@ -1,11 +1,12 @@
 """The C++ program that does the heavy work on traces (src/trace/trace_tool.cpp)."""
 
+import contextlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
@@ -25,20 +26,64 @@ def stamps_here() -> str:
     return _run("stamps").strip()
 
 
+def profile(trace: Path, process: int, told: Told = lambda _done, _whole: None) -> dict[str, Any]:
+    """What a process of a trace did with memory; `told` hears events done, and of how many."""
+    last = ""
+    with _running("profile", trace, str(process)) as lines:
+        for line in lines:
+            last = line
+            if not line.startswith("{"):
+                done, whole = map(int, line.split())
+                told(done, whole)
+    found: dict[str, Any] = json.loads(last)
+    return found
+
+
+def sites(trace: Path, process: int) -> dict[str, Any]:
+    """The call sites of a process of a trace, and what is known of their code addresses."""
+    found: dict[str, Any] = json.loads(_run("sites", trace, str(process)))
+    return found
+
+
+@contextlib.contextmanager
+def rows(trace: Path, what: str) -> Iterator[IO[bytes]]:
+    """A stream of the records of all processes: `what` is `events` or `blocks` (src/trace/rows.h)."""
+    with tempfile.TemporaryFile("w+") as errors:
+        with subprocess.Popen(
+            [program(), "rows", trace, what], stdout=subprocess.PIPE, stderr=errors
+        ) as child:
+            assert child.stdout
+            yield child.stdout
+        _refuse_failure(child, errors, trace)
+
+
+def import_(feed: Callable[[IO[bytes]], None], name: str, trace: Path) -> dict[str, Any]:
+    """Make the file `trace` of the text that `feed` writes, which errors call `name`. Raises UsageError."""
+    with subprocess.Popen(
+        [program(), "import", name, trace],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        assert child.stdin
+        assert child.stdout
+        assert child.stderr
+        with contextlib.suppress(BrokenPipeError):  # the tool has refused the text, and says why
+            feed(child.stdin)
+            child.stdin.close()
+        out, errors = child.stdout.read(), child.stderr.read()
+    if child.returncode != 0:
+        raise UsageError(errors.decode().strip() or f"{name}: trace_tool ended with {child.returncode}")
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
 def finish(folder: Path, trace: Path, told: Told = lambda _done, _whole: None) -> None:
     """Make the file `trace` of what was recorded in `folder`; `told` hears bytes done, and of how many."""
-    with (
-        tempfile.TemporaryFile("w+") as errors,
-        subprocess.Popen(
-            [program(), "finish", folder, trace], stdout=subprocess.PIPE, stderr=errors, text=True
-        ) as child,
-    ):
-        for line in child.stdout or ():
+    with _running("finish", folder, trace) as lines:
+        for line in lines:
             done, whole = map(int, line.split())
             told(done, whole)
-        if child.wait() != 0:
-            errors.seek(0)
-            raise HeaplabError(errors.read().strip() or f"{trace}: its making ended with {child.returncode}")
 
 
 def summary(trace: Path) -> dict[str, Any]:
@@ -55,3 +100,21 @@ def _run(*command: str | Path) -> str:
     if done.returncode != 0:
         raise HeaplabError(done.stderr.strip() or f"trace_tool {command[0]} ended with {done.returncode}")
     return done.stdout
+
+
+@contextlib.contextmanager
+def _running(command: str, trace: Path, *more: str | Path) -> Iterator[IO[str]]:
+    """The lines that the tool prints while it works."""
+    with tempfile.TemporaryFile("w+") as errors:
+        with subprocess.Popen(
+            [program(), command, trace, *more], stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as child:
+            assert child.stdout
+            yield child.stdout
+        _refuse_failure(child, errors, trace)
+
+
+def _refuse_failure(child: "subprocess.Popen[Any]", errors: IO[str], trace: Path) -> None:
+    if child.returncode != 0:
+        errors.seek(0)
+        raise HeaplabError(errors.read().strip() or f"{trace}: trace_tool ended with {child.returncode}")

@@ -1,0 +1,76 @@
+"""What a profile comes to, in sentences."""
+
+from heaplab.report import units
+from heaplab.trace_report.trace_tables import bound, count, share, size
+from heaplab.traces.profile import Profile
+
+SHORT = 1  # the last class of lifetimes that are called short: below 10 µs, or 100 events
+
+
+def advice(profile: Profile) -> str:
+    """The first sentence."""
+    when = profile.time(profile.peak_stamp) / (profile.time(profile.last_stamp) or 1)
+    return (
+        f"At most {size(profile.peak_bytes)} live in {count(profile.peak_blocks)} blocks, "
+        f"{units.percent(when)} of the way through."
+    )
+
+
+def findings(profile: Profile) -> list[tuple[str, str]]:
+    """Labels and sentences."""
+    found = [
+        ("Acquired", _acquired(profile)),
+        ("At the end", _at_the_end(profile)),
+        ("Short-lived", _short(profile)),
+    ]
+    if passed := _passed(profile):
+        found.append(("Threads", passed))
+    if profile.growths.calls:
+        found.append(("Reallocated", reallocated(profile)))
+    return found
+
+
+def _blocks(profile: Profile) -> int:
+    return sum(life.blocks for life in profile.lives)
+
+
+def _acquired(profile: Profile) -> str:
+    blocks = _blocks(profile)
+    in_bytes = sum(life.bytes for life in profile.lives)
+    rate = f", {units.show(blocks / profile.seconds, '1/s')}" if profile.seconds > profile.resolution else ""
+    per = f", {size(in_bytes / blocks)} on average" if blocks else ""
+    return f"{count(blocks)} blocks{rate}, {size(in_bytes)}{per}."
+
+
+def _at_the_end(profile: Profile) -> str:
+    last = profile.stretches[-1] if profile.stretches else None
+    if last is None:
+        return "Nothing was acquired."
+    return f"{size(last.live_bytes)} live in {count(last.live_blocks)} blocks."
+
+
+def _short(profile: Profile) -> str:
+    last = max(SHORT, profile.shortest_life)
+    blocks = sum(life.blocks for life in profile.lives if life.life <= last)
+    return f"{share(blocks, _blocks(profile))} of all blocks live for less than {bound(profile, last)}."
+
+
+def _passed(profile: Profile) -> str:
+    several = (
+        len({row.acquirer for row in profile.threads} | {row.releaser for row in profile.threads} - {0}) > 1
+    )
+    if not several:
+        return ""
+    remote = sum(row.blocks for row in profile.threads if row.releaser not in (0, row.acquirer))
+    return (
+        f"{share(remote, _blocks(profile))} of all blocks are released by another thread than acquired them."
+    )
+
+
+def reallocated(profile: Profile) -> str:
+    """What reallocations did."""
+    of = profile.growths
+    return (
+        f"{count(of.calls)} reallocations; {share(of.moved, of.calls)} moved the block, "
+        f"{size(of.bytes_moved)} in all at least; {share(of.shrank, of.calls)} made the block smaller."
+    )

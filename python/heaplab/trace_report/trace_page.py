@@ -1,0 +1,94 @@
+"""From a profile to one self-contained HTML file."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from heaplab.report import html_file, units
+from heaplab.report.figures import Drawing
+from heaplab.report.table_parts import Table
+from heaplab.trace_report import findings, trace_figures as figures, trace_tables as tables
+from heaplab.traces.profile import Profile
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One part of the page."""
+
+    anchor: str
+    title: str
+    sentences: list[str] = field(default_factory=list)
+    drawings: list[Drawing] = field(default_factory=list)
+    heats: list[Table] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TracePage:
+    """What the template shows."""
+
+    program: str
+    about: str
+    advice: str
+    findings: list[tuple[str, str]]
+    warnings: list[str]
+    compare: str
+    chapters: list[Chapter]
+
+
+def write_html(profile: Profile, warnings: Sequence[str], path: Path) -> None:
+    """Raises HeaplabError where the file cannot be written."""
+    html_file.write(path, render(profile, warnings))
+
+
+def render(profile: Profile, warnings: Sequence[str]) -> str:
+    page = TracePage(
+        program=profile.program,
+        about=about(profile),
+        advice=findings.advice(profile),
+        findings=findings.findings(profile),
+        warnings=list(warnings),
+        compare=shlex.join(["heaplab", "compare", str(profile.trace)]),
+        chapters=chapters(profile),
+    )
+    return html_file.rendered("trace.html.j2", {}, p=page)
+
+
+def about(profile: Profile) -> str:
+    threads = {row.acquirer for row in profile.threads} | {row.releaser for row in profile.threads} - {0}
+    parts = [
+        f"process {profile.pid}",
+        f"{len(threads)} threads" if len(threads) != 1 else "1 thread",
+        f"{tables.count(sum(profile.kinds.values()))} calls",
+        units.show(profile.seconds, "s") if profile.timed else "no times: stamps are only an order",
+        f"recorded by {profile.of['source']}" if "source" in profile.of else "",
+        f"under {profile.of['allocator']}" if "allocator" in profile.of else "",
+        profile.trace.name,
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def chapters(profile: Profile) -> list[Chapter]:
+    """In the order of the page; what the trace has nothing for is left out."""
+    if not profile.stretches:
+        return []
+    found = [
+        Chapter(
+            "live", "Live memory", ["Of each stretch of time the most is drawn."], figures.drawn(profile)
+        ),
+        Chapter("rate", "How fast memory is acquired", [], figures.rates(profile)),
+        Chapter("lives", "Sizes and lifetimes", [REALLOCATED], heats=tables.lives(profile)),
+        Chapter("threads", "Who releases whose blocks", [NUMBERS], heats=[tables.threads(profile)]),
+    ]
+    if any(site.number for site in profile.sites):
+        ordered = [tables.sites(profile, order) for order in tables.ORDERS]
+        found.append(Chapter("sites", "Call sites", [], tables=[table for table in ordered if table.rows]))
+    if profile.growths.calls:
+        sentence = findings.reallocated(profile)
+        found.append(Chapter("growths", "Reallocations", [sentence], tables=[tables.chains(profile)]))
+    return [*found, Chapter("calls", "Calls", [], tables=[tables.kinds(profile)])]
+
+
+REALLOCATED = "A block that is reallocated ends its life, and another begins."
+NUMBERS = "Threads are numbered in the order of their first calls; nobody released what lives at the end."

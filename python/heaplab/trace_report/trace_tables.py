@@ -1,0 +1,235 @@
+"""Tables of a profile: sizes by lifetimes, threads, call sites, reallocations, calls."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+
+from heaplab.report import units
+from heaplab.report.table_parts import Entry, Table, sequential
+from heaplab.traces.profile import Profile, Site
+
+K = 1024
+MOST_SITES = 15
+MOST_THREADS = 12
+NOBODY = 0
+OTHERS = -1
+
+
+def count(number: float) -> str:
+    return units.show(number, "1")
+
+
+def size(number: float) -> str:
+    return f"{number:.0f} B" if number == int(number) < K else units.show(number, "B")
+
+
+def share(part: float, whole: float) -> str:
+    return units.percent(part / whole) if whole else units.NOTHING
+
+
+def duration(profile: Profile, ticks: float) -> str:
+    if not profile.timed:
+        return f"{count(round(ticks))} calls"
+    seconds = ticks / profile.ticks_per_second
+    if seconds < profile.resolution:
+        return f"< {bound(profile, profile.shortest_life)}"
+    return units.show(seconds, "s")
+
+
+def bound(profile: Profile, life: int) -> str:
+    """What ends a class of lifetimes: a power of ten."""
+    ticks = profile.lifetime_bounds[life]
+    if not profile.timed:
+        return f"{count(ticks)} calls"
+    seconds = float(f"{ticks / profile.ticks_per_second:.0e}")
+    step = units.scale("s", seconds)
+    return f"{round(seconds / step.factor)} {step.label}"
+
+
+def shade(value: int, largest: int) -> str:
+    """White to blue by the logarithm: what is rare stays visible."""
+    return sequential(log(1 + value) / log(1 + largest)) if value else ""
+
+
+# Sizes by lifetimes
+
+
+def lives(profile: Profile) -> list[Table]:
+    """How long blocks of which size live: by number of blocks, and by bytes."""
+    bounds = [bound(profile, life) for life in range(len(profile.lifetime_bounds))]
+    heads = [*(f"below {text}" for text in bounds), f"above {bounds[-1]}", "at the end"]
+    at_end = len(heads) - 1
+    used = {life.life for life in profile.lives} - {at_end}
+    shown = [*range(min(used, default=0), max(used, default=-1) + 1), at_end]
+    return [
+        _lives(profile, shown, heads, "Blocks by size and lifetime", lambda life: life.blocks, count),
+        _lives(profile, shown, heads, "The same in bytes", lambda life: life.bytes, size),
+    ]
+
+
+def _lives(
+    profile: Profile,
+    shown: Sequence[int],
+    heads: Sequence[str],
+    caption: str,
+    amount: Callable[..., int],
+    text: Callable[[float], str],
+) -> Table:
+    found = {(life.size, life.life): amount(life) for life in profile.lives}
+    largest = max(found.values(), default=0)
+    sizes = sorted({size_class for size_class, _ in found})
+    rows = [
+        (
+            f"{units.parameter(1 << size_class)}",
+            [
+                Entry(text(value), color=shade(value, largest)) if value else Entry("")
+                for value in (found.get((size_class, life), 0) for life in shown)
+            ],
+        )
+        for size_class in sizes
+    ]
+    return Table(caption, [heads[life] for life in shown], rows, "up to B")
+
+
+# Threads
+
+
+def threads(profile: Profile) -> Table:
+    """Who releases whose blocks."""
+    passed: dict[int, int] = {}
+    for row in profile.threads:
+        for one in {row.acquirer, row.releaser} - {NOBODY}:
+            passed[one] = passed.get(one, 0) + row.blocks
+    kept = sorted(sorted(passed, key=lambda one: -passed[one])[:MOST_THREADS])
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for row in profile.threads:
+        key = (_kept(row.acquirer, kept), _kept(row.releaser, kept))
+        blocks, in_bytes = found.get(key, (0, 0))
+        found[key] = (blocks + row.blocks, in_bytes + row.bytes)
+    others = [OTHERS] if len(passed) > len(kept) else []
+    largest = max((blocks for blocks, _ in found.values()), default=0)
+    return Table(
+        "Blocks and bytes by the thread that acquired them (down) and that released them (across)",
+        [_thread(one) for one in [*kept, *others, NOBODY]],
+        [
+            (
+                _thread(giver),
+                [_passed(found.get((giver, taker)), largest) for taker in [*kept, *others, NOBODY]],
+            )
+            for giver in [*kept, *others]
+        ],
+        "thread",
+    )
+
+
+def _kept(thread: int, kept: Sequence[int]) -> int:
+    return thread if thread in kept or thread == NOBODY else OTHERS
+
+
+def _thread(thread: int) -> str:
+    return {NOBODY: "nobody", OTHERS: "others"}.get(thread, str(thread))
+
+
+def _passed(amount: tuple[int, int] | None, largest: int) -> Entry:
+    if not amount:
+        return Entry("")
+    return Entry(count(amount[0]), small=size(amount[1]), color=shade(amount[0], largest))
+
+
+# Call sites
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order of call sites."""
+
+    caption: str
+    column: str
+    by: Callable[[Site], int]
+    text: Callable[[float], str]
+
+
+ORDERS = [
+    Order("Call sites by bytes acquired", "bytes", lambda site: site.bytes, size),
+    Order("Call sites by blocks acquired", "blocks", lambda site: site.blocks, count),
+    Order("Call sites by bytes live at the peak", "at the peak", lambda site: site.peak_bytes, size),
+    Order("Call sites by bytes live at the end", "at the end", lambda site: site.live_bytes, size),
+    Order("Call sites by bytes that reallocations moved", "moved", lambda site: site.bytes_moved, size),
+]
+
+
+def sites(profile: Profile, order: Order) -> Table:
+    """The first sites of an order, with what is most often asked of them."""
+    found = sorted(profile.sites, key=order.by, reverse=True)
+    whole = sum(map(order.by, found))
+    shown = [site for site in found[:MOST_SITES] if order.by(site)]
+    rest = len([site for site in found if order.by(site)]) - len(shown)
+    others = [name for name in COLUMNS if name != order.column]
+    return Table(
+        order.caption + (f": the first {len(shown)} of {len(shown) + rest}" if rest else ""),
+        [order.column, "share", *others],
+        [(profile.caller(site.number).short, _site(profile, site, order, whole, others)) for site in shown],
+        "caller",
+        notes=[REMOTE],
+    )
+
+
+def _site(profile: Profile, site: Site, order: Order, whole: int, others: Sequence[str]) -> list[Entry]:
+    title = "\n".join(str(profile.place(address)) for address in profile.stack(site.number))
+    here = Entry(order.text(order.by(site)), title=title)
+    return [
+        here,
+        Entry(share(order.by(site), whole)),
+        *(Entry(COLUMNS[name](profile, site)) for name in others),
+    ]
+
+
+COLUMNS: dict[str, Callable[[Profile, Site], str]] = {
+    "bytes": lambda _, site: size(site.bytes),
+    "blocks": lambda _, site: count(site.blocks),
+    "mean size": lambda _, site: size(site.bytes / site.blocks),
+    "mean life": lambda profile, site: duration(profile, site.lifetimes / site.blocks),
+    "at the peak": lambda _, site: size(site.peak_bytes),
+    "most": lambda _, site: size(site.most_bytes),
+    "remote": lambda _, site: share(site.remote, site.blocks),
+    "reallocs": lambda _, site: count(site.growths),
+}
+REMOTE = "remote: released by another thread than acquired them."
+
+
+# Reallocations and calls
+
+
+def chains(profile: Profile) -> Table:
+    """Blocks by the number of reallocations they went through."""
+    found = [(number, blocks) for number, blocks in enumerate(profile.growths.chains) if blocks]
+    return Table(
+        "Blocks by the number of reallocations that they went through",
+        ["blocks", "share"],
+        [
+            (_chain(number), [Entry(count(blocks)), Entry(_share_of(blocks, found))])
+            for number, blocks in found
+        ],
+        "reallocations",
+    )
+
+
+def _chain(number: int) -> str:
+    first, last = (1 << number) >> 1, (1 << number) - 1
+    return str(first) if first >= last else f"{first} to {last}"
+
+
+def _share_of(blocks: int, all_of: Iterable[tuple[int, int]]) -> str:
+    return share(blocks, sum(each for _, each in all_of))
+
+
+def kinds(profile: Profile) -> Table:
+    """Events by the name of the call."""
+    found = sorted(profile.kinds.items(), key=lambda item: -item[1])
+    whole = sum(profile.kinds.values())
+    return Table(
+        "Events by kind; a reallocation counts once",
+        ["events", "share"],
+        [(name, [Entry(count(events)), Entry(share(events, whole))]) for name, events in found],
+        "call",
+    )

@@ -1,0 +1,59 @@
+"""A profile as the JSON of DHAT, format version 2, which Valgrind's dh_view.html shows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from heaplab.traces.output import replacing
+from heaplab.traces.profile import Profile, Site
+
+SHORT_US = 500  # lifetimes that the viewer calls short
+SHORT_EVENTS = 500
+
+
+def write_dhat(profile: Profile, path: Path) -> None:
+    """Raises HeaplabError where the file cannot be written."""
+    with replacing(path) as beside:
+        beside.write_text(json.dumps(as_dhat(profile), separators=(",", ":")), encoding="utf-8")
+
+
+def as_dhat(profile: Profile) -> dict[str, Any]:
+    """Times are microseconds, or events where stamps are an order. Accesses are not known."""
+    places = {address: number for number, address in enumerate(profile.addresses, 2)}
+    return {
+        "dhatFileVersion": 2,
+        "mode": "heap",
+        "verb": "Allocated",
+        "bklt": True,
+        "bkacc": False,
+        **(
+            {"tu": "µs", "Mtu": "s", "tuth": SHORT_US}
+            if profile.timed
+            else {"tu": "calls", "Mtu": "Mcall", "tuth": SHORT_EVENTS}
+        ),
+        "cmd": " ".join(word for word in profile.of.get("arguments", profile.program).split("\0") if word),
+        "pid": int(profile.pid) if profile.pid.isdigit() else 0,
+        "te": units_of(profile, profile.last_stamp - profile.origin),
+        "tg": units_of(profile, profile.peak_stamp - profile.origin),
+        "pps": [point(profile, site, places) for site in profile.sites],
+        "ftbl": ["[root]", "[unknown]", *(f"0x{one:X}: {profile.place(one)}" for one in profile.addresses)],
+    }
+
+
+def point(profile: Profile, site: Site, places: dict[int, int]) -> dict[str, Any]:
+    return {
+        "tb": site.bytes,
+        "tbk": site.blocks,
+        "tl": units_of(profile, site.lifetimes),
+        "mb": site.most_bytes,
+        "mbk": site.most_blocks,
+        "gb": site.peak_bytes,
+        "gbk": site.peak_blocks,
+        "eb": site.live_bytes,
+        "ebk": site.live_blocks,
+        "fs": [places[address] for address in profile.stack(site.number)] or [1],
+    }
+
+
+def units_of(profile: Profile, ticks: int) -> int:
+    return ticks * 1_000_000 // profile.ticks_per_second if profile.timed else ticks

@@ -1,0 +1,48 @@
+"""Traces made of what heaptrack and glibc's mtrace write."""
+
+import gzip
+import os
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+from heaplab.errors import UsageError
+from heaplab.traces import tool
+
+MAGIC = b"\x89HLT\r\n\x1a\n"  # of a trace: docs/trace-format.md
+GZIP = b"\x1f\x8b"
+AT_ONCE = 1 << 20  # bytes
+
+
+def is_trace(path: Path) -> bool:
+    """Whether a file begins as a trace of heaplab does. Raises UsageError where it cannot be read."""
+    return _begins(path, MAGIC)
+
+
+def make_trace(source: Path, trace: Path, told: tool.Told) -> dict[str, Any]:
+    """Make the file `trace` of `source`; `told` hears bytes done, and of how many. Raises UsageError."""
+    packed = _begins(source, GZIP)
+    whole = source.stat().st_size
+    cut_off = False
+
+    def feed(to: IO[bytes]) -> None:
+        nonlocal cut_off
+        with source.open("rb") as file:
+            stream = gzip.GzipFile(fileobj=file) if packed else file
+            try:
+                while some := stream.read1(AT_ONCE):  # what is intact of a file cut off, too
+                    to.write(some)
+                    told(min(os.lseek(file.fileno(), 0, os.SEEK_CUR), whole), whole)
+            except (EOFError, zlib.error):
+                cut_off = True  # what came before is used
+
+    found = tool.import_(feed, str(source), trace)
+    return found | {"cut_off": found["cut_off"] or cut_off}
+
+
+def _begins(path: Path, magic: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(magic)) == magic
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error

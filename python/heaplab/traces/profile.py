@@ -1,0 +1,220 @@
+"""What one process of a trace did with memory (src/trace/profile.h), with names for its call sites."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
+
+from heaplab.traces import architecture, symbols, tool
+
+KINDS = {
+    **dict(
+        enumerate(
+            (
+                *("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign", "valloc"),
+                *("pvalloc", "new", "new[]", "new nothrow", "new[] nothrow", "reallocarray"),
+            ),
+            1,
+        )
+    ),
+    **dict(
+        enumerate(
+            (
+                *("free", "free_sized", "free_aligned_sized", "realloc", "delete", "delete[]"),
+                *("delete sized", "delete[] sized", "reallocarray"),
+            ),
+            32,
+        )
+    ),
+    **dict(enumerate(("thread_begin", "thread_end", "thread_create", "thread_join"), 64)),
+}
+
+
+class Stretch(NamedTuple):
+    """What happened in a stretch of time."""
+
+    peak_bytes: int
+    peak_blocks: int
+    live_bytes: int
+    live_blocks: int
+    acquisitions: int
+    bytes_acquired: int
+    releases: int
+
+
+class Site(NamedTuple):
+    """What the blocks of one call site came to."""
+
+    number: int
+    bytes: int
+    blocks: int
+    most_bytes: int  # live at a time
+    most_blocks: int  # at that time
+    peak_bytes: int  # live when the process had most
+    peak_blocks: int
+    live_bytes: int  # at the end
+    live_blocks: int
+    lifetimes: int  # ticks, summed
+    remote: int  # blocks that another thread released
+    growths: int  # blocks that came of a reallocation
+    bytes_moved: int
+
+
+class Life(NamedTuple):
+    """Blocks of a class of sizes and a class of lifetimes."""
+
+    size: int  # binary logarithm of the largest
+    life: int  # place in the bounds; behind all of them: longer; then: live at the end
+    blocks: int
+    bytes: int
+
+
+class Passed(NamedTuple):
+    """Blocks that one thread acquired and one released; 0: nobody as far as the trace knows."""
+
+    acquirer: int
+    releaser: int
+    blocks: int
+    bytes: int
+
+
+class Growths(NamedTuple):
+    """Reallocations."""
+
+    calls: int
+    moved: int
+    bytes_moved: int
+    shrank: int
+    chains: list[int]  # blocks by number of reallocations they went through: [n] 2^(n-1) to 2^n - 1; [0] none
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What one process did with memory."""
+
+    trace: Path
+    process: int  # number in the trace
+    of: dict[str, str]  # properties (docs/trace-format.md)
+    ticks_per_second: int  # 0: stamps are an order
+    origin: int  # stamps
+    width: int  # of a stretch
+    last_stamp: int
+    peak_stamp: int
+    peak_bytes: int
+    peak_blocks: int
+    stretches: list[Stretch]
+    lifetime_bounds: list[int]  # ticks
+    resolution: float  # of times in seconds: what is shorter is only an order
+    shortest_life: int  # class of lifetimes, the first that the resolution tells from others
+    lives: list[Life]
+    threads: list[Passed]
+    growths: Growths
+    kinds: dict[str, int]  # events by name of the call
+    sites: list[Site]
+    stacks: list[list[int]]  # code addresses of site n + 1, the innermost first
+    places: symbols.Names
+
+    @property
+    def program(self) -> str:
+        return PurePath(self.of.get("program", "?")).name
+
+    @property
+    def pid(self) -> str:
+        return self.of.get("pid", "?")
+
+    @property
+    def seconds(self) -> float:
+        """From the first event to the last; 0 where stamps are an order."""
+        return self.time(self.last_stamp) if self.timed else 0.0
+
+    def time(self, stamp: int) -> float:
+        """Seconds since the first event, or events where stamps are an order."""
+        return (stamp - self.origin) / (self.ticks_per_second or 1)
+
+    @property
+    def timed(self) -> bool:
+        return self.ticks_per_second != 0
+
+    @property
+    def addresses(self) -> list[int]:
+        """Of the stacks of all sites with blocks, each once."""
+        return list(dict.fromkeys(address for site in self.sites for address in self.stack(site.number)))
+
+    def stack(self, site: int) -> list[int]:
+        return self.stacks[site - 1] if 0 < site <= len(self.stacks) else []
+
+    def place(self, address: int) -> symbols.Place:
+        return self.places.get(address) or symbols.Place(f"0x{address:x}")
+
+    def caller(self, site: int) -> symbols.Place:
+        """The innermost place of a call site."""
+        stack = self.stack(site)
+        return self.place(stack[0]) if stack else symbols.Place("unknown")
+
+
+def of_process(
+    trace: Path, summary: dict[str, Any], process: int, told: tool.Told = lambda _done, _whole: None
+) -> Profile:
+    """`summary` is that of the trace, `process` a place in its processes. One pass over the events."""
+    found = tool.profile(trace, process, told)
+    sites = [Site(*row) for row in found["sites"]]
+    known = tool.sites(trace, process)
+    of = summary["processes"][process]["process"]
+    ticks_per_second = int(of.get("ticks_per_second") or 0)
+    resolution = int(of.get("resolution_ns") or 0) / 1e9
+    shortest = sum(ticks < resolution * ticks_per_second for ticks in found["lifetime_bounds"])
+    return Profile(
+        trace=trace,
+        process=process,
+        of=of,
+        ticks_per_second=ticks_per_second,
+        origin=found["origin"],
+        width=found["width"],
+        last_stamp=found["last_stamp"],
+        peak_stamp=found["peak_stamp"],
+        peak_bytes=found["peak_bytes"],
+        peak_blocks=found["peak_blocks"],
+        stretches=[Stretch(*row) for row in found["stretches"]],
+        lifetime_bounds=found["lifetime_bounds"],
+        resolution=resolution,
+        shortest_life=shortest,
+        lives=told_apart([Life(*row) for row in found["lives"]], shortest),
+        threads=[Passed(*row) for row in found["threads"]],
+        growths=Growths(**found["growths"]),
+        kinds=kinds_of(found["kinds"]),
+        sites=sites,
+        stacks=known["sites"],
+        places=places_of(known, summary["machine"]),
+    )
+
+
+def places_of(known: dict[str, Any], machine: int) -> symbols.Names:
+    """The names of the code addresses of sites; files of another machine are not those of this."""
+    modules = known["modules"] if machine == architecture.HERE else ""
+    addresses = {address for stack in known["sites"] for address in stack}
+    return symbols.places(addresses, modules, known["names"])
+
+
+def told_apart(lives: Iterable[Life], shortest: int) -> list[Life]:
+    """Classes of lifetimes that the resolution of times does not tell apart become one."""
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for life in lives:
+        key = (life.size, max(life.life, shortest))
+        blocks, in_bytes = found.get(key, (0, 0))
+        found[key] = (blocks + life.blocks, in_bytes + life.bytes)
+    return [Life(*key, *amount) for key, amount in found.items()]
+
+
+def kinds_of(rows: list[list[int]]) -> dict[str, int]:
+    """Counts by name: a reallocation, which is a release and an acquisition, counts as one call."""
+    found: dict[str, int] = {}
+    for kind, count in rows:
+        name = KINDS[kind]
+        found[name] = max(found.get(name, 0), count)
+    return found
+
+
+def busiest(summary: dict[str, Any]) -> int:
+    """The process with the most events. Precondition: there is one."""
+    processes = summary["processes"]
+    return max(range(len(processes)), key=lambda number: int(processes[number]["events"]))

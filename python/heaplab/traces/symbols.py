@@ -1,0 +1,213 @@
+"""Names of code addresses: the function, and the line of the source where debug information tells it."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
+SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("at", "<u8"), ("size", "<u8")]
+)
+NAMED = re.compile(r"(?P<function>.+) \((?:in (?P<module>.+)|(?P<file>.+):(?P<line>\d+))\)")
+MTRACE = re.compile(r"(?P<path>.+?):?(?:\(.*\))?\[0x(?P<at>[0-9a-f]+)\]")
+LONGEST_S = 60  # for the lines of one file
+Names = dict[int, "Place"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """What is known of a code address; "" and 0 where nothing is."""
+
+    function: str = ""
+    file: str = ""  # of the source
+    line: int = 0
+    module: str = ""  # path of the mapped file
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else f"in {self.module}" if self.module else ""
+        function = self.function or "?"
+        return f"{function} ({where})" if where else function
+
+    @property
+    def short(self) -> str:
+        """For a table: without the folders."""
+        where = f"{PurePath(self.file).name}:{self.line}" if self.line else PurePath(self.module).name
+        function = self.function or "?"
+        return f"{function} ({where})" if where else function
+
+
+@dataclass(frozen=True)
+class Module:
+    """A mapped part of a file: its first address, the one behind it, the place of the first in the file."""
+
+    start: int
+    end: int
+    offset: int
+    path: str
+
+
+def modules_of(lines: str) -> list[Module]:
+    found = []
+    for line in lines.splitlines():
+        span, offset, path = line.split(" ", 2)
+        start, end = span.split("-")
+        found.append(Module(int(start, 16), int(end, 16), int(offset, 16), path))
+    return sorted(found, key=lambda module: module.start)
+
+
+def places(addresses: Iterable[int], modules: str, names: str) -> Names:
+    """The place of each address that a call returns to.
+
+    `modules` and `names` are lines of a trace (docs/trace-format.md). Names in the trace come first; else the
+    mapped files are asked, as they are on this machine now.
+    """
+    found = named(names)
+    mapped = modules_of(modules)
+    missing = np.array(sorted(set(addresses) - found.keys()), dtype=np.uint64)
+    for module in mapped:
+        first, last = np.searchsorted(missing, np.array([module.start + 1, module.end + 1], dtype=np.uint64))
+        inside = [int(address) for address in missing[first:last]]
+        if inside:
+            found |= dict(zip(inside, _in_module(inside, module), strict=True))
+    return found
+
+
+def named(names: str) -> Names:
+    """What a trace itself knows of code addresses: FUNCTION (FILE:LINE), or as mtrace writes a place."""
+    texts = {int(address, 16): text for address, _, text in (n.partition(" ") for n in names.splitlines())}
+    found = {address: _place(text) for address, text in texts.items()}
+    of_mtrace = {address: match for address, text in texts.items() if (match := MTRACE.fullmatch(text))}
+    for path in {match["path"] for match in of_mtrace.values()}:
+        here = {
+            address: int(match["at"], 16) for address, match in of_mtrace.items() if match["path"] == path
+        }
+        found |= dict(zip(here, _in_file(path, list(here.values())), strict=True))
+    return found
+
+
+def _place(text: str) -> Place:
+    match = NAMED.fullmatch(text)
+    if not match:
+        return Place(text)
+    return Place(match["function"], match["file"] or "", int(match["line"] or 0), match["module"] or "")
+
+
+def _in_file(path: str, addresses: Sequence[int]) -> list[Place]:
+    """Addresses as the file numbers them."""
+    try:
+        with open(path, "rb") as stream:
+            return Image(path, ELFFile(stream)).places([address - 1 for address in addresses])
+    except (OSError, ELFError, ValueError):
+        return [Place(f"0x{address:x}", module=path) for address in addresses]
+
+
+def _in_module(addresses: Sequence[int], module: Module) -> list[Place]:
+    """Looks at the byte before each address: a call may be the last instruction of its function."""
+    try:
+        with open(module.path, "rb") as stream:
+            image = Image(module.path, ELFFile(stream))
+            bias = image.bias(module)
+            return image.places([address - 1 - bias for address in addresses])
+    except (OSError, ELFError, ValueError):
+        return [Place(f"0x{address:x}", module=module.path) for address in addresses]
+
+
+class Image:
+    """The symbols of an ELF file. Raises ValueError where it is not of 64 bits, little-endian."""
+
+    def __init__(self, path: str, elf: ELFFile) -> None:
+        if elf.elfclass != 64 or not elf.little_endian:
+            raise ValueError(path)
+        self._path = path
+        self._elf = elf
+
+    def bias(self, module: Module) -> int:
+        """What to subtract from an address in memory to get that in the file. Raises ValueError."""
+        for segment in self._elf.iter_segments("PT_LOAD"):
+            head = segment.header
+            page_start = head.p_offset & -4096
+            if page_start <= module.offset < head.p_offset + head.p_filesz:
+                return int(module.start - (head.p_vaddr + module.offset - head.p_offset))
+        raise ValueError(module.path)
+
+    def places(self, addresses: Sequence[int]) -> list[Place]:
+        functions = demangled([self._function(address) for address in addresses])
+        lines = self._lines(addresses)
+        return [
+            Place(function or f"0x{address:x}", *line, module=self._path)
+            for function, address, line in zip(functions, addresses, lines, strict=True)
+        ]
+
+    @cached_property
+    def _symbols(self) -> tuple[np.ndarray, list[Any]]:
+        """Functions by address, and for each table the texts of its names; `other` says which table."""
+        tables: list[np.ndarray] = []
+        texts: list[Any] = []
+        for name in (".symtab", ".dynsym"):
+            section = self._elf.get_section_by_name(name)
+            if not isinstance(section, SymbolTableSection):
+                continue
+            table = np.frombuffer(section.data(), dtype=SYMBOL).copy()
+            table["other"] = len(texts)
+            texts.append(section.stringtable)
+            tables.append(table[np.isin(table["info"] & 15, FUNCTIONS) & (table["at"] != 0)])
+        symbols = np.concatenate([*tables, np.empty(0, SYMBOL)])
+        return symbols[np.argsort(symbols["at"], kind="stable")], texts
+
+    def _function(self, address: int) -> str:
+        symbols, texts = self._symbols
+        place = int(np.searchsorted(symbols["at"], np.uint64(address), side="right")) - 1
+        if place < 0:
+            return ""
+        symbol = symbols[place]
+        if symbol["size"] and address >= symbol["at"] + symbol["size"]:
+            return ""
+        return str(texts[symbol["other"]].get_string(int(symbol["name"])))
+
+    def _lines(self, addresses: Sequence[int]) -> list[tuple[str, int]]:
+        tool = shutil.which("addr2line")
+        if tool is None or self._elf.get_section_by_name(".debug_line") is None:
+            return [("", 0)] * len(addresses)
+        out = _answers([tool, "-e", self._path], [f"0x{address:x}" for address in addresses])
+        return [_line(text) for text in out] if len(out) == len(addresses) else [("", 0)] * len(addresses)
+
+
+def _line(text: str) -> tuple[str, int]:
+    """FILE:LINE, perhaps with (discriminator N) behind; ?? where unknown."""
+    file, _, number = text.partition(" (")[0].rpartition(":")
+    return (file, int(number)) if number.isdigit() and int(number) and file != "??" else ("", 0)
+
+
+def demangled(names: Sequence[str]) -> list[str]:
+    """Names of C++ as its sources write them, where c++filt is there."""
+    tool = shutil.which("c++filt")
+    if tool is None or not any(name.startswith("_Z") for name in names):
+        return list(names)
+    out = _answers([tool], names)
+    return out if len(out) == len(names) else list(names)
+
+
+def _answers(command: Sequence[str], questions: Sequence[str]) -> list[str]:
+    try:
+        done = subprocess.run(
+            command,
+            input="".join(f"{question}\n" for question in questions),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=LONGEST_S,
+        )
+    except subprocess.TimeoutExpired:
+        return []
+    return done.stdout.splitlines()

@@ -1,0 +1,103 @@
+"""A trace that is damaged, or not of this machine or heaplab: one line, and what is intact is used."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from traces import two_threads, write_trace
+
+HEAPLAB = (sys.executable, "-m", "heaplab")
+CALLS = len(two_threads())
+OUTPUTS = ["x.html", "x.json", "x.pb.gz"]
+
+
+def heaplab(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [*HEAPLAB, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=100)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    write_trace(tmp_path / "x.trace", two_threads())
+    return tmp_path / "x.trace"
+
+
+def refused(trace: Path, *arguments: object) -> str:
+    """What is said of the trace: one line."""
+    done = heaplab(trace.parent, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    return done.stderr.removeprefix("heaplab: ").strip()
+
+
+@pytest.mark.parametrize("arguments", [["trace"], ["compare"], ["trace", "-o", "x.parquet"]])
+class TestWhatCannotBeUsed:
+    def test_another_version(self, trace: Path, arguments: list[str]) -> None:
+        write_trace(trace, two_threads(), version=2)
+        assert refused(trace, *arguments, trace.name) == "x.trace: has format 2, this heaplab reads format 1"
+
+    def test_an_empty_file(self, trace: Path, arguments: list[str]) -> None:
+        trace.write_bytes(b"")
+        assert refused(trace, *arguments, trace.name) == "x.trace: is empty, not a trace"
+
+    def test_a_folder(self, trace: Path, arguments: list[str]) -> None:
+        trace.unlink()
+        trace.mkdir()
+        assert refused(trace, *arguments, trace.name) == "x.trace: is a folder, not a trace"
+
+    def test_a_file_cut_off_within_its_header(self, trace: Path, arguments: list[str]) -> None:
+        trace.write_bytes(trace.read_bytes()[:20])
+        assert refused(trace, *arguments, trace.name) == "x.trace: is cut off within its header"
+
+    def test_nothing_but_a_header(self, trace: Path, arguments: list[str]) -> None:
+        trace.write_bytes(trace.read_bytes()[:40])
+        assert refused(trace, *arguments, trace.name) == "x.trace: holds no process"
+
+
+def warned(trace: Path) -> list[str]:
+    done = heaplab(trace.parent, "trace", trace.name, "-o", "x.parquet")
+    assert done.returncode == 0, done.stderr
+    return done.stderr.splitlines()
+
+
+def rows(trace: Path) -> int:
+    return len(pd.read_parquet(trace.with_suffix(".parquet")))
+
+
+def test_cut_off_behind_the_events_they_are_used(trace: Path) -> None:
+    trace.write_bytes(trace.read_bytes()[:-150])
+    assert any("no intact index" in line for line in warned(trace))
+    assert rows(trace) == CALLS
+
+
+def test_cut_off_within_the_events_the_process_is_left(trace: Path) -> None:
+    trace.write_bytes(trace.read_bytes()[: trace.stat().st_size // 2])
+    assert any(f"{CALLS} events and all behind are lost" in line for line in warned(trace))
+    assert rows(trace) == 0
+
+
+def test_of_a_flipped_bit_the_lost_events_are_counted(trace: Path) -> None:
+    whole = bytearray(trace.read_bytes())
+    whole[len(whole) // 2] ^= 1
+    trace.write_bytes(whole)
+    [line] = [line for line in warned(trace) if "is damaged" in line]
+    assert line.endswith(f": {CALLS} events are lost")
+    assert rows(trace) == 0
+    for output in OUTPUTS:
+        done = heaplab(trace.parent, "trace", trace.name, "-o", output)
+        assert (done.returncode, done.stdout) == (0, f"{output}\n"), done.stderr
+    assert "0 events of 1 process" in heaplab(trace.parent, "trace", trace.name).stdout
+
+
+@pytest.mark.parametrize(("machine", "name"), [(183, "aarch64"), (62, "x86-64"), (3, "ELF numbers 3")])
+def test_a_trace_of_another_machine_is_used(
+    trace: Path, machine: int, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_trace(trace, two_threads(), machine=machine)
+    said = [line for line in warned(trace) if "was recorded on" in line]
+    here = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=True).stdout.strip()
+    assert len(said) == (0 if here.replace("_", "-") == name else 1)
+    assert all(name in line for line in said)
+    assert rows(trace) == CALLS

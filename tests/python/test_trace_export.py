@@ -1,0 +1,282 @@
+"""What `heaplab trace -o` writes for other programs, and what it reads of theirs."""
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from traces import Event, two_threads, write_trace
+
+from heaplab import traces
+from heaplab.catalog import native
+from heaplab.errors import UsageError
+from heaplab.traces import columns, symbols, tool
+
+HEAPLAB = (sys.executable, "-m", "heaplab")
+PROGRAM = """#include <stdlib.h>
+void *one_block(void) { return malloc(100); }
+int main() { for (int i = 0; i < 7; ++i) { void *p = one_block(); if (i % 2) free(p); } return 0; }
+"""
+HEAPTRACK = """v 10400 3
+X ./server --port 80
+s 9 /bin/prog
+s 4 main
+s 3 a.c
+i 5550 1 2 3 1f
+t 1 0
+a 40 1
++ 0
++ 0
+- 0
+"""
+
+
+def heaplab(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [*HEAPLAB, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=100)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Thread 1 acquires 500 blocks, thread 2 releases every second; one block lives on."""
+    events = two_threads()
+    events.insert(-2, Event(events[-2].stamp, 1, 1, 1 << 30, 5000))
+    write_trace(tmp_path / "x.trace", events)
+    return tmp_path / "x.trace"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program with debug information, below a shell: two processes and more."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "p.c").write_text(PROGRAM)
+    subprocess.run(["cc", "-g", "-fno-builtin", "-o", "p", "p.c"], cwd=folder, check=True)
+    done = heaplab(folder, "record", "-o", "x.trace", "--", "sh", "-c", "./p; ./p; exit 0")
+    assert done.returncode == 0, done.stderr
+    return folder / "x.trace"
+
+
+def parquet(trace: Path, what: str) -> pd.DataFrame:
+    path = trace.with_suffix(".parquet")
+    columns.write_parquet(trace, tool.summary(trace), what, path)
+    return pd.read_parquet(path)
+
+
+def test_a_row_for_each_event(trace: Path) -> None:
+    rows = parquet(trace, "events")
+    events = two_threads()
+    assert len(rows) == len(events) + 1
+    assert list(rows["number"]) == list(range(len(rows)))
+    first = rows[rows["kind"] == "malloc"].iloc[1]
+    assert (first["address"], first["size"], first["thread"]) == (4096 + 256, 17, 1)
+    assert first["time"] == pytest.approx(30e-9)
+    assert rows["kind"].value_counts()["free"] == 500
+
+
+def test_a_row_for_each_block(trace: Path) -> None:
+    rows = parquet(trace, "blocks")
+    assert len(rows) == 501
+    assert Counter(rows["releasing_thread"].dropna()) == {1: 250, 2: 250}
+    [left] = rows[rows["releasing_kind"].isna()].to_dict("records")
+    assert (left["size"], left["lifetime"]) == (5000, pytest.approx(float("nan"), nan_ok=True))
+    assert rows["lifetime"].dropna().to_list() == pytest.approx([10e-9] * 500)
+
+
+def test_rows_come_in_batches_of_one_process(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = parquet(recorded, "events")
+    monkeypatch.setattr(columns, "ROWS", 100)
+    path = recorded.with_suffix(".small.parquet")
+    heard: list[tuple[int, int]] = []
+    columns.write_parquet(recorded, tool.summary(recorded), "events", path, lambda *one: heard.append(one))
+    pd.testing.assert_frame_equal(pd.read_parquet(path), whole)
+    file = pq.ParquetFile(path)
+    assert file.metadata.num_row_groups > len(whole) / 100
+    assert heard[-1] == (len(whole), len(whole))
+    described = json.loads(file.schema_arrow.metadata[b"heaplab.processes"])
+    assert [Path(one["program"]).name for one in described].count("p") == 2
+    summary = tool.summary(recorded)
+    assert whole.groupby("process").size().to_list() == [one["events"] for one in summary["processes"]]
+
+
+def test_callers_have_names_and_lines(recorded: Path) -> None:
+    blocks = parquet(recorded, "blocks")
+    [caller] = set(blocks[blocks["size"] == 100]["caller"])
+    assert caller.startswith("one_block (")
+    assert caller.endswith("/p.c:2)")
+
+
+def profile_of(trace: Path, process: int | None = None) -> traces.Profile:
+    summary = tool.summary(trace)
+    return traces.of_process(trace, summary, traces.busiest(summary) if process is None else process)
+
+
+def program_in(trace: Path) -> int:
+    processes = tool.summary(trace)["processes"]
+    return next(n for n, one in enumerate(processes) if one["process"]["program"].endswith("/p"))
+
+
+def test_dhat_has_what_its_viewer_asks_for(recorded: Path) -> None:
+    traces.write_dhat(profile_of(recorded, program_in(recorded)), recorded.with_suffix(".json"))
+    found = json.loads(recorded.with_suffix(".json").read_text())
+    assert {"dhatFileVersion", "mode", "verb", "bklt", "bkacc", "tu", "Mtu", "tuth", "cmd", "pid"} < set(
+        found
+    )
+    assert found["dhatFileVersion"] == 2
+    [point] = [one for one in found["pps"] if "one_block" in found["ftbl"][one["fs"][0]]]
+    assert (point["tb"], point["tbk"], point["eb"], point["ebk"]) == (700, 7, 400, 4)
+    assert (point["mb"], point["mbk"]) == (400, 4)
+    assert sum(one["gb"] for one in found["pps"]) == profile_of(recorded, program_in(recorded)).peak_bytes
+    assert 0 <= found["tg"] <= found["te"]
+
+
+def fields(message: bytes) -> list[tuple[int, Any]]:
+    """A message of protobuf: numbers of fields, and a number or bytes."""
+    found, at = [], 0
+
+    def varint() -> int:
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = message[at]
+            at, value, shift = at + 1, value | (byte & 0x7F) << shift, shift + 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        key = varint()
+        value: Any = varint()
+        if key & 7 == 2:
+            value, at = message[at : at + value], at + value
+        found.append((key >> 3, value))
+    return found
+
+
+def numbers(packed: bytes) -> list[int]:
+    return [value for _, value in fields(b"".join(b"\0" + one for one in split(packed)))]
+
+
+def split(packed: bytes) -> list[bytes]:
+    found, start = [], 0
+    for at, byte in enumerate(packed, 1):
+        if byte < 0x80:
+            found.append(packed[start:at])
+            start = at
+    return found
+
+
+def test_pprof_has_every_block_and_names(recorded: Path) -> None:
+    profile = profile_of(recorded, program_in(recorded))
+    path = recorded.with_suffix(".pb.gz")
+    traces.write_pprof(profile, path)
+    message = fields(gzip.decompress(path.read_bytes()))
+    texts = [value.decode() for field, value in message if field == 6]
+    assert texts[0] == ""
+    kinds = [texts[dict(fields(value))[1]] for field, value in message if field == 1]
+    samples = [dict(fields(value)) for field, value in message if field == 2]
+    values = [dict(zip(kinds, numbers(one[2]), strict=True)) for one in samples]
+    assert sum(one["alloc_objects"] for one in values) == sum(site.blocks for site in profile.sites)
+    assert sum(one["peak_space"] for one in values) == profile.peak_bytes
+    functions = {
+        dict(fields(value))[1]: texts[dict(fields(value))[2]] for field, value in message if field == 5
+    }
+    assert "one_block" in functions.values()
+    [mine] = [number for number, name in functions.items() if name == "one_block"]
+    [sample] = [one for one in samples if numbers(one[1]) == [mine]]
+    assert numbers(sample[2])[:2] == [7, 700]
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go has pprof")
+def test_pprof_reads_what_is_written(recorded: Path) -> None:
+    path = recorded.with_suffix(".pb.gz")
+    traces.write_pprof(profile_of(recorded, program_in(recorded)), path)
+    command = ["go", "tool", "pprof", "-top", "-sample_index=alloc_space", str(path)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert shown.returncode == 0, shown.stderr
+    assert "one_block" in shown.stdout
+
+
+@pytest.mark.parametrize("packing", ["plain", "gzip", "zstd"])
+def test_heaptrack_becomes_a_trace_that_replays(tmp_path: Path, packing: str) -> None:
+    source = tmp_path / "heaptrack.server"
+    source.write_text(HEAPTRACK)
+    if packing == "zstd":
+        subprocess.run(["zstd", "-q", "--rm", source], check=True)
+        source = tmp_path / "heaptrack.server.zst"
+    if packing == "gzip":
+        source.write_bytes(gzip.compress(source.read_bytes()))
+    done = heaplab(tmp_path, "trace", source, "-o", "x.trace")
+    assert (done.returncode, done.stdout) == (0, "x.trace\n"), done.stderr
+    [process] = tool.summary(tmp_path / "x.trace")["processes"]
+    assert process["summary"]["live_blocks"] == "1"
+    assert process["process"]["arguments"] == "./server\0--port\0" + "80\0"
+    profile = profile_of(tmp_path / "x.trace")
+    assert profile.caller(profile.sites[0].number) == symbols.Place("main", "a.c", 31)
+    compiler = str(native.helper("compile_trace"))
+    subprocess.run([compiler, "x.trace", "x.workload"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_packed_text_cut_off_gives_what_is_intact(tmp_path: Path) -> None:
+    whole = gzip.compress((HEAPTRACK + "+ 0\n- 0\n" * 5000).encode())
+    (tmp_path / "cut.gz").write_bytes(whole[:-40])
+    done = heaplab(tmp_path, "trace", "cut.gz", "-o", "x.trace")
+    assert done.returncode == 0
+    assert "cut.gz: is cut off; what is intact was used" in done.stderr
+    assert tool.summary(tmp_path / "x.trace")["processes"][0]["events"] > 100
+
+
+def test_mtrace_becomes_a_trace_with_names(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(
+        PROGRAM.replace("int main() {", "#include <mcheck.h>\nint main() { mtrace();")
+    )
+    subprocess.run(["cc", "-g", "-fno-builtin", "-o", "p", "p.c"], cwd=tmp_path, check=True)
+    around = {"MALLOC_TRACE": str(tmp_path / "text"), "LD_PRELOAD": "libc_malloc_debug.so.0"}
+    subprocess.run([tmp_path / "p"], env=around, check=True)
+    assert heaplab(tmp_path, "trace", "text", "-o", "x.trace").returncode == 0
+    profile = profile_of(tmp_path / "x.trace")
+    assert not profile.timed
+    assert [site.blocks for site in profile.sites if profile.caller(site.number).function == "one_block"] == [
+        7
+    ]
+    assert sum(site.live_blocks for site in profile.sites) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("x.trace -o x.csv", "x.csv: its suffix is none of .html, .parquet, .json, .pb.gz, .trace"),
+        ("x.trace -o y.trace", "x.trace: is a trace already"),
+        ("x.trace --process 1", "--process 1: x.trace has processes 0 to 0"),
+        ("text -o y.trace", "text: is neither a trace of heaplab nor the output of heaptrack or mtrace"),
+        (". -o y.trace", ".: is a folder, not the output of heaptrack or mtrace"),
+        ("absent -o y.trace", "absent: No such file or directory"),
+        ("new -o y.trace", "new: has format 9 of heaptrack, this heaplab reads 0 to 3"),
+    ],
+)
+def test_bad_usage_is_one_line(trace: Path, arguments: str, said: str) -> None:
+    (trace.parent / "text").write_text("hello\n")
+    (trace.parent / "new").write_text("v 10400 9\n")
+    done = heaplab(trace.parent, "trace", *arguments.split())
+    assert (done.returncode, done.stderr) == (2, f"heaplab: {said}\n")
+    assert not (trace.parent / "y.trace").exists()
+
+
+def test_a_file_that_cannot_be_written_leaves_the_earlier_one(trace: Path) -> None:
+    path = trace.with_suffix(".parquet")
+    path.write_text("before")
+    with pytest.raises(UsageError):
+        columns.write_parquet(
+            trace.with_name("absent"), tool.summary(trace.with_name("absent")), "events", path
+        )
+    summary = tool.summary(trace)
+    trace.write_bytes(b"")
+    with pytest.raises(Exception, match="is empty"):
+        columns.write_parquet(trace, summary, "events", path)
+    assert path.read_text() == "before"
+    assert [one.name for one in trace.parent.iterdir() if one.name.endswith(".new")] == []
