@@ -24,8 +24,9 @@ public:
     std::string_view digits = word();
     if (digits.starts_with("0x")) digits.remove_prefix(2);
     std::uint64_t value = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, fault] = std::from_chars(digits.data(), end, value, 16);
+    const char* const begin = digits.data();
+    const char* const end = begin + digits.size();
+    const auto [stop, fault] = std::from_chars(begin, end, value, 16);
     return fault == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
   }
 
