@@ -33,17 +33,18 @@ std::uint64_t key(std::uint64_t acquirer, std::uint32_t releaser) {
 
 TEST(profile, counts_a_site_at_the_process_peak_and_at_its_own) {
   // Site 1 has most (100) before the peak of all, at which it has 40 and site 2 has 90.
-  const profile found = profile_of({acquired(0, 16, 60, 1), acquired(1, 32, 40, 1), released(2, 16),
-                                    acquired(3, 48, 90, 2), released(4, 48), acquired(5, 64, 10, 2)});
+  const profile found =
+      profile_of({acquired(0, 16, 60, 1), acquired(1, 32, 40, 1), released(2, 16), acquired(3, 48, 90, 2),
+                  released(4, 48), acquired(5, 64, 10, 2), acquired(6, 80, 5, 1)});
   EXPECT_EQ(found.peak().bytes, 130U);
   EXPECT_EQ(found.peak().blocks, 2U);
   EXPECT_EQ(found.peak_stamp(), 3U);
   const site_profile& first = found.sites()[1];
-  EXPECT_EQ(first.acquired.bytes, 100U);
+  EXPECT_EQ(first.acquired.bytes, 105U);
   EXPECT_EQ(first.most.bytes, 100U);
   EXPECT_EQ(first.most.blocks, 2U);
   EXPECT_EQ(first.at_peak.bytes, 40U);
-  EXPECT_EQ(first.live.bytes, 40U);
+  EXPECT_EQ(first.live.bytes, 45U);
   EXPECT_EQ(found.sites()[2].at_peak.bytes, 90U);
   EXPECT_EQ(found.sites()[2].live.bytes, 10U);
 }
