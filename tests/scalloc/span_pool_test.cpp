@@ -28,15 +28,15 @@ constexpr unsigned twice_the_bound = 2 * kept.retained_span_bytes / kept.fine_sp
 
 // Counts purges, and refuses them on demand, as the system does for locked memory.
 struct counting_platform : system_platform {
-  static inline unsigned purges;
+  static inline heaplab::atomic<unsigned> purges;
   static inline bool refuses;
 
   static bool purge(void* address, std::size_t bytes) {
-    ++purges;
+    purges.fetch_add(1, std::memory_order_relaxed);
     return !refuses && os_pages::purge(address, bytes);
   }
   static bool purge_each(std::span<const iovec> ranges) {
-    purges += static_cast<unsigned>(ranges.size());
+    purges.fetch_add(static_cast<unsigned>(ranges.size()), std::memory_order_relaxed);
     return !refuses && os_pages::purge_each(ranges);
   }
 };
@@ -233,7 +233,7 @@ TEST(span_pool, makes_no_system_call_where_two_classes_take_a_span_by_turns) {
   pool_of<kept> it;
   it.used(0, 256);  // the fine zone
   auto* const span = it.used(large_class, 1)[0];
-  counting_platform::purges = 0;
+  counting_platform::purges.store(0, std::memory_order_relaxed);
   for (int turn = 0; turn < 1000; ++turn) {
     for (const unsigned index : {small_class, large_class}) {
       it.pool.put(it.spans, *span, 0);
@@ -242,7 +242,7 @@ TEST(span_pool, makes_no_system_call_where_two_classes_take_a_span_by_turns) {
       EXPECT_EQ(it.pool.tail_bytes(), index == small_class ? tail : 0);
     }
   }
-  EXPECT_EQ(counting_platform::purges, 0U);
+  EXPECT_EQ(counting_platform::purges.load(std::memory_order_relaxed), 0U);
 }
 
 TEST(span_pool, keeps_tails_up_to_a_bound_of_their_own) {
