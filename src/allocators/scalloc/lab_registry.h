@@ -26,9 +26,11 @@ public:
     const concurrent::lock_holder hold(lock_);
     lab_type* const it = policy_.choose(threads_started_++, columns, known_, [this] { return make(); });
     if (it == nullptr) return nullptr;
-    it->identity = policy::identity_of(*it, self);
-    ++it->threads;
-    it->adopts = true;
+    // Threads that have the buffer already read these without the registry's lock.
+    if (it->threads++ == 0) {
+      it->identity = policy::identity_of(*it, self);
+      it->adopts = true;
+    }
     return it;
   }
 
