@@ -24,6 +24,10 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE 103
+#endif
 
 namespace heaplab::os_pages {
 
@@ -102,6 +106,28 @@ inline bool make_accessible(void* address, std::size_t bytes) {
   HEAPLAB_ASSERT(is_whole_pages(address, bytes));
   const errno_keeper keep;
   return ::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+// Makes pages inaccessible by a mapping of their own.
+inline bool make_inaccessible(void* address, std::size_t bytes) {
+  HEAPLAB_ASSERT(is_whole_pages(address, bytes));
+  const errno_keeper keep;
+  return ::mprotect(address, bytes, PROT_NONE) == 0;
+}
+
+// Makes pages inaccessible, and loses what they hold, without a mapping of their own; false before Linux
+// 6.13, and for locked pages.
+inline bool install_guard(void* address, std::size_t bytes) {
+  HEAPLAB_ASSERT(is_whole_pages(address, bytes));
+  const errno_keeper keep;
+  return ::madvise(address, bytes, MADV_GUARD_INSTALL) == 0;
+}
+
+// Makes such pages accessible again; the next touch finds zeros. Leaves other pages as they are.
+inline bool remove_guard(void* address, std::size_t bytes) {
+  HEAPLAB_ASSERT(is_whole_pages(address, bytes));
+  const errno_keeper keep;
+  return ::madvise(address, bytes, MADV_GUARD_REMOVE) == 0;
 }
 
 // Address space that costs nothing until it is touched: readable and writable, not counted against the

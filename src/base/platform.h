@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/coarse_clock.h"
+#include "base/kernel_random.h"
 #include "base/os_pages.h"
 
 namespace heaplab {
@@ -13,6 +14,9 @@ struct system_platform {
   static constexpr auto& reserve_without_access = os_pages::reserve_without_access;
   static constexpr auto& make_accessible = os_pages::make_accessible;
   static constexpr auto& reserve = os_pages::reserve;
+  static constexpr auto& make_inaccessible = os_pages::make_inaccessible;
+  static constexpr auto& install_guard = os_pages::install_guard;
+  static constexpr auto& remove_guard = os_pages::remove_guard;
   static constexpr auto& allocate = os_pages::allocate;
   static constexpr auto& unmap = os_pages::unmap;
   static constexpr auto& remap = os_pages::remap;
@@ -23,6 +27,7 @@ struct system_platform {
   static constexpr auto& advise_huge = os_pages::advise_huge;
   static constexpr auto& holds_data = os_pages::holds_data;
   static constexpr auto& milliseconds = coarse_milliseconds;
+  static constexpr auto& random_key = kernel_random;
 };
 
 }  // namespace heaplab

@@ -17,6 +17,8 @@ bool call_new_handler_nothrow() noexcept;
 
 using plain_new = void*(std::size_t);
 using aligned_new = void*(std::size_t, std::align_val_t);
+using plain_delete = void(void*) noexcept;
+using aligned_delete = void(void*, std::align_val_t) noexcept;
 
 // Null where the program's operator new throws.
 void* call_nothrow(plain_new* replaced, std::size_t size) noexcept;

@@ -63,6 +63,23 @@ inline constexpr bool takes_null = [] {
   return false;
 }();
 
+// A heap that checks the sizes which a program tells when it frees declares
+//
+//   check_size(block, size, alignment, was_resized)
+//
+// fatal() unless the block, which is not null, can have been allocated with this size and alignment, or, if
+// `was_resized`, resized to this size.
+template <class Heap>
+inline constexpr bool checks_sizes =
+    requires(void* block, std::size_t size) { Heap::check_size(block, size, size, true); };
+
+// For any heap; `block` may be null.
+template <class Heap>
+void check_told_size(void* block, std::size_t size, std::size_t alignment, bool was_resized) noexcept {
+  if constexpr (checks_sizes<Heap>)
+    if (block != nullptr) Heap::check_size(block, size, alignment, was_resized);
+}
+
 // Reallocates by copying, for a block that cannot stay in place.
 template <class Heap>
 void* reallocate_by_copy(void* block, std::size_t size) noexcept {

@@ -10,7 +10,8 @@
 //   posix_memalign                                   EINVAL unless a power of two and a multiple of 8; on
 //                                                    failure neither *result nor errno changes
 //   free and its kin                                 keep errno (the heap's functions do)
-//   free_sized, free_aligned_sized                   as free: the heap knows its blocks
+//   free_sized, free_aligned_sized                   as free: the heap knows its blocks, and may check the
+//   size
 //
 // Included by bind.h, behind the definition of bound_heap.
 #pragma once
@@ -85,11 +86,13 @@ HEAPLAB_EXPORT void free(void* block) noexcept {
   heaplab::shim::release(block);
 }
 
-HEAPLAB_EXPORT void free_sized(void* block, std::size_t) noexcept {
+HEAPLAB_EXPORT void free_sized(void* block, std::size_t size) noexcept {
+  heaplab::check_told_size<heaplab::shim::bound_heap>(block, size, heaplab::heap_alignment, true);
   heaplab::shim::release(block);
 }
 
-HEAPLAB_EXPORT void free_aligned_sized(void* block, std::size_t, std::size_t) noexcept {
+HEAPLAB_EXPORT void free_aligned_sized(void* block, std::size_t alignment, std::size_t size) noexcept {
+  heaplab::check_told_size<heaplab::shim::bound_heap>(block, size, alignment, true);
   heaplab::shim::release(block);
 }
 

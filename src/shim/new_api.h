@@ -9,7 +9,7 @@
 //
 // operator new asks the heap, then calls the new-handler as long as one is set, then throws bad_alloc
 // (nothrow: returns null). An alignment that is no power of two throws bad_alloc at once, as with libstdc++.
-// The heap needs neither size nor alignment to free a block.
+// The heap needs neither size nor alignment to free a block, and may check the size.
 //
 // Included by bind.h, behind the definition of bound_heap.
 #pragma once
@@ -107,6 +107,12 @@ HEAPLAB_OWN_NAME("_Znam") void* own_new_array(std::size_t);
 HEAPLAB_OWN_NAME("_ZnwmSt11align_val_t") void* own_new(std::size_t, std::align_val_t);
 HEAPLAB_OWN_NAME("_ZnamSt11align_val_t") void* own_new_array(std::size_t, std::align_val_t);
 #undef HEAPLAB_OWN_NAME
+#define HEAPLAB_OWN_NAME(mangled) [[gnu::alias(mangled), gnu::visibility("hidden")]]
+HEAPLAB_OWN_NAME("_ZdlPv") void own_delete(void*) noexcept;
+HEAPLAB_OWN_NAME("_ZdaPv") void own_delete_array(void*) noexcept;
+HEAPLAB_OWN_NAME("_ZdlPvSt11align_val_t") void own_delete(void*, std::align_val_t) noexcept;
+HEAPLAB_OWN_NAME("_ZdaPvSt11align_val_t") void own_delete_array(void*, std::align_val_t) noexcept;
+#undef HEAPLAB_OWN_NAME
 
 // Uses no exceptions where the program replaces nothing: a C program has no run-time library for them.
 inline void* new_nothrow(std::size_t size) noexcept {
@@ -171,20 +177,62 @@ HEAPLAB_REPLACEABLE void operator delete[](void* block, std::align_val_t align,
 }
 
 // --- sized ---
+//
+// Sizes are checked only where the program replaces no form that made or frees the block: what a replaced
+// form allocates is the program's business.
 
-HEAPLAB_REPLACEABLE void operator delete(void* block, std::size_t) noexcept {
+namespace heaplab::shim {
+
+template <class Form>
+bool is_own(Form* in_effect, Form* own) {
+  return in_effect == own;
+}
+
+inline bool plain_forms_are_own() {
+  return is_own<plain_new>(::operator new, own_new) && is_own<plain_delete>(::operator delete, own_delete);
+}
+
+inline bool plain_array_forms_are_own() {
+  return plain_forms_are_own() && is_own<plain_new>(::operator new[], own_new_array) &&
+         is_own<plain_delete>(::operator delete[], own_delete_array);
+}
+
+inline bool aligned_forms_are_own() {
+  return is_own<aligned_new>(::operator new, own_new) &&
+         is_own<aligned_delete>(::operator delete, own_delete);
+}
+
+inline bool aligned_array_forms_are_own() {
+  return aligned_forms_are_own() && is_own<aligned_new>(::operator new[], own_new_array) &&
+         is_own<aligned_delete>(::operator delete[], own_delete_array);
+}
+
+template <bool (*AreOwn)()>
+void check_deleted(void* block, std::size_t size,
+                   std::align_val_t align = std::align_val_t{heap_alignment}) noexcept {
+  if constexpr (checks_sizes<bound_heap>)
+    if (AreOwn()) check_told_size<bound_heap>(block, size, static_cast<std::size_t>(align), false);
+}
+
+}  // namespace heaplab::shim
+
+HEAPLAB_REPLACEABLE void operator delete(void* block, std::size_t size) noexcept {
+  heaplab::shim::check_deleted<heaplab::shim::plain_forms_are_own>(block, size);
   ::operator delete(block);
 }
 
-HEAPLAB_REPLACEABLE void operator delete[](void* block, std::size_t) noexcept {
+HEAPLAB_REPLACEABLE void operator delete[](void* block, std::size_t size) noexcept {
+  heaplab::shim::check_deleted<heaplab::shim::plain_array_forms_are_own>(block, size);
   ::operator delete[](block);
 }
 
-HEAPLAB_REPLACEABLE void operator delete(void* block, std::size_t, std::align_val_t align) noexcept {
+HEAPLAB_REPLACEABLE void operator delete(void* block, std::size_t size, std::align_val_t align) noexcept {
+  heaplab::shim::check_deleted<heaplab::shim::aligned_forms_are_own>(block, size, align);
   ::operator delete(block, align);
 }
 
-HEAPLAB_REPLACEABLE void operator delete[](void* block, std::size_t, std::align_val_t align) noexcept {
+HEAPLAB_REPLACEABLE void operator delete[](void* block, std::size_t size, std::align_val_t align) noexcept {
+  heaplab::shim::check_deleted<heaplab::shim::aligned_array_forms_are_own>(block, size, align);
   ::operator delete[](block, align);
 }
 

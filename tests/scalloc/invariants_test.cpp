@@ -26,7 +26,7 @@ TEST(invariants, counts_every_block_of_a_sound_span) {
 
 TEST(invariants, miss_a_block_that_is_neither_used_nor_listed) {
   hot_span it;
-  it.span.local_list = next_block(it.span.local_list);
+  it.span.local_list = it.span.secrets.next_of(it.span.local_list);
   EXPECT_FALSE(it.span.counts_every_block());
 }
 
@@ -38,17 +38,17 @@ TEST(invariants, miss_a_block_that_is_used_and_listed) {
 
 TEST(invariants, see_a_local_list_that_runs_in_a_circle) {
   hot_span it;
-  next_block(it.span.local_list) = it.span.local_list;
+  it.span.secrets.link(it.span.local_list, it.span.local_list);
   EXPECT_FALSE(it.span.counts_every_block());
 }
 
 TEST(invariants, see_a_local_list_that_leaves_its_blocks) {
   hot_span it;
   it.span.local_list = it.span.base + 16;
-  next_block(it.span.local_list) = nullptr;
+  it.span.secrets.link(it.span.local_list, nullptr);
   EXPECT_FALSE(it.span.counts_every_block());
   it.span.local_list = it.span.base + it.span.fresh * eight_blocks.span_block_limit;
-  next_block(it.span.local_list) = nullptr;
+  it.span.secrets.link(it.span.local_list, nullptr);
   EXPECT_FALSE(it.span.counts_every_block());
 }
 

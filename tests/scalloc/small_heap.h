@@ -67,6 +67,7 @@ public:
   void free(unsigned thread, void* block) {
     lab_type& local = *labs[thread];
     span_type& it = span_of(block);
+    if constexpr (Config.hardened) withdraw(it, block);
     bool due;
     if (!front.try_deallocate(local.identity, it, block, due))
       front.deallocate_slow(local, it, block);

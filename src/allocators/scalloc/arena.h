@@ -22,6 +22,8 @@
 #include <cstdint>
 
 #include "allocators/scalloc/arena_zone.h"
+#include "allocators/scalloc/hardened/guard_pages.h"
+#include "allocators/scalloc/hardened/random_source.h"
 #include "allocators/scalloc/span.h"
 #include "base/bits.h"
 #include "base/compiler.h"
@@ -35,6 +37,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 class arena {
   using span_type = span<Traits>;
+  using classes = typename Traits::classes;
   using platform = typename Traits::platform;
   using direction = growth_direction;
   static constexpr const config& settings = Traits::settings;
@@ -104,6 +107,11 @@ public:
   // the span was carved gives the same answer for a block of the span.
   HEAPLAB_FAST_PATH bool in_fine_zone(std::size_t step) const { return concurrent::exceeds(border_, step); }
 
+  // Whether a fine span has been carved there: no address of uncarved space passes for a span's.
+  HEAPLAB_FAST_PATH bool in_carved_fine_zone(std::size_t step) const {
+    return step < fine_.carved_bytes() >> step_shift;
+  }
+
   HEAPLAB_FAST_PATH span_type& fine_span_at(std::size_t step) const {
     return records_[step >> (fine_shift - step_shift)];
   }
@@ -116,13 +124,20 @@ public:
     return from_end < coarse_.carved_bytes() ? &coarse_.records()[from_end >> coarse_shift] : nullptr;
   }
 
+  // Both zones begin and end at multiples of these.
+  static constexpr std::size_t span_bytes(bool fine) {
+    return fine ? settings.fine_span_bytes : settings.coarse_span_bytes;
+  }
+
   span_type& span_number(std::uint32_t number) const { return records_[number]; }
   std::uint32_t number_of(const span_type& it) const { return static_cast<std::uint32_t>(&it - records_); }
 
   // A span in state expected. Null: no address space or no memory.
   span_type* carve(bool fine) {
     const concurrent::lock_holder hold(lock_);
-    return fine ? carve_fine() : carve_coarse();
+    span_type* const it = fine ? carve_fine() : carve_coarse();
+    if constexpr (settings.hardened) return it == nullptr ? nullptr : with_guard(*it, fine);
+    return it;
   }
 
   // Visits every span ever carved.
@@ -168,6 +183,21 @@ private:
     return it;
   }
 
+  // Of guarded_span_period fine spans the last serves as a guard, for good: the next span is carved instead.
+  // A coarse span has a guard behind the last page that blocks of any class may touch.
+  span_type* with_guard(span_type& it, bool fine) {
+    if (!fine) {
+      char* const guard = it.base + align_up(classes::most_coarse_bytes(), os_pages::page_bytes());
+      const bool may_split = &it - coarse_.records() < settings.guard_mappings;
+      install_guard<platform>(guard, os_pages::page_bytes(), may_split);
+      return &it;
+    }
+    constexpr std::uint32_t period = settings.guarded_span_period;
+    if (number_of(it) % period != period - 1) return &it;
+    const bool may_split = number_of(it) / period < settings.guard_mappings;
+    return install_guard<platform>(it.base, settings.fine_span_bytes, may_split) ? carve_fine() : &it;
+  }
+
   bool has_gap() const { return gap_begin_ != gap_end_; }
 
   // Makes the gap [begin, end), which contains the present gap. Address space that the system refuses to take
@@ -189,8 +219,7 @@ private:
     const std::size_t fine_records = records_for(fine_shift);
     const std::size_t coarse_records = has_coarse_zone ? records_for(coarse_shift) : 0;
     const std::size_t total = fine_records + coarse_records + bytes;
-    char* const start =
-        static_cast<char*>(platform::reserve_without_access(total, settings.coarse_span_bytes));
+    char* const start = reserve_anywhere(total);
     if (start == nullptr) return false;
     // No huge pages for the records either: a young process has few, and would pay a huge page for each zone.
     platform::advise_huge(start, total, false);
@@ -201,6 +230,26 @@ private:
     border_.store((has_coarse_zone ? bytes / 2 : bytes) >> step_shift, std::memory_order_relaxed);
     records_ = fine_.records();
     return true;
+  }
+
+  // Null: the system refuses. Hardened: at a random place of a larger reservation, the rest of which goes
+  // back. So the distance from the arena to libraries and stacks, which the kernel chooses once, tells
+  // nothing.
+  static char* reserve_anywhere(std::size_t bytes) {
+    constexpr std::size_t step = settings.coarse_span_bytes;
+    if constexpr (settings.hardened) {
+      constexpr std::size_t scatter = settings.arena_scatter_bytes;
+      const bool limited = platform::address_space_limit() != SIZE_MAX;
+      if (auto* const place =
+              limited ? nullptr
+                      : static_cast<char*>(platform::reserve_without_access(bytes + scatter, step))) {
+        const std::size_t before = random_source<platform>().next() % (scatter / step + 1) * step;
+        platform::unmap(place, before);
+        platform::unmap(place + before + bytes, scatter - before);
+        return place + before;
+      }
+    }
+    return static_cast<char*>(platform::reserve_without_access(bytes, step));
   }
 
   // Every free reads these three. Only the border changes once the arena is open, under lock_.

@@ -168,6 +168,33 @@ struct config {
   // Pages that are looked at to tell whether a block was filled. Each costs a system call, until the
   // program has filled a block.
   std::size_t huge_page_samples = 16;
+
+  // --- defence against faulty programs and those who exploit them (docs/hardening.md) ---
+
+  // Every free is checked against a map of the live blocks, links of free blocks are encoded, fresh blocks
+  // shuffled, freed blocks zeroed, large blocks followed by a guard page, sizes told to free and delete
+  // checked, the arena's place chosen at random. Precondition: not shared_labs.
+  bool hardened = false;
+  // Bytes behind each block of a span that show whether the program wrote past the block's end: 8, or 0.
+  std::size_t canary_bytes = 0;
+  // A freed block of the fine zone is used again after so many further frees by the same thread, a power of
+  // two. More detects late frees of freed blocks, and pins up to as many spans for each thread.
+  static constexpr std::size_t quarantine_blocks = 32;
+  // Larger blocks of spans are not overwritten with zeros when freed: their whole pages go back to the
+  // system. Above this a system call costs less than to write the block, and never touched pages stay
+  // untouched.
+  std::size_t zeroed_block_bytes = 64 * kib;
+  // Of so many fine spans carved in a row the last is a guard, without access. Fewer guard more, at the price
+  // of address space and page tables; no memory.
+  std::uint32_t guarded_span_period = 16;
+  // Guards between fine spans that may have a mapping of the kernel's own each, on kernels before Linux 6.13.
+  std::uint32_t guard_mappings = 1'024;
+  // The arena begins at a random multiple of coarse_span_bytes within so much address space, unless the
+  // address space is limited.
+  std::size_t arena_scatter_bytes = 64 * gib;
+
+  // The largest request that a block of a span can serve.
+  constexpr std::size_t span_request_limit() const { return span_block_limit - canary_bytes; }
 };
 
 // The paper's arrangement: one zone of sparse 2 MiB virtual spans, 28 classes. Real spans of the fine classes
@@ -211,6 +238,19 @@ constexpr config paper() {
   result.fine_span_bytes = 2 * mib;
   result.fine_block_limit = result.span_block_limit;
   result.classes_per_doubling = 1;
+  return result;
+}
+
+// What a defender wants. Freed large blocks go back to the system at once: whoever still uses such a block is
+// stopped, and whoever gets the pages next finds zeros.
+constexpr config hardened() {
+  config result = standard();
+  result.name = "scalloc-hardened";
+  result.hardened = true;
+  result.canary_bytes = 8;
+  result.retained_large_bytes = 0;
+  // More blocks are shuffled together.
+  result.fresh_batch_bytes = static_cast<std::uint32_t>(16 * kib);
   return result;
 }
 

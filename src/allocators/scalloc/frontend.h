@@ -25,6 +25,7 @@
 #include <cstdint>
 
 #include "allocators/scalloc/arena.h"
+#include "allocators/scalloc/hardened/block_checks.h"
 #include "allocators/scalloc/lab.h"
 #include "allocators/scalloc/span.h"
 #include "allocators/scalloc/span_pool.h"
@@ -119,17 +120,18 @@ public:
 private:
   HEAPLAB_FAST_PATH static void* pop(span_type& hot) {
     void* const block = hot.local_list;
-    void* const next = next_block(block);
+    void* const next = hot.secrets.next_of(block);
     hot.local_list = next;
     // The next malloc of this class reads the link in that block, and its caller writes to the block.
     __builtin_prefetch(next, 1);
     hot.countdown.increment();
+    if constexpr (Traits::settings.hardened) hand_out(hot, block);
     return block;
   }
 
   // Called by the owner. True: after_free must be called for the span.
   HEAPLAB_FAST_PATH static bool push(std::uintptr_t self, span_type& it, void* block) {
-    next_block(block) = it.local_list;
+    it.secrets.link(block, it.local_list);
     it.local_list = block;
     // After the count another thread may own the span. The count goes down before the attention bit is read,
     // as a remote free sets the bit before it reads the count (Dekker pattern).
@@ -145,6 +147,7 @@ private:
   // Making blocks available.
   bool refill(span_type& hot, std::int32_t worth);
   bool extend(span_type& hot);
+  static void* link_fresh(span_type& hot, std::uint32_t count, const size_class& kind);
   span_type* get_span(lab_type& local, unsigned class_index);
   span_type* reuse(lab_type& from, lab_type& local, unsigned class_index);
   span_type* take_free_span(lab_type& local, unsigned class_index);

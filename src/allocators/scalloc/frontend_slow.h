@@ -3,6 +3,7 @@
 #pragma once
 
 #include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/hardened/shuffle.h"
 
 namespace heaplab::scalloc {
 
@@ -37,7 +38,7 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
       if (extend(hot)) {
         void* const block = pop(hot);
         is_zero = hot.offset_of(block) >= written;
-        next_block(block) = nullptr;
+        if constexpr (!Traits::settings.hardened) hot.secrets.link(block, nullptr);
         return block;
       }
       local.hot[class_index] = &no_span<Traits>;
@@ -102,7 +103,7 @@ span_word frontend<Traits>::push_remote(span_type& it, void* block) {
     if (!before.allows(span_event::push) || before.remote_count() >= kind.blocks ||
         (!first && before.remote_newest() == offset))
       refuse_double_free(block);
-    next_block(block) = first ? nullptr : it.base + before.remote_newest();
+    it.secrets.link(block, first ? nullptr : it.base + before.remote_newest());
     // release publishes the link, and pairs with refill. seq_cst orders the push before the load of `used` in
     // apply_due_event (Dekker pattern).
     if (it.try_move(before, before.push(offset), std::memory_order_seq_cst)) return before;
@@ -147,14 +148,10 @@ bool frontend<Traits>::extend(span_type& hot) {
   const std::uint32_t wanted = Traits::settings.fresh_batch_bytes / kind.block_bytes;
   const std::uint32_t count = std::min(std::max(wanted, 1U), kind.blocks - hot.fresh);
   if (count == 0) return false;
-  char* const first = hot.base + std::size_t{hot.fresh} * kind.block_bytes;
-  char* const last = first + std::size_t{count - 1} * kind.block_bytes;
   // Before the first byte is written: the child of a fork must not take written bytes for zeros.
   hot.set_resident_bytes(std::max(hot.resident_bytes(), (hot.fresh + count) * kind.block_bytes));
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  for (char* block = first; block < last; block += kind.block_bytes)
-    next_block(block) = block + kind.block_bytes;
-  next_block(last) = nullptr;
+  void* const first = link_fresh(hot, count, kind);
   // A fork may copy this thread at any instruction. This order loses blocks in the child, and hands none out
   // twice.
   hot.fresh += count;
@@ -162,6 +159,22 @@ bool frontend<Traits>::extend(span_type& hot) {
   hot.local_list = first;
   HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
   return true;
+}
+
+// Links the next `count` fresh blocks into a list, and returns its first block.
+template <class Traits>
+void* frontend<Traits>::link_fresh(span_type& hot, std::uint32_t count, const size_class& kind) {
+  char* const first = hot.base + std::size_t{hot.fresh} * kind.block_bytes;
+  if constexpr (Traits::settings.hardened) {
+    constexpr std::size_t most = Traits::settings.fresh_batch_bytes / class_step;
+    return link_shuffled<most>(hot.secrets, first, count, hot.owner(std::memory_order_relaxed)->random);
+  } else {
+    char* const last = first + std::size_t{count - 1} * kind.block_bytes;
+    for (char* block = first; block < last; block += kind.block_bytes)
+      hot.secrets.link(block, block + kind.block_bytes);
+    hot.secrets.link(last, nullptr);
+    return first;
+  }
 }
 
 template <class Traits>
@@ -202,6 +215,8 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   if (it == nullptr) return nullptr;
   HEAPLAB_ASSERT(it->is_free() || it->load_word(std::memory_order_relaxed).state() == span_state::expected);
   it->class_index.store(class_index, std::memory_order_relaxed);
+  if constexpr (Traits::settings.hardened)
+    it->secrets.renew(kind, spans_.span_bytes(kind.fine), it->live.granules, local.random);
   it->local_list = nullptr;
   it->fresh = 0;
   it->set_used(0, hot_floor);

@@ -130,6 +130,8 @@ void frontend<Traits>::adopt(lab_type& local, span_type& it) {
 
 template <class Traits>
 void frontend<Traits>::abandon(lab_type& local) {
+  if constexpr (Traits::settings.hardened)
+    local.quarantine.drain([&](void* block) { deallocate_slow(local, *spans_.find(block), block); });
   for (span_type*& hot : local.hot) {
     if (hot == &no_span<Traits>) continue;
     span_type& it = *hot;

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "allocators/scalloc/hardened/quarantine.h"
+#include "allocators/scalloc/hardened/random_source.h"
+#include "allocators/scalloc/hardened/unhardened.h"
 #include "allocators/scalloc/span.h"
 #include "base/cache_line.h"
 #include "concurrent/checked_deque.h"
@@ -42,6 +46,13 @@ struct lab {
 
   concurrent::checked_deque<sync, span_type> floating[class_count];
   concurrent::checked_deque<sync, span_type> reusable[class_count];
+
+  // Owner only. Of a hardened heap.
+  static constexpr bool hardened = Traits::settings.hardened;
+  [[no_unique_address]] std::conditional_t<hardened, random_source<typename Traits::platform>,
+                                           no_random_source> random;
+  [[no_unique_address]] std::conditional_t<hardened, scalloc::quarantine<Traits::settings.quarantine_blocks>,
+                                           no_quarantine> quarantine;
 
   // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks
   // the lists.

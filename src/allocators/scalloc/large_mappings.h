@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "allocators/scalloc/config.h"
+#include "allocators/scalloc/hardened/guard_pages.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
 #include "concurrent/unreturned_mappings.h"
@@ -41,26 +42,32 @@ public:
   // the kernel then moves whole page tables when the block is resized. `sparse`: the block may have a mapping
   // of the kernel's own. Null: no memory.
   char* map(std::size_t bytes, std::size_t alignment, bool sparse) {
-    void* block = unreturned_.try_take(bytes, alignment);
+    const std::size_t all = bytes + guard_bytes();
+    void* block = unreturned_.try_take(all, alignment);
     if (block == nullptr && sparse && is_huge(bytes))
-      block = platform::allocate(bytes, std::max(alignment, huge_page));
-    if (block == nullptr) block = platform::allocate(bytes, alignment);
-    return with_huge_pages(block, bytes);
+      block = platform::allocate(all, std::max(alignment, huge_page));
+    if (block == nullptr) block = platform::allocate(all, alignment);
+    return guarded(with_huge_pages(block, bytes), bytes, sparse);
   }
 
   // Null: the system refuses, and nothing has changed.
   char* resize(char* block, std::size_t before, std::size_t bytes) {
+    unguard(block, before);
+    const std::size_t all_before = before + guard_bytes(), all = bytes + guard_bytes();
     void* const resized = is_huge(bytes) && bytes > before
-                              ? platform::remap_aligned(block, before, bytes, huge_page)
-                              : platform::remap(block, before, bytes);
+                              ? platform::remap_aligned(block, all_before, all, huge_page)
+                              : platform::remap(block, all_before, all);
+    if (resized == nullptr) return guarded(block, before, false), nullptr;
     // The pages that are added to a mapping are of its kind, which was chosen for a smaller block.
     const bool grows_as_huge = bytes > before && is_huge(bytes) && asked_.load(std::memory_order_relaxed);
-    if (resized != nullptr && grows_as_huge && !wants_huge(bytes))
-      platform::advise_huge(resized, bytes, false);
-    return with_huge_pages(resized, bytes);
+    if (grows_as_huge && !wants_huge(bytes)) platform::advise_huge(resized, all, false);
+    return guarded(with_huge_pages(resized, bytes), bytes, false);
   }
 
-  void give_back(void* block, std::size_t bytes) { unreturned_.give_back(block, bytes); }
+  void give_back(void* block, std::size_t bytes) {
+    unguard(static_cast<char*>(block), bytes);
+    unreturned_.give_back(block, bytes + guard_bytes());
+  }
 
   // Asks the system again to take what it has refused to take. True if the system took some.
   bool give_refused_back() { return unreturned_.give_all_back(); }
@@ -92,6 +99,19 @@ public:
   }
 
 private:
+  // Hardened: a page behind each block that nobody may touch.
+  static std::size_t guard_bytes() { return settings.hardened ? os_pages::page_bytes() : 0; }
+
+  static char* guarded(char* block, std::size_t bytes, bool may_split) {
+    if constexpr (settings.hardened)
+      if (block != nullptr) install_guard<platform>(block + bytes, guard_bytes(), may_split);
+    return block;
+  }
+
+  static void unguard(char* block, std::size_t bytes) {
+    if constexpr (settings.hardened) remove_guard<platform>(block + bytes, guard_bytes());
+  }
+
   static constexpr unsigned trust_bits = 3;
   static constexpr std::uint64_t most_trust = (1U << trust_bits) - 1;
 
@@ -112,7 +132,7 @@ private:
   char* with_huge_pages(void* block, std::size_t bytes) {
     if (block != nullptr && wants_huge(bytes)) {
       asked_.store(true, std::memory_order_relaxed);
-      platform::advise_huge(block, bytes, true);
+      platform::advise_huge(block, bytes + guard_bytes(), true);
     }
     return static_cast<char*>(block);
   }

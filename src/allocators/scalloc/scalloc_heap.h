@@ -23,6 +23,8 @@
 #include "allocators/scalloc/statistics.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/fatal.h"
+#include "base/os_pages.h"
 #include "base/platform.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/sync.h"
@@ -52,8 +54,9 @@ public:
   static constexpr const char* name = Config.name;
 
   HEAPLAB_FAST_PATH static void* allocate(std::size_t bytes) noexcept {
-    if (policy::has_fast_path && bytes <= Config.class_lookup_limit) [[likely]]
-      if (void* const block = front_.try_allocate(*local_, classes::looked_up(bytes))) [[likely]]
+    if (policy::has_fast_path && bytes <= Config.class_lookup_limit - Config.canary_bytes) [[likely]]
+      if (void* const block = front_.try_allocate(*local_, classes::looked_up(bytes + Config.canary_bytes)))
+          [[likely]]
         return block;
     return allocate_slow<contents::any>(bytes);
   }
@@ -62,44 +65,57 @@ public:
   static constexpr bool deallocates_null = true;
 
   HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
-    const std::size_t step = front_.spans().step_of(block);
-    if (!policy::has_fast_path || !front_.spans().in_fine_zone(step)) [[unlikely]]
-      return deallocate_slow(block);
-    span_type& it = front_.spans().fine_span_at(step);
-    bool due;
-    if (!front_.try_deallocate(this_thread(), it, block, due)) [[unlikely]]
-      return deallocate_slow(block);
-    if (due) [[unlikely]]
-      after_free(it);
+    if constexpr (Config.hardened) return deallocate_checked(block);
+    return put_back(block);
   }
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
-    if (policy::has_fast_path && bytes <= Config.class_lookup_limit) [[likely]]
-      if (void* const block = front_.try_allocate(*local_, classes::looked_up(bytes))) [[likely]]
+    if (policy::has_fast_path && bytes <= Config.class_lookup_limit - Config.canary_bytes) [[likely]]
+      if (void* const block = front_.try_allocate(*local_, classes::looked_up(bytes + Config.canary_bytes)))
+          [[likely]]
         return std::memset(block, 0, bytes);
     return allocate_slow<contents::zeros>(bytes);
   }
 
   static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
-    const unsigned class_index = classes::index_of_aligned(alignment, bytes);
-    return class_index < classes::count ? allocate(classes::table[class_index].block_bytes)
-                                        : allocate_large(bytes, alignment, contents::any);
+    const unsigned class_index = classes::index_of_aligned(alignment, bytes + Config.canary_bytes);
+    return class_index < classes::count
+               ? allocate(classes::table[class_index].block_bytes - Config.canary_bytes)
+               : allocate_large(bytes, alignment, contents::any);
   }
 
   static std::size_t usable_size(void* block) noexcept {
     const span_type* const it = front_.spans().find(block);
-    return it != nullptr ? front_.class_of(*it, block).block_bytes : large_.usable_size(block);
+    return it != nullptr ? usable_in_span(*it, block) : large_.usable_size(block);
+  }
+
+  static void check_size(void* block, std::size_t bytes, std::size_t alignment, bool was_resized) noexcept
+    requires(Config.hardened)
+  {
+    const std::size_t usable = usable_size(block);
+    if (bytes <= usable) {
+      // realloc has left more of the block unused, at most.
+      if (was_resized && bytes > usable / Config.shrink_divisor) return;
+      if (const span_type* const it = front_.spans().find(block)) {
+        const unsigned index = classes::index_of_aligned(alignment, bytes + Config.canary_bytes);
+        if (index < classes::count && classes::table[index].block_bytes == it->secrets.block_bytes()) return;
+      } else if (bytes <= Config.span_request_limit() || usable - bytes < os_pages::huge_page_bytes) {
+        // A large block, rounded up to pages, or one that serves where no span was left.
+        return;
+      }
+    }
+    fatal("freed with a wrong size", block, usable);
   }
 
   static void* reallocate(void* block, std::size_t bytes) noexcept {
     const span_type* const it = front_.spans().find(block);
     if (it == nullptr) {
-      if (bytes > Config.span_block_limit) return reallocate_large(block, bytes);
+      if (bytes > Config.span_request_limit()) return reallocate_large(block, bytes);
     } else {
       // In place, unless too much of the block would be unused.
-      const std::size_t usable = front_.class_of(*it, block).block_bytes;
+      const std::size_t usable = usable_in_span(*it, block);
       if (bytes <= usable && (bytes > usable / Config.shrink_divisor || usable <= class_step)) return block;
-      if (bytes > usable && bytes <= Config.span_block_limit) bytes = classes::grown(usable, bytes);
+      if (bytes > usable && bytes <= Config.span_request_limit()) bytes = classes::grown(usable, bytes);
     }
     return reallocate_by_copy<scalloc_heap>(block, bytes);
   }
@@ -139,7 +155,7 @@ private:
   HEAPLAB_SLOW_PATH static void* allocate_slow(std::size_t bytes) noexcept {
     if (bytes > PTRDIFF_MAX) return nullptr;
     if (!ensure_open()) return nullptr;
-    if (bytes > Config.span_block_limit) return allocate_large(bytes, heap_alignment, Wanted);
+    if (bytes > Config.span_request_limit()) return allocate_large(bytes, heap_alignment, Wanted);
     lab_type* const local = own_lab();
     if (local == nullptr) return nullptr;
     if (local == &front_.orphanage()) {
@@ -150,9 +166,15 @@ private:
     return allocate_in<Wanted>(*local, bytes);
   }
 
+  // Bytes that the program may use. fatal() where no block begins, hardened: where no live block begins.
+  static std::size_t usable_in_span(const span_type& it, const void* block) {
+    if constexpr (Config.hardened) require_live(it, block);
+    return front_.class_of(it, block).block_bytes - Config.canary_bytes;
+  }
+
   template <contents Wanted>
   static void* allocate_in(lab_type& local, std::size_t bytes) {
-    const unsigned class_index = classes::index_of(bytes);
+    const unsigned class_index = classes::index_of(bytes + Config.canary_bytes);
     bool is_zero = false;
     void* block = front_.try_allocate(local, class_index);
     if (block == nullptr) block = front_.allocate_slow(local, class_index, is_zero);
@@ -188,13 +210,50 @@ private:
     return front_.spans().shrink(address_space / Config.address_space_divisor);
   }
 
+  HEAPLAB_FAST_PATH static void put_back(void* block) {
+    const std::size_t step = front_.spans().step_of(block);
+    if (!policy::has_fast_path || !front_.spans().in_fine_zone(step)) [[unlikely]]
+      return deallocate_slow(block);
+    span_type& it = front_.spans().fine_span_at(step);
+    bool due;
+    if (!front_.try_deallocate(this_thread(), it, block, due)) [[unlikely]]
+      return deallocate_slow(block);
+    if (due) [[unlikely]]
+      after_free(it);
+  }
+
+  // Checks and clears a block, and puts back the one that leaves the quarantine for it.
+  HEAPLAB_FAST_PATH static void deallocate_checked(void* block) {
+    const std::size_t step = front_.spans().step_of(block);
+    if (!front_.spans().in_carved_fine_zone(step)) [[unlikely]]
+      return deallocate_checked_slow(block);
+    span_type& it = front_.spans().fine_span_at(step);
+    if (concurrent::differs(it.owner_tag, this_thread())) [[unlikely]]
+      return deallocate_checked_slow(block);
+    withdraw_own(it, block);
+    if (void* const oldest = local_->quarantine.exchange(block)) put_back(oldest);
+  }
+
+  // The same for blocks of the coarse zone, of other owners or with mappings of their own, and for null. Only
+  // blocks of the fine zone go into quarantine: few others could pin much memory.
+  HEAPLAB_SLOW_PATH static void deallocate_checked_slow(void* block) {
+    if (block == nullptr) return;
+    span_type* const it = front_.spans().find(block);
+    if (it == nullptr) return large_.deallocate(block);
+    withdraw(*it, block);
+    const bool is_fine = it->secrets.block_bytes() <= Config.fine_block_limit;
+    void* const leaving = is_fine && has_buffer() ? local_->quarantine.exchange(block) : block;
+    if (leaving != nullptr) put_back(leaving);
+  }
+
+  static bool has_buffer() { return local_ != &none_ && local_ != &ended_; }
+
   // Frees a block of the coarse zone, of another owner or with a mapping of its own, or refuses the address.
   HEAPLAB_SLOW_PATH static void deallocate_slow(void* block) noexcept {
     if (block == nullptr) return;
     span_type* const it = front_.spans().find(block);
     if (it == nullptr) return large_.deallocate(block);
-    const bool has_buffer = local_ != &none_ && local_ != &ended_;
-    const typename policy::use in_use(has_buffer ? local_ : nullptr);
+    const typename policy::use in_use(has_buffer() ? local_ : nullptr);
     front_.deallocate_slow(*local_, *it, block);
   }
 
@@ -213,7 +272,7 @@ private:
     if (is_open_.load(std::memory_order_relaxed)) return true;
     read_environment(tuning_);
     if (!front_.open(tuning_, std::max(Config.pool_columns, 1U))) return false;
-    large_.set_retained_limit(tuning_.retained_large_bytes);
+    large_.set_retained_limit(Config.hardened ? 0 : tuning_.retained_large_bytes);
     if (tuning_.huge_pages == huge_page_policy::grown) large_.allow_huge_pages();
     has_key_ = pthread_key_create(&thread_end_, end_thread) == 0;
     is_open_.store(true, std::memory_order_release);

@@ -58,7 +58,7 @@ public:
   static unsigned looked_up(std::size_t bytes) { return lookup[(bytes + class_step - 1) / class_step]; }
 
   // The smallest class of blocks that hold `bytes` and are multiples of `alignment`, a power of two.
-  // `count` if there is none.
+  // `count` if there is none. `bytes` with the canary, where blocks have one.
   static constexpr unsigned index_of_aligned(std::size_t alignment, std::size_t bytes) {
     if (bytes > Config.span_block_limit || alignment > Config.span_block_limit) return count;
     unsigned index = index_of_computed(bytes);
@@ -73,7 +73,7 @@ public:
     const std::size_t ahead =
         wanted >= Config.growth_ahead_from_bytes ? wanted * Config.growth_ahead_percent / 100 : 0;
     const std::size_t generous = std::max(from + from * Config.growth_percent / 100, wanted + ahead);
-    return std::max(wanted, std::min(generous, Config.span_block_limit));
+    return std::max(wanted, std::min(generous, Config.span_request_limit()));
   }
 
   static constexpr std::array<size_class, count> make_table() {
@@ -93,6 +93,14 @@ public:
   }
 
   static constexpr std::array<size_class, count> table = make_table();
+
+  // Bytes of a coarse span that blocks of some class touch.
+  static constexpr std::size_t most_coarse_bytes() {
+    std::size_t most = 0;
+    for (const size_class& it : table)
+      if (!it.fine) most = std::max<std::size_t>(most, it.real_span_bytes);
+    return most;
+  }
 
   static constexpr unsigned slot_count() {
     unsigned most = 0;

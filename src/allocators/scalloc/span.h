@@ -2,7 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "allocators/scalloc/hardened/block_secrets.h"
+#include "allocators/scalloc/hardened/live_map.h"
+#include "allocators/scalloc/hardened/unhardened.h"
 #include "allocators/scalloc/size_classes.h"
 #include "allocators/scalloc/span_state.h"
 #include "base/cache_line.h"
@@ -15,11 +19,6 @@ namespace heaplab::scalloc {
 template <class Traits>
 struct lab;
 
-// The link from a free block to the next free block of its list.
-inline void*& next_block(void* block) {
-  return *static_cast<void**>(block);
-}
-
 // The record of one span. Records lie in a dense array apart from the spans, indexed by span number. So
 // free() finds the record without touching the span, and records do not compete for one cache set as headers
 // at multiples of 2 MiB would.
@@ -30,11 +29,14 @@ inline void*& next_block(void* block) {
 //   2. The owner's malloc and free write the second.
 //   3. Remote frees write the third, and so take no line away from an owner that allocates from the span.
 //   4. Moves between lists write the fourth.
+//
+// The secrets of a hardened span lie in the first line, its live map behind the fourth.
 template <class Traits>
 struct alignas(4 * cache_line_bytes) span {
   template <class T>
   using atomic = typename Traits::template atomic<T>;
   using sync = typename Traits::sync;
+  static constexpr bool hardened = Traits::settings.hardened;
 
   // --- the line that every free reads ---
 
@@ -50,10 +52,13 @@ struct alignas(4 * cache_line_bytes) span {
   // Index of the size class. Constant during a tenure. A reader that is late by a tenure throws away what it
   // read when its compare-and-swap on the word fails.
   atomic<std::uint32_t> class_index{0};
+  // Constant during a tenure. Read by a thread that frees a live block, which a program hands over after the
+  // tenure has begun.
+  [[no_unique_address]] std::conditional_t<hardened, block_secrets, plain_links> secrets;
 
   // --- the owner's line ---
 
-  // Blocks the owner may hand out, linked through their first word. Owner only.
+  // Blocks the owner may hand out, linked through their first word (secrets). Owner only.
   alignas(cache_line_bytes) void* local_list = nullptr;
   // used = countdown + countdown_floor is the number of blocks handed out and not back in local_list: live
   // blocks and those in the remote list. The owner's free counts down, and takes the slow path at zero. The
@@ -80,6 +85,8 @@ struct alignas(4 * cache_line_bytes) span {
   alignas(cache_line_bytes) concurrent::deque_hook<sync, span> hook;
   // Link of the span-pool's stacks.
   atomic<std::uint32_t> pool_next{0};
+
+  [[no_unique_address]] std::conditional_t<hardened, live_map<Traits>, no_live_map> live;
 
   // --- owner ---
 
@@ -157,7 +164,7 @@ struct alignas(4 * cache_line_bytes) span {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
     if (fresh > kind.blocks) return false;
     std::uint32_t listed = 0;
-    for (void* block = local_list; block != nullptr; block = next_block(block), ++listed)
+    for (void* block = local_list; block != nullptr; block = secrets.next_of(block), ++listed)
       if (listed == fresh || offset_of(block) % kind.block_bytes != 0 ||
           offset_of(block) >= fresh * kind.block_bytes)
         return false;

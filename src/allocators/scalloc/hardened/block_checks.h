@@ -1,0 +1,88 @@
+// What scalloc-hardened does when a block of a span changes hands: live_map.h says whether a block is live,
+// block_secrets.h whether the program wrote past its end or into it after freeing it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+
+#include "allocators/scalloc/span.h"
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "base/fatal.h"
+#include "base/os_pages.h"
+
+namespace heaplab::scalloc {
+
+// Ends the process because of a free, realloc or malloc_usable_size of an address in a span.
+template <class Traits>
+[[noreturn]] HEAPLAB_SLOW_PATH void refuse_address(const span<Traits>& it, const void* block) {
+  if (!it.load_word(std::memory_order_acquire).allows(span_event::push)) fatal("not a live block", block);
+  const std::uint32_t bytes = it.secrets.block_bytes();
+  const std::size_t index = it.offset_of(block) / bytes;
+  if (index >= Traits::classes::table[it.class_index.load(std::memory_order_relaxed)].blocks)
+    fatal("not a live block", block);
+  if (it.offset_of(block) % bytes != 0) fatal("not a live block, an address inside a block", block, bytes);
+  fatal("not a live block, freed already or never allocated", block, bytes);
+}
+
+// Called by the owner of a hot span with a block it has just taken from the local list, and counted. In this
+// order a child of fork finds no live block that is not counted.
+//
+// The program gets zeros, and no link, from which it could learn the key.
+template <class Traits>
+HEAPLAB_FAST_PATH void hand_out(span<Traits>& it, void* block) {
+  if (!it.live.begin(it.secrets.granule_of(block))) [[unlikely]]
+    fatal("a live block was about to be handed out again", block, it.secrets.block_bytes());
+  std::memset(block, 0, sizeof(void*));
+}
+
+// Overwrites a freed block with zeros. Of a large block the whole pages go back to the system instead.
+template <class Traits>
+HEAPLAB_FAST_PATH void wipe(const span<Traits>& it, void* block) {
+  char* begin = static_cast<char*>(block);
+  char* const end = begin + it.secrets.usable_bytes();
+  if (it.secrets.block_bytes() > Traits::settings.zeroed_block_bytes) [[unlikely]] {
+    const std::size_t page = os_pages::page_bytes();
+    char* const first = begin + (align_up(it.offset_of(begin), page) - it.offset_of(begin));
+    char* const last = end - it.offset_of(end) % page;
+    std::memset(begin, 0, static_cast<std::size_t>(first - begin));
+    // Pages that the system refuses to take back, as locked ones, are overwritten.
+    begin = Traits::platform::purge(first, static_cast<std::size_t>(last - first)) ? last : first;
+  }
+  std::memset(begin, 0, static_cast<std::size_t>(end - begin));
+}
+
+template <class Traits>
+HEAPLAB_FAST_PATH void check_and_wipe(const span<Traits>& it, void* block) {
+  if (!it.secrets.has_canary(block)) [[unlikely]]
+    fatal("written past the end of a block", block, it.secrets.block_bytes());
+  wipe(it, block);
+}
+
+// The program gives a block of a fine span back. Called by the owner. Precondition: the address is a multiple
+// of 16.
+template <class Traits>
+HEAPLAB_FAST_PATH void withdraw_own(span<Traits>& it, void* block) {
+  if (!it.live.end_own(it.secrets.granule_of(block))) [[unlikely]]
+    refuse_address(it, block);
+  check_and_wipe(it, block);
+}
+
+// fatal() where no live block begins.
+template <class Traits>
+void require_live(const span<Traits>& it, const void* block) {
+  // A span that was never taken has no live block: no division by zero.
+  if (!it.live.holds(it.secrets.granule_of(block)) || it.offset_of(block) % it.secrets.block_bytes() != 0)
+    refuse_address(it, block);
+}
+
+// The program gives a block back. Called by any thread, with any address in a span.
+template <class Traits>
+void withdraw(span<Traits>& it, void* block) {
+  require_live(it, block);
+  if (!it.live.end(it.secrets.granule_of(block))) refuse_address(it, block);
+  check_and_wipe(it, block);
+}
+
+}  // namespace heaplab::scalloc

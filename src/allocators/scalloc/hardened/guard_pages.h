@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+
+namespace heaplab::scalloc {
+
+// Pages that no program may touch. Both functions take whole pages, which are readable and writable but for a
+// guard that is there already.
+
+// Linux 6.13 and later mark the pages. Before, they need a mapping of their own, of which a process may have
+// 65 530 (vm.max_map_count): only where `may_split`. False: no guard.
+template <class Platform>
+bool install_guard(char* start, std::size_t bytes, bool may_split) {
+  return Platform::install_guard(start, bytes) || (may_split && Platform::make_inaccessible(start, bytes));
+}
+
+// Of either kind.
+template <class Platform>
+void remove_guard(char* start, std::size_t bytes) {
+  Platform::remove_guard(start, bytes);
+  Platform::make_accessible(start, bytes);
+}
+
+}  // namespace heaplab::scalloc

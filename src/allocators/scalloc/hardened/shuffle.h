@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace heaplab::scalloc {
+
+// 16 random bits at a time.
+template <class Random>
+class random_parts {
+public:
+  explicit random_parts(Random& random) : random_(random) {}
+
+  // A number below `bound` <= 2^16, each about equally likely.
+  std::uint32_t below(std::uint32_t bound) {
+    if (left_ == 0) {
+      word_ = random_.next();
+      left_ = 4;
+    }
+    --left_;
+    const auto part = static_cast<std::uint16_t>(word_);
+    word_ >>= 16;
+    return (std::uint32_t{part} * bound) >> 16;
+  }
+
+private:
+  Random& random_;
+  std::uint64_t word_ = 0;
+  unsigned left_ = 0;
+};
+
+// Links `count` <= Most blocks of a span that lie side by side from `first` on into a list in random order
+// (Fisher, Yates), and writes their canaries. Returns the first block of the list.
+template <std::size_t Most, class Secrets, class Random>
+void* link_shuffled(const Secrets& secrets, char* first, std::uint32_t count, Random& random) {
+  std::uint16_t order[Most];
+  random_parts<Random> parts(random);
+  for (std::uint32_t index = 0; index < count; ++index) {
+    const std::uint32_t other = parts.below(index + 1);
+    order[index] = order[other];
+    order[other] = static_cast<std::uint16_t>(index);
+  }
+  void* newest = nullptr;
+  for (std::uint32_t index = 0; index < count; ++index) {
+    void* const block = first + std::size_t{order[index]} * secrets.block_bytes();
+    secrets.write_canary(block);
+    secrets.link(block, newest);
+    newest = block;
+  }
+  return newest;
+}
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,301 @@
+// What scalloc-hardened promises (docs/hardening.md): which faults end the process, with which line, and what
+// correct programs may still do.
+#include <dlfcn.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "check/contract/api.h"
+
+namespace conformance {
+
+using namespace contract;
+
+namespace {
+
+// C23, later than the C library of Debian 12: of the library under test.
+template <class Function>
+Function* from_library(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+auto* const free_sized = from_library<void(void*, std::size_t)>("free_sized");
+auto* const free_aligned_sized = from_library<void(void*, std::size_t, std::size_t)>("free_aligned_sized");
+
+// Blocks of the fine zone, of the coarse zone, and with mappings of their own.
+constexpr std::size_t in_spans[] = {1, 8, 24, 100, 1000, 8000, 9000, 100'000, 1'000'000};
+constexpr std::size_t large = 8 << 20;
+// As many frees keep a block out of use (config.h).
+constexpr unsigned quarantine_blocks = 32;
+
+using bytes = unsigned char;
+
+bytes* make(std::size_t size) {
+  return static_cast<bytes*>(std::malloc(size));
+}
+
+void free_now(void* block) {
+  std::free(opaque(block));
+}
+
+// A child does it; its one line must say what is wrong and name the pointer.
+#define EXPECT_FATAL(statement, what, pointer) \
+  EXPECT_EXIT(statement, testing::KilledBySignal(SIGABRT), line_of(what, pointer))
+#define EXPECT_GUARDED(statement) EXPECT_EXIT(statement, testing::KilledBySignal(SIGSEGV), "^$")
+
+std::string line_of(const std::string& what, const void* pointer) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", pointer);
+  return "^heaplab: " + what + "[^\n]*: " + text + "\n$";
+}
+
+// --- frees ---
+
+TEST(hardened, finds_a_double_free_with_others_between) {
+  for (const std::size_t size : in_spans)
+    for (const unsigned others : {0U, 1U, quarantine_blocks - 1, quarantine_blocks, 2 * quarantine_blocks}) {
+      std::vector<void*> between(others);
+      for (void*& it : between) it = make(size);
+      bytes* const block = make(size);
+      const auto wrong = [&] {
+        free_now(block);
+        for (void* const it : between) free_now(it);
+        free_now(block);
+      };
+      EXPECT_FATAL(wrong(), "not a live block", block) << size << " after " << others;
+      for (void* const it : between) free_now(it);
+      free_now(block);
+    }
+}
+
+TEST(hardened, finds_a_double_free_by_another_thread) {
+  for (const std::size_t size : in_spans) {
+    bytes* const block = make(size);
+    const auto wrong = [block] {
+      std::thread([block] { free_now(block); }).join();
+      free_now(block);
+    };
+    EXPECT_FATAL(wrong(), "not a live block", block) << size;
+    const auto wrong_by_others = [block] {
+      free_now(block);
+      std::thread([block] { free_now(block); }).join();
+    };
+    EXPECT_FATAL(wrong_by_others(), "not a live block", block) << size;
+    free_now(block);
+  }
+}
+
+TEST(hardened, finds_a_free_inside_a_block) {
+  for (const std::size_t size : in_spans) {
+    bytes* const block = make(size);
+    for (const std::size_t offset : {std::size_t{1}, std::size_t{8}, std::size_t{16}, size / 2})
+      if (offset > 0 && offset < malloc_usable_size(block)) {
+        EXPECT_FATAL(free_now(block + offset), "not a live block, an address inside a block", block + offset)
+            << size;
+        EXPECT_FATAL(opaque(std::realloc(opaque(block + offset), size)),
+                     "not a live block, an address inside a block", block + offset);
+      }
+    free_now(block);
+  }
+}
+
+TEST(hardened, finds_a_free_of_a_block_never_handed_out) {
+  bytes* const block = make(100);
+  const std::size_t stride = malloc_usable_size(block) + sizeof(std::uint64_t);
+  const auto wrong = [&] {
+    for (std::size_t index = 1;; ++index) free_now(block + index * stride);
+  };
+  EXPECT_EXIT(wrong(), testing::KilledBySignal(SIGABRT), "^heaplab: not a live block[^\n]*\n$");
+  free_now(block);
+}
+
+TEST(hardened, finds_a_realloc_and_a_question_after_free) {
+  for (const std::size_t size : in_spans) {
+    bytes* const block = make(size);
+    const auto resize = [&] { free_now(block), opaque(std::realloc(opaque(block), size)); };
+    EXPECT_FATAL(resize(), "not a live block", block) << size;
+    const auto ask = [&] { free_now(block), opaque(malloc_usable_size(opaque(block))); };
+    EXPECT_FATAL(ask(), "not a live block", block) << size;
+    free_now(block);
+  }
+}
+
+// --- writes ---
+
+TEST(hardened, finds_a_write_past_the_end_when_the_block_is_freed) {
+  for (const std::size_t size : in_spans) {
+    bytes* const block = make(size);
+    const std::size_t end = malloc_usable_size(block);
+    for (const std::size_t excess : {1U, 7U, 8U}) {
+      const auto wrong = [&] {
+        std::memset(opaque(block) + end, 0, excess);
+        free_now(block);
+      };
+      EXPECT_FATAL(wrong(), "written past the end of a block", block) << size << " by " << excess;
+    }
+    free_now(block);
+  }
+}
+
+TEST(hardened, finds_a_write_after_free_when_the_block_would_be_used_again) {
+  constexpr std::size_t size = 100;
+  for (const std::size_t written : {1U, 4U, 8U, 16U}) {
+    std::vector<bytes*> blocks(2 * quarantine_blocks);
+    const auto wrong = [&] {
+      for (bytes*& it : blocks) it = make(size);
+      for (bytes* const it : blocks) free_now(it);
+      for (bytes* const it : blocks) std::memset(opaque(it), 0x41, written);
+      for (bytes*& it : blocks) it = make(size);
+    };
+    EXPECT_EXIT(wrong(), testing::KilledBySignal(SIGABRT),
+                "^heaplab: a freed block was written to: [^\n]*\n$")
+        << written;
+  }
+}
+
+TEST(hardened, large_blocks_are_followed_by_a_page_that_cannot_be_touched) {
+  const auto touch_end_of = [](bytes* block) { opaque(block)[malloc_usable_size(block)] = 1; };
+  bytes* block = make(large);
+  EXPECT_GUARDED(touch_end_of(block));
+  for (const std::size_t size : {large / 2, 5 * large, large + 1}) {
+    block = static_cast<bytes*>(std::realloc(block, size));
+    std::memset(block, 1, size);
+    EXPECT_GUARDED(touch_end_of(block)) << size;
+  }
+  const auto use_after_free = [block] { free_now(block), opaque(block)[0] = 1; };
+  EXPECT_GUARDED(use_after_free());
+  free_now(block);
+}
+
+// --- sizes that are told ---
+
+template <class Freeing>
+void expect_wrong_sizes(bytes* block, std::initializer_list<std::size_t> wrong, Freeing freeing) {
+  for (const std::size_t told : wrong)
+    EXPECT_FATAL(freeing(opaque(block), told), "freed with a wrong size", block) << told;
+}
+
+TEST(hardened, finds_a_wrong_size_told_to_delete) {
+  const auto sized = [](bytes* block, std::size_t told) { ::operator delete(block, told); };
+  const auto array = [](bytes* block, std::size_t told) { ::operator delete[](block, told); };
+  for (const std::size_t size : {16UL, 1000UL, 100'000UL, large}) {
+    auto* block = static_cast<bytes*>(::operator new(size));
+    expect_wrong_sizes(block, {size / 2, 2 * size, SIZE_MAX}, sized);
+    ::operator delete(block, size);
+    block = static_cast<bytes*>(::operator new[](size));
+    expect_wrong_sizes(block, {size / 2, 2 * size, SIZE_MAX}, array);
+    ::operator delete[](block, size);
+  }
+}
+
+TEST(hardened, finds_a_wrong_size_told_to_an_aligned_delete) {
+  constexpr std::align_val_t align{256};
+  const auto sized = [](bytes* block, std::size_t told) { ::operator delete(block, told, align); };
+  const auto array = [](bytes* block, std::size_t told) { ::operator delete[](block, told, align); };
+  auto* block = static_cast<bytes*>(::operator new(1000, align));
+  expect_wrong_sizes(block, {10, 2000}, sized);
+  ::operator delete(block, 1000, align);
+  block = static_cast<bytes*>(::operator new[](1000, align));
+  expect_wrong_sizes(block, {10, 2000}, array);
+  ::operator delete[](block, 1000, align);
+}
+
+TEST(hardened, finds_a_wrong_size_told_to_free) {
+  bytes* block = make(1000);
+  expect_wrong_sizes(block, {10, 2000}, [](bytes* it, std::size_t told) { free_sized(it, told); });
+  free_sized(block, 1000);
+  block = static_cast<bytes*>(aligned_alloc(512, 1024));
+  expect_wrong_sizes(block, {10, 3000},
+                     [](bytes* it, std::size_t told) { free_aligned_sized(it, 512, told); });
+  free_aligned_sized(block, 512, 1024);
+}
+
+TEST(hardened, takes_every_right_size) {
+  for (std::size_t size = 0; size < 3 << 20; size += 1 + size / 16) {
+    ::operator delete(opaque(::operator new(size)), size);
+    ::operator delete[](opaque(::operator new[](size)), size);
+    free_sized(opaque(std::malloc(size)), size);
+    for (std::size_t alignment = 8; alignment <= 1 << 20; alignment *= 8) {
+      const std::align_val_t align{alignment};
+      ::operator delete(opaque(::operator new(size, align)), size, align);
+      free_aligned_sized(opaque(aligned_alloc(alignment, size)), alignment, size);
+    }
+    // Up and down: realloc may leave a part of the block unused.
+    for (const std::size_t resized : {size + size / 10 + 1, size / 2 + 1, 2 * size + 1, size / 3 + 1})
+      free_sized(opaque(std::realloc(std::malloc(size + 1), resized)), resized);
+  }
+}
+
+// --- what a program sees ---
+
+TEST(hardened, freed_blocks_are_zero) {
+  for (const std::size_t size : in_spans) {
+    bytes* const block = make(size);
+    const std::size_t usable = malloc_usable_size(block);
+    std::memset(block, 0x41, usable);
+    free_now(block);
+    const bytes* const freed = opaque(block);
+    // But for the link of a block that may be used again.
+    EXPECT_TRUE(std::all_of(freed + std::min<std::size_t>(usable, 8), freed + usable, [](bytes b) {
+      return b == 0;
+    })) << size;
+  }
+}
+
+TEST(hardened, new_blocks_show_no_link) {
+  for (const std::size_t size : {8UL, 24UL, 100UL, 1000UL, 9000UL, 100'000UL})
+    for (unsigned turn = 0; turn < 3 * quarantine_blocks; ++turn) {
+      bytes* const block = make(size);
+      ASSERT_TRUE(std::all_of(block, block + sizeof(void*), [](bytes b) { return b == 0; })) << size;
+      std::memset(block, 0x41, size);
+      free_now(block);
+    }
+}
+
+TEST(hardened, a_freed_block_stays_out_of_use_for_a_while) {
+  constexpr std::size_t size = 72;
+  bytes* const block = make(size);
+  free_now(block);
+  for (unsigned turn = 0; turn < quarantine_blocks; ++turn) {
+    bytes* const other = make(size);
+    EXPECT_NE(other, block) << "after " << turn << " frees";
+    free_now(other);
+  }
+  // And no longer.
+  bytes* const again = make(size);
+  EXPECT_EQ(again, block);
+  free_now(again);
+}
+
+// Distances between the blocks that a thread gets first.
+std::vector<std::ptrdiff_t> first_distances() {
+  std::vector<std::ptrdiff_t> result;
+  std::thread([&result] {
+    result.reserve(50);
+    bytes* before = make(200);
+    std::vector<bytes*> all{before};
+    for (unsigned step = 0; step < 50; ++step) {
+      all.push_back(make(200));
+      result.push_back(all.back() - all[all.size() - 2]);
+    }
+    for (bytes* const it : all) free_now(it);
+  }).join();
+  return result;
+}
+
+TEST(hardened, fresh_blocks_come_in_random_order) {
+  const auto one = first_distances(), other = first_distances();
+  EXPECT_NE(one, other);
+  const auto in_order = [](std::ptrdiff_t distance) { return distance == 208; };
+  EXPECT_LT(std::count_if(one.begin(), one.end(), in_order), 10);
+}
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,92 @@
+// The live map and the encoded links of scalloc-hardened, in every interleaving.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+
+#include "explore/explorer.h"
+#include "scalloc/small_heap.h"
+
+namespace heaplab::scalloc::testing {
+namespace {
+
+using explore::explored_sync;
+
+template <unsigned Blocks>
+constexpr config hardened_config() {
+  config result = small_config<Blocks>();
+  result.hardened = true;
+  result.canary_bytes = 8;
+  result.arena_scatter_bytes = 0;
+  return result;
+}
+constexpr config two_blocks = hardened_config<2>();
+
+// Of two threads that free a block at once, one is told that the block was not live.
+template <class Sync>
+explore::outcome two_frees_of_one_block() {
+  std::unique_ptr<live_map<test_traits<Sync, two_blocks>>> map;
+  unsigned refused = 0;
+  const auto setup = [&] {
+    map = std::make_unique<live_map<test_traits<Sync, two_blocks>>>();
+    map->begin(3);
+    refused = 0;
+  };
+  const auto free = [&] { refused += map->end(3) ? 0U : 1U; };
+  const auto check = [&] { require(refused == 1, "a double free was not refused"); };
+  return explore::explorer({setup, {free, free}, check}, {.preemptions = 3}).explore();
+}
+
+TEST(hardened_interleavings, one_of_two_frees_of_a_block_is_refused) {
+  const explore::outcome result = two_frees_of_one_block<explored_sync>();
+  EXPECT_FALSE(result.failed) << result.what;
+}
+
+// An exchange that looks, and then writes whatever has happened meanwhile.
+struct torn_sync : explored_sync {
+  template <class T>
+  struct atomic : explore::explored_atomic<T> {
+    using explore::explored_atomic<T>::explored_atomic;
+    T exchange(T wanted, std::memory_order = {}) {
+      const T seen = this->load();
+      this->store(wanted);
+      return seen;
+    }
+  };
+};
+
+TEST(hardened_interleavings, find_the_torn_exchange) {
+  EXPECT_TRUE(two_frees_of_one_block<torn_sync>().failed);
+}
+
+// The owner frees, takes the remote list back and allocates while others free blocks of the span: no
+// block is handed out while the map says that it is live, and no link is damaged.
+TEST(hardened_interleavings, remote_frees_against_the_owner) {
+  small_heap<explored_sync, two_blocks>* heap = nullptr;
+  std::unique_ptr<small_heap<explored_sync, two_blocks>> made;
+  void* blocks[3];
+  std::set<void*> live;
+  const auto setup = [&] {
+    made.reset();
+    made = std::make_unique<small_heap<explored_sync, two_blocks>>(2);
+    heap = made.get();
+    live.clear();
+    for (void*& it : blocks) live.insert(it = heap->allocate(0));
+  };
+  const auto free = [&](unsigned thread, unsigned index) {
+    live.erase(blocks[index]);
+    heap->free(thread, blocks[index]);
+  };
+  const auto allocate = [&] { live.insert(heap->allocate(0)); };
+  const explore::outcome result =
+      explore::explorer({setup,
+                         {[&] { free(0, 2), allocate(), allocate(); }, [&] { free(1, 0), free(1, 1); }},
+                         [&] { heap->check(live); }},
+                        {.preemptions = 2})
+          .explore();
+  EXPECT_FALSE(result.failed) << result.what;
+  EXPECT_GT(result.runs, 10U);
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc::testing
