@@ -135,7 +135,7 @@ TEST(hardened, finds_a_write_past_the_end_when_the_block_is_freed) {
     const std::size_t end = malloc_usable_size(block);
     for (const std::size_t excess : {1U, 7U, 8U}) {
       const auto wrong = [&] {
-        std::memset(opaque(block) + end, 0, excess);
+        for (std::size_t byte = 0; byte < excess; ++byte) opaque(block)[end + byte] ^= 1;
         free_now(block);
       };
       EXPECT_FATAL(wrong(), "written past the end of a block", block) << size << " by " << excess;
@@ -144,9 +144,34 @@ TEST(hardened, finds_a_write_past_the_end_when_the_block_is_freed) {
   }
 }
 
-TEST(hardened, finds_a_write_after_free_when_the_block_would_be_used_again) {
+TEST(hardened, finds_a_write_after_free_soon) {
   constexpr std::size_t size = 100;
-  for (const std::size_t written : {1U, 4U, 8U, 16U}) {
+  // In quarantine: when the block leaves, and when the thread needs more blocks of any class.
+  for (const std::size_t offset : {0U, 7U, 63U}) {
+    bytes* const block = make(size);
+    const auto write_then = [&](auto next) {
+      free_now(block);
+      opaque(block)[offset] = 1;
+      next();
+    };
+    const auto free_others = [] {
+      for (unsigned step = 0; step < quarantine_blocks; ++step) free_now(make(48));
+    };
+    EXPECT_FATAL(write_then(free_others), "a freed block was written to", block) << offset;
+    // Which looks at the first word.
+    const auto keep_others = [] {
+      for (unsigned step = 0; step < 1000; ++step) opaque(make(48));
+    };
+    if (offset < sizeof(void*)) {
+      EXPECT_FATAL(write_then(keep_others), "a freed block was written to", block);
+    }
+    free_now(block);
+  }
+}
+
+TEST(hardened, finds_a_link_that_was_written_to_when_the_block_would_be_used_again) {
+  constexpr std::size_t size = 100;
+  for (const std::size_t written : {4U, 8U, 16U}) {
     std::vector<bytes*> blocks(2 * quarantine_blocks);
     const auto wrong = [&] {
       for (bytes*& it : blocks) it = make(size);
@@ -154,8 +179,7 @@ TEST(hardened, finds_a_write_after_free_when_the_block_would_be_used_again) {
       for (bytes* const it : blocks) std::memset(opaque(it), 0x41, written);
       for (bytes*& it : blocks) it = make(size);
     };
-    EXPECT_EXIT(wrong(), testing::KilledBySignal(SIGABRT),
-                "^heaplab: a freed block was written to: [^\n]*\n$")
+    EXPECT_EXIT(wrong(), testing::KilledBySignal(SIGABRT), "^heaplab: a freed block was written to[^\n]*\n$")
         << written;
   }
 }

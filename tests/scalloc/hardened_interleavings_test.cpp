@@ -88,5 +88,15 @@ TEST(hardened_interleavings, remote_frees_against_the_owner) {
   EXPECT_GT(result.runs, 10U);
 }
 
+// What two threads that free a block at the same instant may leave behind: the block is in the list, and
+// live.
+TEST(hardened_interleavings, a_block_in_two_lists_is_handed_out_once) {
+  small_heap<explored_sync, two_blocks> heap(1);
+  void* const block = heap.allocate(0);
+  heap.free(0, block);
+  heap.span_of(block).live.begin(heap.span_of(block).secrets.granule_of(block));
+  EXPECT_DEATH(heap.allocate(0), "a live block was about to be handed out again .block of 256 bytes.: 0x");
+}
+
 }  // namespace
 }  // namespace heaplab::scalloc::testing

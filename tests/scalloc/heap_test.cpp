@@ -15,10 +15,12 @@ namespace {
 
 constexpr config standard_config = standard();
 constexpr config shared_config = clab();
+constexpr config hardened_config = hardened();
 
 template <class Heap>
 class heap : public testing::Test {};
-using heaps = testing::Types<scalloc_heap<standard_config>, scalloc_heap<shared_config>>;
+using heaps =
+    testing::Types<scalloc_heap<standard_config>, scalloc_heap<shared_config>, scalloc_heap<hardened_config>>;
 TYPED_TEST_SUITE(heap, heaps);
 
 // Under the thread sanitizer: whoever asks for statistics races with nobody.

@@ -94,6 +94,8 @@ struct config {
   // Blocks never used before are linked into a free list in batches of about this many bytes. A page: larger
   // batches touch pages that the program may never need, smaller ones leave the fast path more often.
   std::uint32_t fresh_batch_bytes = 4 * kib;
+  // Most blocks of a batch.
+  std::uint32_t fresh_batch_blocks = UINT32_MAX;
 
   // --- realloc ---
 
@@ -180,6 +182,8 @@ struct config {
   // A freed block of the fine zone is used again after so many further frees by the same thread, a power of
   // two. More detects late frees of freed blocks, and pins up to as many spans for each thread.
   static constexpr std::size_t quarantine_blocks = 32;
+  // So many first bytes of a block that leaves quarantine are looked at, to find writes after free.
+  static constexpr std::size_t watched_bytes = 64;
   // Larger blocks of spans are not overwritten with zeros when freed: their whole pages go back to the
   // system. Above this a system call costs less than to write the block, and never touched pages stay
   // untouched.
@@ -249,8 +253,10 @@ constexpr config hardened() {
   result.hardened = true;
   result.canary_bytes = 8;
   result.retained_large_bytes = 0;
-  // More blocks are shuffled together.
+  // More bytes are shuffled together. More blocks would make a refill, which also looks for writes into
+  // blocks in quarantine, rarer and longer.
   result.fresh_batch_bytes = static_cast<std::uint32_t>(16 * kib);
+  result.fresh_batch_blocks = 64;
   return result;
 }
 

@@ -30,6 +30,8 @@ template <class Traits>
 HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
                                                         bool& is_zero) {
   is_zero = false;
+  if constexpr (Traits::settings.hardened)
+    local.quarantine.for_each([](void* block) { check_first_word(block); });
   for (;;) {
     span_type& hot = *local.hot[class_index];
     if (&hot != &no_span<Traits>) {
@@ -145,7 +147,8 @@ bool frontend<Traits>::refill(span_type& hot, std::int32_t worth) {
 template <class Traits>
 bool frontend<Traits>::extend(span_type& hot) {
   const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
-  const std::uint32_t wanted = Traits::settings.fresh_batch_bytes / kind.block_bytes;
+  const std::uint32_t wanted =
+      std::min(Traits::settings.fresh_batch_bytes / kind.block_bytes, Traits::settings.fresh_batch_blocks);
   const std::uint32_t count = std::min(std::max(wanted, 1U), kind.blocks - hot.fresh);
   if (count == 0) return false;
   // Before the first byte is written: the child of a fork must not take written bytes for zeros.
@@ -166,7 +169,8 @@ template <class Traits>
 void* frontend<Traits>::link_fresh(span_type& hot, std::uint32_t count, const size_class& kind) {
   char* const first = hot.base + std::size_t{hot.fresh} * kind.block_bytes;
   if constexpr (Traits::settings.hardened) {
-    constexpr std::size_t most = Traits::settings.fresh_batch_bytes / class_step;
+    constexpr std::size_t most = std::min<std::size_t>(Traits::settings.fresh_batch_bytes / class_step,
+                                                       Traits::settings.fresh_batch_blocks);
     return link_shuffled<most>(hot.secrets, first, count, hot.owner(std::memory_order_relaxed)->random);
   } else {
     char* const last = first + std::size_t{count - 1} * kind.block_bytes;

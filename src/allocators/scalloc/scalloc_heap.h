@@ -215,6 +215,7 @@ private:
     if (!policy::has_fast_path || !front_.spans().in_fine_zone(step)) [[unlikely]]
       return deallocate_slow(block);
     span_type& it = front_.spans().fine_span_at(step);
+    if constexpr (Config.hardened) check_untouched(it, block);
     bool due;
     if (!front_.try_deallocate(this_thread(), it, block, due)) [[unlikely]]
       return deallocate_slow(block);

@@ -2,8 +2,10 @@
 // block_secrets.h whether the program wrote past its end or into it after freeing it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "allocators/scalloc/span.h"
@@ -26,12 +28,14 @@ template <class Traits>
   fatal("not a live block, freed already or never allocated", block, bytes);
 }
 
-// Called by the owner of a hot span with a block it has just taken from the local list, and counted. In this
-// order a child of fork finds no live block that is not counted.
+// Called by the owner of a hot span with a block it has just taken from the local list, and counted. A child
+// of fork then finds no live block that is listed, or not counted: the fence here and the one in
+// check_and_wipe keep that order.
 //
 // The program gets zeros, and no link, from which it could learn the key.
 template <class Traits>
 HEAPLAB_FAST_PATH void hand_out(span<Traits>& it, void* block) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!it.live.begin(it.secrets.granule_of(block))) [[unlikely]]
     fatal("a live block was about to be handed out again", block, it.secrets.block_bytes());
   std::memset(block, 0, sizeof(void*));
@@ -55,9 +59,32 @@ HEAPLAB_FAST_PATH void wipe(const span<Traits>& it, void* block) {
 
 template <class Traits>
 HEAPLAB_FAST_PATH void check_and_wipe(const span<Traits>& it, void* block) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!it.secrets.has_canary(block)) [[unlikely]]
     fatal("written past the end of a block", block, it.secrets.block_bytes());
   wipe(it, block);
+}
+
+// Called for blocks in quarantine, which were overwritten with zeros. A look at each of them.
+inline void check_first_word(const void* block) {
+  std::uint64_t word;
+  std::memcpy(&word, block, sizeof word);
+  if (word != 0) [[unlikely]]
+    fatal("a freed block was written to", block);
+}
+
+// A longer look at the block that leaves.
+template <class Traits>
+HEAPLAB_FAST_PATH void check_untouched(const span<Traits>& it, const void* block) {
+  const std::size_t watched = std::min(it.secrets.usable_bytes(), Traits::settings.watched_bytes);
+  std::uint64_t seen = 0;
+  for (std::size_t at = 0; at < watched; at += sizeof seen) {
+    std::uint64_t word;
+    std::memcpy(&word, static_cast<const char*>(block) + at, sizeof word);
+    seen |= word;
+  }
+  if (seen != 0) [[unlikely]]
+    fatal("a freed block was written to", block, it.secrets.block_bytes());
 }
 
 // The program gives a block of a fine span back. Called by the owner. Precondition: the address is a multiple

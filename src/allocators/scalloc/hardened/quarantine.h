@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include "base/bits.h"
 #include "base/compiler.h"
@@ -23,20 +24,21 @@ public:
     return oldest;
   }
 
+  // Calls visit(block) for every block.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (void* const block : slots_)
+      if (block != nullptr) visit(block);
+  }
+
   // Calls visit(block) for every block, and is empty then.
   template <class Visit>
   void drain(Visit&& visit) {
     for (void*& slot : slots_)
-      if (void* const block = exchange_slot(slot)) visit(block);
+      if (void* const block = std::exchange(slot, nullptr)) visit(block);
   }
 
 private:
-  static void* exchange_slot(void*& slot) {
-    void* const block = slot;
-    slot = nullptr;
-    return block;
-  }
-
   void* slots_[Slots] = {};
   std::size_t count_ = 0;
 };

@@ -34,6 +34,7 @@ private:
 // (Fisher, Yates), and writes their canaries. Returns the first block of the list.
 template <std::size_t Most, class Secrets, class Random>
 void* link_shuffled(const Secrets& secrets, char* first, std::uint32_t count, Random& random) {
+  static_assert(Most <= 4096, "the order lies on the stack");
   std::uint16_t order[Most];
   random_parts<Random> parts(random);
   for (std::uint32_t index = 0; index < count; ++index) {
