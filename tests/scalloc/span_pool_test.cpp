@@ -211,10 +211,10 @@ TEST(span_pool, gives_back_what_a_second_did_not_need) {
 // --- tails: what a span keeps when it passes to a class of smaller real spans ---
 
 // Two classes of the coarse zone.
-const unsigned small_class = traits<kept>::classes::index_of(10 * kib);
-const unsigned large_class = traits<kept>::classes::index_of(16 * kib);
-const std::uint32_t tail = traits<kept>::classes::table[large_class].real_span_bytes -
-                           traits<kept>::classes::table[small_class].real_span_bytes;
+constexpr unsigned small_class = traits<kept>::classes::index_of_computed(10 * kib);
+constexpr unsigned large_class = traits<kept>::classes::index_of_computed(16 * kib);
+constexpr std::uint32_t tail = traits<kept>::classes::table[large_class].real_span_bytes -
+                               traits<kept>::classes::table[small_class].real_span_bytes;
 
 TEST(span_pool, cuts_the_tail_of_a_reused_span_where_nothing_is_retained) {
   using paper_classes = traits<one_zone>::classes;
