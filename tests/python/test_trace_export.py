@@ -218,6 +218,8 @@ def test_heaptrack_becomes_a_trace_that_replays(tmp_path: Path, packing: str) ->
     assert process["process"]["arguments"] == "./server\0--port\0" + "80\0"
     profile = profile_of(tmp_path / "x.trace")
     assert profile.caller(profile.sites[0].number) == symbols.Place("main", "a.c", 31)
+    # One class is below the 10 ms between two of heaptrack's times; the last is what lives at the end.
+    assert {life.life for life in profile.lives} == {4, 11}
     compiler = str(native.helper("compile_trace"))
     subprocess.run([compiler, "x.trace", "x.workload"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
 
