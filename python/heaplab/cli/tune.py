@@ -44,9 +44,8 @@ def tune(
     many is in part lucky. The same command goes on with what was interrupted.
 
     \b
-    Examples:
+    Example:
       heaplab tune glibc --budget 20s -- ls -l
-      heaplab tune jemalloc --ready tcp:6379 --load redis-benchmark --take redis-benchmark -- redis-server
     """
     serving = server_options.given_of(options)
     if not program:
