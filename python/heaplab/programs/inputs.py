@@ -10,13 +10,28 @@ import random
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypedDict
 
 from heaplab.errors import HeaplabError
 from heaplab.programs.server_inputs import empty_folder, nginx_site, postgres_cluster, redis_commands
 from heaplab.programs.text import WORDS, sentence
 
 
-def orders(count: int) -> list[dict[str, object]]:
+class Item(TypedDict):
+    name: str
+    pieces: int
+    cents: int
+
+
+class Order(TypedDict):
+    id: int
+    customer: str
+    region: str
+    note: str
+    items: list[Item]
+
+
+def orders(count: int) -> list[Order]:
     """Records like those of a shop: a few fields of different types, and a list of items."""
     draw = random.Random(1)
     return [
@@ -72,7 +87,7 @@ def xml_orders(folder: Path) -> None:
     for order in orders(10_000):
         lines.append(f'<order id="{order["id"]}" customer="{order["customer"]}" region="{order["region"]}">')
         lines.append(f"  <note>{order['note']}</note>")
-        for item in order["items"]:  # type: ignore[attr-defined]
+        for item in order["items"]:
             lines.append("  <item " + " ".join(f'{key}="{value}"' for key, value in item.items()) + "/>")
         lines.append("</order>")
     (folder / "orders.xml").write_text("\n".join([*lines, "</orders>"]))
