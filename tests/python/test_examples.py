@@ -63,6 +63,9 @@ def scratch(
     """A folder to type the examples in, where what they name is small."""
     catalog, bin_folder = tmp_path / "native/share/heaplab/catalog", tmp_path / "bin"
     bin_folder.mkdir()
+    (tmp_path / "native").mkdir()
+    for name in ("bin", "lib", "libexec"):
+        (tmp_path / "native" / name).symlink_to(native.root().resolve() / name)
     fake = catalog_folder.parent / "fake_workload"
     # Whole mallocs: redis-server of some distributions calls functions of jemalloc besides those of malloc.
     files = {f"allocators/{name}.toml": (name, native.library("llheap")) for name in ("jemalloc", "tcmalloc")}

@@ -64,8 +64,8 @@ def compare(
     \b
     Examples:
       heaplab compare
-      heaplab compare --allocators glibc,jemalloc -- python3 -c 'print(1)'
-      heaplab compare --input words.txt -- sort --numeric-sort
+      heaplab compare --allocators glibc,jemalloc --budget 30s -- python3 -c 'print(1)'
+      heaplab compare --input words.txt --budget 30s -- sort --numeric-sort
       heaplab compare --prepare 'rm -rf cache' --budget 10s --allocators glibc,jemalloc -- ls -l
       heaplab compare --allocators jemalloc --show-command -- ls -l
       heaplab compare --allocator mine=./libmine.so --budget 2m
