@@ -1,5 +1,6 @@
 # Tests that are found by their folder. Every test is named <folder>.<name> and has the label <folder>, the
-# folder of tests/ that adds it: `ctest -L scalloc` runs a folder, `ctest -R arena` whatever bears the name.
+# folder of tests/ that adds it: `ctest -L scalloc` runs a folder, `ctest -R arena` whatever bears the name. The target
+# tests.<folder> builds the programs of a folder.
 #
 # heaplab_discover_tests(<target> [AS <name>] [EXCEPT <pattern>...])
 #
@@ -23,9 +24,17 @@ function(heaplab_test_folder result)
   set(${result} ${folder} PARENT_SCOPE)
 endfunction()
 
+function(heaplab_build_with_folder folder target)
+  if(NOT TARGET tests.${folder})
+    add_custom_target(tests.${folder})
+  endif()
+  add_dependencies(tests.${folder} ${target})
+endfunction()
+
 function(heaplab_discover_tests target)
   cmake_parse_arguments(arg "" "AS" "EXCEPT" ${ARGN})
   heaplab_test_folder(folder)
+  heaplab_build_with_folder(${folder} ${target})
   set(prefix ${folder}.)
   if(arg_AS)
     string(APPEND prefix ${arg_AS}.)
@@ -42,6 +51,10 @@ function(heaplab_add_test name)
   cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT" ${ARGN})
   heaplab_test_folder(folder)
   add_test(NAME ${folder}.${name} COMMAND ${arg_COMMAND})
+  list(GET arg_COMMAND 0 program)
+  if(TARGET ${program})
+    heaplab_build_with_folder(${folder} ${program})
+  endif()
   set_tests_properties(${folder}.${name} PROPERTIES LABELS ${folder} ENVIRONMENT "${arg_ENVIRONMENT}"
     SKIP_RETURN_CODE 77)
 endfunction()

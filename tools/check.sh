@@ -2,7 +2,8 @@
 # Every check that CI runs, in the order that fails soonest.
 # Usage: tools/check.sh quick|all|long       quick compiles once and leaves out what takes more than seconds:
 #                                            sanitizers, stress, real programs, the browser;
-#                                            long adds more compilers, and what takes minutes and a network
+#                                            long adds more compilers, the thread sanitizer for all tests, the
+#                                            rebuilds of programs, and what takes minutes and a network
 set -eu
 cd "$(dirname "$0")/.."
 bin=$PWD/.venv/bin
@@ -19,8 +20,8 @@ step "layers, formatting, lint" "
   mypy --no-error-summary
   git ls-files '*.h' '*.cpp' '*.c' | xargs -r clang-format --dry-run --Werror"
 
-build_and_test() { # preset, options of ctest
-  step "C++ build, $1" "cmake --preset $1 && cmake --build --preset $1"
+build_and_test() { # preset, options of ctest, options of the build
+  step "C++ build, $1" "cmake --preset $1 && cmake --build --preset $1 ${3-}"
   step "C++ tests, $1" "ctest --preset $1 -j $(nproc) --no-tests=ignore ${2-}"
 }
 
@@ -46,9 +47,19 @@ if [ "$what" = quick ]; then
   exit
 fi
 
-build_and_test release
+# all leaves to long: programs that are rebuilt, and the thread sanitizer for tests that are not about threads.
+if [ "$what" = long ]; then
+  release_tests='' tsan_tests='' tsan_targets=all
+else
+  release_tests="-E '^programs[.]rebuild[.]'"
+  tsan_tests="-L '^(base|concurrent|harness|llheap|probes|properties|scalloc|stress)\$'"
+  tsan_targets=$(printf 'tests.%s ' base concurrent harness llheap probes properties scalloc stress)
+fi
+
+build_and_test release "$release_tests"
 step "clang-tidy" tools/tidy.py
-for preset in asan tsan; do build_and_test "$preset"; done
+build_and_test asan
+build_and_test tsan "$tsan_tests" "--target $tsan_targets"
 python_tests
 if [ "$what" = long ]; then
   step "C++ build, paranoid" "cmake --preset paranoid && cmake --build --preset paranoid"

@@ -77,7 +77,8 @@ def scratch(
     for name, text in texts.items():
         (catalog / name).parent.mkdir(parents=True, exist_ok=True)
         (catalog / name).write_text(text)
-    shutil.copy(native.catalog() / "allocators/glibc.toml", catalog / "allocators")
+    for name in ("allocators/glibc.toml", "allocators/scalloc.toml", "deviations.toml"):
+        shutil.copy(native.catalog() / name, catalog / name)
     for name in ("libmine.so", "libold.so", "libnew.so"):
         shutil.copy(libraries["slow"], tmp_path / name)
     (tmp_path / "words.txt").write_text("2\n1\n")

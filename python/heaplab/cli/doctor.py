@@ -45,7 +45,7 @@ def doctor(extra: tuple[Path, ...], program: tuple[str, ...], as_json: bool) -> 
     \b
     Examples:
       heaplab doctor
-      heaplab doctor -- php script.php
+      heaplab doctor -- ls -l
     """
     catalog = catalogs.load(extra)
     facts = host.facts()

@@ -60,7 +60,7 @@ def record(
     \b
     Examples:
       heaplab record -o ls.trace -- ls -l
-      heaplab record -o server.trace --paused --for 60s -- ./server
+      heaplab record --for 60s --trace-limit 4GiB -- ls -l
     """
     library = arm_of(catalogs.load(extra), under)
     if library.void:
