@@ -221,6 +221,7 @@ def test_what_goes_wrong_is_told_in_one_line(
 def test_a_server_that_does_not_end_is_told(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heaplab.servers.server_run.STOP_S", 0.2)
     assert run(server, "lasting").fault == "did not end within 0.2 s after `SIGTERM`"
+    monkeypatch.undo()
     assert run(server, "lasting", stop="SIGINT").fault == ""
     assert run(server, "lasting", stop="pkill -INT -f '^[^ ]*server {port}'").fault == ""
 

@@ -343,6 +343,16 @@ def test_every_nine_gets_the_same_room():
     assert [stats.nines(f) for f in (0, 0.9, 0.99, 0.999)] == pytest.approx([0, 1, 2, 3])
 
 
+@pytest.mark.parametrize("estimate", [rank_intervals.median, rank_intervals.hodges_lehmann])
+@pytest.mark.parametrize("count", range(1, 40))
+def test_an_interval_contains_its_estimate_to_the_last_bit(estimate, count):
+    for step in range(50):
+        value = 0.1 + step / 7
+        assert estimate((value,) * count) == (value, value, value)
+        found = estimate((value / 3, *(value,) * (count - 1)))
+        assert found.low <= found.estimate <= found.high
+
+
 def test_a_median_of_counts_may_be_zero():
     median = stats.median_interval([0.0, 0.0, 0.0, 1.0, 0.0])
     assert (median.estimate, median.low) == (0.0, 0.0)

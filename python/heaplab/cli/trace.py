@@ -33,10 +33,10 @@ PAGE, DHAT, PPROF = ".html", ".json", ".pb.gz"
     "Valgrind's dh_view.html shows, .pb.gz what pprof reads, .trace a trace of heaptrack's or mtrace's.",
 )
 @click.option(
-    "--what",
+    "--rows",
     type=click.Choice(["events", "blocks"]),
     default="events",
-    help="Of Parquet: a row for each event, or for each block from birth to death.",
+    help="What a row of Parquet is: an event, or a block from birth to death.",
     show_default=True,
 )
 @click.option(
@@ -45,7 +45,7 @@ PAGE, DHAT, PPROF = ".html", ".json", ".pb.gz"
     metavar="NUMBER",
     help="What process is looked at, numbered from 0 as they began.  [default: the one with the most events]",
 )
-def trace(trace_file: Path, output: Path | None, what: str, process: int | None) -> None:
+def trace(trace_file: Path, output: Path | None, rows: str, process: int | None) -> None:
     """Show what a trace holds, or write it in another form.
 
     The first line says whether the order of all events is proven. With -o FILE.trace the output of heaptrack,
@@ -57,7 +57,7 @@ def trace(trace_file: Path, output: Path | None, what: str, process: int | None)
     Examples:
       heaplab trace ls.trace
       heaplab trace ls.trace -o ls.html
-      heaplab trace ls.trace -o blocks.parquet --what blocks
+      heaplab trace ls.trace -o blocks.parquet --rows blocks
     """
     if output:
         refuse_unwritable(output)
@@ -74,7 +74,7 @@ def trace(trace_file: Path, output: Path | None, what: str, process: int | None)
     for line in warnings:
         note(f"{trace_file}: {line}")
     if output and suffix == PARQUET:
-        traces.write_parquet(trace_file, found, what, output, Told("writing rows"))
+        traces.write_parquet(trace_file, found, rows, output, Told("writing rows"))
     else:
         number = chosen(trace_file, found, process)
         if not output:

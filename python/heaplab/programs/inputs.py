@@ -17,21 +17,21 @@ from heaplab.programs.server_inputs import empty_folder, nginx_site, postgres_cl
 from heaplab.programs.text import WORDS, sentence
 
 
-class Item(TypedDict):
+class OrderedItem(TypedDict):
     name: str
     pieces: int
     cents: int
 
 
-class Order(TypedDict):
+class ShopOrder(TypedDict):
     id: int
     customer: str
     region: str
     note: str
-    items: list[Item]
+    items: list[OrderedItem]
 
 
-def orders(count: int) -> list[Order]:
+def orders(count: int) -> list[ShopOrder]:
     """Records like those of a shop: a few fields of different types, and a list of items."""
     draw = random.Random(1)
     return [

@@ -50,9 +50,10 @@ def median(values: Sequence[float]) -> Location:
 def _between(ordered: NDArray[np.float64], below: int, share: float) -> tuple[float, float]:
     """Bounds with `below` values outside, moved inwards by `share` of the distance to their neighbours."""
     inner = min(below + 1, len(ordered) - 1)
-    low = (1 - share) * ordered[below] + share * ordered[inner]
-    high = (1 - share) * ordered[-1 - below] + share * ordered[-1 - inner]
-    return float(low), float(high)
+    low = ordered[below] + share * (ordered[inner] - ordered[below])
+    high = ordered[-1 - below] + share * (ordered[-1 - inner] - ordered[-1 - below])
+    # No bound passes its neighbour, and so the estimate, by rounding.
+    return float(min(low, ordered[inner])), float(max(high, ordered[-1 - inner]))
 
 
 @lru_cache
