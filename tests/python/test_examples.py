@@ -51,7 +51,7 @@ def lines() -> list[str]:
     """The examples of all commands in the order of the commands; what `get` obtains is not here."""
     found = []
     for name, command in COMMANDS.items():
-        told = (command.help or "").partition("Example")[2].partition("\n")[2]
+        told = (command.help or "").partition("Example")[2].partition("\n")[2].replace("\\\n", " ")
         found += [line.strip() for line in told.splitlines() if line.strip()] if name != "get" else []
     return found
 
