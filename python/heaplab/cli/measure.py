@@ -73,7 +73,7 @@ def compare(
       heaplab compare --factorial 'glibc MALLOC_ARENA_MAX=|1 thp=|never' --budget 10s -- ls -l
       heaplab compare --arm old='ls -l' --arm new='ls -l --color' --budget 10s
       heaplab compare --ready tcp:{port} --load 'redis-benchmark -p {port} -t set' --take redis-benchmark \\
-        --idle 1s --allocators jemalloc --budget 1m -- redis-server --port {port}
+        --idle 1s --allocators jemalloc,tcmalloc --budget 1m -- redis-server --port {port}
     """
     serving = server_options.given_of(options)
     if program and suite is not None:
