@@ -1,6 +1,7 @@
 """A server's life: ready, under load, idle, told to end; what is measured of it, and what can go wrong."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -224,6 +225,15 @@ def test_a_server_that_does_not_end_is_told(server: Path, monkeypatch: pytest.Mo
     monkeypatch.undo()
     assert run(server, "lasting", stop="SIGINT").fault == ""
     assert run(server, "lasting", stop="pkill -INT -f '^[^ ]*server {port}'").fault == ""
+
+
+def test_a_server_started_from_the_background_of_a_shell_ends_by_sigint(
+    server: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heaplab.servers.server_run.STOP_S", 5)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+    assert run(server, "lasting", stop="SIGINT").fault == ""
 
 
 def test_a_run_that_takes_too_long_is_ended(server: Path) -> None:

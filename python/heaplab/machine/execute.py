@@ -144,6 +144,8 @@ def launch(
             os.sched_setaffinity(0, limits.cpus)
         if limits.huge_pages and not huge_pages.set_mode(limits.huge_pages):
             raise OSError  # becomes a SubprocessError in the parent
+        # Ignored by the background jobs of a shell, SIGINT would stay ignored over exec.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         NOTE.pack_into(note, 0, *used(resource.getrusage(resource.RUSAGE_SELF)), time.monotonic())
 
     try:
