@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -14,6 +15,14 @@ from heaplab.records import Run, Status
 
 CONTEXT = click.Context(cli.commands)
 COMMANDS = {name: cli.commands.get_command(CONTEXT, name) for name in cli.commands.list_commands(CONTEXT)}
+
+
+def example_lines(command: click.Command) -> list[str]:
+    """The examples in the help of a command, each in one line."""
+    told = (command.help or "").partition("Example")[2].partition("\n")[2]
+    return [line.strip() for line in re.sub(r"\\\n\s*", "", told).splitlines() if line.strip()]
+
+
 WARM = ["--warm", "64KiB", "-q"]
 
 

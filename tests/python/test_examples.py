@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import EXPERIMENT, WORKLOAD_CARD
-from laboratory import COMMANDS
+from laboratory import COMMANDS, example_lines
 from traces import two_threads, write_trace
 
 from heaplab import cli
@@ -49,11 +49,7 @@ def test_the_example_of_a_program_runs(name: str, tmp_path: Path, monkeypatch: p
 
 def lines() -> list[str]:
     """The examples of all commands in the order of the commands; what `get` obtains is not here."""
-    found = []
-    for name, command in COMMANDS.items():
-        told = (command.help or "").partition("Example")[2].partition("\n")[2].replace("\\\n", " ")
-        found += [line.strip() for line in told.splitlines() if line.strip()] if name != "get" else []
-    return found
+    return [line for name, command in COMMANDS.items() if name != "get" for line in example_lines(command)]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import shlex
 
 import click
 import pytest
-from laboratory import COMMANDS
+from laboratory import COMMANDS, example_lines
 
 from heaplab.catalog import contents as catalogs
 
@@ -15,8 +15,7 @@ ALLOCATORS = set(CATALOG.allocator_names())
 
 def examples(command: click.Command) -> list[list[str]]:
     """The words after `heaplab` of every example in the help of a command."""
-    text = (command.help or "").partition("Example")[2]
-    found = re.findall(r"\$\(heaplab ([^)]+)\)|heaplab (.+)", text)
+    found = re.findall(r"\$\(heaplab ([^)]+)\)|heaplab (.+)", "\n".join(example_lines(command)))
     return [shlex.split(inner or line) for inner, line in found]
 
 
