@@ -101,3 +101,11 @@ def test_a_trace_of_another_machine_is_used(
     assert len(said) == (0 if here.replace("_", "-") == name else 1)
     assert all(name in line for line in said)
     assert rows(trace) == CALLS
+
+
+def test_a_trace_without_a_call_is_not_replayed(trace: Path) -> None:
+    trace.write_bytes(trace.read_bytes()[: trace.stat().st_size // 2])
+    for _ in range(2):
+        done = heaplab(trace.parent, "compare", trace.name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.endswith("x.trace: holds no call, so that there is nothing to replay\n")

@@ -90,7 +90,11 @@ def workload_of(trace: Path, quiet: bool) -> Path:
             return folder / name
     folder = beside if os.access(beside, os.W_OK) else cached
     folder.mkdir(parents=True, exist_ok=True)
-    tell_about(trace, compile_trace(compiler, trace, folder / name, quiet), quiet)
+    found = compile_trace(compiler, trace, folder / name, quiet)
+    tell_about(trace, found, quiet)
+    if not found["calls"]:
+        (folder / name).unlink()
+        raise UsageError(f"{trace}: holds no call, so that there is nothing to replay")
     return folder / name
 
 

@@ -164,11 +164,12 @@ struct config {
   // Large blocks that may have a mapping of the kernel's own each, of the 65 530 that a process usually may
   // have (vm.max_map_count). Further ones lie side by side, where the kernel joins them.
   std::size_t spread_large_blocks = 1'024;
-  // Blocks of this size and more begin at a huge page, and consist of huge pages once the program has filled
-  // such a block. Smaller ones would waste up to half in rounding to huge pages.
+  // Blocks of this size and more begin at a huge page, and consist of huge pages where the program fills its
+  // blocks of about their size (large_mappings.h). Smaller ones would waste up to half in rounding to huge
+  // pages.
   std::size_t huge_block_bytes = 4 * mib;
-  // Pages that are looked at to tell whether a block was filled. Each costs a system call, until the
-  // program has filled a block.
+  // Pages that are looked at to tell whether a block was filled. Each costs a system call, at every free of
+  // a block of at least huge_block_bytes.
   std::size_t huge_page_samples = 16;
 
   // --- defence against faulty programs and those who exploit them (docs/hardening.md) ---
