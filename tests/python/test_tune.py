@@ -12,8 +12,8 @@ import synthetic
 from laboratory import COMMANDS, WARM, Laboratory
 from rich.console import Console
 
-from heaplab.analysis import Analysis, promising, rankings
-from heaplab.analysis.promising import after_idling, ranking
+from heaplab.analysis import Analysis, improvements, promising, rankings
+from heaplab.analysis.leaders import after_idling, may_lead, may_lead_or_better
 from heaplab.campaign import pilot, plan, store
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents as catalogs
@@ -106,7 +106,7 @@ def screened(tmp_path: Path, truth: dict[str, tuple[float, float]]) -> Analysis:
 def test_the_leaders_by_time_memory_and_both_are_promising(tmp_path: Path) -> None:
     truth = {
         "quick": (0.5, 1.9),
-        "lean": (1.9, 0.5),
+        "lean": (1.8, 0.5),
         "fair": (0.7, 0.7),
         "bad": (1.5, 1.5),
         "near": (0.9, 0.9),
@@ -115,13 +115,19 @@ def test_the_leaders_by_time_memory_and_both_are_promising(tmp_path: Path) -> No
     assert rankings(analysis) == [["quick"], ["lean"], ["fair"]]
     assert promising(analysis, 3) == ["quick", "lean", "fair"]
     assert promising(analysis, 2) == ["quick", "lean"]
+    assert improvements(analysis) == [
+        ["quick", "fair", "near"],
+        ["lean", "fair", "near"],
+        ["fair", "near", "lean", "quick"],
+    ]
 
 
 def test_what_may_lead_by_its_interval_is_kept() -> None:
     best, near, far = (Interval(r, r - 0.05, r + 0.05, 5) for r in (0.5, 0.58, 0.7))
     unbounded, worse = Interval(0.9, count=2), Interval(1.01, 0.4, 2, 5)
-    found = ranking({"far": far, "near": near, "best": best, "few": unbounded, "worse": worse})
-    assert found == ["best", "near", "few"]
+    ratios = {"far": far, "near": near, "best": best, "few": unbounded, "worse": worse}
+    assert may_lead(ratios) == ["best", "near", "few"]
+    assert may_lead_or_better(ratios) == ["best", "near", "far", "few"]
 
 
 def test_of_a_server_memory_after_idling_has_a_ranking_of_its_own(tmp_path: Path) -> None:

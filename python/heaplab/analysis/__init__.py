@@ -15,6 +15,11 @@ if TYPE_CHECKING:
         GateLimits as GateLimits,
         gate_cells as gate_cells,
     )
+    from heaplab.analysis.leaders import (
+        improvements as improvements,
+        promising as promising,
+        rankings as rankings,
+    )
     from heaplab.analysis.metrics import (
         FAULTS as FAULTS,
         INSTRUCTIONS as INSTRUCTIONS,
@@ -25,7 +30,6 @@ if TYPE_CHECKING:
         PERCENTILES as PERCENTILES,
         SYSTEM as SYSTEM,
     )
-    from heaplab.analysis.promising import promising as promising, rankings as rankings
     from heaplab.analysis.rows import (
         CELL_COLUMNS as CELL_COLUMNS,
         RUN_COLUMNS as RUN_COLUMNS,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from heaplab.analysis import Analysis, promising, rankings
+from heaplab.analysis import Analysis, improvements, promising, rankings
 from heaplab.catalog.contents import Catalog
 from heaplab.cli import selection
 from heaplab.cli.tuning_arms import Trial, combinations
@@ -29,7 +29,7 @@ class TuningChoice:
         first = self._measured(SCREENING, self.trials)
         if first is None:
             return None
-        together = combinations(rankings(first), self.trials)
+        together = combinations(improvements(first), self.trials)
         if not together:
             return among(self.trials, promising(first, len(rankings(first))))
         room = len(first.allocators) - 1 - len(together)

@@ -13,19 +13,32 @@ from heaplab.stats import Interval
 
 
 def rankings(analysis: Analysis) -> list[list[str]]:
-    """The arms that may lead by time, by memory and by both together, each ranking with the best first.
+    """The arms that may lead by time, by memory and by both together, each ranking with the best first."""
+    return [may_lead(found) for found in measures(analysis)]
 
-    The results are of one program. Of a server the memory after idling has a ranking of its own, because
-    people tune servers for it. An arm without a figure in some cell is in no ranking.
+
+def improvements(analysis: Analysis) -> list[list[str]]:
+    """The arms worth combining, by the same measures: those that may lead, and those shown to be better.
+
+    An arm far behind the leader may still add to what the leader saves.
+    """
+    return [may_lead_or_better(found) for found in measures(analysis)]
+
+
+def measures(analysis: Analysis) -> list[Mapping[str, Interval]]:
+    """Time, memory and both together of every arm, as ratios to the baseline.
+
+    The results are of one program. Of a server the memory after idling is a measure of its own, because
+    people tune servers for it. An arm without a figure in some cell is left out.
     """
     kinds = {study.workload.kind for study in analysis.between_allocators}
     standings = [one for kind in kinds for one in analysis.standings(kind) if one.complete]
-    ratios = [
+    ratios: list[Mapping[str, Interval]] = [
         {one.allocator: getattr(one, measure).ratio for one in standings}
         for measure in ("time", "memory", "cost")
     ]
     idle = after_idling(analysis, [one.allocator for one in standings])
-    return [ranking(found) for found in ([*ratios, idle] if idle else ratios)]
+    return [*ratios, idle] if idle else ratios
 
 
 def after_idling(analysis: Analysis, names: Sequence[str]) -> dict[str, Interval]:
@@ -39,11 +52,20 @@ def after_idling(analysis: Analysis, names: Sequence[str]) -> dict[str, Interval
     }
 
 
-def ranking(ratios: Mapping[str, Interval]) -> list[str]:
+def may_lead(ratios: Mapping[str, Interval]) -> list[str]:
     """The arms with an estimate below the baseline's whose interval reaches the best arm's interval."""
-    better = {name: ratio for name, ratio in ratios.items() if ratio.estimate < 1}
-    order = sorted(better, key=lambda name: better[name].estimate)
-    return [name for name in order if better[name].low <= better[order[0]].high]
+    order = lowest_first(ratios)
+    return [name for name in order if ratios[name].low <= ratios[order[0]].high]
+
+
+def may_lead_or_better(ratios: Mapping[str, Interval]) -> list[str]:
+    leaders = may_lead(ratios)
+    return [name for name in lowest_first(ratios) if name in leaders or ratios[name].high < 1]
+
+
+def lowest_first(ratios: Mapping[str, Interval]) -> list[str]:
+    better = {name: ratio.estimate for name, ratio in ratios.items() if ratio.estimate < 1}
+    return sorted(better, key=better.__getitem__)
 
 
 def promising(analysis: Analysis, most: int) -> list[str]:
