@@ -168,6 +168,10 @@ __attribute__((constructor)) static void tell(void) {
   if (getenv("MIMALLOC_VERBOSE"))
     fprintf(stderr, "%soption 'purge_delay': %s\noption 'arena_reserve': 1024 KiB\n", prefix,
             getenv("MIMALLOC_PURGE_DELAY") ? "5" : "10");
+  const char* scudo = getenv("SCUDO_OPTIONS");
+  if (scudo && strstr(scudo, "msx"))
+    fprintf(stderr, "Scudo WARNING: found 1 unrecognized flag(s):\n    msx=0\n");
+  if (scudo && strstr(scudo, "abc")) fprintf(stderr, "Scudo ERROR: invalid value for int option: 'abc'\n");
   if (getenv("HEAPLAB_TRIAL")) fprintf(stderr, "heaplab: HEAPLAB_TRIAL=lots: wanted is a size; default\n");
 }
 """
@@ -175,7 +179,7 @@ __attribute__((constructor)) static void tell(void) {
 
 @pytest.fixture(scope="module")
 def listening(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A malloc that tells of its settings as jemalloc, mimalloc and heaplab's libraries do."""
+    """A malloc that tells of its settings as jemalloc, mimalloc, scudo and heaplab's libraries do."""
     folder = tmp_path_factory.mktemp("listening")
     (folder / "library.c").write_text(LISTENING)
     path = folder / "liblistening.so"
@@ -197,6 +201,9 @@ def listening(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("MIMALLOC_ARENA_RESERVE=1024", "mimalloc has 1024 KiB"),
         ("MIMALLOC_ARENA_RESERVE=2M", "mimalloc has 1024 KiB"),
         ("MIMALLOC_PURGE_DELAZ=5", "mimalloc has no option 'purge_delaz'"),
+        ("SCUDO_OPTIONS=release_to_os_interval_ms=0", ""),
+        ("SCUDO_OPTIONS=msx=0", "scudo has no option 'msx=0'"),
+        ("SCUDO_OPTIONS=release_to_os_interval_ms=abc", "invalid value for int option: 'abc'"),
         ("HEAPLAB_TRIAL=lots", "wanted is a size"),
         ("HEAPLAB_OTHER=1", "does not read HEAPLAB_OTHER"),
         ("MALLOC_ARENA_MAX=1", "does not read MALLOC_ARENA_MAX"),

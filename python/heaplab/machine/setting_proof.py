@@ -7,6 +7,7 @@ settings:
 - glibc: `ld.so --list-tunables`, which also evaluates the variables MALLOC_*;
 - jemalloc: `abort_conf:true` refuses unknown options, `stats_print:true` prints the effective options;
 - mimalloc: MIMALLOC_VERBOSE prints every option;
+- scudo: a warning for an unknown option, an abort for an invalid value;
 - heaplab's own allocators: one line on standard error for an invalid value.
 
 For any other variable, heaplab only checks whether the library contains the variable's name: without the
@@ -27,6 +28,7 @@ from heaplab.records import Library
 PROBE = (sys.executable, "-I", "-S", "-c", "")
 PATIENCE_S = 30
 TUNABLES, JEMALLOC, MIMALLOC, OWN = "GLIBC_TUNABLES", "MALLOC_CONF", "MIMALLOC_", "HEAPLAB_"
+SCUDO = "SCUDO_OPTIONS"
 NO_SETTINGS = frozenset({"LD_LIBRARY_PATH"})
 TUNABLE = re.compile(r"(glibc\.[\w.]+): (\S*)(?: \(min: (\S+), max: (\S+)\))?")
 MIMALLOC_OPTION = re.compile(r"option '(\w+)': (\S+) *(KiB)?")
@@ -63,6 +65,8 @@ def asked_how(name: str, library: Library) -> tuple[str, Ask]:
         return "stats_print of jemalloc", fault_of_jemalloc
     if name.startswith(MIMALLOC) and holds(library, MIMALLOC.lower()):
         return "MIMALLOC_VERBOSE", fault_of_mimalloc
+    if name == SCUDO and holds(library, name):
+        return "scudo's warnings", fault_of_scudo
     if name.startswith(OWN):
         return "the library's own check", fault_of_own
     return "its name in the library, which tells no values", fault_of_name
@@ -169,6 +173,14 @@ def kibibytes(size: str) -> str:
     """A size as mimalloc tells it, which takes bytes or a unit, and rounds up; what is no size as it is."""
     found = MIMALLOC_SIZE.fullmatch(size)
     return str(-(-int(found[1]) * 1024 ** " KMGT".index(found[2] or " ") // 1024)) if found else size
+
+
+def fault_of_scudo(name: str, value: str, library: Library) -> str:
+    printed = output_of(PROBE, asking(library, {name: value}))
+    if unknown := re.search(r"Scudo WARNING: found .* unrecognized flag\(s\):\s+(\S+)", printed):
+        return f"scudo has no option {unknown[1]!r} ({name})"
+    invalid = re.search(r"Scudo ERROR: (.*)", printed)
+    return f"{name}={value}: scudo says: {invalid[1]}" if invalid else ""
 
 
 def fault_of_own(name: str, value: str, library: Library) -> str:
