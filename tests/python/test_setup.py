@@ -25,7 +25,7 @@ def script(path: Path, text: str) -> None:
 def call(folder: Path, *command: object, shadowing: Path | None = None) -> subprocess.CompletedProcess[str]:
     around = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     if shadowing:
-        around["PATH"] = f"{shadowing}:{around['PATH']}"
+        around |= {"PATH": f"{shadowing}:{around['PATH']}", "SBIN": str(shadowing)}
     return subprocess.run(
         list(map(str, command)),
         cwd=folder,
@@ -81,6 +81,21 @@ def test_patience_has_an_end(shadowing: Path, tmp_path: Path, error: str, attemp
     done = call(tmp_path, ROOT / "tools/apt_get.sh", "some", shadowing=shadowing)
     assert (done.returncode, len((tmp_path / "log").read_text().splitlines())) == (1, attempts)
     assert done.stdout.splitlines()[-1] == error
+
+
+def test_no_service_is_started_by_its_package(shadowing: Path, tmp_path: Path) -> None:
+    policy = shadowing / "policy-rc.d"
+    script(shadowing / "apt-get", f'"{policy}"; echo "$2 $?" >>log\n')
+    assert call(tmp_path, ROOT / "tools/apt_get.sh", "some", shadowing=shadowing).returncode == 0
+    assert (tmp_path / "log").read_text().splitlines() == ["update 101", "install 101"]
+    assert not policy.exists()
+
+
+def test_the_machines_own_policy_for_services_stays(shadowing: Path, tmp_path: Path) -> None:
+    script(shadowing / "apt-get", "exit 0\n")
+    script(shadowing / "policy-rc.d", "exit 104\n")
+    assert call(tmp_path, ROOT / "tools/apt_get.sh", "some", shadowing=shadowing).returncode == 0
+    assert (shadowing / "policy-rc.d").read_text() == "#!/bin/sh\nexit 104\n"
 
 
 def test_a_step_that_fails_says_which_and_what_to_do(tmp_path: Path) -> None:
