@@ -138,7 +138,7 @@ class Campaign(Record):
     # half-width of the interval of a ratio at which a cell is done
     precision: Annotated[float, Field(gt=0, lt=1)] = 0.02
     pinned: bool = False
-    # B touched and released before each run; None: by what the cell was seen to need
+    # B touched and released before each run; None: by the rule of campaign/warming.py
     warm: Count | None = None
     memory_limit: Count | None = None  # B a run may use before it is killed
     time_limit: Positive | None = None  # s a run may take; None: as plan.time_limit has it
@@ -180,6 +180,14 @@ class Library(Record):
     void: str = ""  # why they did not, in one line: the arm gives no figure
 
 
+class Warming(Record):
+    """Memory that was touched and released before a run, so that the run finds it warm."""
+
+    touched: Count  # B
+    seconds: Amount  # s that touching took
+    cold: bool  # whether the host had to provide part of it; see campaign/warming.py
+
+
 class Run(Record):
     """One fresh process executing one cell under one allocator."""
 
@@ -195,6 +203,7 @@ class Run(Record):
     reason: str = ""  # one line unless the status is ok; with ok only on a disturbed repetition
     environment_bytes: Count  # random padding added to the environment
     foreign_cpu: Amount  # CPU seconds others used while this ran
+    warming: Warming | None = None  # None: nothing was touched, or an earlier version measured
     sample: Sample | None = None
     process: Process | None = None
 

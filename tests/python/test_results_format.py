@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.records import SCHEMA, Campaign, End, Host, Library, Process, Record, Run, Sample
+from heaplab.records import SCHEMA, Campaign, End, Host, Library, Process, Record, Run, Sample, Warming
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results-format.md").read_text()
 RECORDS = {
@@ -13,6 +13,7 @@ RECORDS = {
     "host": Host,
     "library": Library,
     "run": Run,
+    "warming": Warming,
     "process": Process,
     "sample": Sample,
     "end": End,

@@ -20,7 +20,8 @@ The life of one run, from the command line to the results file:
 6. `measure_run.py` measures one candidate of a block in a fresh process:
    - `command_line.py` provides the program and its arguments; `machine/execute.py` provides the environment
      that preloads the library.
-   - Memory is touched and released (`machine/host.py`), so that the run finds warm host pages.
+   - As much memory as the run will need is touched and released (`warming.py`), so that the run finds it
+     warm. Where the host does not take memory back, only first runs are warmed.
    - `machine/execute.py` starts the process; `machine/watch.py` samples the memory of its process tree, and
      enforces limits of time and memory. `programs/prepared_program.py` runs a program of the catalog and
      checks its output. `user_program.py` runs a user's program with its file from `standard_input.py`,

@@ -21,6 +21,7 @@ from heaplab.campaign.run_outcome import (
     judge_server,
 )
 from heaplab.campaign.user_program import UserProgram, hook
+from heaplab.campaign.warming import Warmer
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, interposition
 from heaplab.machine.callgrind import InstructionCounter
@@ -30,11 +31,6 @@ from heaplab.programs import PreparedInput, PreparedProgram, PreparedServer
 from heaplab.records import Campaign, Library, Run, Status
 from heaplab.servers import ServerJob, free_port, serve
 
-# B of memory warmed before the first run of a cell (see host.warm_memory). Later runs warm twice the
-# workload's estimate or twice the largest peak seen in the cell, because one allocator may need twice as much
-# as another. Measured: the first touch of a page of 4 KiB costs 2.4 us if the host has to provide the page
-# and 1.5 us otherwise; warming 1200 MiB takes 0.4 s.
-WARM_UNSEEN = 1200 << 20
 PADDING_MOST = 4096  # random B added to the environment: moves the stack (Mytkowicz et al., ASPLOS 2009)
 Prepared = TypeVar("Prepared", bound=PreparedInput)
 
@@ -48,18 +44,17 @@ class RunMeasurer:
     estimates: dict[str, int] = field(
         default_factory=dict
     )  # B, by key of the cell; see campaign/memory_needs.py
-    warm: Callable[[int], None] = host.warm_memory
+    warmer: Warmer | None = None  # None: by the campaign and the estimates
     tick: Callable[[], None] = lambda: None  # called again and again while a run is going on
     extra_environment: Mapping[str, str] = field(default_factory=dict)  # beside that of the arm
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
-    # B, by key of the cell; 0: the runs end before their memory is sampled, so they need little
-    _peaks: dict[str, int] = field(default_factory=dict)
     _jobs: dict[str, PreparedInput | HeaplabError] = field(default_factory=dict)
     _counter: InstructionCounter | None = None
 
     def __post_init__(self) -> None:
         if self.campaign.instructions:
             self._counter = InstructionCounter()
+        self._warmer = self.warmer or Warmer(self.campaign.warm, self.estimates)
 
     def __call__(self, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
         """Return the record of one run, with a reason if the run gave no figure."""
@@ -70,19 +65,17 @@ class RunMeasurer:
             "HEAPLAB_PADDING": "x" * padding,
             **self.extra_environment,
         }
-        execution, foreign = None, 0.0
+        execution, warming, foreign = None, None, 0.0
         try:
             program = program_of(cell, library)
             if fault := self._fault(cell, program, environment, library) or self._too_large(cell):
                 outcome = RunOutcome(Status.SKIPPED, fault)
             else:
-                self.warm(self._to_warm(cell))
+                warming = self._warmer.before(candidate)
                 before = host.CpuTime.now()
                 execution, outcome = self._execute(program, cell, block.seed, environment, library)
                 foreign = before.foreign_until(host.CpuTime.now())
-                peak = execution.process.peak_memory
-                if peak or outcome.status is Status.OK:
-                    self._peaks[cell.key] = max(peak or 0, self._peaks.get(cell.key, 0))
+                self._warmer.after(candidate, execution, outcome.status)
         except HeaplabError as error:
             outcome = RunOutcome(Status.SKIPPED, str(error))
         if execution and outcome.status is Status.OK:
@@ -102,6 +95,7 @@ class RunMeasurer:
             reason=outcome.reason,
             environment_bytes=padding,
             foreign_cpu=foreign,
+            warming=warming,
             sample=outcome.sample,
             process=execution.process if execution else None,
         )
@@ -122,15 +116,6 @@ class RunMeasurer:
     def _prefix(self) -> list[str]:
         """What stands before the program of a run."""
         return self._counter.prefix if self._counter else []
-
-    def _to_warm(self, cell: Cell) -> int:
-        """Bytes to touch before the next run of the cell."""
-        if self.campaign.warm is not None:
-            return self.campaign.warm
-        known = max(self._peaks.get(cell.key, 0), self.estimates.get(cell.key, 0))
-        if not known and cell.key not in self._peaks:
-            return WARM_UNSEEN
-        return max(2 * known, cell.workload.memory_mib << 20)
 
     def _too_large(self, cell: Cell) -> str:
         """One line if the run needs more memory than it may use; else ""."""

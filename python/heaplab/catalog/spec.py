@@ -60,9 +60,7 @@ class Workload(Spec):
     card: Card
     metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
     main_metric: str = "wall_time"  # what a suite compares
-    memory_mib: int = Field(
-        default=128, ge=0
-    )  # warmed before each run, or twice the peak seen if that is more
+    memory_mib: int = Field(default=128, ge=0)  # warmed at least before the first run of a candidate
     timeout_s: float = Field(default=120, gt=0)
 
     @model_validator(mode="before")

@@ -63,7 +63,9 @@ HOW: Options = [
     ),
     click.option("--pin", is_flag=True, help="Run on one CPU of each core only."),
     click.option(
-        "--warm", type=SIZE, help="Memory to touch before each run.  [default: twice the peak seen]"
+        "--warm",
+        type=SIZE,
+        help="Memory to touch before each run.  [default: its last peak and a quarter more]",
     ),
     click.option("--memory-limit", type=SIZE, help="Kill a run that uses more: 2GiB."),
     click.option(

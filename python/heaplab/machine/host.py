@@ -4,7 +4,10 @@ import mmap
 import os
 import platform
 import resource
+import struct
+import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -17,6 +20,8 @@ MADV_HUGEPAGE = 14
 MADV_POPULATE_WRITE = 23  # Linux 5.14
 # share of all CPU time that other processes may use during a run that is not to be repeated
 FOREIGN_SHARE = 0.05
+SECONDS = struct.Struct("d")
+PACE_SIZE = 256 << 20  # B; smaller sizes fit into a cache
 FOREIGN_ROUNDING_S = 0.03  # the kernel counts CPU time in ticks of 10 ms
 
 
@@ -111,24 +116,34 @@ def foreign_limit(wall: float) -> float:
     return FOREIGN_SHARE * wall * (os.cpu_count() or 1) + FOREIGN_ROUNDING_S
 
 
-def warm_memory(wanted: int) -> None:
-    """Touch and release `wanted` bytes, or as many as fit, in a separate process.
+def warm_memory(wanted: int) -> float:
+    """Touch and release `wanted` bytes, or as many as fit, in a separate process; s that touching took.
 
     The host of a virtual machine reclaims memory that was free for a while. The first program to use such
     memory pays for all programs that follow. See docs/method.md.
     """
     size = min(wanted, int(psutil.virtual_memory().available * 0.8)) // mmap.PAGESIZE * mmap.PAGESIZE
     if size <= 0:
-        return
+        return 0.0
+    note = mmap.mmap(-1, SECONDS.size)  # shared with the helper, which fills it in
     with signals.held():
         helper = os.fork()
         if helper == 0:
-            touch_and_exit(size)
+            touch_and_exit(size, note)
     os.waitpid(helper, 0)
+    return float(SECONDS.unpack_from(note)[0])
 
 
-def touch_and_exit(size: int) -> NoReturn:
+@cache
+def pace_of_warm_memory() -> float:
+    """Seconds for each byte of memory that was released a moment ago, measured once in a process."""
+    warm_memory(PACE_SIZE)
+    return min(warm_memory(PACE_SIZE) for _ in range(2)) / PACE_SIZE
+
+
+def touch_and_exit(size: int, note: mmap.mmap) -> NoReturn:
     try:
+        began = time.monotonic()
         pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         try:
             pages.madvise(MADV_HUGEPAGE)
@@ -136,6 +151,7 @@ def touch_and_exit(size: int) -> NoReturn:
         except OSError:
             for offset in range(0, size, mmap.PAGESIZE):
                 pages[offset] = 1
+        SECONDS.pack_into(note, 0, time.monotonic() - began)
     finally:
         os._exit(0)
 
