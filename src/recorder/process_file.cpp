@@ -32,8 +32,7 @@ using trace::raw_record;
 namespace {
 
 constexpr std::size_t smallest_chunk = trace::raw_unit;
-constexpr unsigned growth_log2 = 2;  // of a thread's chunks, up to the largest
-constexpr unsigned growing_chunks = 3;
+constexpr unsigned growth_log2 = 2;                    // of a thread's chunks
 constexpr std::uint32_t fewest_worth_handing_on = 16;  // free records of a chunk
 // POSIX guarantees four rounds of thread-exit handlers: the fourth may be the last
 // (PTHREAD_DESTRUCTOR_ITERATIONS).
@@ -60,6 +59,8 @@ constinit trace::raw_header* header = nullptr;
 constinit std::uint32_t generation = 0;  // number of forks between the first process and this one
 constinit atomic<bool> noting_moment = false;
 constinit atomic<std::size_t> chunks_handed_out = 0;
+// How often chunks may grow. relaxed: a thread that misses a change tries a chunk that finds no room.
+constinit atomic<unsigned> most_growth = 3;
 // Set for good when no further chunk can be had. relaxed: other threads notice soon enough.
 constinit atomic<loss> stopped_because = loss::count;
 
@@ -205,6 +206,17 @@ raw_chunk* new_chunk(std::size_t bytes, loss& why) {
   return chunk;
 }
 
+// A new chunk, larger than the thread's last. Where the address space is limited, smaller chunks may find
+// room.
+raw_chunk* chunk_for(thread_state& state, loss& why) {
+  const unsigned growth = std::min<unsigned>(state.chunks, most_growth.load(std::memory_order_relaxed));
+  raw_chunk* const chunk = new_chunk(smallest_chunk << growth_log2 * growth, why);
+  state.chunks = static_cast<std::uint8_t>(growth + 1);
+  if (chunk != nullptr || why != loss::no_memory || growth == 0) return chunk;
+  most_growth.store(growth - 1, std::memory_order_relaxed);
+  return chunk_for(state, why);
+}
+
 void settle(thread_state& state, raw_chunk* chunk) {
   auto* const records = reinterpret_cast<raw_record*>(chunk + 1);
   state.chunk = chunk;
@@ -246,10 +258,7 @@ bool get_chunk(thread_state& state) {
   leave(state);
   const bool first = state.thread == 0;
   raw_chunk* chunk = spares.take();
-  if (chunk == nullptr) {
-    chunk = new_chunk(smallest_chunk << growth_log2 * state.chunks, why);
-    state.chunks = static_cast<std::uint8_t>(std::min<unsigned>(state.chunks + 1U, growing_chunks));
-  }
+  if (chunk == nullptr) chunk = chunk_for(state, why);
   if (chunk == nullptr) {
     stopped_because.store(why, std::memory_order_relaxed);
     return false;

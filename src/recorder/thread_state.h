@@ -21,7 +21,7 @@ struct thread_state {
   std::uint32_t epoch = 0;   // epoch of the process to which the members above belong
   std::uint32_t thread = 0;  // number of the thread, from 1; 0: this thread has recorded nothing
   activity doing = activity::none;
-  std::uint8_t chunks = 0;       // number of chunks taken, counted as long as their size grows
+  std::uint8_t chunks = 0;       // how often the thread's next chunk is to have grown
   std::uint8_t exit_rounds = 0;  // rounds of thread-exit handlers so far
   bool exited = false;           // no later exit handler of this library will run
 };

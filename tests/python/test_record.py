@@ -25,6 +25,10 @@ def record(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]
     return heaplab(folder, "record", "-o", "x.trace", *arguments)
 
 
+def programs_of(trace: Path) -> list[str]:
+    return [Path(one["process"]["program"]).name for one in tool.summary(trace)["processes"]]
+
+
 @pytest.mark.parametrize(("script", "status"), [("exit 5", 5), ("kill -9 $$", 137), ("kill -TERM $$", 143)])
 def test_the_exit_status_is_that_of_the_program(tmp_path: Path, script: str, status: int) -> None:
     assert record(tmp_path, "--", "sh", "-c", script).returncode == status
@@ -40,9 +44,7 @@ def test_what_the_program_reads_and_writes_is_its_own(tmp_path: Path) -> None:
 
 def test_every_process_is_in_the_trace(tmp_path: Path) -> None:
     assert record(tmp_path, "--", "sh", "-c", "ls . >/dev/null; exec ls .").returncode == 0
-    programs = [
-        Path(one["process"]["program"]).name for one in tool.summary(tmp_path / "x.trace")["processes"]
-    ]
+    programs = programs_of(tmp_path / "x.trace")
     assert programs.count("ls") == 2
     shown = heaplab(tmp_path, "trace", "x.trace")
     assert shown.returncode == 0
@@ -121,6 +123,53 @@ def test_a_killed_recording_is_finished_later(tmp_path: Path) -> None:
     assert heaplab(tmp_path, "trace", "x.trace.raw").returncode == 0
     assert tool.summary(tmp_path / "x.trace")["processes"]
     assert not (tmp_path / "x.trace.raw").exists()
+
+
+def test_where_heaplab_is_killed_the_program_goes_on_and_its_recording_too(tmp_path: Path) -> None:
+    program = ("sh", "-c", "touch there; while [ ! -e enough ]; do sleep 0.05; done; ls .; touch done")
+    child = subprocess.Popen([*HEAPLAB, "record", "-o", "x.trace", "--", *program], cwd=tmp_path)
+    wait_for(tmp_path / "there")
+    child.kill()
+    child.wait()
+    (tmp_path / "enough").touch()
+    wait_for(tmp_path / "done")
+    assert heaplab(tmp_path, "trace", "x.trace.raw").returncode == 0
+    assert "ls" in programs_of(tmp_path / "x.trace")
+
+
+def test_a_disk_that_fills_up_is_said_and_what_was_recorded_is_kept(tmp_path: Path) -> None:
+    refused = subprocess.run(["unshare", "-rm", "true"], capture_output=True, text=True, check=False)
+    if refused.returncode:
+        pytest.skip(f"a small disk cannot be made here: {refused.stderr.strip()}")
+    script = """
+        mkdir small && mount -t tmpfs -o size=1m none small && cd small || exit 99
+        "$@" record -o x.trace -- sh -c 'python3 -c "[bytes(i) for i in range(99999)]"; cat /dev/zero >all'
+        echo "status $?"
+        rm all && "$@" trace x.trace.raw || exit 98
+        [ ! -e x.trace.raw ]
+        """
+    command = ["unshare", "-rm", "sh", "-c", script, "sh", *HEAPLAB]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("status 1\n")
+    assert "heaplab: x.trace.partial: No space left on device" in done.stderr
+    assert "calls were not recorded: disk full" in done.stderr
+
+
+def test_signals_of_the_program_are_its_own(tmp_path: Path) -> None:
+    """A handler of SIGUSR1 in the program hears what is sent to the program, and no window opens."""
+    script = "trap 'touch heard' USR1; touch there; while [ ! -e enough ]; do sleep 0.05; done; exit 3"
+    command = [*HEAPLAB, "record", "--paused", "-o", "x.trace", "--", "sh", "-c", script]
+    child = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    wait_for(tmp_path / "there")
+    [program] = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+    os.kill(int(program), signal.SIGUSR1)
+    wait_for(tmp_path / "heard")
+    (tmp_path / "enough").touch()
+    _, said = child.communicate()
+    assert child.returncode == 3
+    assert said == "heaplab: x.trace: nothing was recorded: SIGUSR1 did not come\n"
+    assert not list(tmp_path.glob("x.trace*"))
 
 
 def test_a_window_is_recorded_between_two_signals(tmp_path: Path) -> None:

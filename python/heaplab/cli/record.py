@@ -68,10 +68,13 @@ def record(
     trace = output or Path(f"{Path(program[0]).name}.trace")
     wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused)
     recording.check(program[0], wanted)
-    return recording.record(program, wanted, lambda: tell(trace), Told("making the trace"))
+    return recording.record(program, wanted, lambda opened: tell(trace, opened), Told("making the trace"))
 
 
-def tell(trace: Path) -> None:
+def tell(trace: Path, opened: bool) -> None:
+    if not opened:
+        note(f"{trace}: nothing was recorded: SIGUSR1 did not come")
+        return
     found = tool.summary(trace)
     note(f"{trace}: {trace_summary.totals(found)}")
     for line in trace_summary.warnings(found):

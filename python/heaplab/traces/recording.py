@@ -72,8 +72,11 @@ def check(program: str, wanted: Wanted) -> None:
         )
 
 
-def record(program: Sequence[str], wanted: Wanted, finished: Callable[[], None], told: tool.Told) -> int:
-    """Run `program` to its end and return its exit status; call `finished` when the trace is complete."""
+def record(program: Sequence[str], wanted: Wanted, finished: Callable[[bool], None], told: tool.Told) -> int:
+    """Run `program` to its end and return its exit status.
+
+    `finished` hears when the trace is complete, or that recording never began.
+    """
     try:
         wanted.raw.mkdir(parents=True)
     except OSError as error:
@@ -87,9 +90,10 @@ def record(program: Sequence[str], wanted: Wanted, finished: Callable[[], None],
                 remove(wanted.raw)
                 raise CannotStartError(f"{program[0]}: {error.strerror}") from error
             window.wait()
-            tool.finish(wanted.raw, wanted.trace, told)
+            if window.opened:
+                tool.finish(wanted.raw, wanted.trace, told)
             remove(wanted.raw)
-            finished()
+            finished(window.opened)
             status = window.child.wait()  # a program that was recorded for a time goes on
     return SIGNALLED - status if status < 0 else status
 
@@ -120,6 +124,10 @@ class Window:
             if self._began and self._seconds and time.monotonic() - self._began >= self._seconds:
                 self._close()
         self._control.switch(False)
+
+    @property
+    def opened(self) -> bool:
+        return self._began is not None
 
     def _open(self, *_: object) -> None:
         if self._began is None:
