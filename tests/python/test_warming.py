@@ -62,18 +62,18 @@ def test_a_run_is_warmed_what_the_last_run_of_its_candidate_needed(candidates: l
     assert needed(candidates[0], peaks) == [UNSEEN, *map(own, peaks)]
 
 
-def test_an_estimate_counts_twice_until_a_run_was_seen(candidates: list[Candidate]) -> None:
+def test_an_estimate_counts_until_a_run_was_seen(candidates: list[Candidate]) -> None:
     estimates = {candidates[0].cell.key: 200 * MIB}
-    assert needed(candidates[0], [300 * MIB], estimates=estimates) == [400 * MIB, own(300 * MIB)]
+    assert needed(candidates[0], [300 * MIB], estimates=estimates) == [own(200 * MIB), own(300 * MIB)]
 
 
-def test_a_new_candidate_is_warmed_twice_the_largest_peak_of_its_cell(candidates: list[Candidate]) -> None:
+def test_a_new_candidate_is_warmed_by_the_largest_peak_of_its_cell(candidates: list[Candidate]) -> None:
     found, asked = warmer()
-    for peak, candidate in zip([300 * MIB, 400 * MIB], candidates, strict=False):
+    for peak, candidate in zip([400 * MIB, 300 * MIB], candidates, strict=False):
         found.before(candidate)
         found.after(candidate, execution(peak), Status.OK)
     found.before(candidates[2])
-    assert asked == [UNSEEN, 600 * MIB, 800 * MIB]
+    assert asked == [UNSEEN, own(400 * MIB), own(400 * MIB)]
 
 
 def test_a_program_that_ends_before_anybody_looks_needs_little(candidates: list[Candidate]) -> None:

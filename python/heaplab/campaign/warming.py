@@ -6,8 +6,8 @@ The rule is fixed beforehand, and every run records what was touched, how long t
 cold:
 
 1. The last run of the same candidate says what is needed: its peak, a quarter more, and MARGIN. A candidate
-   without a known peak gets twice the workload's own estimate or the largest peak of its cell, and UNSEEN if
-   nothing is known of its cell.
+   that did not run yet gets as much by the largest peak of its cell or the workload's own estimate, but at
+   least what the workload's card names; and UNSEEN if nothing is known of its cell.
 2. A warming is cold if it took COLD times as long per byte as touching memory that was released a moment ago.
 3. A cold warming shows that the host takes memory back if no more was touched than by an earlier warming;
    otherwise the memory may never have been used before. After TRIES warmings that could show it and did not,
@@ -23,7 +23,7 @@ from heaplab.machine.execute import Execution
 from heaplab.records import Status, Warming
 
 # B. Measured where the host takes memory back: 64 MiB take 3 ms to touch when warm, and 395 ms when cold.
-UNSEEN = 1200 << 20
+UNSEEN = 256 << 20
 MARGIN = 8 << 20
 SHARE_MORE = 0.25
 COLD = 3.0
@@ -63,11 +63,11 @@ class Warmer:
         cell = candidate.cell
         least = cell.workload.memory_mib << 20
         if (own := self._peaks.get(candidate.key)) is not None:
-            return round(own * (1 + SHARE_MORE)) + MARGIN
+            return quarter_more(own)
         seen = [peak for (key, _), peak in self._peaks.items() if key == cell.key]
         if known := max([self.estimates.get(cell.key, 0), *seen]):
-            return max(2 * known, least)
-        return least if seen else UNSEEN
+            return max(quarter_more(known), least)
+        return least if seen else max(UNSEEN, least)
 
     @property
     def is_left_alone(self) -> bool:
@@ -78,3 +78,7 @@ class Warmer:
             if any(warming.touched <= earlier.touched for earlier in self._known[:place])
         ]
         return len(telling) >= TRIES and not any(warming.cold for warming in telling)
+
+
+def quarter_more(peak: int) -> int:
+    return round(peak * (1 + SHARE_MORE)) + MARGIN
