@@ -147,6 +147,9 @@ class Campaign(Record):
     cleanup: str = ""  # shell command after each
     # "callgrind": runs count instructions under valgrind, and their times and memory mean nothing
     instructions: Literal["", "callgrind"] = ""
+    fit_blocks: Annotated[int, Field(ge=5)] | None = None  # that the budget has room for by way of `lengths`
+    # by experiment: factor of the parameter of its length; from pilot runs, so the id leaves it out
+    lengths: dict[str, Positive] = {}
     pilot: Pilot | None = None  # of a program of the user's; differs each time, so the id leaves it out
     experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()
     workloads: dict[str, dict[str, Any]]  # spec.Workload.model_dump() by id

@@ -115,3 +115,54 @@ def test_a_workload_with_an_impossible_number_or_an_old_key_is_refused(
     path = own.catalog / "workloads" / "fake.toml"
     path.write_text(WORKLOAD_CARD.replace(written, instead))
     assert own.heaplab("list", "workloads") == (2, f"heaplab: {path}: {message}\n")
+
+
+ASPECT = '[odd]\ntitle = "x"\nquestion = "x"\nwhere = "x"\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (ASPECT, ""),
+        (ASPECT + 'measure = "luck"', "odd.measure: Input should be 'time' or 'memory'"),
+        (ASPECT.replace("question", "answer"), "odd.question: Field required"),
+        ("odd = 1", "odd: takes a table, [odd]"),
+        ("odd = ", "not TOML: "),
+    ],
+)
+def test_a_faulty_aspect_is_named_with_its_key(own: Laboratory, content: str, message: str) -> None:
+    path = own.catalog / "aspects.toml"
+    path.write_text(content)
+    experiment = EXPERIMENT.replace('workload = "fake"', 'workload = "fake"\naspect = "odd"', 1)
+    assert experiment != EXPERIMENT
+    (own.catalog / "experiments" / "x.toml").write_text(experiment)
+    status, printed = own.heaplab("run", "x", "--show-command")
+    if message:
+        assert (status, len(printed.splitlines())) == (2, 1), printed
+        assert printed.startswith(f"heaplab: {path}: {message}")
+    else:
+        assert "no aspect" not in printed
+
+
+def test_an_aspect_there_is_not_is_named(own: Laboratory) -> None:
+    experiment = EXPERIMENT.replace('workload = "fake"', 'workload = "fake"\naspect = "odd"', 1)
+    (own.catalog / "experiments" / "x.toml").write_text(experiment)
+    status, printed = own.heaplab("run", "x")
+    assert (status, len(printed.splitlines())) == (2, 1), printed
+    assert printed.startswith("heaplab: experiment x: no aspect 'odd'; known: local, remote, ")
+
+
+@pytest.mark.parametrize(
+    ("length", "message"),
+    [
+        ('parameter = "nothing"\nleast = 1', "length.parameter: 'nothing' is no whole number"),
+        ('parameter = "size"\nleast = 0', "length.least: Input should be greater than or equal to 1"),
+    ],
+)
+def test_an_impossible_length_is_refused(own: Laboratory, length: str, message: str) -> None:
+    path = own.catalog / "experiments" / "x.toml"
+    path.write_text(EXPERIMENT.replace("[quick]", f"[length]\n{length}\n\n[quick]", 1))
+    status, printed = own.heaplab("run", "x")
+    assert (status, len(printed.splitlines())) == (2, 1), printed
+    assert printed.startswith(f"heaplab: {path}: ")
+    assert message in printed

@@ -122,3 +122,19 @@ def test_a_list_looks_into_the_file_of_the_users(tmp_path: Path) -> None:
     catalog = catalogs.load().with_library("mine", tmp_path / "libmine.so")
     with pytest.raises(UsageError, match=r"libmine\.so"):
         locate.version_here(catalog, "mine")
+
+
+def test_every_experiment_of_a_suite_is_of_an_aspect() -> None:
+    for suite in CATALOG.suites.values():
+        for item in CATALOG.experiments_matching(suite.experiments):
+            assert isinstance(item.aspect, spec.Aspect), item.id
+            program = CATALOG.workloads[item.workload].kind == "program"
+            assert (item.aspect.id == "programs") == program, item.id
+
+
+def test_the_quick_suite_has_two_to_four_cells_of_every_aspect() -> None:
+    cells = dict.fromkeys(CATALOG.aspects, 0)
+    for item in CATALOG.experiments_matching(CATALOG.suite("quick").experiments):
+        assert isinstance(item.aspect, spec.Aspect)
+        cells[item.aspect.id] += len(item.cells("quick"))
+    assert all(2 <= count <= 4 for count in cells.values()), cells

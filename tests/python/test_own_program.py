@@ -350,3 +350,11 @@ def test_an_input_is_a_regular_file(tmp_path: Path) -> None:
 def test_an_input_without_a_program_is_refused(lab: Laboratory) -> None:
     status, printed = lab.heaplab("compare", "--input", "/dev/null")
     assert (status, printed.startswith("heaplab: --input goes with a program")) == (2, True)
+
+
+def test_the_peak_of_pilot_runs_says_what_the_first_runs_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pilot, "RunMeasurer", Planned([0.4]))
+    needed: dict[str, int] = {}
+    PilotRunner({}, needed=needed)(campaign())
+    (peak,) = needed.values()
+    assert peak > 0

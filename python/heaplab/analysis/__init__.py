@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING
 from heaplab.lazy import door
 
 if TYPE_CHECKING:
+    from heaplab.analysis.aspects import (
+        AspectStanding as AspectStanding,
+        aspect_standings as aspect_standings,
+        mixes_aspects as mixes_aspects,
+    )
     from heaplab.analysis.factorial import Effect as Effect, effects as effects
     from heaplab.analysis.gated import (
         GateCell as GateCell,

@@ -8,7 +8,8 @@ The life of one run, from the command line to the results file:
    the same campaign if it lies unfinished in the folder. The record is the first line of the file. A new
    campaign of a user's program begins with pilot runs: `pilot.py` executes the program under the baseline,
    refuses a program that does not end or does not fit in the budget, and records how often a run executes a
-   short program.
+   short program. If a suite is to have a number of blocks in its budget, pilot runs decide how long its
+   cells are: `fit_lengths.py`.
 3. `plan.py` computes the runs from the campaign record alone: *cells* (a workload with all parameters fixed),
    *comparisons* (cells whose runs are compared), *candidates* (a cell under an allocator), and *blocks*
    (every candidate of a comparison once, the reference twice, in shuffled order).

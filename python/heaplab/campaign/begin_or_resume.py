@@ -41,6 +41,7 @@ class Request:
     prepare: str = ""
     cleanup: str = ""
     instructions: Literal["", "callgrind"] = ""
+    fit_blocks: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ def campaign_of(request: Request) -> Campaign:
         "prepare": request.prepare,
         "cleanup": request.cleanup,
         "instructions": request.instructions,
+        "fit_blocks": request.fit_blocks,
     }
     return Campaign(
         id=identity(content, request.libraries),

@@ -1,12 +1,12 @@
-"""Pilot runs of a user's program before its campaign: does it end, how long does it take, what fits."""
+"""Pilot runs before a campaign: does a user's program end, how long does it take, what fits in the budget."""
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, field
+from math import ceil, inf
 from pathlib import Path
 
-from heaplab.campaign import plan
+from heaplab.campaign import fit_lengths, plan
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate, Cell
 from heaplab.campaign.runner import Progress
@@ -24,19 +24,22 @@ BLOCKS_FOR_A_VERDICT = 5
 
 @dataclass(frozen=True)
 class PilotRunner:
-    """Executes a user's program before its campaign. `say` gets one line for the user."""
+    """Executes a user's program, or the cells of a suite, before the campaign. `say` gets one line."""
 
     libraries: dict[str, Library]
     say: Callable[[str], None] = lambda _line: None
     listen: Callable[[Progress], None] = lambda _progress: None
     tick: Callable[[], None] = lambda: None
     share: float = 1.0  # part of the user's budget that is the campaign's
+    needed: dict[str, int] = field(default_factory=dict)  # B, by key of the cell; gains the peaks seen here
 
     def __call__(self, campaign: Campaign) -> Campaign:
-        """The campaign with the findings of the pilot runs, or unchanged without a user's program.
+        """The campaign with the findings of the pilot runs, or unchanged if nothing depends on them.
 
         Raises HeaplabError if the program does not end, or takes too long for two blocks in the budget.
         """
+        if campaign.fit_blocks and campaign.budget:
+            return self._with_lengths(campaign)
         cell = plan.comparisons(campaign)[0].cells[0]
         if not cell.workload.is_users:
             return campaign
@@ -61,6 +64,24 @@ class PilotRunner:
         self.say(told(tried, cell, limit))
         return tried
 
+    def _with_lengths(self, campaign: Campaign) -> Campaign:
+        """The campaign with cells as long as `fit_lengths` has it."""
+        tried = fit_lengths.pilot_campaign(campaign)
+        walls: dict[str, float] = {}
+        with RunMeasurer(tried, self.libraries, tick=self.tick) as measure:
+            for comparison in plan.comparisons(tried):
+                block = plan.block(tried, comparison, 0)
+                for cell in comparison.cells:
+                    candidate = Candidate(cell, campaign.allocators[0])
+                    for number in range(fit_lengths.PILOT_RUNS):
+                        limit = plan.time_limit(tried, cell)
+                        self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
+                        run = measure(block, candidate, number, attempt=1)
+                        self._remember(cell, run)
+                        if run.status is Status.OK and run.process:
+                            walls[cell.key] = min(run.process.wall_time, walls.get(cell.key, inf))
+        return campaign.model_copy(update={"lengths": fit_lengths.lengths(campaign, walls)})
+
     def _runs(self, campaign: Campaign, cell: Cell) -> list[Run]:
         """Pilot runs under the baseline: one, or several of a fast program, until one fails."""
         candidate = Candidate(cell, campaign.allocators[0])
@@ -80,9 +101,14 @@ class PilotRunner:
             while len(runs) < most and (not runs or is_quick(runs[-1])):
                 self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
                 runs.append(measure(block, candidate, len(runs), attempt=1))
+                self._remember(cell, runs[-1])
             if line := deep_binding.warning(deep_binding.opened(Path(folder))):
                 self.say(f"warning: {line}")
         return runs
+
+    def _remember(self, cell: Cell, run: Run) -> None:
+        peak = run.process.peak_memory if run.process else None
+        self.needed[cell.key] = max(self.needed.get(cell.key, 0), peak or 0)
 
 
 def is_quick(run: Run) -> bool:

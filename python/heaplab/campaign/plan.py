@@ -90,20 +90,21 @@ def comparisons_of(experiment: spec.Experiment, campaign: Campaign) -> list[Comp
     for cell in cells_of(experiment, campaign):
         shared = {name: value for name, value in cell.swept if name != along}
         grouped.setdefault(key_of(experiment.id, shared), []).append(cell)
+    most = max(scale.blocks, scale.blocks_most, campaign.fit_blocks or 0)
     return [
-        Comparison(key, tuple(cells), blocks=scale.blocks, blocks_most=max(scale.blocks, scale.blocks_most))
-        for key, cells in grouped.items()
+        Comparison(key, tuple(cells), blocks=scale.blocks, blocks_most=most) for key, cells in grouped.items()
     ]
 
 
 def cells_of(experiment: spec.Experiment, campaign: Campaign) -> list[Cell]:
     workload = spec.Workload.model_validate(campaign.workloads[experiment.workload])
+    factor = campaign.lengths.get(experiment.id, 1.0)
     cells = [
         Cell(
             experiment=experiment,
             workload=workload,
             swept=tuple(swept.items()),
-            parameters=tuple(experiment.resolved(campaign.scale, swept).items()),
+            parameters=tuple(experiment.resolved(campaign.scale, swept, factor).items()),
             allocators=allocators_of(experiment, campaign, swept),
         )
         for swept in experiment.cells(campaign.scale)

@@ -5,8 +5,9 @@ a file there replaces the file of the same id.
 """
 
 import fnmatch
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
@@ -40,14 +41,42 @@ class CatalogFiles(Mapping[str, Kind], Generic[Kind]):
         return len(self._files)
 
 
+class CatalogTables(Mapping[str, Kind], Generic[Kind]):
+    """The tables of one TOML file by name, as written; a later file replaces tables of the same name.
+
+    The files are read at the first use.
+    """
+
+    def __init__(self, kind: type[Kind], files: Sequence[Path]) -> None:
+        self._kind = kind
+        self._files = files
+
+    @cached_property
+    def _tables(self) -> dict[str, Kind]:
+        found: dict[str, Kind] = {}
+        for path in self._files:
+            found |= toml_file.load_tables(self._kind, path)
+        return found
+
+    def __getitem__(self, identifier: str) -> Kind:
+        return self._tables[identifier]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+
 @dataclass(frozen=True)
 class Catalog:
-    """The four kinds of TOML files by id, in alphabetical order."""
+    """The four kinds of TOML files by id, in alphabetical order, and the aspects as their file has them."""
 
     allocators: Mapping[str, Allocator] = field(default_factory=dict)
     workloads: Mapping[str, spec.Workload] = field(default_factory=dict)
     experiments: Mapping[str, spec.Experiment] = field(default_factory=dict)
     suites: Mapping[str, spec.Suite] = field(default_factory=dict)
+    aspects: Mapping[str, spec.Aspect] = field(default_factory=dict)
     named: Mapping[str, tuple[Allocator, Variant | None]] = field(default_factory=dict)
 
     def allocator(self, name: str) -> tuple[Allocator, Variant | None]:
@@ -76,7 +105,10 @@ class Catalog:
         return self._get("suite", self.suites, name)
 
     def experiments_matching(self, patterns: list[str]) -> list[spec.Experiment]:
-        """Experiments by id, group or glob of ids, in the order of the patterns and without repetition."""
+        """Experiments by id, group or glob of ids, in the order of the patterns and without repetition.
+
+        Each has its aspect itself in place of the aspect's id.
+        """
         found: dict[str, spec.Experiment] = {}
         for pattern in patterns:
             ids = fnmatch.filter(self.experiments, pattern) or fnmatch.filter(
@@ -88,7 +120,16 @@ class Catalog:
         for item in found.values():
             if item.workload not in self.workloads:
                 raise UsageError(f"experiment {item.id}: no workload {item.workload!r}")
-        return list(found.values())
+        return list(map(self._with_aspect, found.values()))
+
+    def _with_aspect(self, item: spec.Experiment) -> spec.Experiment:
+        if not isinstance(item.aspect, str) or not item.aspect:
+            return item
+        if item.aspect not in self.aspects:
+            raise UsageError(
+                f"experiment {item.id}: no aspect {item.aspect!r}; known: {', '.join(self.aspects) or 'none'}"
+            )
+        return item.model_copy(update={"aspect": self.aspects[item.aspect]})
 
     def with_library(self, name: str, library: Path) -> "Catalog":
         """A catalog in which NAME is one library file of the user's."""
@@ -144,6 +185,7 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
         workloads=_shelf(spec.Workload, everywhere, "workloads"),
         experiments=_shelf(spec.Experiment, everywhere, "experiments"),
         suites=_shelf(spec.Suite, everywhere, "suites"),
+        aspects=CatalogTables(spec.Aspect, [folder / "aspects.toml" for folder in everywhere]),
     )
 
 

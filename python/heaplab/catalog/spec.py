@@ -79,6 +79,19 @@ class Workload(Spec):
         return self.kind == "program" and self.fixture is None
 
 
+# ---------------------------------------------------------------- aspects
+
+
+class Aspect(Spec):
+    """What an allocator may be good or bad at: one of the tables in `catalog/aspects.toml`."""
+
+    id: str
+    title: str
+    question: str  # one sentence
+    where: str  # completes "faster where ..."
+    measure: Literal["time", "memory"] = "time"  # what the answer rests on
+
+
 # ---------------------------------------------------------------- experiments
 
 
@@ -112,6 +125,13 @@ class Scale(Spec):
     blocks_most: int = Field(
         default=15, ge=1, le=1000
     )  # and at most this many, until the intervals are tight
+
+
+class Length(Spec):
+    """The parameter by which a campaign makes the cells of an experiment longer or shorter."""
+
+    parameter: str  # a number; the time of a run grows with it
+    least: int = Field(ge=1)  # below, the cell would no longer show what it is there for
 
 
 class ComparedParameter(Spec):
@@ -156,10 +176,12 @@ class Experiment(Spec):
     publication: str
     figure: str  # "Figure 12", "Table 8"
     claim: str  # one sentence
+    aspect: Aspect | str = ""  # its id in the file, itself in a campaign; empty: of none
     workload: str
     parameters: dict[str, Parameter] = {}
     derived: dict[str, Derived] = {}
     presets: Presets = {}
+    length: Length | None = None  # None: the length stays
     compare: ComparedParameter | None = None
     allocators: list[str] = []  # empty: all that are asked for
     metrics: list[str] = Field(min_length=1)
@@ -205,21 +227,32 @@ class Experiment(Spec):
             cells = [{**cell, name: value} for cell in cells for value in values]
         return cells
 
-    def resolved(self, scale: ScaleName, cell: dict[str, Parameter]) -> dict[str, Parameter]:
+    def resolved(
+        self, scale: ScaleName, cell: dict[str, Parameter], factor: float = 1.0
+    ) -> dict[str, Parameter]:
         """All parameters of a cell: fixed ones, those of the scale, swept ones with presets, derived ones.
 
-        Raises ValueError if a derived one follows something that is no number, or what follows it.
+        The parameter of the length is multiplied by `factor`. Raises ValueError if the length or what a
+        derived one follows is no number, or for what follows it.
         """
         own: Scale = getattr(self, scale)
         found, presets = self.parameters | own.parameters | cell, self.presets | own.presets
         for name in presets.keys() & cell.keys():
             found |= presets[name][str(found.pop(name))]
+        if self.length:
+            found[self.length.parameter] = self._lengthened(found.get(self.length.parameter), factor)
         for name, rule in (self.derived | own.derived).items():
             followed = found.get(rule.of)
             if isinstance(followed, bool) or not isinstance(followed, int | float):
                 raise ValueError(f"derived.{name}.of: {rule.of!r} is no number that is known before {name!r}")
             found[name] = rule.value(followed)
         return found
+
+    def _lengthened(self, value: Parameter | None, factor: float) -> int:
+        assert self.length
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"length.parameter: {self.length.parameter!r} is no whole number")
+        return value if factor == 1.0 else max(self.length.least, round(value * factor))
 
 
 # ---------------------------------------------------------------- suites
@@ -235,3 +268,5 @@ class Suite(Spec):
     budget_s: float | None = Field(
         default=None, gt=0
     )  # stop after this time even where intervals are still wide
+    # the lengths of cells are fitted so that so many blocks fit in the budget; None: they stay
+    fit_blocks: int | None = Field(default=None, ge=5, le=1000)

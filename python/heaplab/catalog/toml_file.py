@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -21,16 +21,32 @@ RENAMED_KEYS = {"setting": "fixture", "settings": "presets"}
 
 def load(kind: type[Kind], path: Path, identifier: str) -> Kind:
     """Read one TOML file. Raises UsageError with one line that names file, key and fault."""
+    return checked(kind, path, {"id": identifier} | content_of(path))
+
+
+def load_tables(kind: type[Kind], path: Path) -> dict[str, Kind]:
+    """The tables of one TOML file by name; none if there is no file. Raises UsageError as `load` does."""
+    tables = content_of(path) if path.exists() else {}
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise UsageError(f"{path}: {name}: takes a table, [{name}]")
+    return {name: checked(kind, path, {"id": name} | table, f"{name}.") for name, table in tables.items()}
+
+
+def content_of(path: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not TOML: {error}") from error
+
+
+def checked(kind: type[Kind], path: Path, content: dict[str, Any], place: str = "") -> Kind:
     try:
-        return kind.model_validate({"id": identifier} | content)
+        return kind.model_validate(content)
     except ValidationError as error:
-        raise UsageError(f"{path}: {renamed_key(error) or fault_of(error, '(file)')}") from error
+        raise UsageError(f"{path}: {place}{renamed_key(error) or fault_of(error, '(file)')}") from error
 
 
 def renamed_key(error: ValidationError) -> str:

@@ -21,13 +21,15 @@ def opened_for(
 ) -> tuple[OpenedCampaign, dict[str, int]]:
     """The campaign of a request, begun or gone on with, after its pilot runs; and its needs of memory.
 
+    The needs are those the workloads estimate, or the larger peaks of pilot runs.
+
     `share` is the part of the user's budget that is this campaign's.
     """
     needed = needed_by(campaigns.campaign_of(request))
     found: list[str] = []
     with bar_of(options, request.budget) as bar:
         libraries = {library.allocator: library for library in request.libraries}
-        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share)
+        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share, needed)
         opened = campaigns.begin(options["output"] or folder, request, pilot)
     for line in [] if options["quiet"] else found:
         selection.note(line)

@@ -25,6 +25,7 @@ class Subject:
     folder: Path  # for results, unless another is asked for
     budget: float | None  # s, unless another is asked for
     input: Input | None = None
+    fit_blocks: int | None = None  # that the lengths of cells are fitted to; None: lengths stay
 
 
 def subject_of(
@@ -50,7 +51,10 @@ def subject_of(
     chosen = catalog.suite("quick" if suite is None else suite)
     experiments, workloads = selection.experiments(catalog, chosen.experiments)
     experiments, workloads = server_options.changed(experiments, workloads, serving)
-    return Subject(experiments, workloads, chosen.scale, Path("out") / "compare", chosen.budget_s)
+    folder = Path("out") / "compare"
+    return Subject(
+        experiments, workloads, chosen.scale, folder, chosen.budget_s, fit_blocks=chosen.fit_blocks
+    )
 
 
 def subject_of_trace(catalog: Catalog, trace: Path, quiet: bool) -> Subject:
@@ -99,6 +103,7 @@ def request_of(subject: Subject, arms: Sequence[Library], options: dict[str, Any
         input=subject.input,
         prepare=options.get("prepare") or "",
         cleanup=options.get("cleanup") or "",
+        fit_blocks=subject.fit_blocks,
     )
 
 

@@ -7,8 +7,10 @@ from heaplab.analysis import (
     MEMORY_ONLY,
     TIME_ONLY,
     Analysis,
+    AspectStanding,
     Judged,
     Standing,
+    aspect_standings,
     cell_rows,
     effects,
     worst_cells,
@@ -16,6 +18,7 @@ from heaplab.analysis import (
 from heaplab.catalog import spec
 from heaplab.report import wording
 from heaplab.report.advice import answer
+from heaplab.report.aspect_answer import METRICS
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.interaction import means
 from heaplab.stats import Interval, Why
@@ -28,6 +31,7 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
         "campaign": analysis.campaign.id,
         "baseline": analysis.baseline,
         "runs": {str(status): count for status, count in analysis.counts().items()},
+        "aspects": {standing.about.id: _aspect(standing) for standing in aspect_standings(analysis)},
         "summaries": {kind: _summary(analysis, kind) for kind in wording.KINDS if analysis.summarised(kind)},
         "cells": list(cell_rows(analysis)),
         "comparisons": [
@@ -39,6 +43,18 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
             }
             for study in analysis.comparisons
         ],
+    }
+
+
+def _aspect(standing: AspectStanding) -> dict[str, Any]:
+    metric = METRICS[standing.about.measure]
+    return {
+        "question": standing.about.question,
+        "measure": standing.about.measure,
+        "cells": standing.cells,
+        "largest_weight": standing.largest_weight,
+        "control": plain(standing.control),
+        "allocators": {name: plain_judged(judged, metric) for name, judged in standing.judged.items()},
     }
 
 

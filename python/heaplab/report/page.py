@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study
+from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study, mixes_aspects
 from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, evaluate_study
 from heaplab.records import Status
@@ -23,6 +23,7 @@ from heaplab.report import (
     wording,
 )
 from heaplab.report.advice import Answer, answer, ordered
+from heaplab.report.aspect_answer import AspectAnswer, aspect_answer
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.choice import Choice, choices
 from heaplab.report.effects_table import effects_table
@@ -83,7 +84,8 @@ class Part:
 
     analysis: Analysis
     looks: dict[str, palette.Look]
-    kinds: list[KindSummary]
+    by_aspect: AspectAnswer | None  # None: the campaign is about fewer than two aspects
+    kinds: list[KindSummary]  # without those whose cells are of several aspects
     choices: list[Choice]
     interactions: list[Interaction]
     overviews: list[Table]
@@ -114,13 +116,16 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
 
 def part(analysis: Analysis, path: Path) -> Part:
     looks = palette.looks(analysis.allocators)
+    by_aspect = aspect_answer(analysis)
     kinds = [kind for kind in wording.KINDS if analysis.summarised(kind)]
+    kinds = [kind for kind in kinds if not (by_aspect and mixes_aspects(analysis, kind))]
     if analysis.only_within:
         kinds = []
     return Part(
         analysis=analysis,
         looks=looks,
-        kinds=[kind_summary(analysis, kind, looks) for kind in kinds],
+        by_aspect=by_aspect,
+        kinds=[kind_summary(analysis, kind, looks, with_steps=by_aspect is None) for kind in kinds],
         choices=choices(analysis),
         interactions=interactions(analysis),
         overviews=[t for t in (tables.overview(analysis, m) for m in (None, MEMORY)) if t],
@@ -143,7 +148,9 @@ def relative(target: Path, page: Path) -> str:
         return target.name
 
 
-def kind_summary(analysis: Analysis, kind: str, looks: dict[str, palette.Look]) -> KindSummary:
+def kind_summary(
+    analysis: Analysis, kind: str, looks: dict[str, palette.Look], *, with_steps: bool
+) -> KindSummary:
     standings = analysis.standings(kind)
     found = answer(analysis, kind, standings)
     return KindSummary(
@@ -152,7 +159,7 @@ def kind_summary(analysis: Analysis, kind: str, looks: dict[str, palette.Look]) 
         answer=found,
         sure=f"{wording.extent(analysis.summarised(kind))} {wording.noise(analysis, kind)}",
         mind=[*wording.notes_of_cards(analysis, kind), *found.notes],
-        steps=next_steps(analysis, kind, found),
+        steps=next_steps(analysis, kind, found) if with_steps else [],
         why=sentences(analysis, kind, standings),
         standings=ordered(standings),
         causes=causes(analysis, kind),

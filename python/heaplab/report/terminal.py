@@ -10,18 +10,27 @@ from heaplab.analysis import (
     INSTRUCTIONS,
     SYSTEM,
     Analysis,
+    AspectStanding,
     Judged,
     Standing,
     Study,
     Worst,
+    mixes_aspects,
     worst_cells,
 )
 from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, ClaimResult
-from heaplab.console import Column, put, put_command, put_table
+from heaplab.console import GAP, Column, put, put_command, put_table
 from heaplab.records import Run
 from heaplab.report import units, wording
 from heaplab.report.advice import Answer, answer, ordered
+from heaplab.report.aspect_answer import (
+    LEGEND,
+    METRICS,
+    AspectAnswer,
+    aspect_answer,
+    rests_on,
+)
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.choice import choices
 from heaplab.report.effects_table import effects_table
@@ -33,6 +42,7 @@ from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
 RESULTS = {ClaimResult.HOLDS: "green", ClaimResult.FAILS: "red", ClaimResult.OPEN: "yellow"}
+ASPECT, ASPECT_FIGURE = 10, 9  # columns of an aspect's name, and of an interval
 LABEL = 16  # columns of the labels beside an answer
 # Ranks of columns: if a table has too little room, the column with the highest rank is dropped first.
 VERDICT, CELLS, WORST = 1, 2, 6
@@ -40,11 +50,15 @@ CAUSES = {FAULTS: ("faults", 3), SYSTEM: ("system", 4), INSTRUCTIONS: ("instruct
 
 
 def print_summary(analysis: Analysis, console: Console) -> None:
-    """Answer and table for each kind of workload, then the runs without a figure."""
+    """Answer and table by aspect and for each kind of workload, then the runs without a figure."""
+    if by_aspect := aspect_answer(analysis):
+        _print_aspects(analysis, by_aspect, console)
     for kind, title in wording.KINDS.items():
+        if by_aspect and mixes_aspects(analysis, kind):
+            continue
         if analysis.summarised(kind) and not analysis.only_within:
             console.print(f"\n[bold]{title.capitalize()}[/]")
-            _print_kind(analysis, kind, console)
+            _print_kind(analysis, kind, console, with_steps=by_aspect is None)
     for found in choices(analysis):
         console.print(f"\n[bold]Which {found.what} when, under {escape(found.under)}[/]")
         for sentence in (*found.sentences, *found.experiments):
@@ -62,10 +76,43 @@ def print_summary(analysis: Analysis, console: Console) -> None:
     _print_faults(analysis, console)
 
 
-def _print_kind(analysis: Analysis, kind: str, console: Console) -> None:
+def _print_aspects(analysis: Analysis, found: AspectAnswer, console: Console) -> None:
+    """Aspects down, as many allocators across as there is room for, then the others below."""
+    console.print()
+    put(console, f"[bold]{escape(found.advice)}[/]")
+    _labelled(console, "How sure", [found.sure])
+    _print_steps(found.steps, console)
+    names = [name for name in analysis.allocators if name != analysis.baseline]
+    room = max(1, (console.width - ASPECT) // (max(ASPECT_FIGURE, *map(len, names)) + len(GAP)))
+    for place in range(0, len(names), room):
+        console.print()
+        put_table(console, _aspect_columns(found.standings, names[place : place + room]))
+    console.print()
+    for standing in found.standings:
+        about = f"{standing.about.question} ({rests_on(standing)})"
+        put(console, escape(about), label=standing.about.id, indent=ASPECT)
+    put(console, escape(f"Geometric means, times {analysis.baseline}'s, with 95 % intervals. {LEGEND}"))
+
+
+def _aspect_columns(standings: list[AspectStanding], names: list[str]) -> list[Column]:
+    """Two rows for each aspect: the ratios with their verdicts, then the intervals."""
+    columns = [Column("aspect", [text for s in standings for text in (s.about.id, "")])]
+    for name in names:
+        texts = []
+        for standing in standings:
+            judged, metric = standing.judged[name], METRICS[standing.about.measure]
+            tone = TONES[wording.tone(judged, metric)]
+            texts.append(f"[{tone}]{_number(judged.ratio)} {wording.SYMBOLS[judged.verdict]}[/]")
+            texts.append(units.bounds(judged.ratio) if judged.ratio.bounded else "")
+        columns.append(Column(escape(name), texts))
+    return columns
+
+
+def _print_kind(analysis: Analysis, kind: str, console: Console, *, with_steps: bool) -> None:
     standings = analysis.standings(kind)
     found, known = answer(analysis, kind, standings), causes(analysis, kind)
-    _print_answer(analysis, found, sentences(analysis, kind, standings), console)
+    steps = next_steps(analysis, kind, found) if with_steps else []
+    _print_answer(analysis, found, steps, sentences(analysis, kind, standings), console)
     console.print()
     put_table(console, _columns(analysis, kind, ordered(standings), known))
     caption = f"Times {analysis.baseline}'s, geometric means. Peak memory counts page tables."
@@ -78,12 +125,14 @@ def _print_kind(analysis: Analysis, kind: str, console: Console) -> None:
         print_table(crossed, console)
 
 
-def _print_answer(analysis: Analysis, found: Answer, why: list[str], console: Console) -> None:
+def _print_answer(
+    analysis: Analysis, found: Answer, steps: list[Step], why: list[str], console: Console
+) -> None:
     put(console, f"[bold]{escape(found.advice)}[/]")
     sure = f"{wording.extent(analysis.summarised(found.kind))} {wording.noise(analysis, found.kind)}"
     _labelled(console, "How sure", [sure])
     _labelled(console, "Mind", [*wording.notes_of_cards(analysis, found.kind), *found.notes])
-    _print_steps(next_steps(analysis, found.kind, found), console)
+    _print_steps(steps, console)
     for leader in found.told_apart:
         _labelled(console, leader.title, [f"{leader.who}: {leader.text}"])
     _labelled(console, "Why", why)

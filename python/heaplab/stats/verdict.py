@@ -83,14 +83,18 @@ def why_undecided(ratio: Interval, threshold: float = THRESHOLD) -> Why:
     return Why.WIDE if ratio.low <= 1 <= ratio.high else Why.NEAR_THRESHOLD
 
 
-def judge_family(ratios: Sequence[Interval], threshold: float = THRESHOLD) -> list[Verdict]:
-    """The verdicts on one family of comparisons. What Holm's procedure drops is UNDECIDED."""
-    values = [error_probability(ratio, threshold) for ratio in ratios]
+def judge_family(ratios: Sequence[Interval], threshold: float | Sequence[float] = THRESHOLD) -> list[Verdict]:
+    """The verdicts on one family of comparisons. What Holm's procedure drops is UNDECIDED.
+
+    All ratios have one threshold, or each has its own.
+    """
+    limits = [threshold] * len(ratios) if isinstance(threshold, float | int) else threshold
+    values = [error_probability(ratio, limit) for ratio, limit in zip(ratios, limits, strict=True)]
     verdicts = [Verdict.UNDECIDED] * len(ratios)
     for rank, index in enumerate(np.argsort(values, kind="stable")):
         if values[index] > (1 - CONFIDENCE) / (len(ratios) - rank):
             break
-        verdicts[index] = judge(ratios[index], threshold)
+        verdicts[index] = judge(ratios[index], limits[index])
     return verdicts
 
 

@@ -1,0 +1,108 @@
+"""The answer by aspect: what each allocator is good or bad at, each aspect with the mean over its own cells.
+
+An aspect's mean says something because its cells ask one question. Its verdicts and those of all other
+aspects are one family of comparisons: the table of aspects is read as a whole.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from math import nan
+
+from heaplab import stats
+from heaplab.analysis.metrics import MEMORY
+from heaplab.analysis.standing import Analysis
+from heaplab.analysis.study import MeasuredCell, Study
+from heaplab.catalog import spec
+from heaplab.records import CONTROL_SUFFIX
+from heaplab.stats import Interval, Judged, Keyed, Verdict
+
+
+@dataclass(frozen=True)
+class AspectStanding:
+    """One aspect: the ratio of every allocator to the baseline; lower is better."""
+
+    about: spec.Aspect
+    judged: dict[str, Judged]
+    control: Interval  # the baseline against itself: noise alone
+    cells: int  # that the means rest on
+    largest_weight: float  # of one of these cells in the mean: 0.5 is half of it
+
+    def shown(self, verdict: Verdict) -> list[str]:
+        """The allocators with this verdict, the lowest ratio first."""
+        found = [name for name, judged in self.judged.items() if judged.verdict is verdict]
+        return sorted(found, key=lambda name: self.judged[name].ratio.estimate)
+
+
+def aspect_standings(analysis: Analysis) -> list[AspectStanding]:
+    """The aspects of a campaign in the order of its experiments; empty if it is about fewer than two.
+
+    With fewer, the means over all cells say the same.
+    """
+    found = studies_by_aspect(analysis)
+    others = [name for name in analysis.allocators if name != analysis.baseline]
+    if len(found) < 2 or not others:
+        return []
+    controls = [_mean(studies, analysis.baseline + CONTROL_SUFFIX) for studies in found.values()]
+    thresholds = [stats.threshold_over([control]) for control in controls]
+    ratios = [[_mean(studies, name) for name in others] for studies in found.values()]
+    limits = [threshold for threshold in thresholds for _ in others]
+    verdicts = iter(stats.judge_family(list(chain.from_iterable(ratios)), limits))
+    return [
+        AspectStanding(
+            about,
+            {name: Judged(ratio, next(verdicts), limit) for name, ratio in zip(others, row, strict=True)},
+            control,
+            sum(len(cells_of(study)) for study in found[about]),
+            max(1 / len(found[about]) / len(cells_of(study)) for study in found[about]),
+        )
+        for about, row, control, limit in zip(found, ratios, controls, thresholds, strict=True)
+    ]
+
+
+def studies_by_aspect(analysis: Analysis) -> dict[spec.Aspect, list[Study]]:
+    """The studies that every allocator took part in and that tell what their aspect is measured by."""
+    found: dict[spec.Aspect, list[Study]] = {}
+    for study in chain.from_iterable(map(analysis.summarised, ("synthetic", "program"))):
+        about = study.experiment.aspect
+        if isinstance(about, spec.Aspect) and metric_of(study, about) and cells_of(study):
+            found.setdefault(about, []).append(study)
+    return found
+
+
+def metric_of(study: Study, about: spec.Aspect) -> str:
+    """The metric by which a study answers an aspect; "" if it has none.
+
+    Time is the main metric. Memory is the main metric, or the peak with page tables if that is a time.
+    """
+    if about.measure == "time":
+        return study.main_metric if study.is_timed else ""
+    return MEMORY if study.is_timed else study.main_metric
+
+
+def mixes_aspects(analysis: Analysis, kind: str) -> bool:
+    """Whether a mean over all cells of a kind of workload would mix answers to different questions."""
+    return len({study.experiment.aspect for study in analysis.summarised(kind)}) > 1
+
+
+def cells_of(study: Study) -> list[MeasuredCell]:
+    """The cells that count in an aspect: those with a figure of the baseline."""
+    about = study.experiment.aspect
+    metric = metric_of(study, about) if isinstance(about, spec.Aspect) else ""
+    return [cell for cell in study.cells if metric and study.values(cell, study.baseline, metric)]
+
+
+def _mean(studies: Iterable[Study], name: str) -> Interval:
+    """The geometric mean over all cells, every experiment weighing the same.
+
+    Not a number where a cell has no figure: failing in a hard cell must not be an advantage.
+    """
+    groups: list[list[Keyed]] = []
+    for study in studies:
+        about = study.experiment.aspect
+        assert isinstance(about, spec.Aspect)
+        found = study.cell_pairs(study.baseline, name, metric_of(study, about))
+        if len(found) < len(cells_of(study)):
+            return Interval(nan)
+        groups.append(found)
+    return stats.geometric_mean(groups)

@@ -1,0 +1,127 @@
+"""The answer by aspect: advice in one sentence, and the table of aspects and allocators."""
+
+from dataclasses import dataclass
+from math import isfinite
+
+from heaplab.analysis import Analysis, AspectStanding, Judged, aspect_standings
+from heaplab.catalog import spec
+from heaplab.report import units, wording
+from heaplab.report.advice import Answer
+from heaplab.report.next_steps import Step, next_steps
+from heaplab.report.table_parts import Entry, Table, diverging
+from heaplab.stats import Verdict
+
+METRICS = {"time": wording.TIME, "memory": wording.MEMORY}
+BETTER = {"time": "faster", "memory": "leaner"}
+LEGEND = "▼ faster, or less memory; ▲ slower, or more; = no difference above the threshold; ? undecided."
+
+
+@dataclass(frozen=True)
+class AspectAnswer:
+    """What a campaign says about several aspects."""
+
+    advice: str
+    sure: str
+    steps: list[Step]
+    standings: list[AspectStanding]
+    table: Table
+
+
+def aspect_answer(analysis: Analysis) -> AspectAnswer | None:
+    """None for a campaign that is about fewer than two aspects."""
+    standings = aspect_standings(analysis)
+    if not standings:
+        return None
+    kind = next(kind for kind in wording.KINDS if analysis.summarised(kind))
+    said = advice(analysis.baseline, standings)
+    found = Answer(kind, said, [], [], [], undecided(standings))
+    studies = [study for kind in wording.KINDS for study in analysis.summarised(kind)]
+    return AspectAnswer(
+        said,
+        f"{wording.extent(studies)} {noise(analysis.baseline, standings)}",
+        next_steps(analysis, kind, found),
+        standings,
+        table(analysis, standings),
+    )
+
+
+def advice(baseline: str, standings: list[AspectStanding]) -> str:
+    """Who is better where, and by how much; then what is undecided.
+
+    "mimalloc is faster where allocation is local (0.50 to 0.60)": the best of those shown to be better. The
+    baseline is named where it is shown to be better than another and nothing is shown to be better than it.
+    """
+    better: dict[tuple[str, str], list[str]] = {}
+    same: list[str] = []
+    still_open: list[str] = []
+    for standing in standings:
+        about, word = standing.about, BETTER[standing.about.measure]
+        if first := standing.shown(Verdict.LOWER)[:1]:
+            span = units.bounds(standing.judged[first[0]].ratio).replace("–", " to ")
+            better.setdefault((first[0], word), []).append(f"{about.where} ({span})")
+        elif standing.shown(Verdict.HIGHER):
+            better.setdefault((baseline, word), []).append(about.where)
+        elif standing.shown(Verdict.SAME):
+            same.append(about.where)
+        else:
+            still_open.append(about.title.lower())
+    parts = [f"{name} is {word} where {wording.listed(where)}" for (name, word), where in better.items()]
+    if same:
+        parts.append(f"no difference is shown where {wording.listed(same)}")
+    said = "; ".join(parts)
+    if still_open:
+        said += f"{'. ' if said else ''}Undecided: {wording.listed(still_open)}"
+    return f"{said}."
+
+
+def undecided(standings: list[AspectStanding]) -> list[str]:
+    """The allocators with an aspect that more measuring may decide."""
+    names = dict.fromkeys(name for standing in standings for name in standing.shown(Verdict.UNDECIDED))
+    return [name for name in names if any(isfinite(s.judged[name].ratio.estimate) for s in standings)]
+
+
+def noise(baseline: str, standings: list[AspectStanding]) -> str:
+    """What the baseline differs from itself by, over the aspects."""
+    ratios = [s.control.estimate for s in standings if isfinite(s.control.estimate)]
+    if not ratios:
+        return "There is no control, so that the noise is not known."
+    low, high = units.ratio(min(ratios)), units.ratio(max(ratios))
+    return f"{baseline} against itself: {low} to {high}, by aspect."
+
+
+def rests_on(standing: AspectStanding) -> str:
+    """ "4 cells, each at most 25 %": what a mean is made of."""
+    cells = wording.counted(standing.cells, "cell")
+    return cells if standing.cells == 1 else f"{cells}, each at most {standing.largest_weight * 100:.0f} %"
+
+
+def table(analysis: Analysis, standings: list[AspectStanding]) -> Table:
+    """Aspects down, allocators across."""
+    others = [name for name in analysis.allocators if name != analysis.baseline]
+    return Table(
+        f"Relative to {analysis.baseline}, by aspect (below 1 is better): means with 95 % intervals",
+        [*others, "the mean rests on"],
+        [
+            (
+                f"{s.about.title}: {s.about.question}",
+                [entry(s.judged[name], METRICS[s.about.measure]) for name in others]
+                + [Entry(rests_on(s), tone="left")],
+            )
+            for s in standings
+        ],
+        "aspect",
+        notes=[LEGEND],
+    )
+
+
+def entry(judged: Judged, metric: spec.MetricSpec) -> Entry:
+    if not isfinite(judged.ratio.estimate):
+        return Entry(units.NOTHING, title="no figure of some cell")
+    return Entry(
+        units.ratio(judged.ratio.estimate),
+        small=units.bounds(judged.ratio),
+        tone=wording.tone(judged, metric),
+        symbol=wording.SYMBOLS[judged.verdict],
+        color=diverging(judged.ratio.estimate),
+        title=wording.verdict_with_reason(judged, metric),
+    )

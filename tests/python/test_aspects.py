@@ -1,0 +1,179 @@
+"""The answer by aspect: its means, its family of verdicts, its sentence, and what shows it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import synthetic
+from rich.console import Console
+
+from heaplab import report, stats
+from heaplab.analysis import Analysis, AspectStanding, aspect_standings
+from heaplab.campaign import store
+from heaplab.catalog import spec
+from heaplab.records import Run, Status
+from heaplab.report.aspect_answer import advice, rests_on
+from heaplab.stats import Interval, Judged, Verdict
+
+EFFECTS = {"swift": (0.5, 1.3), "slow": (1.5, 1.0), "twin": (1.0, 1.0)}
+NAMES = ["glibc", *EFFECTS]
+
+
+def about(name: str, **more: str) -> spec.Aspect:
+    return spec.Aspect(id=name, title=name.title(), question=f"How is {name}?", where=f"it is {name}", **more)
+
+
+LOCAL, REMOTE, MEMORY = about("local"), about("remote"), about("memory", measure="memory")
+
+
+def experiments(aspects: Mapping[int, spec.Aspect]) -> list[spec.Experiment]:
+    """The experiments of synthetic.py with these numbers, each with its aspect."""
+    every = synthetic.experiments()
+    return [every[number].model_copy(update={"aspect": aspect}) for number, aspect in aspects.items()]
+
+
+def analysis_of(path: Path, aspects: Mapping[int, spec.Aspect], **how: object) -> Analysis:
+    given = {"noise": 0.002, "drift": 0.0, "faults": False} | how
+    effect = {"effect": lambda name, _: EFFECTS.get(name, (1.0, 1.0))} | given
+    records = synthetic.campaign(NAMES, experiments(aspects), **effect)
+    return Analysis(store.load(synthetic.write(records, path / "results.jsonl")))
+
+
+def judged(ratio: float, verdict: Verdict) -> Judged:
+    return Judged(Interval(ratio, ratio - 0.05, ratio + 0.05, 20), verdict, 0.03)
+
+
+def standing(aspect: spec.Aspect, **ratios: tuple[float, Verdict]) -> AspectStanding:
+    found = {name: judged(*ratio) for name, ratio in ratios.items()}
+    return AspectStanding(aspect, found, Interval(1, 1, 1), 2, 0.5)
+
+
+def test_an_aspect_is_the_mean_over_its_own_cells(tmp_path: Path) -> None:
+    analysis = analysis_of(tmp_path, {0: LOCAL, 1: REMOTE, 2: LOCAL})
+    local, remote = aspect_standings(analysis)
+    first, rate, last = analysis.between_allocators
+    groups = [s.cell_pairs("glibc", "swift", s.main_metric) for s in (first, last)]
+    assert local.judged["swift"].ratio == stats.geometric_mean(groups)
+    assert (local.cells, local.largest_weight) == (24, 0.5 / 4)
+    assert rests_on(local) == "24 cells, each at most 12 %"
+    assert remote.judged["swift"].verdict is Verdict.LOWER  # of a rate too, lower is better
+    assert remote.judged["swift"].ratio == stats.geometric_mean(
+        [rate.cell_pairs("glibc", "swift", "throughput")]
+    )
+
+
+def test_the_aspect_of_memory_rests_on_memory(tmp_path: Path) -> None:
+    local, memory = aspect_standings(analysis_of(tmp_path, {0: LOCAL, 2: MEMORY}))
+    assert local.judged["swift"].verdict is Verdict.LOWER
+    assert memory.judged["swift"].ratio.estimate == pytest.approx(1.3, rel=0.01)
+
+
+def test_one_aspect_is_no_answer_by_aspect(tmp_path: Path) -> None:
+    assert aspect_standings(analysis_of(tmp_path, {0: LOCAL, 2: LOCAL})) == []
+
+
+def test_all_aspects_are_one_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def family(ratios: list[Interval], threshold: object) -> list[Verdict]:
+        sizes.append(len(ratios))
+        return [Verdict.UNDECIDED] * len(ratios)
+
+    analysis = analysis_of(tmp_path, {0: LOCAL, 1: REMOTE})
+    monkeypatch.setattr(stats, "judge_family", family)
+    aspect_standings(analysis)
+    assert sizes == [2 * len(EFFECTS)]
+
+
+def test_each_ratio_of_a_family_has_its_own_threshold() -> None:
+    ratio = Interval(0.8, 0.78, 0.82, 20)
+    assert stats.judge_family([ratio, ratio], [0.03, 0.5]) == [Verdict.LOWER, Verdict.SAME]
+
+
+def test_an_allocator_that_fails_in_a_cell_has_no_mean(tmp_path: Path) -> None:
+    records = synthetic.campaign(NAMES, experiments({0: LOCAL, 1: REMOTE}), faults=False)
+    failed = {"status": Status.FAILED, "reason": "killed", "sample": None, "process": None}
+    changed = [
+        record.model_copy(update=failed)
+        if isinstance(record, Run) and (record.allocator, record.cell) == ("swift", {"threads": 8})
+        else record
+        for record in records
+    ]
+    analysis = Analysis(store.load(synthetic.write(changed, tmp_path / "results.jsonl")))
+    local, remote = aspect_standings(analysis)
+    assert not local.judged["swift"].ratio.count
+    assert local.judged["swift"].verdict is Verdict.UNDECIDED
+    assert local.judged["twin"].ratio.count
+    assert remote.judged["swift"].ratio.count
+
+
+LOWER, HIGHER, SAME, OPEN = Verdict.LOWER, Verdict.HIGHER, Verdict.SAME, Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("standings", "said"),
+    [
+        (
+            [
+                standing(LOCAL, a=(0.7, LOWER), b=(0.55, LOWER)),
+                standing(REMOTE, a=(0.9, OPEN), b=(1.4, HIGHER)),
+            ],
+            "b is faster where it is local (0.50 to 0.60); glibc is faster where it is remote.",
+        ),
+        (
+            [
+                standing(LOCAL, a=(0.55, LOWER)),
+                standing(MEMORY, a=(0.55, LOWER)),
+                standing(REMOTE, a=(1, SAME)),
+            ],
+            "a is faster where it is local (0.50 to 0.60); a is leaner where it is memory (0.50 to 0.60); "
+            "no difference is shown where it is remote.",
+        ),
+        ([standing(LOCAL, a=(1, OPEN)), standing(REMOTE, a=(1, OPEN))], "Undecided: local and remote."),
+    ],
+)
+def test_the_advice_names_who_is_better_where(standings: list[AspectStanding], said: str) -> None:
+    assert advice("glibc", standings) == said
+
+
+def test_no_mean_over_several_aspects_is_shown(tmp_path: Path) -> None:
+    aspects = {0: LOCAL, 1: REMOTE, 3: about("programs"), 4: about("programs")}
+    text = shown(analysis_of(tmp_path, aspects), 80)
+    assert "Synthetic workloads" not in text
+    assert "Real programs" in text
+    assert "Synthetic workloads" in shown(analysis_of(tmp_path, {0: LOCAL, 2: LOCAL}), 80)
+
+
+def shown(analysis: Analysis, width: int) -> str:
+    console = Console(width=width, color_system=None, highlight=False)
+    with console.capture() as capture:
+        report.print_summary(analysis, console)
+    return capture.get()
+
+
+def test_seven_allocators_fit_in_eighty_columns(tmp_path: Path) -> None:
+    names = ["glibc", "jemalloc", "llheap", "mimalloc", "scalloc", "tbbmalloc", "tcmalloc"]
+    records = synthetic.campaign(names, experiments({0: LOCAL, 1: REMOTE}), faults=False)
+    analysis = Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))
+    text = shown(analysis, 80)
+    table = [line for line in text.splitlines() if line.startswith(("aspect", "local", "remote"))][:3]
+    assert table[0].split() == ["aspect", *names[1:]]
+    assert table[1].count("▼") + table[1].count("▲") + table[1].count("?") + table[1].count("=") == 6
+    commands = ("heaplab compare", "To decide")
+    assert all(len(line) <= 80 for line in text.splitlines() if not line.strip().startswith(commands))
+    assert "How is local?" in text
+    narrow = shown(analysis, 50)
+    assert all(name in narrow for name in names)
+
+
+def test_json_and_page_answer_by_aspect(tmp_path: Path) -> None:
+    analysis = analysis_of(tmp_path, {0: LOCAL, 1: REMOTE})
+    plain = json.loads(json.dumps(report.as_plain(analysis)))["aspects"]
+    assert list(plain) == ["local", "remote"]
+    assert plain["local"]["question"] == "How is local?"
+    assert plain["local"]["allocators"]["swift"]["verdict"] == "faster"
+    page = report.render([analysis], tmp_path / "report.html")
+    assert "swift is faster where it is local" in page
+    assert "Remote: How is remote?" in page
+    assert "4 cells, each at most 25 %" in page

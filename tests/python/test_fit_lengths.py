@@ -1,0 +1,84 @@
+"""How long the cells of a suite are: the rule, and the pilot runs that feed it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import synthetic
+from conftest import EXPERIMENT
+from laboratory import Laboratory
+
+from heaplab.campaign import fit_lengths, plan, store
+from heaplab.catalog import spec
+from heaplab.records import Campaign, Parameter
+
+LENGTH = spec.Length(parameter="ticks", least=20)
+
+
+def campaign(budget: float = 100.0, fit_blocks: int | None = 20) -> Campaign:
+    """Two cells with a length, two without, each with the baseline twice and one other allocator."""
+    first, second = synthetic.experiments()[0], synthetic.experiments()[1]
+    scale = spec.Scale(sweep={"threads": [1, 2]}, blocks=5, blocks_most=9)
+    long = first.model_copy(update={"length": LENGTH, "parameters": {"ticks": 100}, "quick": scale})
+    head = synthetic.campaign(["glibc", "swift"], [long, second], blocks=1, faults=False)[0]
+    assert isinstance(head, Campaign)
+    return head.model_copy(update={"budget": budget, "fit_blocks": fit_blocks})
+
+
+def walls(of: Campaign, adjustable: float, fixed: float) -> dict[str, float]:
+    return {
+        cell.key: adjustable if cell.experiment.length else fixed
+        for comparison in plan.comparisons(of)
+        for cell in comparison.cells
+    }
+
+
+def of_first_cell(of: Campaign) -> dict[str, Parameter]:
+    return dict(plan.comparisons(of)[0].cells[0].parameters)
+
+
+def test_what_the_budget_leaves_is_divided_among_the_runs_with_a_length() -> None:
+    asked = campaign()
+    # A block has 95 / 20 = 4.75 s; 12 runs need 0.05 s each beside their time, and 6 runs take 0.4 s.
+    target = (4.75 - 12 * 0.05 - 6 * 0.4) / 6
+    found = fit_lengths.lengths(asked, walls(asked, adjustable=0.05, fixed=0.4))
+    assert found == {"acdc-ismm13/fig07": pytest.approx(0.25 * target / 0.05)}
+
+
+@pytest.mark.parametrize(("budget", "seconds"), [(1.0, 0.06), (1e6, 0.5)])
+def test_no_run_is_too_short_or_needlessly_long(budget: float, seconds: float) -> None:
+    asked = campaign(budget)
+    found = fit_lengths.lengths(asked, walls(asked, adjustable=0.1, fixed=0.1))
+    assert found == {"acdc-ismm13/fig07": pytest.approx(0.25 * seconds / 0.1)}
+
+
+def test_a_cell_that_fails_in_its_pilot_runs_keeps_its_length() -> None:
+    assert fit_lengths.lengths(campaign(), {}) == {}
+
+
+@pytest.mark.parametrize(("factor", "ticks"), [(1.0, 100), (2.5, 250), (0.333, 33), (0.001, 20)])
+def test_a_factor_changes_the_parameter_down_to_its_least(factor: float, ticks: int) -> None:
+    changed = campaign().model_copy(update={"lengths": {"acdc-ismm13/fig07": factor}})
+    assert of_first_cell(changed) == {"ticks": ticks, "threads": 1}
+
+
+def test_a_cell_may_have_as_many_blocks_as_are_to_fit() -> None:
+    assert [item.blocks_most for item in plan.comparisons(campaign())] == [20] * 2 + [20] * 2
+    assert plan.comparisons(campaign(fit_blocks=None))[0].blocks_most == 9
+
+
+def test_a_suite_that_fits_its_cells_records_their_lengths(lab: Laboratory, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(lab.catalog, tmp_path / "fitted"))
+    length = '[length]\nparameter = "work"\nleast = 3\n\n[quick]\nparameters = { work = 1000 }\n'
+    full = "[full]\nparameters = { work = 1000 }\n"
+    text = EXPERIMENT.replace("[quick]\n", length, 1).replace("[full]\n", full, 1)
+    (folder / "experiments" / "fake" / "one.toml").write_text(text)
+    suite = 'title = "x"\nexperiments = ["fake/*"]\nbudget_s = 3\nfit_blocks = 5\n'
+    (folder / "suites" / "fitted.toml").write_text(suite)
+    words = ["compare", "--suite", "fitted", *lab.own, "--warm", "64KiB", "-q", "-o", tmp_path / "out"]
+    status, printed = Laboratory(folder, {}, tmp_path / "out").heaplab(*words)
+    assert status == 0, printed
+    found = store.load(tmp_path / "out").campaign
+    assert found.fit_blocks == 5
+    assert found.lengths.keys() == {"fake/one"}
+    assert found.lengths["fake/one"] > 0
