@@ -30,7 +30,7 @@ auto* const free_sized = from_library<void(void*, std::size_t)>("free_sized");
 auto* const free_aligned_sized = from_library<void(void*, std::size_t, std::size_t)>("free_aligned_sized");
 
 // Blocks of the fine zone, of the coarse zone, and with mappings of their own.
-constexpr std::size_t in_spans[] = {1, 8, 24, 100, 1000, 8000, 9000, 100'000, 1'000'000};
+constexpr std::size_t in_spans[] = {1, 8, 24, 40, 60, 100, 1000, 8000, 9000, 100'000, 1'000'000};
 constexpr std::size_t large = 8 << 20;
 // As many frees keep a block out of use (config.h).
 constexpr unsigned quarantine_blocks = 32;
@@ -144,29 +144,34 @@ TEST(hardened, finds_a_write_past_the_end_when_the_block_is_freed) {
   }
 }
 
-TEST(hardened, finds_a_write_after_free_soon) {
-  constexpr std::size_t size = 100;
-  // In quarantine: when the block leaves, and when the thread needs more blocks of any class.
-  for (const std::size_t offset : {0U, 7U, 63U}) {
+void write_into_freed(bytes* block, std::size_t offset) {
+  free_now(block);
+  opaque(block)[offset] = 1;
+}
+
+TEST(hardened, finds_a_write_after_free_when_the_block_leaves_quarantine) {
+  for (const std::size_t size : {1U, 20U, 40U, 60U, 100U, 1000U}) {
     bytes* const block = make(size);
-    const auto write_then = [&](auto next) {
-      free_now(block);
-      opaque(block)[offset] = 1;
-      next();
-    };
-    const auto free_others = [] {
-      for (unsigned step = 0; step < quarantine_blocks; ++step) free_now(make(48));
-    };
-    EXPECT_FATAL(write_then(free_others), "a freed block was written to", block) << offset;
-    // Which looks at the first word.
-    const auto keep_others = [] {
-      for (unsigned step = 0; step < 1000; ++step) opaque(make(48));
-    };
-    if (offset < sizeof(void*)) {
-      EXPECT_FATAL(write_then(keep_others), "a freed block was written to", block);
+    const std::size_t watched = std::min<std::size_t>(malloc_usable_size(block), 64);
+    for (std::size_t offset = 0; offset < watched; offset += 7) {
+      const auto wrong = [&] {
+        write_into_freed(block, offset);
+        for (unsigned step = 0; step < quarantine_blocks; ++step) free_now(make(48));
+      };
+      EXPECT_FATAL(wrong(), "a freed block was written to", block) << size << " at " << offset;
     }
     free_now(block);
   }
+}
+
+TEST(hardened, finds_a_write_into_the_first_word_of_a_freed_block_when_the_thread_needs_blocks) {
+  bytes* const block = make(100);
+  const auto wrong = [&] {
+    write_into_freed(block, 7);
+    for (unsigned step = 0; step < 1000; ++step) opaque(make(48));
+  };
+  EXPECT_FATAL(wrong(), "a freed block was written to", block);
+  free_now(block);
 }
 
 TEST(hardened, finds_a_link_that_was_written_to_when_the_block_would_be_used_again) {

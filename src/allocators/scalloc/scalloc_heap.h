@@ -232,7 +232,20 @@ private:
     if (concurrent::differs(it.owner_tag, this_thread())) [[unlikely]]
       return deallocate_checked_slow(block);
     withdraw_own(it, block);
+    if (!has_small_blocks(it)) [[unlikely]]
+      return wipe_and_quarantine(it, block);
+    wipe_small(it, block);
+    quarantine(block);
+  }
+
+  HEAPLAB_FAST_PATH static void quarantine(void* block) {
     if (void* const oldest = local_->quarantine.exchange(block)) put_back(oldest);
+  }
+
+  // Out of line, for the registers that a call of memset needs; not rare.
+  [[gnu::noinline]] static void wipe_and_quarantine(span_type& it, void* block) {
+    wipe(it, block);
+    quarantine(block);
   }
 
   // The same for blocks of the coarse zone, of other owners or with mappings of their own, and for null. Only

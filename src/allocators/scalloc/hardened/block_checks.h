@@ -2,11 +2,12 @@
 // block_secrets.h whether the program wrote past its end or into it after freeing it.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "allocators/scalloc/span.h"
 #include "base/bits.h"
@@ -30,7 +31,7 @@ template <class Traits>
 
 // Called by the owner of a hot span with a block it has just taken from the local list, and counted. A child
 // of fork then finds no live block that is listed, or not counted: the fence here and the one in
-// check_and_wipe keep that order.
+// check_canary keep that order.
 //
 // The program gets zeros, and no link, from which it could learn the key.
 template <class Traits>
@@ -41,9 +42,23 @@ HEAPLAB_FAST_PATH void hand_out(span<Traits>& it, void* block) {
   std::memset(block, 0, sizeof(void*));
 }
 
+// Calls visit(place, bytes) for places that cover [begin, begin + size), where `bytes` is a constant after
+// inlining: straight code and no call. Precondition: 8 <= size <= 128.
+template <class Char, class Visit>
+HEAPLAB_FAST_PATH void cover(Char* begin, std::size_t size, Visit&& visit) {
+  const auto both_ends = [&](auto bytes) {
+    visit(begin, bytes);
+    visit(begin + size - bytes, bytes);
+  };
+  if (size >= 64) return both_ends(std::integral_constant<std::size_t, 64>{});
+  if (size >= 32) return both_ends(std::integral_constant<std::size_t, 32>{});
+  if (size >= 16) return both_ends(std::integral_constant<std::size_t, 16>{});
+  both_ends(std::integral_constant<std::size_t, 8>{});
+}
+
 // Overwrites a freed block with zeros. Of a large block the whole pages go back to the system instead.
 template <class Traits>
-HEAPLAB_FAST_PATH void wipe(const span<Traits>& it, void* block) {
+void wipe(const span<Traits>& it, void* block) {
   char* begin = static_cast<char*>(block);
   char* const end = begin + it.secrets.usable_bytes();
   if (it.secrets.block_bytes() > Traits::settings.zeroed_block_bytes) [[unlikely]] {
@@ -58,11 +73,10 @@ HEAPLAB_FAST_PATH void wipe(const span<Traits>& it, void* block) {
 }
 
 template <class Traits>
-HEAPLAB_FAST_PATH void check_and_wipe(const span<Traits>& it, void* block) {
+HEAPLAB_FAST_PATH void check_canary(const span<Traits>& it, const void* block) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!it.secrets.has_canary(block)) [[unlikely]]
     fatal("written past the end of a block", block, it.secrets.block_bytes());
-  wipe(it, block);
 }
 
 // Called for blocks in quarantine, which were overwritten with zeros. A look at each of them.
@@ -73,27 +87,52 @@ inline void check_first_word(const void* block) {
     fatal("a freed block was written to", block);
 }
 
+// The union (or) of the words at `place`, without a loop.
+template <std::size_t... Index>
+HEAPLAB_FAST_PATH std::uint64_t bits_of(const char* place, std::index_sequence<Index...>) {
+  std::uint64_t words[sizeof...(Index)];
+  std::memcpy(words, place, sizeof words);
+  return (words[Index] | ...);
+}
+
 // A longer look at the block that leaves.
 template <class Traits>
 HEAPLAB_FAST_PATH void check_untouched(const span<Traits>& it, const void* block) {
-  const std::size_t watched = std::min(it.secrets.usable_bytes(), Traits::settings.watched_bytes);
+  constexpr std::size_t word = sizeof(std::uint64_t);
+  const auto* const begin = static_cast<const char*>(block);
   std::uint64_t seen = 0;
-  for (std::size_t at = 0; at < watched; at += sizeof seen) {
-    std::uint64_t word;
-    std::memcpy(&word, static_cast<const char*>(block) + at, sizeof word);
-    seen |= word;
-  }
+  const auto look = [&seen](const char* place, auto bytes) {
+    seen |= bits_of(place, std::make_index_sequence<bytes / word>());
+  };
+  constexpr std::integral_constant<std::size_t, Traits::settings.watched_bytes> watched;
+  if (it.secrets.usable_bytes() >= watched) [[likely]]
+    look(begin, watched);
+  else
+    cover(begin, it.secrets.usable_bytes(), look);
   if (seen != 0) [[unlikely]]
     fatal("a freed block was written to", block, it.secrets.block_bytes());
 }
 
 // The program gives a block of a fine span back. Called by the owner. Precondition: the address is a multiple
-// of 16.
+// of 16. The caller overwrites the block.
 template <class Traits>
 HEAPLAB_FAST_PATH void withdraw_own(span<Traits>& it, void* block) {
   if (!it.live.end_own(it.secrets.granule_of(block))) [[unlikely]]
     refuse_address(it, block);
-  check_and_wipe(it, block);
+  check_canary(it, block);
+}
+
+// Whether wipe_small may be called for the blocks of a span.
+template <class Traits>
+HEAPLAB_FAST_PATH bool has_small_blocks(const span<Traits>& it) {
+  return it.secrets.block_bytes() <= 128;
+}
+
+// As wipe(), without a call: the fast path of free then has no registers to save.
+template <class Traits>
+HEAPLAB_FAST_PATH void wipe_small(const span<Traits>& it, void* block) {
+  cover(static_cast<char*>(block), it.secrets.usable_bytes(),
+        [](char* place, std::size_t bytes) { std::memset(place, 0, bytes); });
 }
 
 // fatal() where no live block begins.
@@ -109,7 +148,8 @@ template <class Traits>
 void withdraw(span<Traits>& it, void* block) {
   require_live(it, block);
   if (!it.live.end(it.secrets.granule_of(block))) refuse_address(it, block);
-  check_and_wipe(it, block);
+  check_canary(it, block);
+  wipe(it, block);
 }
 
 }  // namespace heaplab::scalloc
