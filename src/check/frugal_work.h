@@ -44,8 +44,11 @@ inline void* allocate(unsigned i, std::size_t size) {
       block = checked(std::calloc(size, 1));
       require(block == nullptr || is_zero(block, size), "calloc: not zero");
       return block;
-    case 2:
-      return checked(aligned_alloc(std::size_t{64} << i % 16, size));
+    case 2: {
+      // A multiple of the alignment, as C11 demanded (model/shadow_heap.h).
+      const std::size_t alignment = std::size_t{64} << i % 16;
+      return checked(aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment));
+    }
     default: {
       const int error = posix_memalign(&block, 4096, size);
       require(error == 0 || error == ENOMEM, "posix_memalign: neither memory nor ENOMEM");
