@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         PERCENTILES as PERCENTILES,
         SYSTEM as SYSTEM,
     )
+    from heaplab.analysis.power import Outlook as Outlook, Power as Power, power_of as power_of
     from heaplab.analysis.rows import (
         CELL_COLUMNS as CELL_COLUMNS,
         RUN_COLUMNS as RUN_COLUMNS,

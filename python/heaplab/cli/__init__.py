@@ -27,6 +27,7 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     "trace": ("trace:trace", "Show what a trace holds, or write it in another form."),
     "check": ("check_library:check", "Put a malloc library under conformance tests and torture."),
     "report": ("results:report", "Write one HTML page about results files."),
+    "power": ("power_command:power", "Tell what RESULTS decided, how many more minutes the rest takes"),
     "export": ("export_command:export", "Write results as a table: CSV, Parquet or Markdown."),
     "claims": ("results:claims", "Test what publications claim against results."),
     "doctor": ("doctor:doctor", "Tell what this machine is, and what on it makes figures doubtful."),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from heaplab.report.hosts import warning as warning
     from heaplab.report.json_summary import as_plain as as_plain
     from heaplab.report.page import render as render, write_html as write_html
+    from heaplab.report.power_table import plain_power as plain_power, print_power as print_power
     from heaplab.report.terminal import print_claims as print_claims, print_summary as print_summary
     from heaplab.report.tuned import Tuned as Tuned, plain_tuned as plain_tuned, print_tuned as print_tuned
 else:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study, mixes_aspects
+from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study, mixes_aspects, power_of
 from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, evaluate_study
 from heaplab.records import Status
@@ -31,6 +31,7 @@ from heaplab.report.hosts import beside
 from heaplab.report.interaction import Interaction, interactions
 from heaplab.report.latencies import latencies
 from heaplab.report.next_steps import Step, next_steps
+from heaplab.report.power_table import noise_table, outlook_table
 from heaplab.report.server_table import server_tables
 from heaplab.report.table_parts import Table
 from heaplab.stats import THRESHOLD, noise_floor
@@ -85,6 +86,7 @@ class Part:
     analysis: Analysis
     looks: dict[str, palette.Look]
     by_aspect: AspectAnswer | None  # None: the campaign is about fewer than two aspects
+    power: list[Table]  # what more measuring would decide, and the sources of noise
     kinds: list[KindSummary]  # without those whose cells are of several aspects
     choices: list[Choice]
     interactions: list[Interaction]
@@ -125,6 +127,7 @@ def part(analysis: Analysis, path: Path) -> Part:
         analysis=analysis,
         looks=looks,
         by_aspect=by_aspect,
+        power=power_tables(analysis),
         kinds=[kind_summary(analysis, kind, looks, with_steps=by_aspect is None) for kind in kinds],
         choices=choices(analysis),
         interactions=interactions(analysis),
@@ -138,6 +141,13 @@ def part(analysis: Analysis, path: Path) -> Part:
         command=shlex.join(analysis.campaign.command),
         facts=facts.told(analysis.results.host.facts) if analysis.results.host else [],
     )
+
+
+def power_tables(analysis: Analysis) -> list[Table]:
+    if not analysis.between_allocators or len(analysis.allocators) < 2:
+        return []
+    found = power_of(analysis)
+    return [table for table in (outlook_table(analysis, found), noise_table(found)) if table]
 
 
 def relative(target: Path, page: Path) -> str:

@@ -9,10 +9,14 @@ from heaplab.report.table_parts import Table
 
 def print_table(content: Table, console: Console) -> None:
     """A table of the page; its last columns go first where there is no room."""
+    put_table(console, columns_of(content))
+    put(console, escape(content.caption))
+
+
+def columns_of(content: Table) -> list[Column]:
     columns = [Column(content.corner, [escape(name) for name, _ in content.rows])]
     for place, head in enumerate(content.columns):
         entries = [row[place] for _, row in content.rows]
         texts = [escape(f"{e.text} ({e.small})" if e.small else e.text) for e in entries]
         columns.append(Column(escape(head), texts, place))
-    put_table(console, columns)
-    put(console, escape(content.caption))
+    return columns

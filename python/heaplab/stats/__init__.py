@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from heaplab.stats.outlier_rule import outliers as outliers
     from heaplab.stats.points import nines as nines, thin as thin
+    from heaplab.stats.power import Noise as Noise, more_blocks as more_blocks, noise as noise
     from heaplab.stats.ratios import (
         Keyed as Keyed,
         Pair as Pair,

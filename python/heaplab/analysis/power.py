@@ -1,0 +1,121 @@
+"""What a campaign decided, what more of it would decide, and what makes its intervals wide."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import nan
+from statistics import fmean, median
+
+from heaplab import stats
+from heaplab.analysis.aspects import aspect_standings
+from heaplab.analysis.standing import Analysis
+from heaplab.analysis.study import MeasuredCell, Study
+from heaplab.records import Run
+from heaplab.stats import Judged, Noise, Verdict
+
+BETWEEN_S = 0.05  # s between two runs that no record holds: starting, records
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """One family of comparisons, or the part of it about one aspect."""
+
+    name: str
+    judged: list[Judged]
+    blocks: int  # the present number, of the cell with the fewest
+    more: list[float]  # blocks that each undecided comparison takes beyond these; infinity: too many
+
+    @property
+    def decided(self) -> int:
+        return sum(one.verdict is not Verdict.UNDECIDED for one in self.judged)
+
+    @property
+    def half_width(self) -> float:
+        """The median half-width of the intervals; not a number without any."""
+        return median([one.ratio.half_width for one in self.judged if one.ratio.bounded] or [nan])
+
+    def for_share(self, share: float) -> float:
+        """The blocks beyond the present ones after which this share of the undecided ones is decided."""
+        order = sorted(self.more)
+        return order[max(0, round(share * len(order)) - 1)] if order else 0.0
+
+
+@dataclass(frozen=True)
+class Power:
+    outlooks: list[Outlook]
+    round_s: float  # s that one more block of every cell takes
+    noise: Noise | None  # mean over the cells, each by its number of runs
+    run_s: float  # median s of a run
+    foreign: float  # share of the CPU time that other processes used, mean over the runs
+
+
+def power_of(analysis: Analysis) -> Power:
+    studies = [study for study in analysis.between_allocators if study.candidates]
+    runs = [run for study in studies for runs in study.good.values() for run in runs.values()]
+    walls = [run.process.wall_time for run in runs if run.process]
+    return Power(
+        outlooks_by_aspect(analysis) or [outlook_of(study) for study in studies],
+        sum(block_seconds(study, cell) for study in studies for cell in study.cells_run),
+        mean_noise(noises(studies)),
+        median(walls or [nan]),
+        fmean([foreign_share(run) for run in runs] or [nan]),
+    )
+
+
+def outlooks_by_aspect(analysis: Analysis) -> list[Outlook]:
+    standings = aspect_standings(analysis)
+    family = sum(len(one.judged) for one in standings)
+    return [
+        outlook(one.about.id, list(one.judged.values()), max(1, one.control.count // one.cells), family)
+        for one in standings
+    ]
+
+
+def outlook_of(study: Study) -> Outlook:
+    judged = list(study.judged(study.main_metric).values())
+    blocks = min((one.ratio.count for one in judged), default=0)
+    return outlook(study.name, judged, blocks, len(judged))
+
+
+def outlook(name: str, judged: list[Judged], blocks: int, family: int) -> Outlook:
+    still_open = [one for one in judged if one.verdict is Verdict.UNDECIDED]
+    return Outlook(name, judged, blocks, [stats.more_blocks(one, family, blocks) for one in still_open])
+
+
+def block_seconds(study: Study, cell: MeasuredCell) -> float:
+    """Seconds that a block of the cell takes: the mean runs of all candidates, and the time between runs."""
+    of_cell = [list(runs.values()) for (place, _), runs in study.good.items() if place == cell]
+    return sum(fmean(map(seconds, runs)) for runs in of_cell if runs)
+
+
+def seconds(run: Run) -> float:
+    warming = run.warming.seconds if run.warming else 0.0
+    process = run.process
+    return BETWEEN_S + warming + (process.wall_time * process.executions if process else 0.0)
+
+
+def foreign_share(run: Run) -> float:
+    """CPU time of other processes over the duration of the run: 1 is one CPU all the time."""
+    lasted = run.process.wall_time * run.process.executions if run.process else 0.0
+    return run.foreign_cpu / lasted if lasted else 0.0
+
+
+def noises(studies: Iterable[Study]) -> Iterator[tuple[Noise, int]]:
+    """The noise of every cell with its number of runs, over blocks in which every candidate has a value."""
+    for study in studies:
+        for cell in study.cells_run:
+            names = [name for name in (*study.candidates, study.control) if (cell, name) in study.good]
+            values = [study.values(cell, name, study.main_metric) for name in names]
+            blocks = sorted(set.intersection(*map(set, values))) if values else []
+            rows = [[own[block] for own in values] for block in blocks]
+            loads = [[foreign_share(study.good[cell, name][block]) for name in names] for block in blocks]
+            if all(value > 0 for row in rows for value in row) and (found := stats.noise(rows, loads)):
+                yield found, len(rows) * len(names)
+
+
+def mean_noise(found: Iterable[tuple[Noise, int]]) -> Noise | None:
+    known = list(found)
+    if not known:
+        return None
+    runs = sum(count for _, count in known)
+    names = ("runs", "foreign", "blocks", "drift", "deviation")
+    return Noise(*(sum(getattr(one, name) * count for one, count in known) / runs for name in names))

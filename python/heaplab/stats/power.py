@@ -1,0 +1,105 @@
+"""How many more blocks a verdict takes, and where the variation between runs comes from.
+
+Both are forecasts from the present runs. A forecast assumes that the estimate stays and that further blocks
+vary as those measured.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, inf, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from heaplab.stats.interval import CONFIDENCE
+from heaplab.stats.verdict import Judged, Verdict
+
+MOST = 1000.0  # times the present number of blocks: more is never worth waiting for
+STEP = 1.02  # between two numbers of blocks that are tried
+FEWEST_BLOCKS = 3  # to tell blocks, drift and runs apart
+
+
+def times_the_blocks(judged: Judged, family: int) -> float:
+    """How many times the present blocks a verdict takes: 1 if there is one, infinity beyond MOST.
+
+    The standard error behind the interval shrinks with the square root of the blocks. The interval has to be
+    narrow enough for the smallest share of the error that Holm's procedure may leave to one of `family`
+    comparisons. Infinity also for a ratio that has no interval yet.
+    """
+    if judged.verdict is not Verdict.UNDECIDED:
+        return 1.0
+    ratio = judged.ratio
+    if not ratio.bounded:
+        return inf
+    distance = abs(abs(log(ratio.estimate)) - log(1 + judged.threshold))
+    freedom = max(ratio.count - 1, 1)
+    error = ratio.half_width / student.ppf((1 + CONFIDENCE) / 2, freedom)
+    tail = (1 - CONFIDENCE) / 2 / max(family, 1)
+    factor = 1.0
+    while factor <= MOST:
+        if error / sqrt(factor) * student.isf(tail, factor * freedom) <= distance:
+            return factor
+        factor *= STEP
+    return inf
+
+
+def more_blocks(judged: Judged, family: int, blocks: int) -> float:
+    """The number of blocks that a verdict takes beyond the present ones; infinity if that is too many."""
+    factor = times_the_blocks(judged, family)
+    return factor if factor == inf else ceil((factor - 1) * blocks)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Shares of the variance of the logarithms of times; they add up to 1, or to 0 without variation."""
+
+    runs: float  # from run to run of a block: what no pairing removes
+    foreign: float  # the part from run to run that goes with the CPU time of other processes
+    blocks: float  # from block to block, common to the runs of a block: cancels in pairs
+    drift: float  # the part from block to block that grows or shrinks all the time: cancels in pairs
+    deviation: float  # standard deviation from run to run, of the logarithm
+
+
+def noise(values: Sequence[Sequence[float]], foreign: Sequence[Sequence[float]]) -> Noise | None:
+    """The sources of the variation in one cell; None for fewer than FEWEST_BLOCKS blocks or two candidates.
+
+    `values` has a row for each block, in the order of time, and a column for each candidate; `foreign` has
+    the share of CPU time that others used in the same runs.
+    """
+    array = np.log(np.asarray(values, dtype=float))
+    if array.ndim != 2 or array.shape[0] < FEWEST_BLOCKS or array.shape[1] < 2:
+        return None
+    blocks, candidates = array.shape
+    centred = array - array.mean(axis=0)
+    level = centred.mean(axis=1)
+    rest = centred - level[:, None]
+    within = float((rest**2).sum()) / ((blocks - 1) * (candidates - 1))
+    between = max(0.0, float((level**2).sum()) / (blocks - 1) - within / candidates)
+    drift = between * _explained(np.arange(blocks, dtype=float), level)
+    load = np.asarray(foreign, dtype=float)
+    load = load - load.mean(axis=0) - (load - load.mean(axis=0)).mean(axis=1)[:, None]
+    by_others = within * _explained(load.ravel(), rest.ravel(), slower=True)
+    total = within + between
+    if total <= 0:
+        return Noise(0, 0, 0, 0, 0)
+    return Noise(
+        runs=(within - by_others) / total,
+        foreign=by_others / total,
+        blocks=(between - drift) / total,
+        drift=drift / total,
+        deviation=sqrt(within),
+    )
+
+
+def _explained(cause: NDArray[np.float64], effect: NDArray[np.float64], *, slower: bool = False) -> float:
+    """The share of the variance of the effect that a straight line explains, less what chance explains.
+
+    With `slower`, only a line that rises counts.
+    """
+    if cause.std() == 0 or effect.std() == 0 or len(cause) <= 2:
+        return 0.0
+    correlation = float(np.corrcoef(cause, effect)[0, 1])
+    if slower and correlation < 0:
+        return 0.0
+    return max(0.0, 1 - (1 - correlation**2) * (len(cause) - 1) / (len(cause) - 2))

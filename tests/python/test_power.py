@@ -1,0 +1,150 @@
+"""What more measuring would decide, and where noise comes from, checked against what was planted."""
+
+import json
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+from laboratory import call
+from rich.console import Console
+
+from heaplab import report, stats
+from heaplab.analysis import Analysis, power_of
+from heaplab.campaign import store
+from heaplab.stats import Interval, Judged, Verdict
+from heaplab.stats.power import Noise, times_the_blocks
+
+EFFECTS = {"swift": (0.9, 1.0), "near": (0.96, 1.0)}
+
+
+def judged(ratios: Interval, threshold: float = 0.03) -> Judged:
+    return Judged(ratios, stats.judge(ratios, threshold), threshold)
+
+
+def pairs(generator: np.random.Generator, blocks: int, noise: float, ratio: float) -> Interval:
+    base, other = (np.exp(generator.normal(0, noise, blocks)) for _ in range(2))
+    return stats.compare(list(base), list(other * ratio))
+
+
+@pytest.mark.parametrize(("noise", "ratio"), [(0.08, 0.92), (0.05, 1.08), (0.05, 1.0)])
+def test_the_forecast_number_of_blocks_decides(noise: float, ratio: float) -> None:
+    """The forecast of many small campaigns is on average what a campaign of that length needs."""
+    generator = np.random.default_rng(1)
+    found = [times_the_blocks(judged(pairs(generator, 40, noise, ratio)), 1) for _ in range(60)]
+    blocks = round(40 * float(np.median(found)))
+    enough = [judged(pairs(generator, 2 * blocks, noise, ratio)).verdict for _ in range(60)]
+    early = [judged(pairs(generator, max(6, blocks // 4), noise, ratio)).verdict for _ in range(60)]
+    assert sum(v is not Verdict.UNDECIDED for v in enough) >= 45
+    assert sum(v is not Verdict.UNDECIDED for v in early) <= 30
+
+
+def test_what_is_decided_takes_no_more_blocks_and_a_larger_family_takes_more() -> None:
+    assert times_the_blocks(judged(Interval(0.8, 0.79, 0.81, 20)), 1) == 1
+    still_open = judged(Interval(0.9, 0.8, 1.01, 20))
+    assert 1 < times_the_blocks(still_open, 1) < times_the_blocks(still_open, 40) < inf
+    assert times_the_blocks(judged(Interval(0.9, count=4)), 1) == inf
+    assert times_the_blocks(judged(Interval(1 / 1.03, 0.8, 1.2, 20)), 1) == inf  # at the threshold itself
+
+
+def cell(generator: np.random.Generator, **of: float) -> tuple[list[list[float]], list[list[float]]]:
+    """Thirty blocks of six candidates, and the load of others, with deviations by source."""
+    shape = (30, 6)
+    load = generator.exponential(1.0, shape)
+    level = generator.normal(0, of.get("blocks", 0) or 1e-9, shape[0])
+    level += of.get("drift", 0) * np.linspace(-1.7, 1.7, shape[0])
+    runs = generator.normal(0, of.get("runs", 0) or 1e-9, shape) + of.get("foreign", 0) * (load - 1)
+    return np.exp(level[:, None] + runs).tolist(), load.tolist()
+
+
+@pytest.mark.parametrize("source", ["runs", "foreign", "blocks", "drift"])
+def test_the_largest_source_of_noise_is_found(source: str) -> None:
+    planted = dict.fromkeys(("runs", "foreign", "blocks", "drift"), 0.02) | {source: 0.1}
+    found = stats.noise(*cell(np.random.default_rng(2), **planted))
+    assert found is not None
+    assert getattr(found, source) > 0.6
+    assert found.runs + found.foreign + found.blocks + found.drift == pytest.approx(1)
+
+
+def test_noise_is_not_told_from_little() -> None:
+    assert stats.noise([[1.0, 2.0]] * 2, [[0.0, 0.0]] * 2) is None
+    assert stats.noise([[1.0]] * 9, [[0.0]] * 9) is None
+    assert stats.noise([[1.0, 2.0]] * 9, [[0.0, 0.0]] * 9) == Noise(0, 0, 0, 0, 0)
+
+
+def results(path: Path, noise: float, blocks: int = 10) -> Path:
+    records = synthetic.campaign(
+        ["glibc", *EFFECTS],
+        synthetic.experiments()[:2],
+        blocks=blocks,
+        noise=noise,
+        effect=lambda name, _: EFFECTS.get(name, (1.0, 1.0)),
+        faults=False,
+    )
+    return synthetic.write(records, path / store.FILE_NAME).parent
+
+
+def test_a_precise_campaign_has_decided_all_and_a_noisy_one_has_not(tmp_path: Path) -> None:
+    sure, unsure = (
+        power_of(Analysis(store.load(results(tmp_path / str(noise), noise)))) for noise in (0.001, 0.1)
+    )
+    assert all(one.decided == len(one.judged) and not one.more for one in sure.outlooks)
+    assert any(one.more for one in unsure.outlooks)
+    first = unsure.outlooks[0]
+    assert first.for_share(0.5) <= first.for_share(1.0)
+    assert first.blocks == 10
+    assert unsure.noise is not None
+    assert unsure.noise.deviation == pytest.approx(0.1, rel=0.2)
+
+
+def test_a_round_takes_as_long_as_its_runs(tmp_path: Path) -> None:
+    analysis = Analysis(store.load(results(tmp_path, 0.001)))
+    runs = [run.process.wall_time + 0.05 for run in analysis.results.runs if run.process]
+    assert power_of(analysis).round_s == pytest.approx(sum(runs) / 10)
+
+
+def test_the_command_tells_minutes_and_sources(tmp_path: Path) -> None:
+    folder = results(tmp_path, 0.1)
+    status, printed = call("power", folder)
+    assert status == 0
+    assert "comparisons decided." in printed
+    assert "from run to run" in printed
+    assert "--pin" in printed
+    status, printed = call("power", folder, "--json")
+    assert status == 0
+    found = json.loads(printed)
+    assert {one["name"] for one in found["outlooks"]} == {"acdc-ismm13/fig07", "scalloc-oopsla15/fig09"}
+    assert found["noise"]["runs"] > 0.5
+
+
+def test_power_fits_in_eighty_columns(tmp_path: Path) -> None:
+    console = Console(width=80, color_system=None, highlight=False)
+    with console.capture() as capture:
+        report.print_power(Analysis(store.load(results(tmp_path, 0.1))), console)
+    text = capture.get()
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "all in" in text
+
+
+def test_the_page_says_what_more_measuring_would_decide(tmp_path: Path) -> None:
+    analysis = Analysis(store.load(results(tmp_path, 0.1)))
+    page = report.render([analysis], tmp_path / "report.html")
+    assert "What more measuring would decide" in page
+    assert "from run to run" in page
+
+
+@pytest.mark.parametrize("content", [None, "", "{}"])
+def test_bad_input_gets_one_line(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "x.jsonl"
+    if content is not None:
+        path.write_text(content)
+    status, printed = call("power", path)
+    assert (status, len(printed.splitlines())) == (2, 1)
+    assert printed.startswith(f"heaplab: {path}: ")
+
+
+def test_results_without_a_run_get_one_line(tmp_path: Path) -> None:
+    records = synthetic.campaign(["glibc"], synthetic.experiments()[:1], blocks=0, faults=False)
+    path = synthetic.write(records, tmp_path / "x.jsonl")
+    assert call("power", path) == (2, f"heaplab: {path}: holds no run yet\n")
