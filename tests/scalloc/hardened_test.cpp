@@ -240,6 +240,20 @@ TEST_P(guards, stand_behind_the_blocks_of_coarse_spans) {
   }
 }
 
+// Whatever its size: the record of a hardened span, unlike others, has no power of two of bytes.
+TEST(arena_numbers, are_those_of_spans_of_both_zones) {
+  for (const std::size_t mebibytes : {64U, 66U, 100U, 1024U}) {
+    arena<traits> it;
+    ASSERT_TRUE(it.open(mebibytes << 20, huge_page_policy::never));
+    for (const bool fine : {true, false}) {
+      auto& carved = *it.carve(fine);
+      EXPECT_EQ(&it.span_number(it.number_of(carved)), &carved) << mebibytes;
+      EXPECT_EQ(it.find(carved.base), &carved) << mebibytes;
+    }
+    it.close();
+  }
+}
+
 TEST(arena_place, is_random_within_the_reservation) {
   std::set<std::size_t> places;
   for (std::uint64_t process = 0; process < 8; ++process) {

@@ -20,6 +20,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "allocators/scalloc/arena_zone.h"
 #include "allocators/scalloc/hardened/guard_pages.h"
@@ -213,19 +214,23 @@ private:
   }
 
   bool reserve(std::size_t bytes) {
+    // Each zone's records begin at a page, and those of the coarse zone a whole number of records behind the
+    // others: all spans have one numbering.
+    constexpr std::size_t unit = std::lcm(sizeof(span_type), os_pages::largest_page_bytes);
     const auto records_for = [bytes](unsigned shift) {
-      return align_up((bytes >> shift) * sizeof(span_type), settings.coarse_span_bytes);
+      return ((bytes >> shift) * sizeof(span_type) + unit - 1) / unit * unit;
     };
-    const std::size_t fine_records = records_for(fine_shift);
-    const std::size_t coarse_records = has_coarse_zone ? records_for(coarse_shift) : 0;
-    const std::size_t total = fine_records + coarse_records + bytes;
+    const std::size_t least = records_for(fine_shift) + (has_coarse_zone ? records_for(coarse_shift) : 0);
+    const std::size_t records = align_up(least, settings.coarse_span_bytes);
+    const std::size_t fine_records = has_coarse_zone ? records_for(fine_shift) : records;
+    const std::size_t total = records + bytes;
     char* const start = reserve_anywhere(total);
     if (start == nullptr) return false;
     // No huge pages for the records either: a young process has few, and would pay a huge page for each zone.
     platform::advise_huge(start, total, false);
-    base_ = start + fine_records + coarse_records;
+    base_ = start + records;
     fine_.set(start, fine_records, base_, direction::up);
-    coarse_.set(start + fine_records, coarse_records, base_ + bytes, direction::down);
+    coarse_.set(start + fine_records, records - fine_records, base_ + bytes, direction::down);
     bytes_ = bytes;
     border_.store((has_coarse_zone ? bytes / 2 : bytes) >> step_shift, std::memory_order_relaxed);
     records_ = fine_.records();
