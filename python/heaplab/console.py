@@ -4,14 +4,23 @@ Tables are columns set apart by spaces. A name or figure is never cut: where the
 left out in the order of their rank, and prose is wrapped or moves below the row.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
+from heaplab import lazy
+
+if TYPE_CHECKING:
+    import rich.console
+    import rich.text
+else:
+    rich = lazy.package("rich", "console", "text")
+
 
 UNBOUNDED = 1 << 16  # columns of a pipe without COLUMNS: lines end where they end
 GAP = "  "
@@ -19,10 +28,12 @@ FEWEST_FOR_PROSE = 32  # columns below which prose moves below its row
 INDENT = 4
 
 
-def console() -> Console:
+def console() -> rich.console.Console:
     """Standard output."""
-    known = Console().is_terminal or os.environ.get("COLUMNS", "").isdigit()
-    return Console(width=shutil.get_terminal_size().columns if known else UNBOUNDED, highlight=False)
+    known = rich.console.Console().is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    return rich.console.Console(
+        width=shutil.get_terminal_size().columns if known else UNBOUNDED, highlight=False
+    )
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,7 @@ class Column:
 
     @cached_property
     def width(self) -> int:
-        return max(Text.from_markup(text).cell_len for text in (self.head, *self.texts))
+        return max(rich.text.Text.from_markup(text).cell_len for text in (self.head, *self.texts))
 
 
 def fitting(columns: Sequence[Column], width: int) -> list[Column]:
@@ -52,7 +63,7 @@ def _width(columns: Sequence[Column]) -> int:
     return sum(column.width for column in columns) + len(GAP) * (len(columns) - 1)
 
 
-def put_table(console: Console, columns: Sequence[Column]) -> None:
+def put_table(console: rich.console.Console, columns: Sequence[Column]) -> None:
     """Print the columns that fit, under their heads."""
     prose = [column for column in columns if column.prose]
     shown = fitting([column for column in columns if not column.prose], console.width)
@@ -70,42 +81,46 @@ def put_table(console: Console, columns: Sequence[Column]) -> None:
             put(console, text, indent=INDENT)
 
 
-def _put_row(console: Console, texts: list[str], columns: list[Column], prose: str | None, room: int) -> None:
-    line = Text(GAP).join(_aligned(text, column) for text, column in zip(texts, columns, strict=True))
+def _put_row(
+    console: rich.console.Console, texts: list[str], columns: list[Column], prose: str | None, room: int
+) -> None:
+    line = rich.text.Text(GAP).join(
+        _aligned(text, column) for text, column in zip(texts, columns, strict=True)
+    )
     if prose is None:
         _put_line(console, line)
         return
-    first, *rest = _wrapped(console, prose, room) or [Text()]
-    _put_line(console, Text(GAP).join([line, first]))
+    first, *rest = _wrapped(console, prose, room) or [rich.text.Text()]
+    _put_line(console, rich.text.Text(GAP).join([line, first]))
     for more in rest:
-        _put_line(console, Text(" " * (_width(columns) + len(GAP))) + more)
+        _put_line(console, rich.text.Text(" " * (_width(columns) + len(GAP))) + more)
 
 
-def _aligned(text: str, column: Column) -> Text:
-    styled = Text.from_markup(text)
+def _aligned(text: str, column: Column) -> rich.text.Text:
+    styled = rich.text.Text.from_markup(text)
     free = column.width - styled.cell_len
     styled.pad_left(free) if column.right else styled.pad_right(free)
     return styled
 
 
-def put(console: Console, text: str, *, label: str = "", indent: int = 0) -> None:
+def put(console: rich.console.Console, text: str, *, label: str = "", indent: int = 0) -> None:
     """Print a paragraph of rich's markup, wrapped; `label` stands in the first `indent` columns."""
     lines = _wrapped(console, text, console.width - indent)
-    for number, line in enumerate(lines or [Text()]):
-        start = Text.from_markup(label if number == 0 else "")
+    for number, line in enumerate(lines or [rich.text.Text()]):
+        start = rich.text.Text.from_markup(label if number == 0 else "")
         start.pad_right(max(0, indent - start.cell_len))
         _put_line(console, start + line)
 
 
-def put_command(console: Console, command: str, indent: int) -> None:
+def put_command(console: rich.console.Console, command: str, indent: int) -> None:
     """Print what is to be typed in one line, whatever its length: a break would be typed too."""
-    _put_line(console, Text(" " * indent + command))
+    _put_line(console, rich.text.Text(" " * indent + command))
 
 
-def _wrapped(console: Console, text: str, width: int) -> list[Text]:
-    return list(Text.from_markup(text).wrap(console, max(width, 1)))
+def _wrapped(console: rich.console.Console, text: str, width: int) -> list[rich.text.Text]:
+    return list(rich.text.Text.from_markup(text).wrap(console, max(width, 1)))
 
 
-def _put_line(console: Console, line: Text) -> None:
+def _put_line(console: rich.console.Console, line: rich.text.Text) -> None:
     line.rstrip()
     console.print(line, soft_wrap=True)

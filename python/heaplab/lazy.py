@@ -1,8 +1,8 @@
 """Modules that are imported when they are first used, and rooms whose names are (PEP 562).
 
-numpy, scipy, matplotlib and rich take two seconds of CPU time to import, pyelftools and psutil some 0.03: a
-command that has no use for them must not pay for them. A room lists its names once, as imports that only type
-checkers carry out.
+numpy, scipy and matplotlib take two seconds of CPU time to import, pydantic, rich, pyelftools and psutil some
+0.05 each: a command that has no use for them must not pay for them. A room lists its names once, as imports
+that only type checkers carry out.
 """
 
 import ast
@@ -27,6 +27,14 @@ def module(name: str) -> Any:
     sys.modules[name] = late
     spec.loader.exec_module(late)
     return late
+
+
+def package(name: str, *parts: str) -> Any:
+    """The package of this name; the code of these modules of it runs when an attribute is first asked for."""
+    found = import_module(name)
+    for part in parts:
+        setattr(found, part, module(f"{name}.{part}"))
+    return found
 
 
 def door(room: str) -> Callable[[str], Any]:

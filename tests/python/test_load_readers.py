@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.catalog.server_spec import READERS, Server, taken_figure
+from heaplab.catalog.load_generators import READERS
+from heaplab.catalog.server_spec import Server, taken_figure
 from heaplab.servers import readers
 from heaplab.servers.readers import UnreadableError, read
 

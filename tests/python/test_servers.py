@@ -18,7 +18,7 @@ from heaplab.campaign.command_line import name_of, why_absent
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.server_spec import Server
 from heaplab.catalog.spec import Workload
-from heaplab.cli import server_options
+from heaplab.cli import given_server
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, process_tree
 from heaplab.machine.execute import plain_environment
@@ -389,7 +389,7 @@ def test_every_server_of_the_catalog_is_started_on_a_port_of_its_own() -> None:
 def test_idle_times_and_bursts_of_the_catalogs_servers_can_be_changed() -> None:
     suite = catalogs.load().experiments_matching(["servers"])
     given = {"idle": [7.0], "bursts": 1}
-    experiments, works = server_options.changed(suite, {work.id: work for work in SERVERS}, given)
+    experiments, works = given_server.changed(suite, {work.id: work for work in SERVERS}, given)
     assert {tuple(work.server.idle_s) for work in works.values()} == {(7.0,)}
     assert "memory_after_7s" in works["redis"].metrics
     assert "memory_growth" not in works["redis"].metrics

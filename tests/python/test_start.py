@@ -9,6 +9,8 @@ import pytest
 
 COMPUTING = {"numpy", "scipy", "matplotlib", "jinja2"}
 WITH_RECORDS = {"pydantic", "elftools"}
+PRINTING = {"rich.console", "rich.markup", "rich.progress", "rich.text"}
+CATALOG_OF_WORKLOADS = "heaplab.catalog.spec"
 IMPORTED = """
 import sys
 from heaplab.cli import main
@@ -16,7 +18,8 @@ sys.argv[0] = "heaplab"
 try:
     main()
 except SystemExit as end:
-    print(end.code, *{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
+    loaded = [name for name, module in sys.modules.items() if type(module).__name__ != "_LazyModule"]
+    print(end.code, *loaded, file=sys.stderr)
 """
 
 
@@ -37,6 +40,7 @@ def imported_by(*words: str) -> set[str]:
         ["report", "--help"],
         ["list", "suites"],
         ["doctor"],
+        ["export", "--help"],
         ["get", "glibc"],
     ],
 )
@@ -45,11 +49,21 @@ def test_what_computes_nothing_does_not_wait_for_what_computes(words: list[str])
 
 
 def test_a_path_needs_no_tables() -> None:
-    assert not imported_by("path", "acdc") & (COMPUTING | {"rich", "psutil"})
+    assert not imported_by("path", "acdc") & (COMPUTING | PRINTING | {"psutil"})
 
 
 def test_the_version_needs_nothing() -> None:
-    assert not imported_by("--version") & (COMPUTING | WITH_RECORDS | {"rich", "psutil"})
+    assert not imported_by("--version") & (COMPUTING | WITH_RECORDS | PRINTING | {"psutil"})
+
+
+@pytest.mark.parametrize("command", ["compare", "run", "gate", "tune"])
+def test_the_options_of_a_measurement_need_nothing_that_measures(command: str) -> None:
+    assert not imported_by(command, "--help") & (COMPUTING | WITH_RECORDS | PRINTING | {"psutil"})
+
+
+@pytest.mark.parametrize("words", [["list", "allocators"], ["path", "scalloc"], ["doctor"]])
+def test_allocators_are_found_without_the_files_of_workloads(words: list[str]) -> None:
+    assert CATALOG_OF_WORKLOADS not in imported_by(*words)
 
 
 def test_a_home_that_cannot_be_written_is_no_news(tmp_path: Path) -> None:

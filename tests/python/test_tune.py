@@ -19,7 +19,7 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.allocator_spec import WorthTrying
 from heaplab.catalog.server_spec import Server
-from heaplab.cli import selection
+from heaplab.cli import program_command
 from heaplab.cli.tuning_arms import Trial, combinations, joined_lists, options_of
 from heaplab.records import CONTROL_SUFFIX, Run, Status
 from heaplab.report import print_tuned
@@ -356,7 +356,7 @@ def test_settings_that_are_all_void_are_named(tune: Callable[..., tuple[int, str
 def test_settings_that_gain_nothing_are_not_confirmed(
     tune: Callable[..., tuple[int, str]], lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heaplab.cli.tuning_choice.promising", lambda _analysis, _most: [])
+    monkeypatch.setattr("heaplab.analysis.promising", lambda _analysis, _most: [])
     table = f'[[settings]]\nname = "more"\nsetting = "{SETTINGS["more"]}"\ntrades = ""\n'
     (lab.catalog / "allocators/glibc.toml").write_text(GLIBC + table)
     status, printed = tune()
@@ -367,7 +367,7 @@ def test_settings_that_gain_nothing_are_not_confirmed(
 
 def test_the_words_of_a_command_are_kept_as_they_were_typed() -> None:
     with COMMANDS["tune"].make_context("tune", ["glibc", "--budget", "90s", "--pin", "--", "ls"]) as context:
-        typed = context.meta[selection.TYPED]
+        typed = context.meta[program_command.TYPED]
     assert typed["budget"] == "90s"
     assert typed["pin"]
     assert "seed" not in typed

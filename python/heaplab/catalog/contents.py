@@ -4,34 +4,54 @@ A folder of the user's (`~/.config/heaplab/catalog`, or `--catalog DIR`) is laid
 a file there replaces the file of the same id.
 """
 
+from __future__ import annotations
+
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import platformdirs
 
-from heaplab.catalog import native, spec, toml_file
+from heaplab import lazy
+from heaplab.catalog import native, toml_file
 from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.errors import UsageError
+
+if TYPE_CHECKING:
+    from heaplab.catalog import spec
+else:
+    spec = lazy.module("heaplab.catalog.spec")
 
 Kind = TypeVar("Kind", bound=toml_file.Spec)
 TUNABLES: Final = "GLIBC_TUNABLES"
 
 
 class CatalogFiles(Mapping[str, Kind], Generic[Kind]):
-    """The TOML files of one kind by id, in alphabetical order. A file is read at its first use."""
+    """The TOML files of one kind by id, in alphabetical order. Folders and files are read at their first use.
 
-    def __init__(self, kind: type[Kind], files: Mapping[str, Path]) -> None:
+    `kind` gives the class of their content; of files of the same id that in the last folder counts.
+    """
+
+    def __init__(self, kind: Callable[[], type[Kind]], folders: Sequence[Path]) -> None:
         self._kind = kind
-        self._files = dict(sorted(files.items()))
+        self._folders = folders
         self._read: dict[str, Kind] = {}
+
+    @cached_property
+    def _files(self) -> dict[str, Path]:
+        files = {
+            path.relative_to(folder).with_suffix("").as_posix(): path
+            for folder in self._folders
+            for path in folder.rglob("*.toml")
+        }
+        return dict(sorted(files.items()))
 
     def __getitem__(self, identifier: str) -> Kind:
         if identifier not in self._read:
-            self._read[identifier] = toml_file.load(self._kind, self._files[identifier], identifier)
+            self._read[identifier] = toml_file.load(self._kind(), self._files[identifier], identifier)
         return self._read[identifier]
 
     def __iter__(self) -> Iterator[str]:
@@ -47,7 +67,7 @@ class CatalogTables(Mapping[str, Kind], Generic[Kind]):
     The files are read at the first use.
     """
 
-    def __init__(self, kind: type[Kind], files: Sequence[Path]) -> None:
+    def __init__(self, kind: Callable[[], type[Kind]], files: Sequence[Path]) -> None:
         self._kind = kind
         self._files = files
 
@@ -55,7 +75,7 @@ class CatalogTables(Mapping[str, Kind], Generic[Kind]):
     def _tables(self) -> dict[str, Kind]:
         found: dict[str, Kind] = {}
         for path in self._files:
-            found |= toml_file.load_tables(self._kind, path)
+            found |= toml_file.load_tables(self._kind(), path)
         return found
 
     def __getitem__(self, identifier: str) -> Kind:
@@ -131,7 +151,7 @@ class Catalog:
             )
         return item.model_copy(update={"aspect": self.aspects[item.aspect]})
 
-    def with_library(self, name: str, library: Path) -> "Catalog":
+    def with_library(self, name: str, library: Path) -> Catalog:
         """A catalog in which NAME is one library file of the user's."""
         allocator = Allocator(
             id=name,
@@ -142,7 +162,7 @@ class Catalog:
         )
         return replace(self, named={**self.named, name: (allocator, None)})
 
-    def with_settings(self, name: str, base: str, settings: Variant) -> "Catalog":
+    def with_settings(self, name: str, base: str, settings: Variant) -> Catalog:
         """A catalog in which NAME is the allocator BASE with settings beyond its own."""
         allocator, variant = self.allocator(base)
         if variant:
@@ -181,22 +201,14 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
             raise UsageError(f"{folder}: no such catalog folder")
     everywhere = folders(extra)
     return Catalog(
-        allocators=_shelf(Allocator, everywhere, "allocators"),
-        workloads=_shelf(spec.Workload, everywhere, "workloads"),
-        experiments=_shelf(spec.Experiment, everywhere, "experiments"),
-        suites=_shelf(spec.Suite, everywhere, "suites"),
-        aspects=CatalogTables(spec.Aspect, [folder / "aspects.toml" for folder in everywhere]),
+        allocators=CatalogFiles(lambda: Allocator, [top / "allocators" for top in everywhere]),
+        workloads=CatalogFiles(lambda: spec.Workload, [top / "workloads" for top in everywhere]),
+        experiments=CatalogFiles(lambda: spec.Experiment, [top / "experiments" for top in everywhere]),
+        suites=CatalogFiles(lambda: spec.Suite, [top / "suites" for top in everywhere]),
+        aspects=CatalogTables(lambda: spec.Aspect, [folder / "aspects.toml" for folder in everywhere]),
     )
 
 
 def folders(extra: tuple[Path, ...]) -> list[Path]:
     """Heaplab's own catalog, the user's, and those on the command line; a later one wins."""
     return [native.catalog(), user_folder(), *extra]
-
-
-def _shelf(kind: type[Kind], everywhere: list[Path], name: str) -> CatalogFiles[Kind]:
-    files: dict[str, Path] = {}
-    for folder in everywhere:
-        top = folder / name
-        files |= {path.relative_to(top).with_suffix("").as_posix(): path for path in top.rglob("*.toml")}
-    return CatalogFiles(kind, files)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import platformdirs
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from heaplab.catalog import native
 from heaplab.catalog.allocator_spec import Allocator, Source, Variant
@@ -33,6 +33,8 @@ class UnsafeHereError(NotHereError):
 
 class ObtainedLibrary(BaseModel):
     """What `heaplab get` writes beside a library when it is completely there (`obtained.json`)."""
+
+    model_config = ConfigDict(defer_build=True)
 
     source: Source
     version: str
@@ -63,12 +65,22 @@ def version_here(catalog: Catalog, name: str) -> str:
     Raises what `locate` raises. Only a file of the user's is read: the others were checked by the package,
     by `heaplab get` or by heaplab's own build.
     """
+    return found_here(catalog, name).version
+
+
+def file_here(catalog: Catalog, name: str) -> Path | None:
+    """Return the library of the allocator, as quickly; None for the C library's own malloc."""
+    path = found_here(catalog, name).path
+    return path.resolve() if path else None
+
+
+def found_here(catalog: Catalog, name: str) -> FoundLibrary:
     allocator, variant = catalog.allocator(name)
     refuse_unsafe(name, allocator)
     source, found = find_first(name, allocator, variant)
     if source.kind == "system" and found.path:
         elf.check_allocator(found.path)
-    return found.version
+    return found
 
 
 def refuse_unsafe(name: str, allocator: Allocator) -> None:
@@ -117,7 +129,7 @@ def find(identifier: str, source: Source, variant: Variant | None) -> FoundLibra
             path = native.library(library or identifier)
             return FoundLibrary(path, "") if path else None
         case "debian" if path := first_match(Path("/"), library):
-            return FoundLibrary(path, debian_version(source.package))
+            return FoundLibrary(path, debian_versions().get(source.package, ""))
     folder = cache_folder(identifier, source)
     try:
         obtained = ObtainedLibrary.model_validate_json((folder / "obtained.json").read_bytes())
@@ -143,12 +155,14 @@ def first_match(folder: Path, pattern: str) -> Path | None:
 
 
 @cache
-def debian_version(package: str) -> str:
-    command = ["dpkg-query", "-W", "-f", "${Version}", package]
+def debian_versions() -> dict[str, str]:
+    """The versions of all Debian packages that are here, by name: one question costs as much as all."""
+    command = ["dpkg-query", "-W", "-f", "${Package} ${Version}\n"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     except OSError:
-        return ""
+        return {}
+    return dict(line.split(" ", 1) for line in told.splitlines())
 
 
 def cache_folder(identifier: str, source: Source) -> Path:

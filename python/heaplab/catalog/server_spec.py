@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from heaplab.catalog.load_generators import READERS
 from heaplab.catalog.toml_file import Spec
 
 REQUESTS, THROUGHPUT, ERRORS = "requests", "throughput", "errors"
@@ -15,16 +16,6 @@ LATENCIES = {
     "latency_p50": "median latency",
     "latency_p99": "99th percentile of latency",
     "latency_p999": "99.9th percentile of latency",
-}
-# What the output of each load generator tells beside the number of requests and the throughput.
-READERS = {
-    "wrk": ("latency_p50", "latency_p99"),
-    "wrk2": ("latency_p50", "latency_p99", "latency_p999"),
-    "redis-benchmark": ("latency_p50", "latency_p99", "latency_p999"),
-    "memtier": ("latency_p50", "latency_p99", "latency_p999"),
-    "pgbench": ("latency_mean",),
-    "ab": ("latency_p50", "latency_p99"),
-    "h2load": ("latency_mean",),
 }
 # Units of NAME:UNIT=REGEX: the base unit, and how many of it one is.
 UNITS = {

@@ -6,11 +6,11 @@ import platform
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.markup import escape
 
+from heaplab import lazy
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.listing import allocator_rows
@@ -18,6 +18,12 @@ from heaplab.console import console, put
 from heaplab.machine import deep_binding, host, interposition
 from heaplab.machine.execute import plain_environment
 from heaplab.report.facts import told
+
+if TYPE_CHECKING:
+    import rich.markup
+else:
+    rich = lazy.package("rich", "markup")
+
 
 PROGRAM_LIMIT_S = 30.0  # that a program is looked at
 LABEL = 24  # columns of the names beside facts
@@ -56,12 +62,12 @@ def doctor(extra: tuple[Path, ...], program: tuple[str, ...], as_json: bool) -> 
         return
     out = console()
     for name, text in [*told(facts), ("allocators here", " ".join(here))]:
-        put(out, escape(text), label=name, indent=LABEL)
+        put(out, rich.markup.escape(text), label=name, indent=LABEL)
     for tool, purpose in TOOLS.items():
         if shutil.which(tool) is None:
             put(out, f"needed to {purpose}", label=f"{tool} is missing", indent=LABEL)
     for line in advice:
-        put(out, escape(line), label="-", indent=2)
+        put(out, rich.markup.escape(line), label="-", indent=2)
 
 
 def program_advice(program: tuple[str, ...]) -> list[str]:

@@ -1,17 +1,17 @@
 """`heaplab export`: results as a table for other programs."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click
 
-from heaplab import report
-from heaplab.analysis import Analysis
+from heaplab import analysis, report
 from heaplab.cli.option_types import FILE, PLACE
 from heaplab.cli.results import load, refuse_unwritable
 from heaplab.errors import UsageError
 
-TEXTS = {".csv": report.as_csv, ".md": report.as_markdown_table}
-PARQUET = ".parquet"
+SUFFIXES = CSV, MARKDOWN, PARQUET = ".csv", ".md", ".parquet"
 
 
 @click.command()
@@ -40,17 +40,18 @@ def export(results: tuple[Path, ...], output: Path | None, what: str) -> None:
       heaplab export out/compare -o cells.csv
       heaplab export out/compare --what runs
     """
-    suffix = output.suffix if output else ".csv"
-    if suffix not in (*TEXTS, PARQUET):
-        raise UsageError(f"{output}: its suffix is none of {', '.join((*TEXTS, PARQUET))}")
+    suffix = output.suffix if output else CSV
+    if suffix not in SUFFIXES:
+        raise UsageError(f"{output}: its suffix is none of {', '.join(SUFFIXES)}")
     if output:
         refuse_unwritable(output)
-    rows, columns = report.rows_of([Analysis(load(path)) for path in results], what)
+    rows, columns = report.rows_of([analysis.Analysis(load(path)) for path in results], what)
     if output and suffix == PARQUET:
         report.write_parquet(rows, columns, output)
-    elif output:
-        output.write_text(TEXTS[suffix](rows, columns), encoding="utf-8")
     else:
-        click.echo(TEXTS[suffix](rows, columns), nl=False)
-        return
+        text = (report.as_markdown_table if suffix == MARKDOWN else report.as_csv)(rows, columns)
+        if output is None:
+            click.echo(text, nl=False)
+            return
+        output.write_text(text, encoding="utf-8")
     click.echo(output)

@@ -1,36 +1,22 @@
-"""`heaplab gate`: fails if, and only if, something got worse than it may."""
+"""`heaplab gate`: its options; what it does, gating.py, is loaded when called."""
 
-import json
-import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from heaplab import analysis, report
-from heaplab.catalog import contents as catalogs
-from heaplab.catalog.contents import Catalog
-from heaplab.cli import command_arms, selection
-from heaplab.cli.carry_out import carry_out, opened_for
-from heaplab.cli.counted_gate import counted, is_uncounted
-from heaplab.cli.given_arms import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
-from heaplab.cli.measuring_options import HOW, taking
+from heaplab import lazy
+from heaplab.cli.measuring_options import CALLGRIND, COUNTERS, HOW, ONLY_CALLGRIND, taking
 from heaplab.cli.option_types import FILE, PLACE, SHARE
-from heaplab.cli.results import load, without_figure
-from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands
-from heaplab.console import console
-from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import Library
-from heaplab.stats import GateVerdict
+from heaplab.cli.program_command import ProgramCommand
 
-WORSE = 3  # exit status
-OLD, NEW = "old", "new"
-COUNTERS, CALLGRIND, ONLY_CALLGRIND = "counters", "callgrind", "only-callgrind"
+if TYPE_CHECKING:
+    from heaplab.cli import gating
+else:
+    gating = lazy.module("heaplab.cli.gating")
 
 
-@click.command(cls=selection.ProgramCommand)
+@click.command(cls=ProgramCommand)
 @click.argument("old")
 @click.argument("new")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
@@ -91,92 +77,4 @@ def gate(
       heaplab gate ./libold.so ./libnew.so --instructions only-callgrind --max-instructions 1% -- ls -l
       heaplab gate 'sleep 0.1' 'sleep 0.1' --markdown gate.md --budget 10s
     """
-    if program and suite is not None:
-        raise UsageError("--suite and a program exclude each other")
-    catalog = catalogs.load(extra)
-    given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
-    arms, subject = compared(catalog, given, program, suite, source, options["quiet"])
-    request, folder = request_of(subject, arms, options), options["output"] or Path("out") / "gate"
-    share = 0.5 if instructions == CALLGRIND else 1.0
-    request = replace(request, budget=request.budget and request.budget * share)
-    paths, stopped = [], ""
-    if instructions != COUNTERS:
-        paths = counted(request, folder, options, share)
-    if instructions != ONLY_CALLGRIND:
-        campaign, needed = opened_for(request, folder, options, share)
-        stopped = carry_out(campaign, needed, options)
-        paths = [campaign.store.path, *paths]
-    limits = analysis.GateLimits(options["max_slower"], options["max_memory"], options["max_instructions"])
-    return tell(paths, limits, options) or int(bool(stopped))
-
-
-def compared(
-    catalog: Catalog,
-    given: Sequence[GivenAllocator | GivenCommand],
-    program: tuple[str, ...],
-    suite: str | None,
-    source: Path | None,
-    quiet: bool,
-) -> tuple[list[Library], Subject]:
-    """The arms, and what they are compared on."""
-    commands = [one for one in given if isinstance(one, GivenCommand)]
-    if not commands:
-        arms = allocator_arms(catalog, [one for one in given if isinstance(one, GivenAllocator)])
-        return arms, subject_of(catalog, arms, program, suite, source, quiet)
-    if len(commands) < len(given) or program or suite is not None:
-        raise UsageError(
-            f"gate: {shlex.join(commands[0].words)!r} is a command, compared with commands alone; "
-            "a library has .so in its name, `heaplab list allocators` names the others"
-        )
-    arms = command_arms.arms_of(commands)
-    return arms, subject_of_commands(arms, source, quiet)
-
-
-def arm_given(catalog: Catalog, name: str, text: str) -> GivenAllocator | GivenCommand:
-    """What OLD or NEW stands for: a library, an allocator with settings, or else a command."""
-    try:
-        words = words_of(text)
-        if words and (words[0] in catalog.allocator_names() or ".so" in Path(words[0]).name):
-            return allocator_of(name, words)
-        return command_of(name, words)
-    except ValueError as error:
-        raise UsageError(f"gate: {text!r}: {error}") from None
-
-
-def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Library]:
-    catalog = selection.with_own(catalog, given)
-    arms = [selection.arm_of(catalog, one.name) for one in given]
-    for arm in arms:
-        if arm.void:
-            raise UsageError(f"{arm.allocator}: {arm.void}; there is nothing to judge")
-    return arms
-
-
-def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: dict[str, Any]) -> int:
-    """Print the verdicts and write what was asked for; return 3 if something is worse than it may be.
-
-    Raises HeaplabError if runs failed, or if there is nothing to judge.
-    """
-    results = [load(path) for path in paths]
-    cells = analysis.gate_cells([analysis.Analysis(one) for one in results], limits)
-    lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
-    if not cells and not lost:
-        raise HeaplabError("gate: there is nothing to judge")
-    command = shlex.join(results[0].campaign.command)
-    outputs: dict[str, Callable[[Path], object]] = {
-        "markdown": lambda file: file.write_text(report.as_markdown(cells, command), encoding="utf-8"),
-        "junit": lambda file: report.write_junit(cells, file),
-        "bencher": lambda file: file.write_text(json.dumps(report.as_bencher(cells), indent=2)),
-    }
-    for name, write in outputs.items():
-        if options[name]:
-            write(options[name])
-    if options["as_json"]:
-        click.echo(json.dumps(report.plain_gate(cells)))
-    else:
-        report.print_gate(cells, console())
-    if any(one.verdict is GateVerdict.WORSE for one in cells):
-        return WORSE
-    if lost:
-        raise HeaplabError(f"{len(lost)} runs gave no figure: {lost[0].allocator}: {lost[0].reason}")
-    return 0
+    return gating.gate(extra, old, new, program, suite, source, instructions, options)

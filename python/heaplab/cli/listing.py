@@ -3,15 +3,21 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.markup import escape
 
+from heaplab import lazy
 from heaplab.catalog import contents as catalogs, locate, native
 from heaplab.catalog.contents import Catalog
 from heaplab.console import Column, console, put_table
 from heaplab.errors import HeaplabError
+
+if TYPE_CHECKING:
+    import rich.markup
+else:
+    rich = lazy.package("rich", "markup")
+
 
 KINDS = ["allocators", "workloads", "experiments", "suites", "claims"]
 
@@ -46,7 +52,10 @@ PROSE = {"title", "summary", "source", "experiments", "publication", "claim"}
 
 def columns_of(rows: list[dict[str, Any]]) -> list[Column]:
     heads = list(rows[0]) if rows else ["id"]
-    return [Column(head, [escape(str(row[head])) for row in rows], prose=head in PROSE) for head in heads]
+    return [
+        Column(head, [rich.markup.escape(str(row[head])) for row in rows], prose=head in PROSE)
+        for head in heads
+    ]
 
 
 def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:

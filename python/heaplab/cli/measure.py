@@ -1,28 +1,24 @@
-"""`heaplab compare` and `heaplab run`: measure, then print and write the report."""
+"""`heaplab compare` and `heaplab run`: their options; what they do, measuring.py, is loaded when called."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from heaplab.campaign import begin_or_resume as campaigns, store
-from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
-from heaplab.catalog import contents as catalogs, spec
-from heaplab.catalog.contents import Catalog
-from heaplab.cli import command_arms, recorded_trace, resume_checks, selection, server_options
-from heaplab.cli.carry_out import carry_out, needed_by, opened_for
+from heaplab import lazy
+from heaplab.cli import server_options
 from heaplab.cli.given_arms import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.measuring_options import ARMS, HOW, taking
 from heaplab.cli.option_types import PLACE
-from heaplab.cli.results import tell
-from heaplab.cli.shown_commands import shown_commands
-from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands, subject_of_trace
-from heaplab.errors import UsageError
-from heaplab.records import Library
+from heaplab.cli.program_command import ProgramCommand
+
+if TYPE_CHECKING:
+    from heaplab.cli import measuring
+else:
+    measuring = lazy.module("heaplab.cli.measuring")
 
 
-@click.command(cls=selection.ProgramCommand, context_settings={"allow_interspersed_args": False})
+@click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
 @click.option("--suite", help="Experiments to compare with.  [default: quick]")
 @click.option(
@@ -75,31 +71,7 @@ def compare(
       heaplab compare --ready tcp:{port} --load 'redis-benchmark -p {port} -t set' --take redis-benchmark \\
         --idle 1s --allocators jemalloc,tcmalloc --budget 1m -- redis-server --port {port}
     """
-    serving = server_options.given_of(options)
-    if program and suite is not None:
-        raise UsageError("--suite and a program exclude each other")
-    if source and serving:
-        raise UsageError("--input: a server reads no standard input; --load drives it")
-    if source and not (program or commands or options["resume"]):
-        raise UsageError("--input goes with a program: heaplab compare --input FILE -- PROGRAM")
-    hooks = options["prepare"] or options["cleanup"]
-    if hooks and not (program or commands):
-        raise UsageError(
-            "--prepare and --cleanup go with a program: heaplab compare --prepare CMD -- PROGRAM"
-        )
-    if options["resume"]:
-        resume_checks.refuse_more_work(program or commands or suite is not None or source or serving)
-        return finish(extra, options)
-    catalog = catalogs.load(extra)
-    if commands:
-        named = any(options[name] for name in ("allocators", "own", "factorial"))
-        command_arms.refuse_others(commands, bool(program) or suite is not None or named)
-        arms = command_arms.arms_of(commands)
-        subject = subject_of_commands(arms, source, options["quiet"], serving)
-    else:
-        catalog, arms = selection.arms(catalog, options["allocators"], options["own"], options["factorial"])
-        subject = subject_of(catalog, arms, program, suite, source, options["quiet"], serving)
-    return measure(request_of(subject, arms, options), subject.folder, options)
+    return measuring.compare(extra, program, suite, source, commands, options)
 
 
 @click.command()
@@ -123,65 +95,4 @@ def run(
       heaplab run acdc-ismm13/fig10
       heaplab run acdc-ismm13 --scale full --allocators glibc,jemalloc,tcmalloc -o out/acdc
     """
-    if options["resume"]:
-        resume_checks.refuse_more_work(experiments)
-        return finish(extra, options)
-    if not experiments:
-        raise UsageError("run: name an experiment; `heaplab list experiments` names them all")
-    catalog = catalogs.load(extra)
-    if recorded_trace.is_trace(experiments):
-        catalog, arms = selection.arms(catalog, options["allocators"], options["own"], options["factorial"])
-        subject = subject_of_trace(catalog, Path(experiments[0]), options["quiet"])
-        return measure(request_of(subject, arms, options), subject.folder, options)
-    chosen, workloads = selection.experiments(catalog, experiments)
-    named = options["allocators"] or (None if options["factorial"] else named_by_all(chosen))
-    _, arms = selection.arms(catalog, named, options["own"], options["factorial"])
-    subject = Subject(chosen, workloads, scale, Path("out") / "run", None)
-    return measure(request_of(subject, arms, options), subject.folder, options)
-
-
-def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
-    """The allocators of experiments that each name their own, as ablations do; else None.
-
-    An experiment that compares something else needs the baseline only.
-    """
-    named = [item.allocators or ([selection.BASELINE] if item.compare else []) for item in experiments]
-    return ",".join(dict.fromkeys(name for names in named for name in names)) if all(named) else None
-
-
-def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
-    if options["show_command"]:
-        click.echo("\n".join(shown_commands(request)))
-        return 0
-    return report_on(*opened_for(request, folder, options), options)
-
-
-def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
-    """Resume an interrupted campaign, or one that spent its budget. A complete campaign is only reported."""
-    results = store.load(options["resume"])
-    resume_checks.refuse_changes(results.campaign, options)
-    if results.end and results.end.reason != "budget":
-        selection.note(f"{results.path}: complete, nothing left to measure")
-        return tell(results.path, quiet=options["quiet"], as_json=options["as_json"])
-    again = arms_again(catalogs.load(extra), results, options)
-    opened = campaigns.resume(results, again, options["budget"])
-    return report_on(opened, needed_by(results.campaign), options)
-
-
-def arms_again(catalog: Catalog, results: store.Results, options: dict[str, Any]) -> dict[str, Library]:
-    """The arms of a campaign as they are here now, by name."""
-    recorded = results.libraries
-    if any(arm.command for arm in recorded.values()):
-        return {name: command_arms.again(arm) for name, arm in recorded.items()}
-    if options["factorial"]:
-        _, arms = selection.arms(catalog, None, options["own"], options["factorial"])
-        return {arm.allocator: arm for arm in arms}
-    catalog = selection.with_own(catalog, options["own"])
-    return {name: selection.arm_of(catalog, name) for name in results.campaign.allocators}
-
-
-def report_on(opened: OpenedCampaign, needed: dict[str, int], options: dict[str, Any]) -> int:
-    """Measure what is missing, then tell."""
-    stopped = carry_out(opened, needed, options)
-    status = tell(opened.store.path, quiet=options["quiet"], as_json=options["as_json"])
-    return 1 if stopped else status
+    return measuring.run(extra, experiments, scale, options)

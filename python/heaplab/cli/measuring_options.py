@@ -11,6 +11,9 @@ from heaplab.cli.option_types import DURATION, FOLDER, PLACE, SEED, SHARE, SIZE
 Command = TypeVar("Command", bound=Callable[..., Any])
 Options = Sequence[Callable[[Any], Any]]
 
+# What a gate counts instructions with.
+COUNTERS, CALLGRIND, ONLY_CALLGRIND = "counters", "callgrind", "only-callgrind"
+
 # Which arms are compared.
 ARMS: Options = [
     click.option(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from heaplab.campaign import standard_input
 from heaplab.catalog import server_spec, spec
-from heaplab.cli import server_options
+from heaplab.cli import given_server
 from heaplab.cli.python_programs import note_on
 from heaplab.cli.selection import note
 from heaplab.errors import HeaplabError
@@ -68,8 +68,8 @@ def experiment_with(
         figure="",
         claim="",
         workload=PROGRAM,
-        metrics=server_options.metrics_of(server) if server else METRICS,
-        plots=server_options.plots_of(server) if server else [],
+        metrics=given_server.metrics_of(server) if server else METRICS,
+        plots=given_server.plots_of(server) if server else [],
         quick=scale,
         full=scale,
     )

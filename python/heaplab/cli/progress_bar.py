@@ -1,14 +1,21 @@
 """Progress on a terminal: the current run, the part that is done, and the time left at most."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import rich.progress
-from rich.console import Console
-
+from heaplab import lazy
 from heaplab.campaign.runner import Progress
+
+if TYPE_CHECKING:
+    import rich.console
+    import rich.progress
+else:
+    rich = lazy.package("rich", "console", "progress")
+
 
 REFRESH_S = 0.5  # while a run is going on
 LONG_S = 2.0  # of a run that goes on for longer stands how long
@@ -26,10 +33,10 @@ class ProgressBar:
         self,
         quiet: bool,
         budget: float | None,
-        console: Console | None = None,
+        console: rich.console.Console | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        console = console or Console(stderr=True)
+        console = console or rich.console.Console(stderr=True)
         self._budget = budget
         self._clock = clock
         self._now: Progress | None = None

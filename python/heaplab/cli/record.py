@@ -9,7 +9,8 @@ import click
 from heaplab.catalog import contents as catalogs
 from heaplab.cli import trace_summary
 from heaplab.cli.option_types import DURATION, FILE, SIZE
-from heaplab.cli.selection import BASELINE, ProgramCommand, arm_of, note
+from heaplab.cli.program_command import ProgramCommand
+from heaplab.cli.selection import BASELINE, arm_of, note
 from heaplab.errors import HeaplabError
 from heaplab.traces import recording, tool
 

@@ -2,11 +2,17 @@
 
 import time
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import click
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from heaplab import lazy
+
+if TYPE_CHECKING:
+    import rich.console
+    import rich.progress
+else:
+    rich = lazy.package("rich", "console", "progress")
 
 
 class StepDisplay:
@@ -15,11 +21,11 @@ class StepDisplay:
     def __init__(self, name: str) -> None:
         self._name = name
         self._began = time.monotonic()
-        console = Console(stderr=True)
-        self._line = Progress(
-            SpinnerColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}", markup=False),
+        console = rich.console.Console(stderr=True)
+        self._line = rich.progress.Progress(
+            rich.progress.SpinnerColumn(),
+            rich.progress.TimeElapsedColumn(),
+            rich.progress.TextColumn("{task.description}", markup=False),
             console=console,
             disable=not console.is_terminal,
             transient=True,

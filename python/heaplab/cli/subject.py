@@ -11,7 +11,7 @@ from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import spec
 from heaplab.catalog.contents import Catalog
 from heaplab.catalog.server_spec import Server
-from heaplab.cli import program_experiment, recorded_trace, selection, server_options
+from heaplab.cli import given_server, program_experiment, recorded_trace, selection
 from heaplab.records import Input, Library
 
 NO_SERVER: Mapping[str, Any] = MappingProxyType({})
@@ -44,13 +44,13 @@ def subject_of(
     if recorded_trace.is_trace(program):
         return subject_of_trace(catalog, Path(program[0]), quiet)
     if program:
-        server = server_options.server_of(serving)
+        server = given_server.server_of(serving)
         program_experiment.check(program[0], arms)
         measured = program_experiment.experiment_of(program, server)
         return subject_with(measured, Path(program[0]).name, server, source, quiet)
     chosen = catalog.suite("quick" if suite is None else suite)
     experiments, workloads = selection.experiments(catalog, chosen.experiments)
-    experiments, workloads = server_options.changed(experiments, workloads, serving)
+    experiments, workloads = given_server.changed(experiments, workloads, serving)
     folder = Path("out") / "compare"
     return Subject(
         experiments, workloads, chosen.scale, folder, chosen.budget_s, fit_blocks=chosen.fit_blocks
@@ -69,7 +69,7 @@ def subject_of_trace(catalog: Catalog, trace: Path, quiet: bool) -> Subject:
 def subject_of_commands(
     arms: Sequence[Library], source: Path | None, quiet: bool, serving: Mapping[str, Any] = NO_SERVER
 ) -> Subject:
-    server = server_options.server_of(serving)
+    server = given_server.server_of(serving)
     measured = program_experiment.experiment_of_commands(arms, server)
     return subject_with(measured, "commands", server, source, quiet)
 

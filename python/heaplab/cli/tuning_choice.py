@@ -1,16 +1,17 @@
 """Chooses the settings that are worth a confirmation, in two rounds; no figure of these is a result."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from heaplab.analysis import Analysis, improvements, promising, rankings
+from heaplab import analysis, report
 from heaplab.catalog.contents import Catalog
 from heaplab.cli import selection
 from heaplab.cli.tuning_arms import Trial, combinations
 from heaplab.cli.tuning_rounds import COMBINING, SCREENING, Tuner, TuningRound, without_any_figure
 from heaplab.errors import HeaplabError
 from heaplab.records import Library
-from heaplab.report import Tuned
 
 
 @dataclass
@@ -29,24 +30,28 @@ class TuningChoice:
         first = self._measured(SCREENING, self.trials)
         if first is None:
             return None
-        together = combinations(improvements(first), self.trials)
+        together = combinations(analysis.improvements(first), self.trials)
         if not together:
-            return among(self.trials, promising(first, len(rankings(first))))
+            return among(self.trials, analysis.promising(first, len(analysis.rankings(first))))
         room = len(first.allocators) - 1 - len(together)
-        finalists = [*together, *among(self.trials, promising(first, max(room, 1)))]
+        finalists = [*together, *among(self.trials, analysis.promising(first, max(room, 1)))]
         second = self._measured(COMBINING, finalists)
-        return None if second is None else among(finalists, promising(second, len(rankings(second))))
+        return (
+            None
+            if second is None
+            else among(finalists, analysis.promising(second, len(analysis.rankings(second))))
+        )
 
-    def _measured(self, stage: TuningRound, trials: Sequence[Trial]) -> Analysis | None:
+    def _measured(self, stage: TuningRound, trials: Sequence[Trial]) -> analysis.Analysis | None:
         """The baseline and every trial that is not void; None if the round is interrupted."""
         arms = self.arms_of(trials)
         if not arms:
             reasons = "; ".join(dict.fromkeys(self.void.values()))
             name = self.baseline.allocator
             raise HeaplabError(f"tune: no setting of {name} is in effect here: {reasons}")
-        analysis = self.tuner.measured(stage, [self.baseline, *arms])
-        self.void |= without_any_figure(analysis) if analysis else {}
-        return analysis
+        measured = self.tuner.measured(stage, [self.baseline, *arms])
+        self.void |= without_any_figure(measured) if measured else {}
+        return measured
 
     def arms_of(self, trials: Sequence[Trial]) -> list[Library]:
         """The arms that are not void. A void one is told of once."""
@@ -60,9 +65,9 @@ class TuningChoice:
         return [arm for arm in found if not arm.void]
 
     @property
-    def tuned(self) -> Tuned:
+    def tuned(self) -> report.Tuned:
         tried = {trial.name: " ".join(trial.words) for trial in self.trials}
-        return Tuned(self.baseline.allocator, tried, self.void)
+        return report.Tuned(self.baseline.allocator, tried, self.void)
 
 
 def among(trials: Sequence[Trial], names: Sequence[str]) -> list[Trial]:

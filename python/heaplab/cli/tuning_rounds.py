@@ -1,11 +1,13 @@
 """The rounds of tuning: each is a campaign in a folder of its own, so that an interrupted one can go on."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from heaplab.analysis import Analysis
+from heaplab import analysis
 from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.cli.carry_out import carry_out, opened_for
@@ -41,7 +43,7 @@ class Tuner:
     options: dict[str, Any]
     afresh: bool  # whether all was measured before, so that everything begins anew
 
-    def measured(self, stage: TuningRound, arms: Sequence[Library]) -> Analysis | None:
+    def measured(self, stage: TuningRound, arms: Sequence[Library]) -> analysis.Analysis | None:
         """What a round found, now or before it was interrupted; None if it is interrupted now.
 
         Raises HeaplabError if the first arm, with which all are compared, gives no figure.
@@ -55,9 +57,9 @@ class Tuner:
             opened, needed = opened_for(request, place, {**self.options, "output": None}, stage.share)
             if carry_out(opened, needed, self.options, TO_GO_ON):
                 return None
-        analysis = Analysis(load(place))
-        refuse_without_baseline(analysis)
-        return analysis
+        measured = analysis.Analysis(load(place))
+        refuse_without_baseline(measured)
+        return measured
 
     def request_of(self, stage: TuningRound, arms: Sequence[Library]) -> Request:
         assert self.request.budget
@@ -89,17 +91,17 @@ def is_complete(folder: Path) -> bool:
     return last.end is not None and last.campaign.started >= first.campaign.started
 
 
-def refuse_without_baseline(analysis: Analysis) -> None:
-    runs = [run for run in analysis.results.runs if run.allocator == analysis.baseline]
+def refuse_without_baseline(measured: analysis.Analysis) -> None:
+    runs = [run for run in measured.results.runs if run.allocator == measured.baseline]
     if not any(run.status is Status.OK for run in runs):
         why = runs[0].reason if runs else "it was not run"
-        raise HeaplabError(f"{analysis.results.path}: no run under {analysis.baseline} gave a figure: {why}")
+        raise HeaplabError(f"{measured.results.path}: no run under {measured.baseline} gave a figure: {why}")
 
 
-def without_any_figure(analysis: Analysis) -> dict[str, str]:
+def without_any_figure(measured: analysis.Analysis) -> dict[str, str]:
     """The arms that gave no figure at all, with the first reason."""
     found: dict[str, str] = {}
-    for run in analysis.without_figure:
+    for run in measured.without_figure:
         found.setdefault(run.allocator, run.reason)
-    good = {run.allocator for run in analysis.results.runs if run.status is Status.OK}
-    return {name: found[name] for name in analysis.allocators if name in found and name not in good}
+    good = {run.allocator for run in measured.results.runs if run.status is Status.OK}
+    return {name: found[name] for name in measured.allocators if name in found and name not in good}

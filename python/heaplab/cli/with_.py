@@ -7,7 +7,8 @@ import click
 
 from heaplab.catalog import contents as catalogs
 from heaplab.cli.given_arms import GIVEN_ALLOCATOR, GivenAllocator
-from heaplab.cli.selection import ProgramCommand, arm_of, note, with_own
+from heaplab.cli.program_command import ProgramCommand
+from heaplab.cli.selection import arm_of, note, with_own
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import huge_pages, interposition
 from heaplab.machine.execute import environment_for

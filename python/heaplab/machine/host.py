@@ -9,11 +9,15 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-import psutil
-
+from heaplab import lazy
 from heaplab.machine import signals
+
+if TYPE_CHECKING:
+    import psutil
+else:
+    psutil = lazy.module("psutil")
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 MADV_HUGEPAGE = 14
