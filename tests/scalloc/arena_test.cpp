@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "allocators/scalloc/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 

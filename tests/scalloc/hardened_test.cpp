@@ -12,6 +12,7 @@
 #include "allocators/scalloc/arena.h"
 #include "allocators/scalloc/hardened/quarantine.h"
 #include "allocators/scalloc/hardened/shuffle.h"
+#include "allocators/scalloc/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocators/scalloc/scalloc_heap.h"
+#include "allocators/scalloc/variants.h"
 
 namespace heaplab::scalloc {
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "allocators/scalloc/large.h"
+#include "allocators/scalloc/variants.h"
 #include "explore/explorer.h"
 #include "scalloc/traits.h"
 #include "support/fake_platform.h"

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "allocators/scalloc/large.h"
+#include "allocators/scalloc/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 #include "support/fake_platform.h"

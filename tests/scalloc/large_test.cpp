@@ -12,6 +12,7 @@
 #include <map>
 #include <vector>
 
+#include "allocators/scalloc/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 

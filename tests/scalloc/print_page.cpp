@@ -7,6 +7,7 @@
 #include "allocators/scalloc/config.h"
 #include "allocators/scalloc/size_classes.h"
 #include "allocators/scalloc/span_state.h"
+#include "allocators/scalloc/variants.h"
 
 namespace heaplab::scalloc {
 namespace {

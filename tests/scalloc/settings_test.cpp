@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "allocators/scalloc/variants.h"
+
 namespace heaplab::scalloc {
 namespace {
 

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "allocators/scalloc/variants.h"
+
 namespace heaplab::scalloc {
 namespace {
 

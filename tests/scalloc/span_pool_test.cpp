@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "allocators/scalloc/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 

@@ -8,16 +8,13 @@
 // DESIGN.md has the design in reading order, and where it differs from the paper.
 #pragma once
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 
+#include "allocators/scalloc/calling_thread.h"
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/lab_policy.h"
-#include "allocators/scalloc/lab_registry.h"
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/settings.h"
 #include "allocators/scalloc/statistics.h"
@@ -50,13 +47,16 @@ class scalloc_heap {
   using policy = lab_policy<traits>;
   using span_type = span<traits>;
 
+  static constinit inline frontend<traits> front_;
+  using thread = calling_thread<traits, front_>;
+
 public:
   static constexpr const char* name = Config.name;
 
   HEAPLAB_FAST_PATH static void* allocate(std::size_t bytes) noexcept {
     if (policy::has_fast_path && bytes <= Config.class_lookup_limit - Config.canary_bytes) [[likely]]
-      if (void* const block = front_.try_allocate(*local_, classes::looked_up(bytes + Config.canary_bytes)))
-          [[likely]]
+      if (void* const block = front_.try_allocate(*thread::buffer(),
+                                                  classes::looked_up(bytes + Config.canary_bytes))) [[likely]]
         return block;
     return allocate_slow<contents::any>(bytes);
   }
@@ -71,8 +71,8 @@ public:
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
     if (policy::has_fast_path && bytes <= Config.class_lookup_limit - Config.canary_bytes) [[likely]]
-      if (void* const block = front_.try_allocate(*local_, classes::looked_up(bytes + Config.canary_bytes)))
-          [[likely]]
+      if (void* const block = front_.try_allocate(*thread::buffer(),
+                                                  classes::looked_up(bytes + Config.canary_bytes))) [[likely]]
         return std::memset(block, 0, bytes);
     return allocate_slow<contents::zeros>(bytes);
   }
@@ -134,7 +134,7 @@ public:
   static void after_fork_in_child() noexcept {
     open_lock_.forget_holder();
     front_.spans().after_fork_in_child();
-    labs_.after_fork_in_child(front_, local_);
+    thread::after_fork_in_child();
     large_.after_fork_in_child();
   }
 
@@ -164,6 +164,10 @@ private:
     }
     const typename policy::use in_use(local);
     return allocate_in<Wanted>(*local, bytes);
+  }
+
+  static lab_type* own_lab() {
+    return thread::own_buffer([] { return make_room(); });
   }
 
   // Bytes that the program may use. fatal() where no block begins, hardened: where no live block begins.
@@ -217,7 +221,7 @@ private:
     span_type& it = front_.spans().fine_span_at(step);
     if constexpr (Config.hardened) check_untouched(it, block);
     bool due;
-    if (!front_.try_deallocate(this_thread(), it, block, due)) [[unlikely]]
+    if (!front_.try_deallocate(thread::self(), it, block, due)) [[unlikely]]
       return deallocate_slow(block);
     if (due) [[unlikely]]
       after_free(it);
@@ -229,7 +233,7 @@ private:
     if (!front_.spans().in_carved_fine_zone(step)) [[unlikely]]
       return deallocate_checked_slow(block);
     span_type& it = front_.spans().fine_span_at(step);
-    if (concurrent::differs(it.owner_tag, this_thread())) [[unlikely]]
+    if (concurrent::differs(it.owner_tag, thread::self())) [[unlikely]]
       return deallocate_checked_slow(block);
     withdraw_own(it, block);
     if (!has_small_blocks(it)) [[unlikely]]
@@ -239,7 +243,7 @@ private:
   }
 
   HEAPLAB_FAST_PATH static void quarantine(void* block) {
-    if (void* const oldest = local_->quarantine.exchange(block)) put_back(oldest);
+    if (void* const oldest = thread::buffer()->quarantine.exchange(block)) put_back(oldest);
   }
 
   // Out of line, for the registers that a call of memset needs; not rare.
@@ -256,24 +260,23 @@ private:
     if (it == nullptr) return large_.deallocate(block);
     withdraw(*it, block);
     const bool is_fine = it->secrets.block_bytes() <= Config.fine_block_limit;
-    void* const leaving = is_fine && has_buffer() ? local_->quarantine.exchange(block) : block;
+    void* const leaving =
+        is_fine && thread::has_buffer() ? thread::buffer()->quarantine.exchange(block) : block;
     if (leaving != nullptr) put_back(leaving);
   }
-
-  static bool has_buffer() { return local_ != &none_ && local_ != &ended_; }
 
   // Frees a block of the coarse zone, of another owner or with a mapping of its own, or refuses the address.
   HEAPLAB_SLOW_PATH static void deallocate_slow(void* block) noexcept {
     if (block == nullptr) return;
     span_type* const it = front_.spans().find(block);
     if (it == nullptr) return large_.deallocate(block);
-    const typename policy::use in_use(has_buffer() ? local_ : nullptr);
-    front_.deallocate_slow(*local_, *it, block);
+    const typename policy::use in_use(thread::has_buffer() ? thread::buffer() : nullptr);
+    front_.deallocate_slow(*thread::buffer(), *it, block);
   }
 
-  HEAPLAB_SLOW_PATH static void after_free(span_type& it) noexcept { front_.after_free(*local_, it); }
-
-  // --- start ---
+  HEAPLAB_SLOW_PATH static void after_free(span_type& it) noexcept {
+    front_.after_free(*thread::buffer(), it);
+  }
 
   static bool ensure_open() {
     if (is_open_.load(std::memory_order_acquire)) [[likely]]
@@ -288,59 +291,15 @@ private:
     if (!front_.open(tuning_, std::max(Config.pool_columns, 1U))) return false;
     large_.set_retained_limit(Config.hardened ? 0 : tuning_.retained_large_bytes);
     if (tuning_.huge_pages == huge_page_policy::grown) large_.allow_huge_pages();
-    has_key_ = pthread_key_create(&thread_end_, end_thread) == 0;
+    thread::open();
     is_open_.store(true, std::memory_order_release);
     return true;
   }
 
-  // --- threads ---
-
-  // Identifies the calling thread among the living threads, in one instruction.
-  HEAPLAB_FAST_PATH static std::uintptr_t this_thread() {
-    return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
-  }
-
-  // The buffer of the calling thread, made if need be. A thread whose destructors have run uses the orphanage
-  // instead, under a lock: no later destructor would hand a buffer back. Null: no memory.
-  static lab_type* own_lab() {
-    if (local_ == &none_) return attach();
-    return local_ == &ended_ ? &front_.orphanage() : local_;
-  }
-
-  HEAPLAB_SLOW_PATH static lab_type* attach() {
-    if (Config.pool_columns == 0)
-      if (const int processor = sched_getcpu(); processor >= 0)
-        front_.pool().see_processor(static_cast<unsigned>(processor));
-    lab_type* it = labs_.attach(front_.columns(), this_thread());
-    if (it == nullptr && make_room()) it = labs_.attach(front_.columns(), this_thread());
-    if (it == nullptr) return nullptr;
-    local_ = it;
-    // pthread_setspecific may allocate, from the buffer just set. Without a key, the buffer of a thread that
-    // ends stays unused for the rest of the process's life.
-    if (has_key_ && pthread_setspecific(thread_end_, it) != 0)
-      fatal("no thread-specific data for a thread's end");
-    return it;
-  }
-
-  static void end_thread(void* it) {
-    local_ = &ended_;
-    labs_.detach(front_, *static_cast<lab_type*>(it));
-  }
-
-  static constinit inline frontend<traits> front_;
   static constinit inline large_blocks<traits> large_{Config.retained_large_bytes};
-  static constinit inline lab_registry<traits> labs_;
   static constinit inline tuning tuning_{Config};
   static constinit inline heaplab::atomic<bool> is_open_ = false;
   static constinit inline concurrent::futex_lock<concurrent::std_sync> open_lock_;
-  static constinit inline pthread_key_t thread_end_ = 0;
-  static constinit inline bool has_key_ = false;
-
-  // Stand for the buffer of a thread that has none yet, and of a thread that has none any more. They own
-  // nothing, have no blocks, and are never written.
-  static constinit inline lab_type none_;
-  static constinit inline lab_type ended_;
-  static constinit inline thread_local lab_type* local_ = &none_;
 };
 
 }  // namespace heaplab::scalloc
