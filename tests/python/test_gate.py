@@ -221,6 +221,8 @@ def test_a_new_one_that_crashes_is_no_pass(
         (("glibc", "glibc", "--suite", "quick", "--", "ls"), "--suite and a program exclude each other"),
         (("glibc", "glibc", "--max-slower", "0%"), "is no percentage"),
         (("no-such", "no-such"), "no-such: no such program"),
+        (("true", "true", "--max-instructions", "1%"), "add --instructions callgrind"),
+        (("glibc", "glibc", "--max-instructions", "1%", "--", "true"), "add --instructions callgrind"),
     ],
 )
 def test_what_cannot_be_judged_is_refused_in_one_line(

@@ -89,6 +89,14 @@ def test_a_row_for_each_block(trace: Path) -> None:
     assert rows["lifetime"].dropna().to_list() == pytest.approx([10e-9] * 500)
 
 
+@pytest.mark.parametrize("output", [(), ("-o", "x.html"), ("-o", "y.trace")])
+def test_rows_are_refused_where_no_parquet_is_written(trace: Path, output: tuple[str, ...]) -> None:
+    done = heaplab(trace.parent, "trace", trace, "--rows", "blocks", *output)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "--rows goes with a file of Parquet" in done.stderr
+    assert not (trace.parent / "x.html").exists()
+
+
 def test_rows_come_in_batches_of_one_process(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = parquet(recorded, "events")
     monkeypatch.setattr(columns, "ROWS", 100)

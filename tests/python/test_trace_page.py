@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from rich.console import Console
 from traces import Event, two_threads, write_trace
 
 from heaplab import trace_report, traces
-from heaplab.trace_report import trace_tables as tables, trace_terminal as terminal
+from heaplab.trace_report import findings, trace_tables as tables, trace_terminal as terminal
 from heaplab.traces import tool
 
 MALLOC, FREE, REALLOC_TO, REALLOC_FROM, BEGIN = 1, 32, 3, 35, 64
@@ -65,7 +66,7 @@ def test_what_is_said_in_short_is_what_happened(profile: traces.Profile) -> None
     shown = Console(width=120, record=True, file=io.StringIO())
     trace_report.print_profile(profile, shown)
     text = shown.export_text()
-    assert "At most 215 B live in 1 blocks" in text
+    assert "At most 215 B live in 1 block," in text
     assert "25 % of all blocks are released by another thread" not in text
     assert "50 % of all blocks are released by another thread" in text
     assert "0 B live in 0 blocks" in text
@@ -107,6 +108,13 @@ def test_reallocations_are_chains(tmp_path: Path) -> None:
     }
     assert tables.lives(profile)[0].columns[-2:] == ["below 1 µs", "at the end"]
     assert profile.kinds["realloc"] == 3
+
+
+def test_one_is_no_plural(tmp_path: Path) -> None:
+    profile = profile_of(tmp_path / "x.trace", growing())
+    once = replace(profile, growths=profile.growths._replace(calls=1))
+    assert findings.reallocated(once).startswith("1 reallocation;")
+    assert findings.reallocated(profile).startswith("3 reallocations;")
 
 
 def test_call_sites_are_ordered_by_what_is_asked(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def prepare_streams() -> None:
     if sys.stdout is None:
         raise HeaplabError(f"{STANDARD_OUTPUT} is closed")
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open as long as heaplab is
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if sys.stdout is sys.__stdout__:
         sys.stdout = named_standard_output()
 

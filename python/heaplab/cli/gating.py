@@ -14,12 +14,14 @@ import click
 from heaplab import analysis, report, stats
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
-from heaplab.cli import command_arms, selection
+from heaplab.cli import command_arms, recorded_trace, selection
 from heaplab.cli.carry_out import carry_out, opened_for
 from heaplab.cli.counted_gate import counted, is_uncounted
 from heaplab.cli.given_arms import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
 from heaplab.cli.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND
+from heaplab.cli.program_command import TYPED
 from heaplab.cli.results import load, without_figure
+from heaplab.cli.selection import note
 from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
@@ -44,6 +46,8 @@ def gate(
         raise UsageError("--suite and a program exclude each other")
     catalog = catalogs.load(extra)
     given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
+    if instructions == COUNTERS and instructions_limited():
+        refuse_uncounted(given, program)
     arms, subject = compared(catalog, given, program, suite, source, options["quiet"])
     request, folder = request_of(subject, arms, options), options["output"] or Path("out") / "gate"
     share = 0.5 if instructions == CALLGRIND else 1.0
@@ -57,6 +61,20 @@ def gate(
         paths = [campaign.store.path, *paths]
     limits = analysis.GateLimits(options["max_slower"], options["max_memory"], options["max_instructions"])
     return tell(paths, limits, options) or int(bool(stopped))
+
+
+def instructions_limited() -> bool:
+    """Whether the user typed a limit of instructions."""
+    return "max_instructions" in click.get_current_context().meta[TYPED]
+
+
+def refuse_uncounted(given: Sequence[GivenAllocator | GivenCommand], program: tuple[str, ...]) -> None:
+    """Raise UsageError for commands and programs: only heaplab's workloads read the processor's counters."""
+    commands = any(isinstance(one, GivenCommand) for one in given)
+    if commands or (program and not recorded_trace.is_trace(program)):
+        raise UsageError(
+            "--max-instructions: nothing counts the instructions of a program; add --instructions callgrind"
+        )
 
 
 def compared(
@@ -111,6 +129,8 @@ def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: dict[str, 
     lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
     if not cells and not lost:
         raise HeaplabError("gate: there is nothing to judge")
+    if instructions_limited() and not any(one.metric == analysis.INSTRUCTIONS for one in cells):
+        note("--max-instructions decided nothing: no instructions were counted; see --instructions")
     command = shlex.join(results[0].campaign.command)
     outputs: dict[str, Callable[[Path], object]] = {
         "markdown": lambda file: file.write_text(report.as_markdown(cells, command), encoding="utf-8"),

@@ -13,11 +13,13 @@ from heaplab.cli.results import refuse_unwritable
 from heaplab.cli.selection import note
 from heaplab.console import console, put
 from heaplab.errors import UsageError
+from heaplab.report.units import counted
 from heaplab.traces import foreign, recording, tool
 
 LABEL = 16  # columns
 MOST = 20  # processes that are shown
 TRACE, PARQUET = ".trace", ".parquet"
+EVENTS, BLOCKS = "events", "blocks"
 
 PAGE, DHAT, PPROF = ".html", ".json", ".pb.gz"
 
@@ -34,10 +36,8 @@ PAGE, DHAT, PPROF = ".html", ".json", ".pb.gz"
 )
 @click.option(
     "--rows",
-    type=click.Choice(["events", "blocks"]),
-    default="events",
-    help="What a row of Parquet is: an event, or a block from birth to death.",
-    show_default=True,
+    type=click.Choice([EVENTS, BLOCKS]),
+    help="What a row of Parquet is: an event, or a block from birth to death.  [default: events]",
 )
 @click.option(
     "--process",
@@ -45,7 +45,7 @@ PAGE, DHAT, PPROF = ".html", ".json", ".pb.gz"
     metavar="NUMBER",
     help="What process is looked at, numbered from 0 as they began.  [default: the one with the most events]",
 )
-def trace(trace_file: Path, output: Path | None, rows: str, process: int | None) -> None:
+def trace(trace_file: Path, output: Path | None, rows: str | None, process: int | None) -> None:
     """Show what a trace holds, or write it in another form.
 
     The first line says whether the order of all events is proven. With -o FILE.trace the output of heaptrack,
@@ -59,6 +59,10 @@ def trace(trace_file: Path, output: Path | None, rows: str, process: int | None)
       heaplab trace ls.trace -o ls.html
       heaplab trace ls.trace -o blocks.parquet --rows blocks
     """
+    if rows and not (output and output.name.endswith(PARQUET)):
+        raise UsageError(
+            f"--rows goes with a file of Parquet: heaplab trace TRACE --rows {rows} -o FILE{PARQUET}"
+        )
     if output:
         refuse_unwritable(output)
     if output and output.name.endswith(TRACE):
@@ -74,7 +78,7 @@ def trace(trace_file: Path, output: Path | None, rows: str, process: int | None)
     for line in warnings:
         note(f"{trace_file}: {line}")
     if output and suffix == PARQUET:
-        traces.write_parquet(trace_file, found, rows, output, Told("writing rows"))
+        traces.write_parquet(trace_file, found, rows or EVENTS, output, Told("writing rows"))
     else:
         number = chosen(trace_file, found, process)
         if not output:
@@ -121,7 +125,7 @@ def show(summary: dict[str, Any]) -> None:
         for label, text in trace_summary.of_process(process):
             put(out, text.replace("[", r"\["), label=label, indent=LABEL)
     if (more := len(summary["processes"]) - MOST) > 0:
-        put(out, f"and {trace_summary.counted(more, 'process', 'processes')} more")
+        put(out, f"and {counted(more, 'process', 'processes')} more")
 
 
 def show_process(profile: "traces.Profile", number: int, summary: dict[str, Any]) -> None:

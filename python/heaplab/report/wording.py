@@ -118,17 +118,13 @@ def extent(studies: list[Study], compared: str = "allocator") -> str:
     """The extent of the measurements. Explains cell and block, because readers meet them here first."""
     counts = [len(study.good.get((cell, study.baseline), {})) for study in studies for cell in study.cells]
     fewest, most = min(counts, default=0), max(counts, default=0)
-    blocks = f"{fewest} to {most} blocks" if fewest < most else counted(most, "block")
+    blocks = f"{fewest} to {most} blocks" if fewest < most else units.counted(most, "block")
     said = f"{blocks}{' in each' if len(counts) > 1 else ''} (a block runs every {compared} once)."
     if len(counts) < 2:
         return said
-    experiments = counted(len(studies), "experiment")
+    experiments = units.counted(len(studies), "experiment")
     setting = "a cell is one setting of an experiment's parameters"
-    return f"{experiments} with {counted(len(counts), 'cell')} ({setting}), {said}"
-
-
-def counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    return f"{experiments} with {units.counted(len(counts), 'cell')} ({setting}), {said}"
 
 
 def notes_of_cards(analysis: Analysis, kind: str) -> list[str]:

@@ -1,7 +1,7 @@
 """What a profile comes to, in sentences."""
 
 from heaplab.report import units
-from heaplab.trace_report.trace_tables import bound, count, share, size
+from heaplab.trace_report.trace_tables import bound, share, size
 from heaplab.traces.profile import Profile
 
 SHORT = 1  # the last class of lifetimes that are called short: below 10 µs, or 100 events
@@ -11,7 +11,7 @@ def advice(profile: Profile) -> str:
     """The first sentence."""
     when = profile.time(profile.peak_stamp) / (profile.time(profile.last_stamp) or 1)
     return (
-        f"At most {size(profile.peak_bytes)} live in {count(profile.peak_blocks)} blocks, "
+        f"At most {size(profile.peak_bytes)} live in {units.counted(profile.peak_blocks, 'block')}, "
         f"{units.percent(when)} of the way through."
     )
 
@@ -39,14 +39,14 @@ def _acquired(profile: Profile) -> str:
     in_bytes = sum(life.bytes for life in profile.lives)
     rate = f", {units.show(blocks / profile.seconds, '1/s')}" if profile.seconds > profile.resolution else ""
     per = f", {size(in_bytes / blocks)} on average" if blocks else ""
-    return f"{count(blocks)} blocks{rate}, {size(in_bytes)}{per}."
+    return f"{units.counted(blocks, 'block')}{rate}, {size(in_bytes)}{per}."
 
 
 def _at_the_end(profile: Profile) -> str:
     last = profile.stretches[-1] if profile.stretches else None
     if last is None:
         return "Nothing was acquired."
-    return f"{size(last.live_bytes)} live in {count(last.live_blocks)} blocks."
+    return f"{size(last.live_bytes)} live in {units.counted(last.live_blocks, 'block')}."
 
 
 def _short(profile: Profile) -> str:
@@ -71,6 +71,6 @@ def reallocated(profile: Profile) -> str:
     """What reallocations did."""
     of = profile.growths
     return (
-        f"{count(of.calls)} reallocations; {share(of.moved, of.calls)} moved the block, "
+        f"{units.counted(of.calls, 'reallocation')}; {share(of.moved, of.calls)} moved the block, "
         f"{size(of.bytes_moved)} in all at least; {share(of.shrank, of.calls)} made the block smaller."
     )

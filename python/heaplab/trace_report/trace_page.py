@@ -59,8 +59,8 @@ def about(profile: Profile) -> str:
     threads = {row.acquirer for row in profile.threads} | {row.releaser for row in profile.threads} - {0}
     parts = [
         f"process {profile.pid}",
-        f"{len(threads)} threads" if len(threads) != 1 else "1 thread",
-        f"{tables.count(sum(profile.kinds.values()))} calls",
+        units.counted(len(threads), "thread"),
+        units.counted(sum(profile.kinds.values()), "call"),
         units.show(profile.seconds, "s") if profile.timed else "no times: stamps are only an order",
         f"recorded by {profile.of['source']}" if "source" in profile.of else "",
         f"under {profile.of['allocator']}" if "allocator" in profile.of else "",

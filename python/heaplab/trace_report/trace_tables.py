@@ -29,7 +29,7 @@ def share(part: float, whole: float) -> str:
 
 def duration(profile: Profile, ticks: float) -> str:
     if not profile.timed:
-        return f"{count(round(ticks))} calls"
+        return units.counted(round(ticks), "call")
     seconds = ticks / profile.ticks_per_second
     if seconds < profile.resolution:
         return f"< {bound(profile, profile.shortest_life)}"
@@ -40,7 +40,7 @@ def bound(profile: Profile, life: int) -> str:
     """What ends a class of lifetimes: a power of ten."""
     ticks = profile.lifetime_bounds[life]
     if not profile.timed:
-        return f"{count(ticks)} calls"
+        return units.counted(ticks, "call")
     seconds = float(f"{ticks / profile.ticks_per_second:.0e}")
     step = units.scale("s", seconds)
     return f"{round(seconds / step.factor)} {step.label}"
