@@ -91,7 +91,7 @@ def noise(baseline: str, standings: list[AspectStanding]) -> str:
 
 def rests_on(standing: AspectStanding) -> str:
     """ "4 cells, each at most 25 %": what a mean is made of."""
-    cells = wording.counted(standing.cells, "cell")
+    cells = units.counted(standing.cells, "cell")
     return cells if standing.cells == 1 else f"{cells}, each at most {standing.largest_weight * 100:.0f} %"
 
 

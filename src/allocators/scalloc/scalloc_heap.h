@@ -16,28 +16,18 @@
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/lab_policy.h"
 #include "allocators/scalloc/large.h"
+#include "allocators/scalloc/library_traits.h"
 #include "allocators/scalloc/settings.h"
 #include "allocators/scalloc/statistics.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
 #include "base/os_pages.h"
-#include "base/platform.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/sync.h"
 #include "shim/heap_concept.h"
 
 namespace heaplab::scalloc {
-
-template <const config& Config>
-struct library_traits {
-  using sync = concurrent::std_sync;
-  using platform = system_platform;
-  template <class T>
-  using atomic = heaplab::atomic<T>;
-  static constexpr const config& settings = Config;
-  using classes = size_classes<Config>;
-};
 
 template <const config& Config>
 class scalloc_heap {

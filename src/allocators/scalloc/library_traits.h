@@ -1,0 +1,23 @@
+// What a library of scalloc is built from: the system, its threads and atomics, and the values of a variant.
+// Tests put stand-ins in their place.
+#pragma once
+
+#include "allocators/scalloc/config.h"
+#include "allocators/scalloc/size_classes.h"
+#include "base/atomic.h"
+#include "base/platform.h"
+#include "concurrent/sync.h"
+
+namespace heaplab::scalloc {
+
+template <const config& Config>
+struct library_traits {
+  using sync = concurrent::std_sync;
+  using platform = system_platform;
+  template <class T>
+  using atomic = heaplab::atomic<T>;
+  static constexpr const config& settings = Config;
+  using classes = size_classes<Config>;
+};
+
+}  // namespace heaplab::scalloc
