@@ -51,6 +51,10 @@ public:
 
   T load(std::memory_order order) const { return value_.load(order); }
   void store(T value, std::memory_order order) const { value_.store(value, order); }
+  bool compare_exchange_strong(T& expected, T wanted, std::memory_order success,
+                               std::memory_order failure) const {
+    return value_.compare_exchange_strong(expected, wanted, success, failure);
+  }
 
 private:
   std::atomic_ref<T> value_;

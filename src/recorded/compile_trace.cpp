@@ -103,6 +103,7 @@ void compile(const char* trace, const char* workload, const char* process) {
   const trace::trace_file::process_part& part = file.processes()[chosen];
   const std::uint64_t ticks = part.of.number("ticks_per_second");
   recorded::compiler compiler(workload, 1, static_cast<double>(ticks != 0 ? ticks : tickets_per_second));
+  trace::each_lived(file, chosen, [&compiler](const trace::event& block) { compiler.living(block); });
   trace::event_stream events(file, chosen);
   progress shown(part.events);
   for (auto frame = events.next_frame(); !frame.empty(); frame = events.next_frame()) {

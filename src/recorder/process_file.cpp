@@ -58,6 +58,7 @@ constinit output_file file;
 constinit trace::raw_header* header = nullptr;
 constinit std::uint32_t generation = 0;  // number of forks between the first process and this one
 constinit atomic<bool> noting_moment = false;
+constinit atomic<bool> recorded_anything = false;
 constinit atomic<std::size_t> chunks_handed_out = 0;
 // How often chunks may grow. relaxed: a thread that misses a change tries a chunk that finds no room.
 constinit atomic<unsigned> most_growth = 3;
@@ -148,6 +149,8 @@ void* map_piece(std::uint64_t offset, std::size_t bytes, loss& why) {
 bool open_file() {
   const trace::raw_moment begun = now();
   spares.forget_all();
+  live_blocks.forget_all();
+  recorded_anything.store(false, std::memory_order_relaxed);
   file.forget();
   header = nullptr;
   char* end = stpcpy(path, folder);
@@ -192,14 +195,23 @@ void note_modules() {
   ::close(to);
 }
 
-raw_chunk* new_chunk(std::size_t bytes, loss& why) {
+raw_chunk* map_chunk(std::size_t bytes, std::uint32_t magic, loss& why) {
   const std::uint64_t offset = header->bytes.fetch_add(bytes, std::memory_order_relaxed);
   auto* const chunk = static_cast<raw_chunk*>(map_piece(offset, bytes, why));
   if (chunk == nullptr) return nullptr;
   chunk->bytes = static_cast<std::uint32_t>(bytes);
   chunk->offset = offset;
   // release: if the process is killed here, the file has a whole chunk header or none.
-  atomic_ref(chunk->magic).store(trace::chunk_magic, std::memory_order_release);
+  atomic_ref(chunk->magic).store(magic, std::memory_order_release);
+  return chunk;
+}
+
+// A chunk for records. The first marks the beginning of the recording.
+raw_chunk* new_chunk(std::size_t bytes, loss& why) {
+  raw_chunk* const chunk = map_chunk(bytes, trace::chunk_magic, why);
+  if (chunk == nullptr) return nullptr;
+  // relaxed: the thread that finds false is alone, and the file is read after the recording.
+  if (!recorded_anything.exchange(true, std::memory_order_relaxed)) header->begin = now();
   note_moment();
   // relaxed: a count.
   if (is_power_of_two(chunks_handed_out.fetch_add(1, std::memory_order_relaxed) + 1)) note_modules();
@@ -282,8 +294,16 @@ void at_exit_of_thread(void* argument) {
   state.exited = true;
 }
 
+// A process that ends before the window is not of the recording.
+void remove_file() {
+  ::unlink(path);
+  control.load(std::memory_order_acquire)
+      ->bytes.fetch_sub(header->bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
 [[gnu::destructor]] void at_exit_of_process() {
   if (header == nullptr || this_process.epoch.load(std::memory_order_acquire) == 0) return;
+  if (recording_state() == trace::recording::waiting) return remove_file();
   note_modules();
   header->latest = now();
   header->ended = 1;
@@ -292,6 +312,7 @@ void at_exit_of_thread(void* argument) {
 }  // namespace
 
 constinit fork_page this_process{};
+constinit live_table live_blocks;
 constinit atomic<trace::raw_control*> control = &nowhere;
 
 void begin() {
@@ -314,9 +335,7 @@ void count_lost(const thread_state& state, loss why) {
     control.load(std::memory_order_acquire)->without_file.fetch_add(1, std::memory_order_relaxed);
 }
 
-raw_record* claim_in_next_chunk(thread_state& state) {
-  const errno_keeper keep;
-  const doing own(state, activity::own);
+bool enter_process_file(thread_state& state) {
   std::uint32_t epoch = this_process.epoch.load(std::memory_order_acquire);
   if (epoch == 0) {
     const bool mine = !this_process.opening.exchange(true, std::memory_order_relaxed);
@@ -324,7 +343,17 @@ raw_record* claim_in_next_chunk(thread_state& state) {
     epoch = this_process.epoch.load(std::memory_order_acquire);
   }
   if (state.epoch != epoch) enter_process(state, epoch);
-  if (epoch == 0 || !get_chunk(state)) {
+  return epoch != 0 && header != nullptr;
+}
+
+raw_chunk* map_table(std::size_t bytes, loss& why) {
+  return map_chunk(bytes, trace::table_magic, why);
+}
+
+raw_record* claim_in_next_chunk(thread_state& state) {
+  const errno_keeper keep;
+  const doing own(state, activity::own);
+  if (!enter_process_file(state) || !get_chunk(state)) {
     const loss why = stopped_because.load(std::memory_order_relaxed);
     count_lost(state, why == loss::count ? loss::file_refused : why);
     return nullptr;

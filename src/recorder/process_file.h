@@ -12,6 +12,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "recorder/live_table.h"
 #include "recorder/thread_state.h"
 #include "trace/raw_file.h"
 
@@ -39,6 +40,16 @@ HEAPLAB_FAST_PATH trace::recording recording_state() {
 
 inline constexpr auto not_begun = static_cast<trace::recording>(3);
 
+// In the file of this process.
+extern constinit live_table live_blocks;
+
+// True if this process has a file. The thread's state then belongs to this process. Opens the file if need
+// be.
+bool enter_process_file(thread_state& state);
+
+// A zeroed table for live_blocks; null, and the reason, if it cannot be had.
+trace::raw_chunk* map_table(std::size_t bytes, trace::loss& why);
+
 // Looks up where to record. Calls of other threads meanwhile are not recorded.
 void begin();
 
@@ -55,16 +66,20 @@ HEAPLAB_FAST_PATH trace::raw_record* claim(thread_state& state) {
 
 HEAPLAB_SLOW_PATH void count_lost(const thread_state& state, trace::loss why);
 
-HEAPLAB_FAST_PATH void fill(trace::raw_record* record, std::uint64_t stamp, trace::kind kind,
-                            std::uint64_t address, std::uint64_t size, std::uint64_t site,
-                            std::uint8_t alignment_log2 = 0) {
+HEAPLAB_FAST_PATH void fill(trace::raw_record* record, std::uint64_t stamp,
+                            const trace::raw_live_block& content) {
   if (record == nullptr) [[unlikely]]
     return;
-  record->what = trace::pack(address, kind, alignment_log2);
-  record->size = size;
-  record->site = site;
+  record->what = content.what;
+  record->size = content.size;
+  record->site = content.site;
   // release: if the process is killed here, the record is complete or invalid.
   atomic_ref(record->stamp).store(stamp, std::memory_order_release);
+}
+
+HEAPLAB_FAST_PATH void fill(trace::raw_record* record, std::uint64_t stamp, trace::kind kind,
+                            std::uint64_t address, std::uint64_t size, std::uint64_t site) {
+  fill(record, stamp, {trace::pack(address, kind, 0), size, site});
 }
 
 }  // namespace heaplab::recorder

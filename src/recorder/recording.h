@@ -13,6 +13,7 @@
 #include "recorder/process_file.h"
 #include "recorder/stamp.h"
 #include "recorder/thread_state.h"
+#include "recorder/waiting.h"
 
 namespace heaplab::recorder {
 
@@ -42,17 +43,67 @@ HEAPLAB_FAST_PATH bool record_here(const thread_state& state) {
   return record_nevertheless(state);
 }
 
+inline trace::raw_live_block block_of(trace::kind kind, const void* block, std::size_t size,
+                                      std::uint64_t site, std::uint8_t alignment_log2 = 0) {
+  return {trace::pack(number_of(block), kind, alignment_log2), size, site};
+}
+
+inline bool waiting(const thread_state& state) {
+  return recording_state() == trace::recording::waiting && state.doing == activity::none;
+}
+
+// Records or remembers a block, as the state is after the call (live_table.h).
+HEAPLAB_SLOW_PATH inline void note_acquired(thread_state& state, const trace::raw_live_block& block) {
+  const trace::recording now = recording_state();
+  if (now == trace::recording::waiting && trace::address_in(block.what) != 0) remember(state, block);
+  if (now != trace::recording::on) return;
+  const std::uint64_t stamp = stamp_after();
+  fill(claim(state), stamp, block);
+}
+
+template <class Call>
+HEAPLAB_SLOW_PATH void* acquire_unrecorded(thread_state& state, trace::kind kind, std::size_t size,
+                                           std::uint8_t alignment_log2, std::uint64_t site, Call call) {
+  if (!waiting(state)) return call();
+  const doing a_call(state, activity::call);
+  void* const block = call();
+  note_acquired(state, block_of(kind, block, size, site, alignment_log2));
+  return block;
+}
+
 template <class Call>
 HEAPLAB_FAST_PATH void* acquire(trace::kind kind, std::size_t size, std::uint8_t alignment_log2,
                                 std::uint64_t site, Call call) {
   thread_state& state = here;
   if (!record_here(state)) [[unlikely]]
-    return call();
+    return acquire_unrecorded(state, kind, size, alignment_log2, site, call);
   const doing a_call(state, activity::call);
   void* const block = call();
   const std::uint64_t stamp = stamp_after();
-  fill(claim(state), stamp, kind, number_of(block), size, site, alignment_log2);
+  fill(claim(state), stamp, block_of(kind, block, size, site, alignment_log2));
   return block;
+}
+
+template <class Call>
+HEAPLAB_FAST_PATH void record_release(thread_state& state, trace::kind kind, void* block, std::size_t size,
+                                      std::size_t alignment, std::uint64_t site, Call call) {
+  const doing a_call(state, activity::call);
+  trace::raw_record* const record = claim(state);
+  fill(record, stamp_before(), block_of(kind, block, size, site, log2_of(alignment)));
+  call();
+}
+
+// The window may open between two looks at the state: what is not remembered any more is then recorded.
+template <class Call>
+HEAPLAB_SLOW_PATH void release_unrecorded(thread_state& state, trace::kind kind, void* block,
+                                          std::size_t size, std::size_t alignment, std::uint64_t site,
+                                          Call call) {
+  if (block == nullptr || state.doing == activity::own) return call();
+  const trace::recording now = recording_state();
+  if (now == trace::recording::on && state.doing == activity::none)
+    return record_release(state, kind, block, size, alignment, site, call);
+  if (now == trace::recording::waiting) forget(state, number_of(block));
+  call();
 }
 
 template <class Call>
@@ -60,11 +111,37 @@ HEAPLAB_FAST_PATH void release(trace::kind kind, void* block, std::size_t size, 
                                std::uint64_t site, Call call) {
   thread_state& state = here;
   if (block == nullptr || !record_here(state)) [[unlikely]]
-    return call();
+    return release_unrecorded(state, kind, block, size, alignment, site, call);
+  record_release(state, kind, block, size, alignment, site, call);
+}
+
+template <class Call>
+HEAPLAB_FAST_PATH void* record_reallocation(thread_state& state, trace::kind from, trace::kind to,
+                                            void* block, std::size_t size, std::uint64_t site, Call call) {
   const doing a_call(state, activity::call);
   trace::raw_record* const record = claim(state);
-  fill(record, stamp_before(), kind, number_of(block), size, site, log2_of(alignment));
-  call();
+  fill(record, stamp_before(), block_of(from, block, 0, site));
+  void* const moved = call();
+  const std::uint64_t stamp = stamp_after();
+  fill(claim(state), stamp, block_of(to, moved, size, site));
+  return moved;
+}
+
+template <class Call>
+HEAPLAB_SLOW_PATH void* reallocate_unrecorded(thread_state& state, trace::kind from, trace::kind to,
+                                              void* block, std::size_t size, std::uint64_t site, Call call) {
+  if (state.doing != activity::none) return call();
+  const trace::recording now = recording_state();
+  if (now == trace::recording::on) return record_reallocation(state, from, to, block, size, site, call);
+  if (now != trace::recording::waiting) return call();
+  const doing a_call(state, activity::call);
+  const auto before = forget(state, number_of(block));
+  void* const moved = call();
+  if (moved != nullptr)
+    note_acquired(state, block_of(to, moved, size, site));
+  else if (size != 0 && before)
+    remember(state, *before);  // the call failed: the block lives on, and lived before the window
+  return moved;
 }
 
 // Precondition: `block` is not null.
@@ -73,14 +150,8 @@ HEAPLAB_FAST_PATH void* reallocate(trace::kind from, trace::kind to, void* block
                                    std::uint64_t site, Call call) {
   thread_state& state = here;
   if (!record_here(state)) [[unlikely]]
-    return call();
-  const doing a_call(state, activity::call);
-  trace::raw_record* const record = claim(state);
-  fill(record, stamp_before(), from, number_of(block), 0, site);
-  void* const moved = call();
-  const std::uint64_t stamp = stamp_after();
-  fill(claim(state), stamp, to, number_of(moved), size, site);
-  return moved;
+    return reallocate_unrecorded(state, from, to, block, size, site, call);
+  return record_reallocation(state, from, to, block, size, site, call);
 }
 
 }  // namespace heaplab::recorder

@@ -37,6 +37,18 @@ std::span<const event> event_stream::next_frame() {
   return {};
 }
 
+void each_lived(trace_file& file, std::uint32_t process, const std::function<void(const event&)>& visit) {
+  bytes payload;
+  std::vector<event> blocks;
+  const std::vector<index_entry>& frames = file.processes()[process].frames;
+  for (const index_entry& frame : frames) {
+    if (!is_type(frame, frame_type::lived) || !file.read(frame, payload) ||
+        !decode_events(payload, frame.count, frame.first_stamp, blocks))
+      continue;
+    for (const event& block : blocks) visit(block);
+  }
+}
+
 site_table::site_table(trace_file& file, std::uint32_t process) {
   bytes payload;
   const std::vector<index_entry>& frames = file.processes()[process].frames;

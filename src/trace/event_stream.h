@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,10 @@ private:
   std::uint64_t lost_ = 0;
   bytes payload_;
 };
+
+// Calls `visit` with each block that lived when the recording of the process began, as an acquisition by
+// thread 0.
+void each_lived(trace_file& file, std::uint32_t process, const std::function<void(const event&)>& visit);
 
 // The call sites of a process. Site n consists of the code addresses frames_of(n), the innermost first.
 class site_table {

@@ -131,11 +131,36 @@ private:
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
 };
 
+// The blocks that lived when the recording began, by address, each once: a thread that was interrupted within
+// a call may have left a second entry.
+std::vector<event> lived_blocks(const raw_process& process, site_numbers& sites) {
+  std::vector<event> found;
+  std::uint64_t begin = process.of().begin.stamp;
+  if (!process.threads().empty()) begin = std::min(begin, process.threads().front().first_stamp);
+  process.each_lived([&](const raw_record& block) {
+    found.push_back({.stamp = begin,
+                     .address = address_of(block),
+                     .size = block.size,
+                     .thread = 0,
+                     .site = sites(block.site),
+                     .kind = kind_of(block),
+                     .alignment_log2 = alignment_of(block)});
+  });
+  const auto address = [](const event& block) { return block.address; };
+  std::ranges::sort(found, {}, address);
+  const auto again = std::ranges::unique(found, {}, address);
+  found.erase(again.begin(), again.end());
+  return found;
+}
+
 void finish_process(const raw_process& process, bool late, trace_writer& to,
                     const std::function<void()>& tick) {
   to.begin_process(describe(process.of()));
   site_numbers sites(to);
   verifier order(process.of().forked || late);
+  const std::vector<event> lived = lived_blocks(process, sites);
+  for (const event& block : lived) order.lived(block);
+  to.add_lived(lived);
   merged_events events(process, [&sites](std::uint64_t caller) { return sites(caller); });
   for (event e; events.next(e);) {
     order.see(e);
@@ -160,8 +185,11 @@ void finish(const std::string& folder, const std::string& file, const progress& 
   for (const std::string& path : found) {
     try {
       const raw_process process(path);
-      finish_process(process, control->begins_late != 0, to, [&] { report(done, whole); });
-      ++processes;
+      const bool late = control->begins_late != 0;
+      if (!late || process.reached_recording()) {
+        finish_process(process, late, to, [&] { report(done, whole); });
+        ++processes;
+      }
     } catch (const trace_error& error) {
       if (std::string_view(error.what()).starts_with(partial)) throw;
     }

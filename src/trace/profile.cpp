@@ -29,21 +29,27 @@ profile::profile(std::uint64_t ticks_per_second) {
 }
 
 void profile::see(const event& e) {
-  last_stamp_ = e.stamp;
   ++kinds_[static_cast<std::uint8_t>(e.kind)];
-  blocks_.see(
-      e, [this](const live_block& block, const live_block* from) { born(block, from); },
-      [this](const live_block& block, const event* release) { died(block, release); });
-  stretch& now = series_.at(e.stamp);
+  stretch& now = follow(e);
   if (is_acquisition(e.kind) && e.address != 0) {
     ++now.acquisitions;
     now.bytes_acquired += e.size;
   }
   now.releases += is_release(e.kind) ? 1 : 0;
+}
+
+// Brings the live blocks up to date, and the stretch of time that the event belongs to.
+stretch& profile::follow(const event& e) {
+  last_stamp_ = e.stamp;
+  blocks_.see(
+      e, [this](const live_block& block, const live_block* from) { born(block, from); },
+      [this](const live_block& block, const event* release) { died(block, release); });
+  stretch& now = series_.at(e.stamp);
   now.live_bytes = now_.bytes;
   now.live_blocks = now_.blocks;
   now.peak_bytes = std::max(now.peak_bytes, now.live_bytes);
   now.peak_blocks = std::max(now.peak_blocks, now.live_blocks);
+  return now;
 }
 
 // Brings `at_peak` up to date before the site's numbers change: until then it had them since the last peak.

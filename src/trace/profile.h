@@ -61,6 +61,8 @@ public:
   // `ticks_per_second` 0: stamps are an order, and lifetimes are numbers of events.
   explicit profile(std::uint64_t ticks_per_second);
 
+  // A block that lived before the first event: acquired by thread 0 when the recording began.
+  void lived(const event& block) { follow(block); }
   // Precondition: not called after end().
   void see(const event& e);
   // Counts what lives at the end.
@@ -83,6 +85,7 @@ public:
   std::uint64_t lifetime_bound(std::size_t n) const { return bounds_[n]; }
 
 private:
+  stretch& follow(const event& e);
   void born(const live_block& block, const live_block* from);
   void grew(const live_block& block, const live_block& from);
   void died(const live_block& block, const event* release);

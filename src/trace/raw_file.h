@@ -22,6 +22,7 @@ enum class stamps : std::uint32_t {
 enum class recording : std::uint32_t {
   off = 0,  // calls are neither recorded nor counted
   on = 1,
+  waiting = 2,  // calls are not recorded yet, but the blocks that live are remembered
 };
 
 // The reason why a call was not recorded.
@@ -46,7 +47,7 @@ struct raw_control {
   std::uint64_t most_bytes;            // limit of all files together; 0: none
   atomic<std::uint64_t> bytes;         // bytes of all files; relaxed: a count
   atomic<std::uint64_t> without_file;  // calls in processes that have no file; relaxed: a count
-  std::uint64_t begins_late;           // 1: processes run for a while before their recording begins
+  std::uint64_t begins_late;           // 1: the recording began as `waiting`
 };
 static_assert(sizeof(raw_control) == 48);
 
@@ -96,6 +97,23 @@ struct raw_chunk {
   std::uint64_t unused;
 };
 
+// A table of the blocks that live while the recording waits: a chunk header, padded to the size of a bucket,
+// and buckets. The table stays as it was when the recording went on.
+inline constexpr std::uint32_t table_magic = 0x4556494C;  // "LIVE"
+
+struct raw_live_block {
+  std::uint64_t what;  // as in raw_record; an address below 8: no block
+  std::uint64_t size;
+  std::uint64_t site;
+};
+
+struct raw_bucket {
+  static constexpr std::size_t room = 5;
+  raw_live_block blocks[room];
+  std::uint64_t unused;
+};
+static_assert(sizeof(raw_bucket) == 128);
+
 // A record is valid if its stamp is not 0. The stamp is written last.
 struct raw_record {
   std::uint64_t stamp;
@@ -105,6 +123,10 @@ struct raw_record {
 };
 static_assert(sizeof(raw_chunk) == sizeof(raw_record));
 
+constexpr std::size_t buckets_of(const raw_chunk& table) {
+  return table.bytes / sizeof(raw_bucket) - 1;
+}
+
 inline constexpr unsigned address_bits = 48;
 
 constexpr std::uint64_t pack(std::uint64_t address, kind k, std::uint8_t alignment_log2) {
@@ -112,16 +134,29 @@ constexpr std::uint64_t pack(std::uint64_t address, kind k, std::uint8_t alignme
          static_cast<std::uint64_t>(alignment_log2) << 56;
 }
 
+// The parts of a packed word.
+constexpr std::uint64_t address_in(std::uint64_t what) {
+  return what & ((std::uint64_t{1} << address_bits) - 1);
+}
+
+constexpr kind kind_in(std::uint64_t what) {
+  return static_cast<kind>(what >> 48 & 0xFF);
+}
+
+constexpr std::uint8_t alignment_in(std::uint64_t what) {
+  return static_cast<std::uint8_t>(what >> 56);
+}
+
 constexpr std::uint64_t address_of(const raw_record& record) {
-  return record.what & ((std::uint64_t{1} << address_bits) - 1);
+  return address_in(record.what);
 }
 
 constexpr kind kind_of(const raw_record& record) {
-  return static_cast<kind>(record.what >> 48 & 0xFF);
+  return kind_in(record.what);
 }
 
 constexpr std::uint8_t alignment_of(const raw_record& record) {
-  return static_cast<std::uint8_t>(record.what >> 56);
+  return alignment_in(record.what);
 }
 
 }  // namespace heaplab::trace

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "trace/trace_error.h"
 
@@ -14,6 +15,7 @@ namespace heaplab::trace {
 namespace {
 
 constexpr std::uint64_t most_threads = 1ULL << 32;
+constexpr std::uint64_t smallest_alignment = 8;  // of blocks: a smaller number is no address
 
 template <std::size_t Room>
 std::string text_in(const char (&room)[Room]) {
@@ -38,6 +40,10 @@ raw_process::raw_process(const std::string& path)
   std::erase_if(threads_, [](const thread& t) { return t.segments.empty(); });
   std::sort(threads_.begin(), threads_.end(),
             [](const thread& a, const thread& b) { return a.first_stamp < b.first_stamp; });
+}
+
+bool raw_process::reached_recording() const {
+  return !threads_.empty() || std::ranges::any_of(of_.lost, [](std::uint64_t calls) { return calls != 0; });
 }
 
 std::size_t raw_process::read(std::uint64_t offset, raw_record* records, std::size_t count) const {
@@ -72,10 +78,29 @@ void raw_process::find_segments() {
     const ssize_t got = ::pread(file_.number(), &chunk, sizeof chunk, static_cast<off_t>(offset));
     if (got != sizeof chunk) return;
     // A process that was killed between taking the space and describing the chunk leaves zeros.
-    const bool whole = chunk.magic == chunk_magic && chunk.offset == offset && chunk.bytes >= raw_unit &&
-                       chunk.bytes % raw_unit == 0;
-    if (whole) enter_chunk(offset, chunk);
+    const bool table = chunk.magic == table_magic;
+    const bool whole = (table || chunk.magic == chunk_magic) && chunk.offset == offset &&
+                       chunk.bytes >= raw_unit && chunk.bytes % raw_unit == 0;
+    if (whole && table) tables_.push_back(chunk);
+    if (whole && !table) enter_chunk(offset, chunk);
     offset += whole ? chunk.bytes : raw_unit;
+  }
+}
+
+void raw_process::each_lived(const std::function<void(const raw_record&)>& visit) const {
+  constexpr std::size_t at_once = 512;  // buckets
+  std::vector<raw_bucket> buckets(at_once);
+  for (const raw_chunk& table : tables_) {
+    for (std::size_t first = 1; first <= buckets_of(table); first += at_once) {
+      const std::size_t count = std::min(at_once, buckets_of(table) + 1 - first);
+      const std::uint64_t at = table.offset + first * sizeof(raw_bucket);
+      const ssize_t got =
+          ::pread(file_.number(), buckets.data(), count * sizeof(raw_bucket), static_cast<off_t>(at));
+      if (got != static_cast<ssize_t>(count * sizeof(raw_bucket))) break;
+      for (const raw_bucket& bucket : std::span(buckets).first(count))
+        for (const raw_live_block& block : bucket.blocks)
+          if (address_in(block.what) >= smallest_alignment) visit({0, block.what, block.size, block.site});
+    }
   }
 }
 

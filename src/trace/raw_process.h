@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,13 @@ public:
 
   const std::string& path() const { return path_; }
   const description& of() const { return of_; }
+  // False: the process called nothing while the recording was on, and may have ended before.
+  bool reached_recording() const;
   // In the order of their first stamps: thread n of the trace is threads()[n - 1].
   const std::vector<thread>& threads() const { return threads_; }
+
+  // Calls `visit` with each block that lived when the recording began, as a record without a stamp.
+  void each_lived(const std::function<void(const raw_record&)>& visit) const;
 
   // Reads up to `count` records at `offset` into `records`; returns the number read.
   std::size_t read(std::uint64_t offset, raw_record* records, std::size_t count) const;
@@ -60,6 +66,7 @@ private:
   std::string path_;
   file_descriptor file_;
   description of_;
+  std::vector<raw_chunk> tables_;
   std::vector<thread> threads_;  // by the number the process gave, until they are sorted
 };
 

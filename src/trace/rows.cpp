@@ -75,12 +75,15 @@ void write_block_rows(trace_file& file, std::uint32_t process, std::FILE* to) {
   event_stream events(file, process);
   row_writer<block_row> out(to);
   block_lives blocks;
-  for (event e; events.next(e);)
+  const auto see = [&](const event& e) {
     blocks.see(
         e, [](const live_block&, const live_block*) {},
         [&](const live_block& block, const event* release) {
           out.add(row_of(process, block, release != nullptr ? *release : event{}));
         });
+  };
+  each_lived(file, process, see);
+  for (event e; events.next(e);) see(e);
   blocks.each([&](const live_block& block) { out.add(row_of(process, block, {})); });
   out.flush();
 }

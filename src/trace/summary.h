@@ -19,6 +19,8 @@ inline properties summary_of(const verdict& counts) {
   out.set("peak_blocks", counts.peak_blocks);
   out.set("acquired_while_live", counts.acquired_while_live);
   out.set("released_unknown", counts.released_unknown);
+  out.set("lived_blocks", counts.lived_blocks);
+  out.set("lived_bytes", counts.lived_bytes);
   out.set("released_inherited", counts.released_inherited);
   return out;
 }

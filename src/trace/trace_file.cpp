@@ -112,7 +112,8 @@ void trace_file::enter(const index_entry& frame) {
   if (frame.process >= processes_.size()) processes_.resize(frame.process + 1);
   process_part& of = processes_[frame.process];
   if (is_type(frame, frame_type::events)) of.events += frame.count;
-  if (is_type(frame, frame_type::events) || is_type(frame, frame_type::sites))
+  if (is_type(frame, frame_type::events) || is_type(frame, frame_type::sites) ||
+      is_type(frame, frame_type::lived))
     of.frames.push_back(frame);
   else
     texts_.push_back(frame);

@@ -27,7 +27,7 @@ public:
   struct process_part {
     properties of;                    // pid, program, ticks_per_second ...; empty if the frame is lost
     properties summary;               // the counts of the verifier; empty if the frame is lost
-    std::vector<index_entry> frames;  // frames of events and sites, in the order of the file
+    std::vector<index_entry> frames;  // frames of events, sites and lived blocks, in the order of the file
     std::uint64_t events = 0;         // events in the frames found
   };
 

@@ -3,9 +3,10 @@
 // is 2.
 //
 //   trace_tool stamps                 prints tsc or tickets: what orders events on this machine
-//   trace_tool finish FOLDER FILE     makes a trace file; lines DONE WHOLE on standard output tell how far it
-//   is trace_tool summary FILE           prints the properties of each process, and what is damaged, as JSON
-//   trace_tool events FILE PROCESS    prints the events of a process as CSV
+//   trace_tool finish FOLDER FILE     makes a trace file, and prints lines DONE WHOLE that tell how far it is
+//   trace_tool summary FILE           prints the properties of each process, and what is damaged, as JSON
+//   trace_tool events FILE PROCESS    prints the events of a process as CSV, after the blocks that
+//                                     lived when its recording began, which thread 0 acquired
 //   trace_tool profile FILE PROCESS   prints what a process did with memory as JSON, after lines DONE WHOLE
 //   trace_tool sites FILE PROCESS     prints its call sites as JSON
 //   trace_tool rows FILE WHAT         writes records of all processes: WHAT is events or blocks (rows.h)
@@ -70,13 +71,15 @@ int print_events(const std::string& path, const std::string& process) {
   const site_table sites(file, place);
   event_stream events(file, place);
   std::puts("stamp,thread,kind,address,size,alignment,caller");
-  for (event e; events.next(e);) {
+  const auto print = [&sites](const event& e) {
     const auto frames = sites.frames_of(e.site);
     std::printf("%" PRIu64 ",%u,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", e.stamp, e.thread,
                 std::string(name_of(e.kind)).c_str(), e.address, e.size,
                 e.alignment_log2 == 0 ? 0 : std::uint64_t{1} << e.alignment_log2,
                 frames.empty() ? 0 : frames[0]);
-  }
+  };
+  each_lived(file, place, print);
+  for (event e; events.next(e);) print(e);
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
 
@@ -91,6 +94,7 @@ int print_profile(const std::string& path, const std::string& process) {
   const std::uint32_t place = place_of(file, process);
   const trace_file::process_part& part = file.processes()[place];
   profile found(part.of.number("ticks_per_second"));
+  each_lived(file, place, [&found](const event& block) { found.lived(block); });
   event_stream events(file, place);
   std::size_t frames = 0;
   for (auto frame = events.next_frame(); !frame.empty(); frame = events.next_frame()) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -109,12 +110,25 @@ std::uint32_t trace_writer::add_site(std::span<const std::uint64_t> frames) {
   return sites_before_ + ++sites_here_;
 }
 
-void trace_writer::flush() {
+void trace_writer::flush_sites() {
   if (sites_here_ != 0) put_frame(frame_type::sites, sites_here_, sites_before_ + 1, 0, sites_);
   sites_before_ += sites_here_;
   sites_here_ = 0;
   site_address_ = 0;
   sites_.clear();
+}
+
+void trace_writer::add_lived(std::span<const event> blocks) {
+  flush_sites();
+  for (std::size_t first = 0; first < blocks.size(); first += frame_events) {
+    const auto some = blocks.subspan(first, std::min(frame_events, blocks.size() - first));
+    put_frame(frame_type::lived, static_cast<std::uint32_t>(some.size()), first, some.front().stamp,
+              encode_events(some));
+  }
+}
+
+void trace_writer::flush() {
+  flush_sites();
   if (events_.empty()) return;
   put_frame(frame_type::events, static_cast<std::uint32_t>(events_.size()), events_before_,
             events_.front().stamp, encode_events(events_));

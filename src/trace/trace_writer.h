@@ -39,6 +39,10 @@ public:
     if (events_.size() == frame_events) flush();
   }
 
+  // Blocks that lived when the recording began, as acquisitions by thread 0. Precondition: no event was
+  // added.
+  void add_lived(std::span<const event> blocks);
+
   // Lines on the mapped files of the process.
   void add_modules(std::string_view lines);
   // Lines on code addresses: where names are known and modules are not.
@@ -55,6 +59,7 @@ public:
 
 private:
   void flush();
+  void flush_sites();
   void put_frame(frame_type type, std::uint32_t count, std::uint64_t first, std::uint64_t first_stamp,
                  std::span<const std::uint8_t> payload);
   void put(std::span<const std::uint8_t> data);

@@ -22,13 +22,22 @@ struct verdict {
   std::uint64_t peak_blocks = 0;
   std::uint64_t acquired_while_live = 0;  // 0, unless events are missing or in the wrong order
   std::uint64_t released_unknown = 0;     // likewise
-  std::uint64_t released_inherited = 0;   // releases of blocks that a child of fork inherited from its parent
+  std::uint64_t lived_blocks = 0;         // blocks that lived when the recording began, and their bytes
+  std::uint64_t lived_bytes = 0;
+  std::uint64_t released_inherited = 0;  // releases of blocks that a child of fork inherited from its parent
 };
 
 class verifier {
 public:
-  // `inherits`: the process began with blocks of its parent.
+  // `inherits`: the process began with blocks that the verifier is not told of.
   explicit verifier(bool inherits) : inherits_(inherits) {}
+
+  // A block that lived before the first event.
+  void lived(const event& block) {
+    ++counts_.lived_blocks;
+    counts_.lived_bytes += block.size;
+    enter(block);
+  }
 
   void see(const event& e) {
     ++counts_.events;
@@ -46,6 +55,10 @@ private:
     }
     ++counts_.acquisitions;
     counts_.bytes_acquired += e.size;
+    enter(e);
+  }
+
+  void enter(const event& e) {
     counts_.live_bytes += e.size;
     if (const auto before = live_.put(e.address, e.size)) {
       ++counts_.acquired_while_live;

@@ -1,16 +1,20 @@
 """`heaplab record` leaves a program as it was, refuses what it cannot record, and loses nothing silently."""
 
+import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from heaplab.catalog import native
 from heaplab.traces import tool
+from heaplab.traces.control import ON, STATE_AT
 
 HEAPLAB = (sys.executable, "-m", "heaplab")
 STATIC = "int main() { return 0; }"
@@ -173,16 +177,27 @@ def test_signals_of_the_program_are_its_own(tmp_path: Path) -> None:
 
 
 def test_a_window_is_recorded_between_two_signals(tmp_path: Path) -> None:
-    program = ("sh", "-c", "touch there; while [ ! -e enough ]; do ls >/dev/null; sleep 0.05; done; exit 3")
-    command = [*HEAPLAB, "record", "--paused", "-o", "x.trace", "--", *program]
+    script = "touch there; while [ ! -e enough ]; do ls >/dev/null; touch turn; sleep 0.05; done; exit 3"
+    command = [*HEAPLAB, "record", "--paused", "-o", "x.trace", "--", "sh", "-c", script]
     child = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
     wait_for(tmp_path / "there")
     child.send_signal(signal.SIGUSR1)
-    wait_for(tmp_path / "x.trace.raw", "*.raw")
+    state = tmp_path / "x.trace.raw" / "control"
+    wait_until(lambda: state.read_bytes()[STATE_AT] == ON, "recording")
+    (tmp_path / "turn").unlink()
+    wait_for(tmp_path / "turn")
     child.send_signal(signal.SIGUSR2)
     wait_for(tmp_path / "x.trace")  # while the program goes on
     (tmp_path / "enough").touch()
     assert child.wait() == 3
+    shell, *_ = tool.summary(tmp_path / "x.trace")["processes"]
+    assert int(shell["summary"]["lived_blocks"]) > 0
+    command = [native.helper("compile_trace"), "x.trace", "x.workload", "0"]
+    compiled = json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout)
+    assert compiled["unknown_releases"] == 0
+    assert compiled["peak_live_bytes"] == int(shell["summary"]["peak_bytes"])
+    shown = heaplab(tmp_path, "trace", "x.trace").stdout
+    assert f"{shell['summary']['lived_blocks']} blocks" in shown.split("lived before")[1].splitlines()[0]
     for process in tool.summary(tmp_path / "x.trace")["processes"]:
         assert process["summary"]["released_unknown"] == "0"
 
@@ -195,8 +210,12 @@ def test_a_size_limit_is_said(tmp_path: Path) -> None:
     assert "calls were not recorded: size limit" in done.stderr
 
 
-def wait_for(path: Path, pattern: str = "") -> None:
+def wait_for(path: Path) -> None:
+    wait_until(path.exists, str(path))
+
+
+def wait_until(there: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + 60
-    while not (any(path.glob(pattern)) if pattern else path.exists()):
-        assert time.monotonic() < deadline, f"no {path} within a minute"
+    while not there():
+        assert time.monotonic() < deadline, f"no {what} within a minute"
         time.sleep(0.02)

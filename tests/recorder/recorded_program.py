@@ -11,6 +11,7 @@ from pathlib import Path
 
 CONTROL_MAGIC = 0x316C6F72746E6F63  # src/trace/raw_file.h
 COUNTER, TICKETS = 1, 2  # stamps
+ON, WAITING = 1, 2
 
 
 class Recorder:
@@ -24,12 +25,13 @@ class Recorder:
         *arguments: object,
         stamps: int = COUNTER,
         most_bytes: int = 0,
+        state: int = ON,
         before: Callable[[], None] = lambda: None,
         under: str = "",
     ) -> int:
         """Run one of the test programs and return its exit status."""
         self.raw.mkdir()
-        control = struct.pack("<QIIQQQQ", CONTROL_MAGIC, stamps, 1, most_bytes, 0, 0, 0)
+        control = struct.pack("<QIIQQQQ", CONTROL_MAGIC, stamps, state, most_bytes, 0, 0, state == WAITING)
         (self.raw / "control").write_bytes(control.ljust(4096, b"\0"))
         environment = {
             "HEAPLAB_RECORD": str(self.raw),

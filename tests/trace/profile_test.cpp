@@ -49,6 +49,21 @@ TEST(profile, counts_a_site_at_the_process_peak_and_at_its_own) {
   EXPECT_EQ(found.sites()[2].live.bytes, 10U);
 }
 
+TEST(profile, blocks_that_lived_before_are_live_and_not_acquired_in_any_stretch) {
+  profile found(rate);
+  found.lived(acquired(5, 16, 60, 1, 0));
+  found.lived(acquired(5, 32, 40, 1, 0));
+  for (const event& e : {acquired(5, 48, 10, 2), released(6, 16)}) found.see(e);
+  found.end();
+  EXPECT_EQ(found.peak().bytes, 110U);
+  EXPECT_EQ(found.sites()[1].at_peak.bytes, 100U);
+  EXPECT_EQ(found.sites()[1].live.bytes, 40U);
+  EXPECT_EQ(found.threads().at(key(0, 1)).bytes, 60U);
+  const stretch& first = found.series().stretches()[0];
+  EXPECT_EQ(first.bytes_acquired, 10U);
+  EXPECT_EQ(first.peak_bytes, 110U);
+}
+
 TEST(profile, puts_blocks_in_classes_of_size_and_lifetime) {
   const profile found =
       profile_of({acquired(0, 16, 64), released(microsecond - 1, 16), acquired(microsecond, 16, 65),

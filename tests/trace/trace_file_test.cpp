@@ -62,6 +62,29 @@ protected:
   std::string path_;
 };
 
+TEST_F(trace_files, give_back_the_blocks_that_lived_before) {
+  std::vector<event> lived;
+  for (std::uint64_t number = 1; number <= trace_writer::frame_events + 7; ++number)
+    lived.push_back(
+        {.stamp = 9, .address = 16 * number, .size = number, .thread = 0, .site = 1, .kind = kind::calloc});
+  {
+    trace_writer to(path_);
+    to.begin_process({});
+    const std::uint64_t frames[] = {0x400000};
+    to.add_site(frames);
+    to.add_lived(lived);
+    to.add({.stamp = 10, .address = 16, .thread = 1, .kind = kind::free});
+    to.end_process({});
+    to.close();
+  }
+  trace_file file(path_);
+  std::vector<event> found;
+  each_lived(file, 0, [&found](const event& block) { found.push_back(block); });
+  EXPECT_TRUE(found == lived);
+  EXPECT_EQ(all_of(file, 0).size(), 1U);
+  EXPECT_EQ(site_table(file, 0).frames_of(1)[0], 0x400000U);
+}
+
 TEST_F(trace_files, give_back_every_process) {
   write({3 * trace_writer::frame_events + 5, 0, 77});
   trace_file file(path_);

@@ -13,6 +13,23 @@ event released(std::uint64_t address) {
   return {.address = address, .kind = kind::free};
 }
 
+TEST(verifier, knows_what_lived_before) {
+  verifier order(true);
+  order.lived(acquired(16, 100));
+  order.lived(acquired(32, 50));
+  for (const event& e : {released(16), acquired(16, 1), released(64)}) order.see(e);
+  const verdict& counts = order.counts();
+  EXPECT_EQ(counts.lived_blocks, 2U);
+  EXPECT_EQ(counts.lived_bytes, 150U);
+  EXPECT_EQ(counts.acquisitions, 1U);
+  EXPECT_EQ(counts.bytes_acquired, 1U);
+  EXPECT_EQ(counts.live_bytes, 51U);
+  EXPECT_EQ(counts.peak_bytes, 150U);
+  EXPECT_EQ(counts.peak_blocks, 2U);
+  EXPECT_EQ(counts.acquired_while_live, 0U);
+  EXPECT_EQ(counts.released_inherited, 1U);
+}
+
 TEST(verifier, counts_what_lives) {
   verifier order(false);
   for (const event& e : {acquired(16, 100), acquired(32, 50), released(16), acquired(16, 1), acquired(0, 7)})

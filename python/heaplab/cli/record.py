@@ -41,7 +41,8 @@ SILENT_S = 2.0  # of work before a word about how far it is
 @click.option(
     "--paused",
     is_flag=True,
-    help="Begin to record when this command gets SIGUSR1. SIGUSR2 always ends the recording.",
+    help="Begin to record when this command gets SIGUSR1; what lives then is in the trace too. SIGUSR2 "
+    "always ends the recording, and PROGRAM goes on alone.",
 )
 @click.pass_obj
 def record(
@@ -56,12 +57,14 @@ def record(
 ) -> int:
     """Record the allocation calls of PROGRAM in a trace file.
 
-    What PROGRAM starts is recorded too. The exit status is that of PROGRAM.
+    What PROGRAM starts is recorded too. The exit status is that of PROGRAM. Of a server that runs long,
+    record a window: --paused until SIGUSR1, and SIGUSR2 ends it.
 
     \b
     Examples:
       heaplab record -o ls.trace -- ls -l
       heaplab record --for 60s --trace-limit 4GiB -- ls -l
+      heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; ls -l'
     """
     library = arm_of(catalogs.load(extra), under)
     if library.void:

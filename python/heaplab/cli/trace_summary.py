@@ -62,6 +62,11 @@ def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         (f"process {of.get('pid', '?')}", shown),
         ("allocator", of.get("allocator", "?")),
+        *(
+            [("lived before", f"{size(number(part, 'lived_bytes'))}, {blocks(part, 'lived_blocks')}")]
+            if number(part, "lived_blocks")
+            else []
+        ),
         ("events", f"{process['events']} by {counted(number(part, 'threads'), 'thread')}"),
         (
             "acquired",

@@ -9,7 +9,7 @@ PAGE = struct.Struct("<QIIQQQQ")  # magic, stamps, state, most bytes, bytes, cal
 STATE = struct.Struct("<I")
 STATE_AT = 12
 STAMPS = {"tsc": 1, "tickets": 2}
-OFF, ON = 0, 1
+OFF, ON, WAITING = 0, 1, 2
 BYTES = 4096
 
 
@@ -17,8 +17,9 @@ class Control:
     """Switches the recording of all processes on and off. A context manager: unmapped at its end."""
 
     def __init__(self, folder: Path, stamps: str, most_bytes: int, on: bool) -> None:
+        """Not `on`: blocks that live are remembered until the recording is switched on."""
         path = folder / "control"
-        page = PAGE.pack(MAGIC, STAMPS[stamps], ON if on else OFF, most_bytes, 0, 0, not on)
+        page = PAGE.pack(MAGIC, STAMPS[stamps], ON if on else WAITING, most_bytes, 0, 0, not on)
         path.write_bytes(page.ljust(BYTES, b"\0"))
         with path.open("r+b") as stream:
             self._page = mmap.mmap(stream.fileno(), BYTES)

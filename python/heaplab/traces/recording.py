@@ -90,11 +90,13 @@ def record(program: Sequence[str], wanted: Wanted, finished: Callable[[bool], No
                 remove(wanted.raw)
                 raise CannotStartError(f"{program[0]}: {error.strerror}") from error
             window.wait()
-            if window.opened:
-                tool.finish(wanted.raw, wanted.trace, told)
-            remove(wanted.raw)
-            finished(window.opened)
-            status = window.child.wait()  # a program that was recorded for a time goes on
+            try:
+                if window.opened:
+                    tool.finish(wanted.raw, wanted.trace, told)
+                remove(wanted.raw)
+                finished(window.opened)
+            finally:
+                status = window.child.wait()  # a program that was recorded for a time goes on
     return SIGNALLED - status if status < 0 else status
 
 
