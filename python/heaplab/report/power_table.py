@@ -96,7 +96,7 @@ def advice(analysis: Analysis, power: Power) -> list[str]:
 def print_power(analysis: Analysis, console: Console) -> None:
     power = power_of(analysis)
     decided, asked = sum(one.decided for one in power.outlooks), sum(len(o.judged) for o in power.outlooks)
-    put(console, f"[bold]{decided} of {wording.counted(asked, 'comparison')} decided.[/]")
+    put(console, f"[bold]{decided} of {units.counted(asked, 'comparison')} decided.[/]")
     outlook = outlook_table(analysis, power)
     console.print()
     put_table(console, columns_of(outlook))
