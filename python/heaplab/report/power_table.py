@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from heaplab.analysis import Analysis, Outlook, Power, power_of
 from heaplab.console import put, put_table
-from heaplab.report import units, wording
+from heaplab.report import units
 from heaplab.report.table_parts import Entry, Table
 from heaplab.report.table_text import columns_of
 from heaplab.stats import THRESHOLD, Noise
