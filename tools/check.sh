@@ -51,7 +51,7 @@ fi
 if [ "$what" = long ]; then
   release_tests='' tsan_tests='' tsan_targets=all
 else
-  release_tests="-E '^programs[.]rebuild[.]'"
+  release_tests="-E '^programs[.](rebuild|suite)[.]'"
   tsan_tests="-L '^(base|concurrent|harness|llheap|probes|properties|scalloc|stress)\$'"
   tsan_targets=$(printf 'tests.%s ' base concurrent harness llheap probes properties scalloc stress)
 fi

@@ -3,7 +3,7 @@
 
 Usage: run_programs.py SOURCE-FOLDER SCRATCH-FOLDER LIBRARY [PROGRAM...]
 
-Programs: see PROGRAMS below; all of them but rebuild unless named.
+Programs: see PROGRAMS below; all of them but rebuild and cpython unless named.
 Exit status 0: all the same, 1: one differs, fails or does not end, 2: wrong usage.
 """
 
@@ -16,17 +16,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from cpython_suite import cpython
+from nginx_server import nginx
+from postgres_server import postgres
 from redis_server import redis
+from serving import ProgramError
 
 LIMIT_S = 120
 HERE = Path(__file__).parent
 SOURCE = Path()
 
 Environment = dict[str, str]
-
-
-class ProgramError(Exception):
-    """A program that did not do its work; the text says which and how."""
 
 
 def run(environment: Environment, *command: str | Path, folder: Path | None = None) -> str:
@@ -66,6 +66,11 @@ def sqlite(environment: Environment, folder: Path) -> str:
 def perl(environment: Environment, folder: Path) -> str:
     del folder
     return run(environment | {"PERL_HASH_SEED": "1"}, "perl", HERE / "work.pl")
+
+
+def node(environment: Environment, folder: Path) -> str:
+    del folder
+    return run(environment, "node", HERE / "work.js")
 
 
 def git(environment: Environment, folder: Path) -> str:
@@ -118,8 +123,13 @@ PROGRAMS: dict[str, Callable[[Environment, Path], str | bytes]] = {
     "perl": perl,
     "git": git,
     "redis": redis,
+    "postgres": postgres,
+    "nginx": nginx,
+    "node": node,
     "rebuild": rebuild,
+    "cpython": cpython,
 }
+ONLY_WHEN_NAMED = ("rebuild", "cpython")
 
 
 def outcome(name: str, environment: Environment, scratch: Path) -> str | bytes:
@@ -132,7 +142,7 @@ def outcome(name: str, environment: Environment, scratch: Path) -> str | bytes:
 
 def main() -> int:
     global SOURCE
-    names = sys.argv[4:] or [name for name in PROGRAMS if name != "rebuild"]
+    names = sys.argv[4:] or [name for name in PROGRAMS if name not in ONLY_WHEN_NAMED]
     if len(sys.argv) < 4 or not set(names) <= set(PROGRAMS):
         print(__doc__, file=sys.stderr)
         return 2
