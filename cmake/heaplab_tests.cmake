@@ -13,10 +13,12 @@
 #
 # heaplab_add_python_test(<name> <script> <argument>... [ENVIRONMENT <variable>=<value>...])
 #
-# Adds a script of the calling folder.
+# Adds a script of the calling folder. HEAPLAB_EMULATOR in its environment: the words before a program that is built
+# for another machine; empty for this machine.
 
 include(GoogleTest)
-find_package(GTest REQUIRED)
+include(heaplab_googletest)
+list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " HEAPLAB_EMULATOR)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 function(heaplab_test_folder result)
@@ -50,6 +52,9 @@ endfunction()
 function(heaplab_add_test name)
   cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT" ${ARGN})
   heaplab_test_folder(folder)
+  if(CMAKE_CROSSCOMPILING) # qemu notes every page of a reservation
+    list(APPEND arg_ENVIRONMENT HEAPLAB_SCALLOC_ARENA=256MiB)
+  endif()
   add_test(NAME ${folder}.${name} COMMAND ${arg_COMMAND})
   list(GET arg_COMMAND 0 program)
   if(TARGET ${program})
@@ -61,6 +66,6 @@ endfunction()
 
 function(heaplab_add_python_test name script)
   cmake_parse_arguments(arg "" "" "ENVIRONMENT" ${ARGN})
-  heaplab_add_test(${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${arg_UNPARSED_ARGUMENTS}
-    ENVIRONMENT ${arg_ENVIRONMENT})
+  heaplab_add_test(${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${arg_UNPARSED_ARGUMENTS}
+    ENVIRONMENT ${arg_ENVIRONMENT} "HEAPLAB_EMULATOR=${HEAPLAB_EMULATOR}")
 endfunction()

@@ -64,5 +64,10 @@ python_tests
 if [ "$what" = long ]; then
   step "C++ build, paranoid" "cmake --preset paranoid && cmake --build --preset paranoid"
   step "C++ tests, paranoid" "ctest --preset paranoid -L 'conformance|llheap|properties|scalloc|stress' -j $(nproc)"
+  # Not in all: the build alone takes minutes.
+  step "C++ build, aarch64" "cmake --preset aarch64 && cmake --build --preset aarch64"
+  for page in 4096 16384 65536; do
+    step "C++ tests, aarch64, pages of $page bytes" "QEMU_PAGESIZE=$page ctest --preset aarch64 -j $(nproc)"
+  done
   tools/test_bare_root.sh
 fi

@@ -79,10 +79,12 @@ inline constexpr program programs[] = {
      .times_calls = false},
 };
 
-// Both outputs of the program under this environment ("NAME=value", may be empty).
+// Both outputs of the program under this environment ("NAME=value", may be empty). EMULATOR: the words before
+// a program that is built for another machine; empty for this one.
 inline testing::outcome run_program(const char* name, const std::string& arguments,
                                     const std::string& environment = "") {
-  return testing::run_command(environment + " " + PROGRAMS + "/" + name + " " + arguments + " 2>&1");
+  return testing::run_command(environment + " " + EMULATOR + " " + PROGRAMS + "/" + name + " " + arguments +
+                              " 2>&1");
 }
 
 }  // namespace heaplab
