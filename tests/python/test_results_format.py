@@ -5,7 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.records import SCHEMA, Campaign, End, Host, Library, Process, Record, Run, Sample, Warming
+from heaplab.records import (
+    SCHEMA,
+    Campaign,
+    End,
+    Host,
+    Library,
+    Probes,
+    Process,
+    Record,
+    Run,
+    Sample,
+    Warming,
+)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results-format.md").read_text()
 RECORDS = {
@@ -14,6 +26,7 @@ RECORDS = {
     "library": Library,
     "run": Run,
     "warming": Warming,
+    "probes": Probes,
     "process": Process,
     "sample": Sample,
     "end": End,

@@ -23,6 +23,7 @@ The life of one run, from the command line to the results file:
      that preloads the library.
    - As much memory as the run will need is touched and released (`warming.py`), so that the run finds it
      warm. Where the host does not take memory back, only first runs are warmed.
+   - Just before and just after the run, `mode.py` takes the time of a fixed amount of work.
    - `machine/execute.py` starts the process; `machine/watch.py` samples the memory of its process tree, and
      enforces limits of time and memory. `programs/prepared_program.py` runs a program of the catalog and
      checks its output. `user_program.py` runs a user's program with its file from `standard_input.py`,
