@@ -14,7 +14,7 @@ from heaplab import report, stats
 from heaplab.analysis import Analysis, power_of
 from heaplab.campaign import store
 from heaplab.stats import Interval, Judged, Verdict
-from heaplab.stats.power import Noise, times_the_blocks
+from heaplab.stats.forecast import Noise, times_the_blocks
 
 EFFECTS = {"swift": (0.9, 1.0), "near": (0.96, 1.0)}
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from heaplab.lazy import door
 
 if TYPE_CHECKING:
+    from heaplab.stats.forecast import Noise as Noise, more_blocks as more_blocks, noise as noise
     from heaplab.stats.gate_rule import GateVerdict as GateVerdict, judge_gate as judge_gate
     from heaplab.stats.interval import (
         CONFIDENCE as CONFIDENCE,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     )
     from heaplab.stats.outlier_rule import outliers as outliers
     from heaplab.stats.points import nines as nines, thin as thin
-    from heaplab.stats.power import Noise as Noise, more_blocks as more_blocks, noise as noise
     from heaplab.stats.ratios import (
         Keyed as Keyed,
         Pair as Pair,
