@@ -17,14 +17,14 @@ using trace::kind;
 
 // Moves a block of the early arena to the functions below. The block was never recorded, so only an
 // acquisition is.
-HEAPLAB_SLOW_PATH void* move_early(void* block, std::size_t size, std::uint64_t site) {
+HEAPLAB_SLOW_PATH void* move_early(void* block, std::size_t size, const call_site& site) {
   const std::size_t before = early_arena::size_of(block);
   void* const moved = acquire(kind::realloc_to, size, 0, site, [=] { return next.malloc(size); });
   if (moved != nullptr) std::memcpy(moved, block, before < size ? before : size);
   return moved;
 }
 
-HEAPLAB_FAST_PATH void* resize(kind from, kind to, void* block, std::size_t size, std::uint64_t site) {
+HEAPLAB_FAST_PATH void* resize(kind from, kind to, void* block, std::size_t size, const call_site& site) {
   const auto call = [=] { return next.realloc(block, size); };
   if (block == nullptr) return acquire(to, size, 0, site, call);
   if (early.owns(block)) [[unlikely]]

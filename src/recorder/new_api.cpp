@@ -21,41 +21,41 @@ using trace::kind;
 
 constexpr std::size_t malloc_alignment = 16;
 
-HEAPLAB_FAST_PATH void* try_new(kind k, std::size_t size, std::size_t alignment, std::uint64_t site) {
+HEAPLAB_FAST_PATH void* try_new(kind k, std::size_t size, std::size_t alignment, const call_site& site) {
   if (alignment <= malloc_alignment)
     return acquire(k, size, log2_of(alignment), site, [=] { return next.malloc(size); });
   return acquire(k, size, log2_of(alignment), site, [=] { return next.aligned_alloc(alignment, size); });
 }
 
-HEAPLAB_SLOW_PATH void* new_slow(kind k, std::size_t size, std::size_t alignment, std::uint64_t site) {
+HEAPLAB_SLOW_PATH void* new_slow(kind k, std::size_t size, std::size_t alignment, const call_site& site) {
   while (shim::call_new_handler())
     if (void* const block = try_new(k, size, alignment, site)) return block;
   shim::throw_bad_alloc();
 }
 
 HEAPLAB_SLOW_PATH void* new_nothrow_slow(kind k, std::size_t size, std::size_t alignment,
-                                         std::uint64_t site) noexcept {
+                                         const call_site& site) noexcept {
   while (shim::call_new_handler_nothrow())
     if (void* const block = try_new(k, size, alignment, site)) return block;
   return nullptr;
 }
 
 // `alignment` 0: a form without alignment.
-HEAPLAB_FAST_PATH void* new_block(kind k, std::size_t size, std::size_t alignment, std::uint64_t site) {
+HEAPLAB_FAST_PATH void* new_block(kind k, std::size_t size, std::size_t alignment, const call_site& site) {
   if (alignment != 0 && !is_power_of_two(alignment)) shim::throw_bad_alloc();
   void* const block = try_new(k, size, alignment, site);
   return block != nullptr ? block : new_slow(k, size, alignment, site);
 }
 
 HEAPLAB_FAST_PATH void* new_block_nothrow(kind k, std::size_t size, std::size_t alignment,
-                                          std::uint64_t site) noexcept {
+                                          const call_site& site) noexcept {
   if (alignment != 0 && !is_power_of_two(alignment)) return nullptr;
   void* const block = try_new(k, size, alignment, site);
   return block != nullptr ? block : new_nothrow_slow(k, size, alignment, site);
 }
 
 HEAPLAB_FAST_PATH void delete_block(kind k, void* block, std::size_t size, std::size_t alignment,
-                                    std::uint64_t site) {
+                                    const call_site& site) {
   if (early.owns(block)) [[unlikely]]
     return;
   release(k, block, size, alignment, site, [=] { next.free(block); });

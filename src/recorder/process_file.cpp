@@ -17,6 +17,7 @@
 #include "recorder/next_functions.h"
 #include "recorder/output_file.h"
 #include "recorder/spare_chunks.h"
+#include "recorder/stacks.h"
 #include "recorder/stamp.h"
 
 #ifndef MADV_WIPEONFORK
@@ -33,7 +34,7 @@ namespace {
 
 constexpr std::size_t smallest_chunk = trace::raw_unit;
 constexpr unsigned growth_log2 = 2;                    // of a thread's chunks
-constexpr std::uint32_t fewest_worth_handing_on = 16;  // free records of a chunk
+constexpr std::uint32_t fewest_worth_handing_on = 16;  // free records of a chunk: a stack and its event fit
 // POSIX guarantees four rounds of thread-exit handlers: the fourth may be the last
 // (PTHREAD_DESTRUCTOR_ITERATIONS).
 constexpr std::uint8_t last_exit_round = 4;
@@ -44,7 +45,8 @@ constinit trace::raw_control nowhere = {.magic = 0,
                                         .most_bytes = 0,
                                         .bytes = 0,
                                         .without_file = 0,
-                                        .begins_late = 0};
+                                        .begins_late = 0,
+                                        .stacks = 0};
 
 constinit atomic<bool> beginning = false;
 constinit pthread_key_t at_thread_exit = 0;
@@ -90,6 +92,7 @@ trace::raw_control* find_control() {
   trace::raw_control* const found = map_control();
   if (found == nullptr || pthread_key_create(&at_thread_exit, at_exit_of_thread) != 0) return nullptr;
   stamps_are_tickets = found->stamps == trace::stamps::tickets;
+  stacks_wanted = found->stacks != 0 && prepare_stacks();
   return found;
 }
 
@@ -258,7 +261,9 @@ void leave(thread_state& state) {
 void enter_process(thread_state& state, std::uint32_t epoch) {
   const activity what = state.doing;
   const bool exited = state.exited;
+  stack_cache* const stacks = state.stacks;
   state = thread_state{};
+  state.stacks = stacks;
   state.doing = what;
   state.exited = exited;
   state.epoch = epoch;
@@ -291,6 +296,7 @@ void at_exit_of_thread(void* argument) {
   if (state.chunk != nullptr && state.next != state.end)
     fill(state.next++, stamp_after(), trace::kind::thread_end, 0, 0, 0);
   leave(state);
+  drop_stacks(state);
   state.exited = true;
 }
 
@@ -348,6 +354,14 @@ bool enter_process_file(thread_state& state) {
 
 raw_chunk* map_table(std::size_t bytes, loss& why) {
   return map_chunk(bytes, trace::table_magic, why);
+}
+
+raw_record* claim_stack(thread_state& state, unsigned count) {
+  const bool in_process = state.epoch == this_process.epoch.load(std::memory_order_relaxed);
+  const bool fits = in_process && state.end - state.next >= static_cast<std::ptrdiff_t>(count);
+  raw_record* const first = fits ? state.next++ : claim_in_next_chunk(state);
+  if (first != nullptr) state.next += count - 1;
+  return first;
 }
 
 raw_record* claim_in_next_chunk(thread_state& state) {

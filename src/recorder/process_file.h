@@ -64,6 +64,10 @@ HEAPLAB_FAST_PATH trace::raw_record* claim(thread_state& state) {
   return state.next++;
 }
 
+// Records that follow each other in the thread's chunk, for a stack; null if there are none. Precondition:
+// the thread has not ended.
+trace::raw_record* claim_stack(thread_state& state, unsigned count);
+
 HEAPLAB_SLOW_PATH void count_lost(const thread_state& state, trace::loss why);
 
 HEAPLAB_FAST_PATH void fill(trace::raw_record* record, std::uint64_t stamp,

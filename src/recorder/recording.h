@@ -1,8 +1,7 @@
 // The fast path of every call: passes the call on and writes a record. No lock, no system call, some thirty
 // instructions.
 //
-// `site` is the address to which the call returns. The functions below are inlined, so that
-// __builtin_return_address yields the caller of the allocation function.
+// The functions below are inlined, so that HEAPLAB_SITE in an allocation function yields its caller.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +10,18 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "recorder/process_file.h"
+#include "recorder/stacks.h"
 #include "recorder/stamp.h"
 #include "recorder/thread_state.h"
 #include "recorder/waiting.h"
 
 namespace heaplab::recorder {
 
-#define HEAPLAB_SITE reinterpret_cast<std::uint64_t>(__builtin_return_address(0))
+#define HEAPLAB_SITE                                                  \
+  heaplab::recorder::call_site {                                      \
+    reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),     \
+        static_cast<const std::uint64_t*>(__builtin_frame_address(0)) \
+  }
 
 inline std::uint64_t number_of(const void* block) {
   return reinterpret_cast<std::uint64_t>(block);
@@ -63,40 +67,41 @@ HEAPLAB_SLOW_PATH inline void note_acquired(thread_state& state, const trace::ra
 
 template <class Call>
 HEAPLAB_SLOW_PATH void* acquire_unrecorded(thread_state& state, trace::kind kind, std::size_t size,
-                                           std::uint8_t alignment_log2, std::uint64_t site, Call call) {
+                                           std::uint8_t alignment_log2, const call_site& site, Call call) {
   if (!waiting(state)) return call();
   const doing a_call(state, activity::call);
   void* const block = call();
-  note_acquired(state, block_of(kind, block, size, site, alignment_log2));
+  note_acquired(state, block_of(kind, block, size, site.caller, alignment_log2));
   return block;
 }
 
 template <class Call>
 HEAPLAB_FAST_PATH void* acquire(trace::kind kind, std::size_t size, std::uint8_t alignment_log2,
-                                std::uint64_t site, Call call) {
+                                const call_site& site, Call call) {
   thread_state& state = here;
   if (!record_here(state)) [[unlikely]]
     return acquire_unrecorded(state, kind, size, alignment_log2, site, call);
   const doing a_call(state, activity::call);
   void* const block = call();
   const std::uint64_t stamp = stamp_after();
-  fill(claim(state), stamp, block_of(kind, block, size, site, alignment_log2));
+  const std::uint64_t number = number_of_site(state, site);
+  fill(claim(state), stamp, block_of(kind, block, size, number, alignment_log2));
   return block;
 }
 
 template <class Call>
 HEAPLAB_FAST_PATH void record_release(thread_state& state, trace::kind kind, void* block, std::size_t size,
-                                      std::size_t alignment, std::uint64_t site, Call call) {
+                                      std::size_t alignment, const call_site& site, Call call) {
   const doing a_call(state, activity::call);
   trace::raw_record* const record = claim(state);
-  fill(record, stamp_before(), block_of(kind, block, size, site, log2_of(alignment)));
+  fill(record, stamp_before(), block_of(kind, block, size, site.caller, log2_of(alignment)));
   call();
 }
 
 // The window may open between two looks at the state: what is not remembered any more is then recorded.
 template <class Call>
 HEAPLAB_SLOW_PATH void release_unrecorded(thread_state& state, trace::kind kind, void* block,
-                                          std::size_t size, std::size_t alignment, std::uint64_t site,
+                                          std::size_t size, std::size_t alignment, const call_site& site,
                                           Call call) {
   if (block == nullptr || state.doing == activity::own) return call();
   const trace::recording now = recording_state();
@@ -108,7 +113,7 @@ HEAPLAB_SLOW_PATH void release_unrecorded(thread_state& state, trace::kind kind,
 
 template <class Call>
 HEAPLAB_FAST_PATH void release(trace::kind kind, void* block, std::size_t size, std::size_t alignment,
-                               std::uint64_t site, Call call) {
+                               const call_site& site, Call call) {
   thread_state& state = here;
   if (block == nullptr || !record_here(state)) [[unlikely]]
     return release_unrecorded(state, kind, block, size, alignment, site, call);
@@ -117,19 +122,21 @@ HEAPLAB_FAST_PATH void release(trace::kind kind, void* block, std::size_t size, 
 
 template <class Call>
 HEAPLAB_FAST_PATH void* record_reallocation(thread_state& state, trace::kind from, trace::kind to,
-                                            void* block, std::size_t size, std::uint64_t site, Call call) {
+                                            void* block, std::size_t size, const call_site& site, Call call) {
   const doing a_call(state, activity::call);
   trace::raw_record* const record = claim(state);
-  fill(record, stamp_before(), block_of(from, block, 0, site));
+  fill(record, stamp_before(), block_of(from, block, 0, site.caller));
   void* const moved = call();
   const std::uint64_t stamp = stamp_after();
-  fill(claim(state), stamp, block_of(to, moved, size, site));
+  const std::uint64_t number = number_of_site(state, site);
+  fill(claim(state), stamp, block_of(to, moved, size, number));
   return moved;
 }
 
 template <class Call>
 HEAPLAB_SLOW_PATH void* reallocate_unrecorded(thread_state& state, trace::kind from, trace::kind to,
-                                              void* block, std::size_t size, std::uint64_t site, Call call) {
+                                              void* block, std::size_t size, const call_site& site,
+                                              Call call) {
   if (state.doing != activity::none) return call();
   const trace::recording now = recording_state();
   if (now == trace::recording::on) return record_reallocation(state, from, to, block, size, site, call);
@@ -138,7 +145,7 @@ HEAPLAB_SLOW_PATH void* reallocate_unrecorded(thread_state& state, trace::kind f
   const auto before = forget(state, number_of(block));
   void* const moved = call();
   if (moved != nullptr)
-    note_acquired(state, block_of(to, moved, size, site));
+    note_acquired(state, block_of(to, moved, size, site.caller));
   else if (size != 0 && before)
     remember(state, *before);  // the call failed: the block lives on, and lived before the window
   return moved;
@@ -147,7 +154,7 @@ HEAPLAB_SLOW_PATH void* reallocate_unrecorded(thread_state& state, trace::kind f
 // Precondition: `block` is not null.
 template <class Call>
 HEAPLAB_FAST_PATH void* reallocate(trace::kind from, trace::kind to, void* block, std::size_t size,
-                                   std::uint64_t site, Call call) {
+                                   const call_site& site, Call call) {
   thread_state& state = here;
   if (!record_here(state)) [[unlikely]]
     return reallocate_unrecorded(state, from, to, block, size, site, call);

@@ -14,11 +14,14 @@ enum class activity : std::uint8_t {
   own,   // in the recorder itself, whose calls are not the program's
 };
 
+struct stack_cache;
+
 struct thread_state {
   trace::raw_record* next = nullptr;  // the next record to be written
   trace::raw_record* end = nullptr;
   trace::raw_chunk* chunk = nullptr;
-  std::uint32_t epoch = 0;   // epoch of the process to which the members above belong
+  stack_cache* stacks = nullptr;
+  std::uint32_t epoch = 0;   // epoch of the process to which the records above belong
   std::uint32_t thread = 0;  // number of the thread, from 1; 0: this thread has recorded nothing
   activity doing = activity::none;
   std::uint8_t chunks = 0;       // how often the thread's next chunk is to have grown

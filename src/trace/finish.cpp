@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -61,7 +62,7 @@ std::uint64_t ticks_per_second(const raw_process::description& of) {
   return static_cast<std::uint64_t>(std::llround(ticks * 1e9 / static_cast<double>(ns)));
 }
 
-properties describe(const raw_process::description& of) {
+properties describe(const raw_process::description& of, bool stacks) {
   properties out;
   out.set("pid", of.pid);
   out.set("parent_pid", of.parent_pid);
@@ -74,7 +75,7 @@ properties describe(const raw_process::description& of) {
   out.set("start_ticks", of.begin.stamp);
   out.set("start_ns", of.begin.monotonic_ns);
   out.set("start_unix_ns", of.begin.unix_ns);
-  out.set("stacks", "caller");
+  out.set("stacks", stacks ? "full" : "caller");
   return out;
 }
 
@@ -113,22 +114,32 @@ std::string code_of_modules(const std::string& raw_path) {
   return text;
 }
 
+// Numbers call sites, each once, also where the file holds a stack twice.
 class site_numbers {
 public:
-  explicit site_numbers(trace_writer& to) : to_(to) {}
+  site_numbers(const raw_process& process, trace_writer& to) : process_(process), to_(to) {}
 
-  std::uint32_t operator()(std::uint64_t caller) {
-    if (caller == 0) return 0;
-    std::uint32_t& number = numbers_[caller];
-    if (number == 0) number = to_.add_site({&caller, 1});
+  // `site` is that of a raw_record.
+  std::uint32_t operator()(std::uint64_t site) {
+    if (site == 0) return 0;
+    std::uint32_t& number = numbers_[site];
+    if (number == 0) number = number_of((site & stack_bit) != 0 ? process_.stack(site) : std::vector{site});
     return number;
   }
 
-  std::size_t size() const { return numbers_.size(); }
+  std::size_t size() const { return stacks_.size(); }
 
 private:
+  std::uint32_t number_of(const std::vector<std::uint64_t>& stack) {
+    std::uint32_t& number = stacks_[stack];
+    if (number == 0) number = to_.add_site(stack);
+    return number;
+  }
+
+  const raw_process& process_;
   trace_writer& to_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
+  std::map<std::vector<std::uint64_t>, std::uint32_t> stacks_;
 };
 
 // The blocks that lived when the recording began, by address, each once: a thread that was interrupted within
@@ -153,11 +164,11 @@ std::vector<event> lived_blocks(const raw_process& process, site_numbers& sites)
   return found;
 }
 
-void finish_process(const raw_process& process, bool late, trace_writer& to,
+void finish_process(const raw_process& process, const raw_control& control, trace_writer& to,
                     const std::function<void()>& tick) {
-  to.begin_process(describe(process.of()));
-  site_numbers sites(to);
-  verifier order(process.of().forked || late);
+  to.begin_process(describe(process.of(), control.stacks != 0));
+  site_numbers sites(process, to);
+  verifier order(process.of().forked || control.begins_late != 0);
   const std::vector<event> lived = lived_blocks(process, sites);
   for (const event& block : lived) order.lived(block);
   to.add_lived(lived);
@@ -185,9 +196,8 @@ void finish(const std::string& folder, const std::string& file, const progress& 
   for (const std::string& path : found) {
     try {
       const raw_process process(path);
-      const bool late = control->begins_late != 0;
-      if (!late || process.reached_recording()) {
-        finish_process(process, late, to, [&] { report(done, whole); });
+      if (control->begins_late == 0 || process.reached_recording()) {
+        finish_process(process, *control, to, [&] { report(done, whole); });
         ++processes;
       }
     } catch (const trace_error& error) {

@@ -48,8 +48,9 @@ struct raw_control {
   atomic<std::uint64_t> bytes;         // bytes of all files; relaxed: a count
   atomic<std::uint64_t> without_file;  // calls in processes that have no file; relaxed: a count
   std::uint64_t begins_late;           // 1: the recording began as `waiting`
+  std::uint64_t stacks;                // 1: acquisitions have call stacks
 };
-static_assert(sizeof(raw_control) == 48);
+static_assert(sizeof(raw_control) == 56);
 
 inline constexpr std::uint64_t raw_magic = 0x3177617270616568;  // "heapraw1"
 inline constexpr std::size_t raw_header_bytes = 16384;
@@ -119,12 +120,23 @@ struct raw_record {
   std::uint64_t stamp;
   std::uint64_t what;  // see pack
   std::uint64_t size;
-  std::uint64_t site;  // return address of the call; in thread_begin the number of the thread
+  std::uint64_t site;  // return address of the call, or stack_site; in thread_begin the number of the thread
 };
 static_assert(sizeof(raw_chunk) == sizeof(raw_record));
 
 constexpr std::size_t buckets_of(const raw_chunk& table) {
   return table.bytes / sizeof(raw_bucket) - 1;
+}
+
+// A stack: records that follow each other in a chunk, each with up to three code addresses in place of stamp,
+// size and site, the innermost first. The address in `what` is the number of all.
+inline constexpr auto stack_part = static_cast<kind>(112);
+inline constexpr std::size_t most_frames = 33;  // of a stack
+
+// What stands for a stack in the site of a record: where its first record is in the file.
+inline constexpr std::uint64_t stack_bit = std::uint64_t{1} << 63;
+constexpr std::uint64_t stack_site(std::uint64_t offset) {
+  return stack_bit | offset;
 }
 
 inline constexpr unsigned address_bits = 48;

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <span>
 
@@ -36,6 +39,7 @@ raw_process::raw_process(const std::string& path)
     : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (!file_.is_open()) throw trace_error(path, std::strerror(errno));
   read_header();
+  read_code();
   find_segments();
   std::erase_if(threads_, [](const thread& t) { return t.segments.empty(); });
   std::sort(threads_.begin(), threads_.end(),
@@ -70,6 +74,36 @@ void raw_process::read_header() {
   of_.allocator = text_in(header->allocator);
   of_.program = text_in(header->program);
   of_.arguments = texts_in(header->arguments);
+}
+
+// Lines of the kernel: START-END PERMISSIONS ...
+void raw_process::read_code() {
+  std::ifstream maps(std::filesystem::path(path_).replace_extension(".maps"));
+  unsigned long start = 0, end = 0;
+  char executable = 0;
+  for (std::string line; std::getline(maps, line);)
+    if (std::sscanf(line.c_str(), "%lx-%lx %*c%*c%c", &start, &end, &executable) == 3 && executable == 'x')
+      code_[start] = std::max<std::uint64_t>(code_[start], end);
+}
+
+bool raw_process::is_code(std::uint64_t address) const {
+  const auto behind = code_.upper_bound(address);
+  return code_.empty() || (behind != code_.begin() && address <= std::prev(behind)->second);
+}
+
+std::vector<std::uint64_t> raw_process::stack(std::uint64_t site) const {
+  raw_record parts[(most_frames + 2) / 3];
+  const std::size_t got = read(site & ~stack_bit, parts, std::size(parts));
+  const std::size_t count = got == 0 ? 0 : address_of(parts[0]);
+  std::vector<std::uint64_t> addresses;
+  for (const raw_record& part : std::span(parts).first(got)) {
+    if (kind_of(part) != stack_part) break;
+    for (const std::uint64_t address : {part.stamp, part.size, part.site}) {
+      if (addresses.size() == count || (!addresses.empty() && !is_code(address))) return addresses;
+      addresses.push_back(address);
+    }
+  }
+  return addresses;
 }
 
 void raw_process::find_segments() {

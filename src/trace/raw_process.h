@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -54,11 +55,17 @@ public:
   // Calls `visit` with each block that lived when the recording began, as a record without a stamp.
   void each_lived(const std::function<void(const raw_record&)>& visit) const;
 
+  // The code addresses of a stack, the innermost first; those that lie in no code of the process, and all
+  // outward of them, are left out: the program has no frame pointers there.
+  std::vector<std::uint64_t> stack(std::uint64_t site) const;
+
   // Reads up to `count` records at `offset` into `records`; returns the number read.
   std::size_t read(std::uint64_t offset, raw_record* records, std::size_t count) const;
 
 private:
   void read_header();
+  void read_code();
+  bool is_code(std::uint64_t address) const;
   void find_segments();
   void enter_chunk(std::uint64_t offset, const raw_chunk& chunk);
   void enter_segment(const raw_record& begin, std::uint64_t offset, std::uint32_t records);
@@ -67,6 +74,8 @@ private:
   file_descriptor file_;
   description of_;
   std::vector<raw_chunk> tables_;
+  std::map<std::uint64_t, std::uint64_t>
+      code_;                     // mapped code: its first addresses, and those behind its ends
   std::vector<thread> threads_;  // by the number the process gave, until they are sorted
 };
 

@@ -39,7 +39,7 @@ bool thread_cursor::read(raw_record& record) {
   for (;;) {
     if (at_ == window_.size() && !refill()) return false;
     record = window_[at_++];
-    if (record.stamp == 0) continue;
+    if (record.stamp == 0 || kind_of(record) == stack_part) continue;
     const bool again = begun_ && kind_of(record) == kind::thread_begin;
     begun_ = true;
     if (again) continue;

@@ -70,13 +70,13 @@ int print_events(const std::string& path, const std::string& process) {
   const std::uint32_t place = place_of(file, process);
   const site_table sites(file, place);
   event_stream events(file, place);
-  std::puts("stamp,thread,kind,address,size,alignment,caller");
+  std::puts("stamp,thread,kind,address,size,alignment,caller,site");
   const auto print = [&sites](const event& e) {
     const auto frames = sites.frames_of(e.site);
-    std::printf("%" PRIu64 ",%u,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", e.stamp, e.thread,
+    std::printf("%" PRIu64 ",%u,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u\n", e.stamp, e.thread,
                 std::string(name_of(e.kind)).c_str(), e.address, e.size,
                 e.alignment_log2 == 0 ? 0 : std::uint64_t{1} << e.alignment_log2,
-                frames.empty() ? 0 : frames[0]);
+                frames.empty() ? 0 : frames[0], e.site);
   };
   each_lived(file, place, print);
   for (event e; events.next(e);) print(e);

@@ -18,6 +18,11 @@ from heaplab.traces.control import ON, STATE_AT
 
 HEAPLAB = (sys.executable, "-m", "heaplab")
 STATIC = "int main() { return 0; }"
+STACKS = """#include <stdlib.h>
+void inner(void) { free(malloc(100)); }
+void outer(void) { inner(); }
+int main() { outer(); }
+"""
 
 
 def heaplab(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -184,7 +189,7 @@ def test_a_window_is_recorded_between_two_signals(tmp_path: Path) -> None:
     child.send_signal(signal.SIGUSR1)
     state = tmp_path / "x.trace.raw" / "control"
     wait_until(lambda: state.read_bytes()[STATE_AT] == ON, "recording")
-    (tmp_path / "turn").unlink()
+    (tmp_path / "turn").unlink(missing_ok=True)
     wait_for(tmp_path / "turn")
     child.send_signal(signal.SIGUSR2)
     wait_for(tmp_path / "x.trace")  # while the program goes on
@@ -200,6 +205,15 @@ def test_a_window_is_recorded_between_two_signals(tmp_path: Path) -> None:
     assert f"{shell['summary']['lived_blocks']} blocks" in shown.split("lived before")[1].splitlines()[0]
     for process in tool.summary(tmp_path / "x.trace")["processes"]:
         assert process["summary"]["released_unknown"] == "0"
+
+
+def test_call_stacks_are_recorded_by_frame_pointers(tmp_path: Path) -> None:
+    (tmp_path / "stacks.c").write_text(STACKS)
+    compiler = ["cc", "-g", "-O0", "-fno-omit-frame-pointer", "-o", "stacks", "stacks.c"]
+    subprocess.run(compiler, cwd=tmp_path, check=True)
+    assert record(tmp_path, "--stacks", "--", "./stacks").returncode == 0
+    shown = heaplab(tmp_path, "trace", "x.trace").stdout
+    assert "inner (stacks.c:2) < outer < main" in shown
 
 
 def test_a_size_limit_is_said(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def test_heaptrack_becomes_a_trace_that_replays(tmp_path: Path, packing: str) ->
     assert process["summary"]["live_blocks"] == "1"
     assert process["process"]["arguments"] == "./server\0--port\0" + "80\0"
     profile = profile_of(tmp_path / "x.trace")
-    assert profile.caller(profile.sites[0].number) == symbols.Place("main", "a.c", 31)
+    assert profile.place(profile.stack(profile.sites[0].number)[0]) == symbols.Place("main", "a.c", 31)
     # One class is below the 10 ms between two of heaptrack's times; the last is what lives at the end.
     assert {life.life for life in profile.lives} == {4, 11}
     compiler = str(native.helper("compile_trace"))
@@ -251,7 +251,7 @@ def test_mtrace_becomes_a_trace_with_names(tmp_path: Path) -> None:
     assert heaplab(tmp_path, "trace", "text", "-o", "x.trace").returncode == 0
     profile = profile_of(tmp_path / "x.trace")
     assert not profile.timed
-    assert [site.blocks for site in profile.sites if profile.caller(site.number).function == "one_block"] == [
+    assert [site.blocks for site in profile.sites if profile.chain(site.number).startswith("one_block")] == [
         7
     ]
     assert sum(site.live_blocks for site in profile.sites) == 4

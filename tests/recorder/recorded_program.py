@@ -26,12 +26,14 @@ class Recorder:
         stamps: int = COUNTER,
         most_bytes: int = 0,
         state: int = ON,
+        stacks: bool = False,
         before: Callable[[], None] = lambda: None,
         under: str = "",
     ) -> int:
         """Run one of the test programs and return its exit status."""
         self.raw.mkdir()
-        control = struct.pack("<QIIQQQQ", CONTROL_MAGIC, stamps, state, most_bytes, 0, 0, state == WAITING)
+        late = state == WAITING
+        control = struct.pack("<QIIQQQQQ", CONTROL_MAGIC, stamps, state, most_bytes, 0, 0, late, stacks)
         (self.raw / "control").write_bytes(control.ljust(4096, b"\0"))
         environment = {
             "HEAPLAB_RECORD": str(self.raw),

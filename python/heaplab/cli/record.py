@@ -44,6 +44,12 @@ SILENT_S = 2.0  # of work before a word about how far it is
     help="Begin to record when this command gets SIGUSR1; what lives then is in the trace too. SIGUSR2 "
     "always ends the recording, and PROGRAM goes on alone.",
 )
+@click.option(
+    "--stacks",
+    is_flag=True,
+    help="Record the call stack of each acquisition, up to 33 calls deep, by frame pointers: compile with "
+    "-fno-omit-frame-pointer. Where code has none, a stack ends.",
+)
 @click.pass_obj
 def record(
     extra: tuple[Path, ...],
@@ -54,6 +60,7 @@ def record(
     trace_limit: float | None,
     seconds: float | None,
     paused: bool,
+    stacks: bool,
 ) -> int:
     """Record the allocation calls of PROGRAM in a trace file.
 
@@ -64,13 +71,14 @@ def record(
     Examples:
       heaplab record -o ls.trace -- ls -l
       heaplab record --for 60s --trace-limit 4GiB -- ls -l
+      heaplab record --stacks -o ls.trace -- ls -l
       heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; ls -l'
     """
     library = arm_of(catalogs.load(extra), under)
     if library.void:
         raise HeaplabError(f"{under}: {library.void}")
     trace = output or Path(f"{Path(program[0]).name}.trace")
-    wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused)
+    wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused, stacks)
     recording.check(program[0], wanted)
     return recording.record(program, wanted, lambda opened: tell(trace, opened), Told("making the trace"))
 

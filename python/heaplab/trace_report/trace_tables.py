@@ -168,7 +168,7 @@ def sites(profile: Profile, order: Order) -> Table:
     return Table(
         order.caption + (f": the first {len(shown)} of {len(shown) + rest}" if rest else ""),
         [order.column, "share", *others],
-        [(profile.caller(site.number).short, _site(profile, site, order, whole, others)) for site in shown],
+        [(profile.chain(site.number), _site(profile, site, order, whole, others)) for site in shown],
         "caller",
         notes=[REMOTE],
     )

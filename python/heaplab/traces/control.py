@@ -5,7 +5,8 @@ import struct
 from pathlib import Path
 
 MAGIC = 0x316C6F72746E6F63
-PAGE = struct.Struct("<QIIQQQQ")  # magic, stamps, state, most bytes, bytes, calls without a file, begins late
+# magic, stamps, state, most bytes, bytes, calls without a file, begins late, stacks
+PAGE = struct.Struct("<QIIQQQQQ")
 STATE = struct.Struct("<I")
 STATE_AT = 12
 STAMPS = {"tsc": 1, "tickets": 2}
@@ -16,10 +17,10 @@ BYTES = 4096
 class Control:
     """Switches the recording of all processes on and off. A context manager: unmapped at its end."""
 
-    def __init__(self, folder: Path, stamps: str, most_bytes: int, on: bool) -> None:
+    def __init__(self, folder: Path, stamps: str, most_bytes: int, on: bool, stacks: bool) -> None:
         """Not `on`: blocks that live are remembered until the recording is switched on."""
         path = folder / "control"
-        page = PAGE.pack(MAGIC, STAMPS[stamps], ON if on else WAITING, most_bytes, 0, 0, not on)
+        page = PAGE.pack(MAGIC, STAMPS[stamps], ON if on else WAITING, most_bytes, 0, 0, not on, stacks)
         path.write_bytes(page.ljust(BYTES, b"\0"))
         with path.open("r+b") as stream:
             self._page = mmap.mmap(stream.fileno(), BYTES)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from heaplab.traces import architecture, symbols, tool
 
+CHAIN = 3  # places of a stack that stand in a table
 KINDS = {
     **dict(
         enumerate(
@@ -146,10 +147,10 @@ class Profile:
     def place(self, address: int) -> symbols.Place:
         return self.places.get(address) or symbols.Place(f"0x{address:x}")
 
-    def caller(self, site: int) -> symbols.Place:
-        """The innermost place of a call site."""
-        stack = self.stack(site)
-        return self.place(stack[0]) if stack else symbols.Place("unknown")
+    def chain(self, site: int) -> str:
+        """The innermost place of a call site, and the functions that called it, as a table shows them."""
+        places = [self.place(address) for address in self.stack(site)[:CHAIN]]
+        return " < ".join([places[0].short, *(one.function for one in places[1:])]) if places else "unknown"
 
 
 def of_process(

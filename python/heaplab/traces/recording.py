@@ -36,6 +36,7 @@ class Wanted:
     most_bytes: int = 0  # of all files while recording; 0: no limit
     seconds: float | None = None  # how long, from the beginning of recording
     paused: bool = False  # until SIGUSR1
+    stacks: bool = False  # call stacks of acquisitions
 
     @property
     def raw(self) -> Path:
@@ -81,7 +82,8 @@ def record(program: Sequence[str], wanted: Wanted, finished: Callable[[bool], No
         wanted.raw.mkdir(parents=True)
     except OSError as error:
         raise UsageError(f"{wanted.raw}: {error.strerror}") from error
-    with Control(wanted.raw, tool.stamps_here(), wanted.most_bytes, not wanted.paused) as control:
+    stamps = tool.stamps_here()
+    with Control(wanted.raw, stamps, wanted.most_bytes, not wanted.paused, wanted.stacks) as control:
         window = Window(control, wanted)
         with window.signals():
             try:

@@ -1,0 +1,86 @@
+// Blocks whose size tells by what calls they were acquired. Usage: call_stacks [elsewhere]
+#include <signal.h>
+#include <ucontext.h>
+
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace {
+
+void* volatile kept;
+
+// The empty statements keep calls from becoming jumps.
+#define STAY asm volatile("")
+
+[[gnu::noinline]] void leaf(std::size_t size) {
+  kept = std::malloc(size);
+  std::free(kept);
+  STAY;
+}
+
+[[gnu::noinline]] void left(std::size_t size) {
+  leaf(size);
+  STAY;
+}
+
+[[gnu::noinline]] void right(std::size_t size) {
+  leaf(size);
+  STAY;
+}
+
+[[gnu::noinline]] void recurse(std::size_t depth, std::size_t size) {
+  if (depth == 0)
+    leaf(size);
+  else
+    recurse(depth - 1, size);
+  STAY;
+}
+
+[[gnu::noinline]] void call_all() {
+  for (std::size_t round = 0; round < 500; ++round) {
+    left(10'001);
+    right(10'002);
+    recurse(round % 50, 20'000 + round % 50);
+  }
+  STAY;
+}
+
+// On a stack that no thread was started with.
+void call_elsewhere() {
+  static ucontext_t here, there;
+  static char stack[1 << 18];
+  getcontext(&there);
+  there.uc_stack.ss_sp = stack;
+  there.uc_stack.ss_size = sizeof stack;
+  there.uc_link = &here;
+  makecontext(&there, call_all, 0);
+  swapcontext(&here, &there);
+}
+
+// In a signal handler on a stack of its own.
+void call_in_handler() {
+  static char stack[1 << 18];
+  const stack_t alternative{.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action{};
+  action.sa_handler = [](int) { call_all(); };
+  action.sa_flags = SA_ONSTACK;
+  sigaction(SIGUSR1, &action, nullptr);
+  raise(SIGUSR1);
+}
+
+}  // namespace
+
+int main(int count, char**) {
+  if (count > 1) {
+    call_elsewhere();
+    call_in_handler();
+    return 0;
+  }
+  call_all();
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 3; ++number) threads.emplace_back(call_all);
+  for (std::thread& thread : threads) thread.join();
+  return 0;
+}

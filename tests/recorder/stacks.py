@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Call stacks by frame pointers: right where there are some, and never a fault where there are none.
+
+Usage: stacks.py RECORDER TRACE_TOOL PROGRAMS CASE      PROGRAMS is the folder of the test programs
+"""
+
+import json
+import sys
+from collections import defaultdict
+
+from recorded_program import Recorder, expect_all, number, run_case
+
+MOST_FRAMES = 33  # src/trace/raw_file.h
+DEPTHS = 50
+
+
+def stacks_by_size(recorder: Recorder) -> dict[int, set[tuple[int, ...]]]:
+    sites = json.loads(recorder.tell("sites", recorder.trace, 0))["sites"]
+    found = defaultdict(set)
+    for event in recorder.events():
+        if event["kind"] == "malloc":
+            found[int(event["size"])].add(tuple(sites[int(event["site"]) - 1]))
+    return found
+
+
+def frame_pointers(recorder: Recorder) -> None:
+    """In each thread and each time a size has the same stack, but for what called the thread's function."""
+    assert recorder.record("recorded_call_stacks", stacks=True) == 0
+    [process] = recorder.processes()
+    expect_all(process)
+    assert process["process"]["stacks"] == "full"
+    found = stacks_by_size(recorder)
+    left, right = found[10_001], found[10_002]
+    assert {stack[0] for stack in left} == {stack[0] for stack in right}
+    assert {stack[1:3] for stack in left} & {stack[1:3] for stack in right} == set()
+    for depth in range(DEPTHS):
+        stacks = found[20_000 + depth]
+        assert len({stack[: depth + 3] for stack in stacks}) == 1
+        # main and a thread have callers of their own, which the depth may hide
+        assert len(stacks) == (2 if depth + 4 <= MOST_FRAMES else 1), (depth, stacks)
+        inner = next(iter(stacks))
+        assert len(set(inner[2 : min(depth + 2, MOST_FRAMES)])) == min(depth, 1)
+        assert all(len(stack) > depth + 3 or len(stack) == MOST_FRAMES for stack in stacks)
+    assert number(process, "sites") < 4 * DEPTHS
+
+
+def no_frame_pointers(recorder: Recorder) -> None:
+    assert recorder.record("recorded_call_stacks_without", stacks=True) == 0
+    [process] = recorder.processes()
+    expect_all(process)
+    for stacks in stacks_by_size(recorder).values():
+        assert all(stacks)
+
+
+def other_stacks(recorder: Recorder) -> None:
+    """On stacks that are not the thread's, the caller alone is known."""
+    assert recorder.record("recorded_call_stacks", "elsewhere", stacks=True) == 0
+    [process] = recorder.processes()
+    assert number(process, "acquired_while_live") == 0
+    assert {len(stack) for stack in stacks_by_size(recorder)[10_001]} == {1}
+
+
+def children(recorder: Recorder) -> None:
+    """A child of fork has a file, and stacks, of its own."""
+    assert recorder.record("recorded_processes", "fork", 20, stacks=True) == 0
+    for process in recorder.processes():
+        expect_all(process)
+
+
+def killed(recorder: Recorder) -> None:
+    assert recorder.record("recorded_processes", "killed", stacks=True) < 0
+    [process] = recorder.processes()
+    expect_all(process)
+
+
+CASES = (frame_pointers, no_frame_pointers, other_stacks, children, killed)
+
+if __name__ == "__main__":
+    sys.exit(run_case(__doc__, CASES))
