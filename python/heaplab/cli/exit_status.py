@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import re
 import resource
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from heaplab.errors import HeaplabError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 STANDARD_OUTPUT = "standard output"
+ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")  # a byte that is not UTF-8, as Python writes it
 ANALYSIS_NEEDS = 1 << 30  # B of address space; with less, the libraries of linear algebra end or hang
 
 
@@ -114,7 +116,11 @@ def limited() -> str:
 
 
 def complain(message: str, status: int) -> int:
-    """Print one line on standard error. Without standard error the exit status still tells."""
+    """Print one line on standard error. Without standard error the exit status still tells.
+
+    A byte of a name that is not UTF-8 is printed as \\xff.
+    """
+    line = ESCAPED_BYTE.sub(r"\\x\1", message.replace("\n", " ").encode(errors="backslashreplace").decode())
     with contextlib.suppress(OSError):
-        print("heaplab:", message.replace("\n", " "), file=sys.stderr)
+        print("heaplab:", line, file=sys.stderr)
     return status

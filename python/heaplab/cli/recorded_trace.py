@@ -17,6 +17,7 @@ from heaplab.cli.step_display import StepDisplay
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Parameter
 from heaplab.traces import architecture
+from heaplab.traces.tool import ANY_NAME
 
 MAGIC = b"\x89HLT\r\n\x1a\n"  # docs/trace-format.md
 SUFFIX = ".trace"
@@ -123,7 +124,7 @@ def compile_trace(compiler: Path, trace: Path, workload: Path, quiet: bool) -> d
     last: dict[str, Any] = {}
     told = 0.0
     with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, errors=ANY_NAME) as running,
         StepDisplay("compiling") as display,
     ):
         assert running.stdout

@@ -12,6 +12,7 @@ from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
 
 Told = Callable[[int, int], None]
+ANY_NAME = "surrogateescape"  # how a name that is not UTF-8 is decoded in what the tool prints
 
 
 def program() -> Path:
@@ -48,7 +49,7 @@ def sites(trace: Path, process: int) -> dict[str, Any]:
 @contextlib.contextmanager
 def rows(trace: Path, what: str) -> Iterator[IO[bytes]]:
     """A stream of the records of all processes: `what` is `events` or `blocks` (src/trace/rows.h)."""
-    with tempfile.TemporaryFile("w+") as errors:
+    with tempfile.TemporaryFile("w+", errors=ANY_NAME) as errors:
         with subprocess.Popen(
             [program(), "rows", trace, what], stdout=subprocess.PIPE, stderr=errors
         ) as child:
@@ -73,7 +74,9 @@ def import_(feed: Callable[[IO[bytes]], None], name: str, trace: Path) -> dict[s
             child.stdin.close()
         out, errors = child.stdout.read(), child.stderr.read()
     if child.returncode != 0:
-        raise UsageError(errors.decode().strip() or f"{name}: trace_tool ended with {child.returncode}")
+        raise UsageError(
+            errors.decode(errors=ANY_NAME).strip() or f"{name}: trace_tool ended with {child.returncode}"
+        )
     found: dict[str, Any] = json.loads(out)
     return found
 
@@ -96,7 +99,7 @@ def summary(trace: Path) -> dict[str, Any]:
 
 
 def _run(*command: str | Path) -> str:
-    done = subprocess.run([program(), *command], capture_output=True, text=True, check=False)
+    done = subprocess.run([program(), *command], capture_output=True, errors=ANY_NAME, check=False)
     if done.returncode != 0:
         raise HeaplabError(done.stderr.strip() or f"trace_tool {command[0]} ended with {done.returncode}")
     return done.stdout
@@ -105,9 +108,9 @@ def _run(*command: str | Path) -> str:
 @contextlib.contextmanager
 def _running(command: str, trace: Path, *more: str | Path) -> Iterator[IO[str]]:
     """The lines that the tool prints while it works."""
-    with tempfile.TemporaryFile("w+") as errors:
+    with tempfile.TemporaryFile("w+", errors=ANY_NAME) as errors:
         with subprocess.Popen(
-            [program(), command, trace, *more], stdout=subprocess.PIPE, stderr=errors, text=True
+            [program(), command, trace, *more], stdout=subprocess.PIPE, stderr=errors, errors=ANY_NAME
         ) as child:
             assert child.stdout
             yield child.stdout
