@@ -185,7 +185,7 @@ def test_a_campaign_is_finished_only_if_nothing_follows_its_end(lab: Laboratory)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines, lines[-2]]))
     results = lab.results()
-    assert (results.end, results.settled) == (None, len(results.runs) - 1)
+    assert (results.end, results.runs_of_earlier_budgets) == (None, len(results.runs) - 1)
 
 
 def test_a_library_that_changed_cannot_join_an_earlier_campaign(

@@ -37,7 +37,7 @@ def fixture_program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_the_library_is_named(program: list[str], tmp_path: Path) -> None:
-    found = deep_binding.look([*program, "deep"], plain_environment(), tmp_path, 30)
+    found = deep_binding.deep_bound([*program, "deep"], plain_environment(), tmp_path, 30)
     assert found == [program[1]]
     assert deep_binding.warning(found).startswith(f"{program[1]}: opened with RTLD_DEEPBIND")
     assert "and 1 more:" in deep_binding.warning([*found, "other"])
@@ -45,16 +45,16 @@ def test_the_library_is_named(program: list[str], tmp_path: Path) -> None:
 
 def test_in_a_child_too(program: list[str], tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", '"$@"; :', "sh", *program, "deep"]
-    assert deep_binding.look(command, plain_environment(), tmp_path, 30) == [program[1]]
+    assert deep_binding.deep_bound(command, plain_environment(), tmp_path, 30) == [program[1]]
 
 
 def test_a_library_opened_plainly_is_not(program: list[str], tmp_path: Path) -> None:
-    assert deep_binding.look(program, plain_environment(), tmp_path, 30) == []
+    assert deep_binding.deep_bound(program, plain_environment(), tmp_path, 30) == []
     assert deep_binding.warning([]) == ""
 
 
 def test_a_program_that_does_not_end_is_looked_at_for_a_time(tmp_path: Path) -> None:
-    assert deep_binding.look(["sleep", "1000"], plain_environment(), tmp_path, 0.2) == []
+    assert deep_binding.deep_bound(["sleep", "1000"], plain_environment(), tmp_path, 0.2) == []
 
 
 def test_doctor_tells(lab: Laboratory, program: list[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heaplab.machine.execute import CannotStartError, Execution, environment_for, execute
-from heaplab.machine.watch import CURVE_POINTS, FEWEST_LOOKS, Limits, thin_curve
+from heaplab.machine.watch import CURVE_POINTS, FEWEST_SAMPLES, Limits, thin_curve
 from heaplab.records import Library
 
 MIB = 1 << 20
@@ -192,8 +192,8 @@ def test_what_a_process_used_before_it_became_the_program_is_not_the_programs() 
 
 
 def test_a_peak_seen_in_few_looks_is_absent() -> None:
-    looks = [execute(["/bin/true"], {}, LIMITS).process for _ in range(5)]
-    for process in [*looks, execute(["/bin/sleep", "0.3"], {}, LIMITS).process]:
-        seen = len(process.memory) >= FEWEST_LOOKS
+    tried = [execute(["/bin/true"], {}, LIMITS).process for _ in range(5)]
+    for process in [*tried, execute(["/bin/sleep", "0.3"], {}, LIMITS).process]:
+        seen = len(process.memory) >= FEWEST_SAMPLES
         assert [process.peak_memory is not None, process.mean_memory is not None] == [seen, seen]
     assert seen

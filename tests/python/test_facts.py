@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from heaplab.catalog import contents
 from heaplab.cli import commands, listing
-from heaplab.report.facts import text_of, told
+from heaplab.report.facts import in_words, text_of
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_fact_is_told_as_a_person_would(name: str, value: object, text: str) -
 
 
 def test_names_are_words() -> None:
-    assert [name for name, _ in told({"cpu": "x", "huge_page_defrag": "madvise"})] == [
+    assert [name for name, _ in in_words({"cpu": "x", "huge_page_defrag": "madvise"})] == [
         "processor",
         "huge page defrag",
     ]

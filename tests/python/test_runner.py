@@ -171,15 +171,17 @@ def test_a_budget_does_not_count_what_an_earlier_one_paid_for(results: Path) -> 
     carry_out(whole, results.with_name("whole.jsonl"))
     assert carry_out(first, results, budget=100) == "budget"
     with pytest.raises(KeyboardInterrupt):
-        carry_out(second, results, stored_runs(results), budget=60, settled=100)
-    assert carry_out(third, results, stored_runs(results), budget=60, settled=100) == "budget"
+        carry_out(second, results, stored_runs(results), budget=60, runs_of_earlier_budgets=100)
+    assert carry_out(third, results, stored_runs(results), budget=60, runs_of_earlier_budgets=100) == "budget"
     assert first.asked + second.asked + third.asked == whole.asked[:160]
 
 
 def test_a_listener_hears_the_pace_of_all_sessions_and_the_budget_of_this_one(results: Path) -> None:
     heard = []
     carry_out(Fake(), results, budget=100)
-    carry_out(Fake(), results, stored_runs(results), budget=1000, settled=100, listen=heard.append)
+    carry_out(
+        Fake(), results, stored_runs(results), budget=1000, runs_of_earlier_budgets=100, listen=heard.append
+    )
     assert heard[50].elapsed == pytest.approx(50)
     assert heard[50].remaining == pytest.approx(4 * 15 * RUNS_A_BLOCK - 150)
 

@@ -52,7 +52,7 @@ class OpenedCampaign:
     libraries: dict[str, Library]
     store: Store
     runs: list[Run]
-    settled: int = 0  # runs that the budget does not count
+    runs_of_earlier_budgets: int = 0  # runs that the budget does not count
     dropped: int = 0
     moved: Path | None = None
     spent: float = 0.0  # s of the budget that were spent before the first run
@@ -158,12 +158,14 @@ def resume(
     if budget is None:
         return go_on(results, results.campaign, libraries)
     campaign = results.campaign.model_copy(update={"budget": budget})
-    return replace(go_on(results, campaign, libraries), settled=len(results.runs))
+    return replace(go_on(results, campaign, libraries), runs_of_earlier_budgets=len(results.runs))
 
 
 def go_on(results: store.Results, campaign: Campaign, libraries: dict[str, Library]) -> OpenedCampaign:
     opened = Store(results.path)
-    return OpenedCampaign(campaign, libraries, opened, results.runs, results.settled, results.dropped)
+    return OpenedCampaign(
+        campaign, libraries, opened, results.runs, results.runs_of_earlier_budgets, results.dropped
+    )
 
 
 def same_machine(known: Host | None) -> bool:

@@ -61,7 +61,7 @@ class PilotRunner:
         executions = 1 if cell.workload.server else executions_of(wall, most)
         found = Pilot(wall_time=wall, executions=executions, memory=seen)
         tried = campaign.model_copy(update={"pilot": found})
-        self.say(told(tried, cell, limit))
+        self.say(outcome_of_pilot(tried, cell, limit))
         return tried
 
     def _with_lengths(self, campaign: Campaign) -> Campaign:
@@ -143,7 +143,7 @@ def endless(campaign: Campaign, cell: Cell, patience: float) -> str:
     )
 
 
-def told(campaign: Campaign, cell: Cell, limit: float) -> str:
+def outcome_of_pilot(campaign: Campaign, cell: Cell, limit: float) -> str:
     """The findings of the pilot runs, and their consequences for the runs."""
     pilot = campaign.pilot
     assert pilot

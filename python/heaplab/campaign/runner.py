@@ -46,7 +46,7 @@ class Runner:
     attempt: Attempt
     store: Store
     runs: list[Run] = field(default_factory=list)  # runs of earlier sessions, and then of this session
-    settled: int = 0  # number of runs that an earlier budget paid for
+    runs_of_earlier_budgets: int = 0  # number of runs that an earlier budget paid for
     spent: float = 0.0  # s of the budget that were spent before the first run of this session
     precise: Precise = lambda _cell, _runs: False
     listen: Callable[[Progress], None] = lambda _progress: None
@@ -63,8 +63,8 @@ class Runner:
         self._most = sum(map(runs_at_most, self._comparisons))
         self._least = plan.ROUNDS_AT_LEAST * sum(len(item.candidates) for item in self._comparisons)
         self._finished = sum(map(plan.settles, self.runs))
-        self._before = wall_time(self.runs[: self.settled])
-        self._began = self.clock() - self.spent - wall_time(self.runs[self.settled :])
+        self._before = wall_time(self.runs[: self.runs_of_earlier_budgets])
+        self._began = self.clock() - self.spent - wall_time(self.runs[self.runs_of_earlier_budgets :])
 
     def run(self) -> End:
         """Measure until every comparison is precise or has all its blocks, or the budget is spent."""

@@ -33,7 +33,7 @@ class Results:
     libraries: dict[str, Library]  # by the allocator's name in the campaign
     runs: list[Run]
     end: End | None  # None: the last run was not followed by an End record
-    settled: int  # number of runs before the last End, which an earlier budget paid for
+    runs_of_earlier_budgets: int  # number of runs before the last End, which an earlier budget paid for
     dropped: int  # number of unreadable lines
 
 
@@ -61,7 +61,7 @@ def load(path: Path) -> Results:
         raise UsageError(f"{path}: holds two campaigns, which cannot be read as one; give each its own file")
     ends = [(place, record) for place, record in enumerate(known) if isinstance(record, End)]
     before, end = ends[-1] if ends else (0, None)
-    settled = sum(isinstance(record, Run) for record in known[:before])
+    runs_of_earlier_budgets = sum(isinstance(record, Run) for record in known[:before])
     runs = [record for record in known if isinstance(record, Run)]
     return Results(
         path=path,
@@ -70,8 +70,8 @@ def load(path: Path) -> Results:
         host=next((record for record in known if isinstance(record, Host)), None),
         libraries={record.allocator: record for record in known if isinstance(record, Library)},
         runs=runs,
-        end=end if settled == len(runs) else None,
-        settled=settled,
+        end=end if runs_of_earlier_budgets == len(runs) else None,
+        runs_of_earlier_budgets=runs_of_earlier_budgets,
         dropped=len(records) - len(known),
     )
 

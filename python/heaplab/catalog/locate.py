@@ -159,10 +159,10 @@ def debian_versions() -> dict[str, str]:
     """The versions of all Debian packages that are here, by name: one question costs as much as all."""
     command = ["dpkg-query", "-W", "-f", "${Package} ${Version}\n"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     except OSError:
         return {}
-    return dict(line.split(" ", 1) for line in told.splitlines())
+    return dict(line.split(" ", 1) for line in answer.splitlines())
 
 
 def cache_folder(identifier: str, source: Source) -> Path:

@@ -45,13 +45,13 @@ def put_failure(out: Console, outcome: Outcome) -> None:
     put_command(out, escape(outcome.repeat), INDENT)
 
 
-def put_observations(out: Console, told: Sequence[Outcome]) -> None:
-    if told:
+def put_observations(out: Console, observed: Sequence[Outcome]) -> None:
+    if observed:
         put_table(
             out,
             [
-                Column("observed", [outcome.test for outcome in told]),
-                Column("", [escape(outcome.says) for outcome in told], prose=True),
+                Column("observed", [outcome.test for outcome in observed]),
+                Column("", [escape(outcome.says) for outcome in observed], prose=True),
             ],
         )
 

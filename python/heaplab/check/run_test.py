@@ -141,8 +141,8 @@ def judge(status: int | None, complaint: str, limit_s: int) -> tuple[CheckVerdic
 def observation(said: str) -> dict[str, Any]:
     """What a program tells in one line of JSON; {} if it tells nothing."""
     try:
-        told = json.loads(said)
-        return {"says": str(told.get("says", "")), "figures": dict(told.get("figures", {}))}
+        answer = json.loads(said)
+        return {"says": str(answer.get("says", "")), "figures": dict(answer.get("figures", {}))}
     except (ValueError, AttributeError, TypeError):
         return {}
 

@@ -71,7 +71,7 @@ def carry_out(
             measurer,
             opened.store,
             runs=opened.runs,
-            settled=opened.settled,
+            runs_of_earlier_budgets=opened.runs_of_earlier_budgets,
             spent=opened.spent,
             precise=precise_enough(campaign),
             listen=bar.listen,

@@ -17,7 +17,7 @@ from heaplab.cli.listing import allocator_rows
 from heaplab.console import console, put
 from heaplab.machine import deep_binding, host, interposition
 from heaplab.machine.execute import plain_environment
-from heaplab.report.facts import told
+from heaplab.report.facts import in_words
 
 if TYPE_CHECKING:
     import rich.markup
@@ -61,7 +61,7 @@ def doctor(extra: tuple[Path, ...], program: tuple[str, ...], as_json: bool) -> 
         click.echo(json.dumps({"host": facts, "allocators": here, "advice": advice}, indent=2))
         return
     out = console()
-    for name, text in [*told(facts), ("allocators here", " ".join(here))]:
+    for name, text in [*in_words(facts), ("allocators here", " ".join(here))]:
         put(out, rich.markup.escape(text), label=name, indent=LABEL)
     for tool, purpose in TOOLS.items():
         if shutil.which(tool) is None:
@@ -74,7 +74,7 @@ def program_advice(program: tuple[str, ...]) -> list[str]:
     """What keeps a preloaded malloc from serving a program, as its first seconds show."""
     path = interposition.resolve_program(program[0], os.environ)
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
-        found = deep_binding.look(
+        found = deep_binding.deep_bound(
             [str(path), *program[1:]], plain_environment(), Path(folder), PROGRAM_LIMIT_S
         )
     return [deep_binding.warning(found) or f"{program[0]} opens no library with RTLD_DEEPBIND"]

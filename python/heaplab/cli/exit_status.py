@@ -36,10 +36,10 @@ def status_of(command: Callable[[], int | None]) -> int:
         MemoryError,
         ImportError,
     ) as error:
-        return complain(*told(error))
+        return complain(*described(error))
 
 
-def told(error: BaseException) -> tuple[str, int]:
+def described(error: BaseException) -> tuple[str, int]:
     """The line about an error, and the exit status."""
     match error:
         case click.ClickException():

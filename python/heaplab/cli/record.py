@@ -80,7 +80,9 @@ def record(
     trace = output or Path(f"{Path(program[0]).name}.trace")
     wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused, stacks)
     recording.check(program[0], wanted)
-    return recording.record(program, wanted, lambda opened: tell(trace, opened), Told("making the trace"))
+    return recording.record(
+        program, wanted, lambda opened: tell(trace, opened), ProgressNote("making the trace")
+    )
 
 
 def tell(trace: Path, opened: bool) -> None:
@@ -93,7 +95,7 @@ def tell(trace: Path, opened: bool) -> None:
         note(f"{trace}: {line}")
 
 
-class Told:
+class ProgressNote:
     """Says on a terminal how far some work on a trace is, once it takes long."""
 
     def __init__(self, what: str) -> None:

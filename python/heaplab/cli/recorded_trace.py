@@ -122,7 +122,7 @@ def compile_trace(compiler: Path, trace: Path, workload: Path, quiet: bool) -> d
     """Compile, telling how far it is, and return what the compiler found. Raises UsageError."""
     command = [str(compiler), str(trace), str(workload)]
     last: dict[str, Any] = {}
-    told = 0.0
+    next_share = 0.0
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, errors=ANY_NAME) as running,
         StepDisplay("compiling") as display,
@@ -131,9 +131,9 @@ def compile_trace(compiler: Path, trace: Path, workload: Path, quiet: bool) -> d
         assert running.stderr
         for line in running.stdout:
             last = json.loads(line)
-            if "done" in last and not quiet and last["done"] >= told:
+            if "done" in last and not quiet and last["done"] >= next_share:
                 display.tell(f"{trace.name}, {last['done']:.0%} done")
-                told += 0.1
+                next_share += 0.1
         complaint = running.stderr.read().strip().removeprefix("compile_trace: ")
     if running.returncode != 0:
         raise UsageError(complaint or f"{trace}: compile_trace ended with {running.returncode}")

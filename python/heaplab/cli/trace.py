@@ -8,7 +8,7 @@ import click
 from heaplab import trace_report, traces
 from heaplab.cli import trace_summary
 from heaplab.cli.option_types import FILE, PLACE
-from heaplab.cli.record import Told
+from heaplab.cli.record import ProgressNote
 from heaplab.cli.results import refuse_unwritable
 from heaplab.cli.selection import note
 from heaplab.console import console, put
@@ -78,12 +78,12 @@ def trace(trace_file: Path, output: Path | None, rows: str | None, process: int 
     for line in warnings:
         note(f"{trace_file}: {line}")
     if output and suffix == PARQUET:
-        traces.write_parquet(trace_file, found, rows or EVENTS, output, Told("writing rows"))
+        traces.write_parquet(trace_file, found, rows or EVENTS, output, ProgressNote("writing rows"))
     else:
         number = chosen(trace_file, found, process)
         if not output:
             show(found)
-        profile = traces.of_process(trace_file, found, number, Told("reading events"))
+        profile = traces.of_process(trace_file, found, number, ProgressNote("reading events"))
         if not output:
             show_process(profile, number, found)
             return
@@ -142,7 +142,7 @@ def imported(source: Path, output: Path) -> None:
         raise UsageError(f"{source}: is a folder, not the output of heaptrack or mtrace")
     if foreign.is_trace(source):
         raise UsageError(f"{source}: is a trace already")
-    found = foreign.make_trace(source, output, Told("making the trace"))
+    found = foreign.make_trace(source, output, ProgressNote("making the trace"))
     if found["cut_off"]:
         note(f"{source}: is cut off; what is intact was used")
     if found["skipped"]:
@@ -156,7 +156,7 @@ def finished(raw: Path) -> Path:
     if not (raw.name.endswith(recording.RAW) and (raw / "control").is_file()):
         raise UsageError(f"{raw}: is a folder, not a trace")
     made = raw.with_name(raw.name.removesuffix(recording.RAW))
-    tool.finish(raw, made, Told("making the trace"))
+    tool.finish(raw, made, ProgressNote("making the trace"))
     recording.remove(raw)
     note(f"{made}: made of {raw}")
     return made

@@ -48,7 +48,9 @@ def warning(libraries: Sequence[str]) -> str:
     )
 
 
-def look(command: Sequence[str], environment: Mapping[str, str], folder: Path, limit: float) -> list[str]:
+def deep_bound(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, limit: float
+) -> list[str]:
     """Run a command for at most `limit` s, without input and output. Returns the libraries it deep-binds."""
     with subprocess.Popen(
         command,

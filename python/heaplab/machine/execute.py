@@ -22,7 +22,7 @@ from heaplab.errors import HeaplabError
 from heaplab.machine import huge_pages, signals
 from heaplab.machine.preload_paths import loadable, loadable_folder
 from heaplab.machine.watch import (
-    FEWEST_LOOKS,
+    FEWEST_SAMPLES,
     INTERVAL_S,
     Limits,
     MemoryCurve,
@@ -121,12 +121,12 @@ class Launched:
     begin: float
     before: list[float]
 
-    def reaped(self, curve: MemoryCurve, ended: float, fewest_looks: int = FEWEST_LOOKS) -> Process:
-        """Wait for the end of the process; its record. Memory needs `fewest_looks` samples."""
+    def reaped(self, curve: MemoryCurve, ended: float, fewest_samples: int = FEWEST_SAMPLES) -> Process:
+        """Wait for the end of the process; its record. Memory needs `fewest_samples` samples."""
         _, status, usage = os.wait4(self.child.pid, 0)
         self.child.returncode = os.waitstatus_to_exitcode(status)
         since = [after - early for after, early in zip(used(usage), self.before, strict=True)]
-        return process_of(curve, ended - self.begin, since, fewest_looks)
+        return process_of(curve, ended - self.begin, since, fewest_samples)
 
 
 def launch(
@@ -162,11 +162,11 @@ def used(usage: resource.struct_rusage) -> list[float]:
     return [getattr(usage, name) for name in USAGE]
 
 
-def process_of(curve: MemoryCurve, wall_time: float, usage: Sequence[float], fewest_looks: int) -> Process:
+def process_of(curve: MemoryCurve, wall_time: float, usage: Sequence[float], fewest_samples: int) -> Process:
     """The record of a process: memory as sampled, time and counts as the kernel accounts them."""
     user, system, *counts = usage
     minor_faults, major_faults, voluntary_switches, involuntary_switches = map(int, counts)
-    seen = len(curve.points) >= fewest_looks
+    seen = len(curve.points) >= fewest_samples
     return Process(
         wall_time=wall_time,
         user_time=max(0.0, user),
@@ -189,7 +189,7 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a process in a session of its own, by default without input; `at_end` kills the session."""
     heaplab = os.getpid()
-    with signals.held() as mask:
+    with signals.blocked() as mask:
 
         def prepare() -> None:
             LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

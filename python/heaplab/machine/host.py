@@ -130,7 +130,7 @@ def warm_memory(wanted: int) -> float:
     if size <= 0:
         return 0.0
     note = mmap.mmap(-1, SECONDS.size)  # shared with the helper, which fills it in
-    with signals.held():
+    with signals.blocked():
         helper = os.fork()
         if helper == 0:
             touch_and_exit(size, note)

@@ -27,7 +27,7 @@ class TreeMemory:
     page_tables: int = 0
 
     @property
-    def held(self) -> int:
+    def unreclaimable(self) -> int:
         """The memory that the kernel cannot take back: resident, without lazily freed pages."""
         return self.resident - self.lazily_freed + self.page_tables
 

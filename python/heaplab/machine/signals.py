@@ -21,7 +21,7 @@ def listen() -> None:
 
 
 @contextmanager
-def held() -> Iterator[set[int]]:
+def blocked() -> Iterator[set[int]]:
     """Block the signals, and yield the previous mask for processes that are started meanwhile.
 
     Every fork happens inside such a section: Python drops an exception that is raised during a fork.

@@ -14,7 +14,7 @@ from heaplab.machine.huge_pages import HugePages
 INTERVAL_S = 0.010  # between two samples of memory, after the first samples of a process
 FIRST_INTERVAL_S = 0.001
 CHILDREN_EVERY = 8  # samples between two searches for new processes of the tree
-FEWEST_LOOKS = 5  # a peak seen in fewer samples says nothing
+FEWEST_SAMPLES = 5  # a peak seen in fewer samples says nothing
 CURVE_POINTS = 200  # points of the memory curve that are kept
 PAGE_KINDS = (b"RssAnon:", b"RssShmem:", b"VmPTE:")
 
@@ -94,13 +94,13 @@ class Watcher:
         ending = os.pidfd_open(self._pid)
         poll = select.poll()
         poll.register(ending, select.POLLIN)
-        interval, looks = FIRST_INTERVAL_S, 0
+        interval, samples = FIRST_INTERVAL_S, 0
         try:
             while not poll.poll(interval * 1000):
-                looks += 1
+                samples += 1
                 interval = min(self._interval, interval * 1.5)
                 self._tick()
-                self._look(search=looks % CHILDREN_EVERY == 0)
+                self._sample(search=samples % CHILDREN_EVERY == 0)
                 if why := self._over_limit():
                     kill_group(self._pid)
                     poll.poll()
@@ -114,7 +114,7 @@ class Watcher:
     def seen(self) -> int:
         return len(self._looked_at)
 
-    def _look(self, search: bool) -> None:
+    def _sample(self, search: bool) -> None:
         if search:
             self._tree = descendants(self._pid)
         resident = tables = 0

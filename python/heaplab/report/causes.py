@@ -98,16 +98,16 @@ def _sentence(
     analysis: Analysis, kind: str, end: Standing, direction: Verdict, rank: str, known: list[Cause]
 ) -> str:
     found = [(cause, judged) for cause in known if (judged := cause.judged.get(end.allocator))]
-    told = [(cause, judged) for cause, judged in found if judged.verdict is direction]
-    if not told:
+    counting = [(cause, judged) for cause, judged in found if judged.verdict is direction]
+    if not counting:
         return f"{end.allocator} is {rank} here, and its {_titles(found)} do not show why."
-    (first, judged), *rest = told
+    (first, judged), *rest = counting
     parts = [f"{_times(judged)} {analysis.baseline}'s {first.title}"]
     parts += [f"{_times(judged)} its {cause.title}" for cause, judged in rest]
     said = f"{end.allocator} is {rank} here: {wording.listed(parts)}."
     whose = end.allocator if direction is Verdict.HIGHER else analysis.baseline
     share = _system_share(analysis, kind, whose)
-    if isfinite(share) and any(cause.metric in (FAULTS, SYSTEM) for cause, _ in told):
+    if isfinite(share) and any(cause.metric in (FAULTS, SYSTEM) for cause, _ in counting):
         said += f" Of {whose}'s CPU time {units.percent(share)} is system time."
     return said
 

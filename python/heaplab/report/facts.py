@@ -29,7 +29,7 @@ MEANINGS = {
 }
 
 
-def told(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def in_words(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Names and texts, in the order of the facts."""
     return [(NAMES.get(name, name.replace("_", " ")), text_of(name, value)) for name, value in facts.items()]
 

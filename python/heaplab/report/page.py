@@ -139,7 +139,7 @@ def part(analysis: Analysis, path: Path) -> Part:
         counts=", ".join(f"{count} {status}" for status, count in sorted(counts_of(analysis).items())),
         source=relative(analysis.results.path, path),
         command=shlex.join(analysis.campaign.command),
-        facts=facts.told(analysis.results.host.facts) if analysis.results.host else [],
+        facts=facts.in_words(analysis.results.host.facts) if analysis.results.host else [],
     )
 
 

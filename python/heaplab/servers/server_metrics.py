@@ -50,12 +50,12 @@ def metrics_of(
     requests = sum(burst.figures[REQUESTS] for burst in bursts)
     values = {
         MAIN_METRIC: sum(burst.cpu for burst in bursts) / requests,
-        AFTER_LOAD: bursts[-1].memory.held,
+        AFTER_LOAD: bursts[-1].memory.unreclaimable,
         LAZILY_FREED: bursts[-1].memory.lazily_freed,
-        GROWTH: bursts[-1].memory.held / max(1, bursts[0].memory.held),
+        GROWTH: bursts[-1].memory.unreclaimable / max(1, bursts[0].memory.unreclaimable),
     }
     for seconds, memory in idle.items():
-        values[after(seconds)] = memory.held
+        values[after(seconds)] = memory.unreclaimable
         values[f"{LAZILY_FREED}_{after_idle(seconds)}"] = memory.lazily_freed
     told = [{THROUGHPUT: burst.figures[REQUESTS] / burst.wall} | burst.figures for burst in bursts]
     for name in set.intersection(*(set(one) for one in told)):

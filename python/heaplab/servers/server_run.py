@@ -115,8 +115,8 @@ class LiveServer:
         except HeaplabError as error:
             fault = str(error)
         kill_tree(self._launched.child.pid)
-        # One look suffices: one is taken at the end of every load.
-        process = self._launched.reaped(self._watch.curve, time.monotonic(), fewest_looks=1)
+        # One sample suffices: one is taken at the end of every load.
+        process = self._launched.reaped(self._watch.curve, time.monotonic(), fewest_samples=1)
         if fault.startswith(ENDED):
             fault = f"{fault}: {self._last_words()}"
         elif not fault and not killed_for:
@@ -196,7 +196,7 @@ class LiveServer:
         began, found = time.monotonic(), {}
         for seconds in self._server.idle_s:
             self._watch.wait(began + seconds - time.monotonic())
-            found[seconds] = self._watch.look()
+            found[seconds] = self._watch.sample()
         return found
 
     def _stopped(self) -> str:

@@ -38,19 +38,19 @@ class ServerWatch:
         self._begin = begin
         self._limits = limits
         self._tick = tick
-        self._next_look = begin
+        self._next_sample = begin
         self._seen: TreeMemory | None = None
 
     def tree(self) -> list[int]:
         return descendants(self._pid)
 
-    def look(self) -> TreeMemory:
+    def sample(self) -> TreeMemory:
         """Sample the memory now, as a point of the curve."""
         began = time.monotonic()
         seen = memory_of(self.tree())
         ended = time.monotonic()
         self.curve.add(began - self._begin, seen.resident, seen.page_tables)
-        self._next_look = ended + max(INTERVAL_S, REST * (ended - began))
+        self._next_sample = ended + max(INTERVAL_S, REST * (ended - began))
         self._seen = seen
         return seen
 
@@ -60,7 +60,7 @@ class ServerWatch:
 
     def latest(self) -> TreeMemory:
         """The last sample; takes one if there is none yet."""
-        return self._seen or self.look()
+        return self._seen or self.sample()
 
     def wait(self, seconds: float, other: int | None = None) -> bool:
         """Sample for `seconds`, or until the process behind the pidfd `other` ends: then True.
@@ -71,7 +71,7 @@ class ServerWatch:
         while True:
             now = time.monotonic()
             watched = [self.ending] if other is None else [self.ending, other]
-            rest = max(0.0, min(until, self._next_look, now + TICK_S) - now)
+            rest = max(0.0, min(until, self._next_sample, now + TICK_S) - now)
             ended = select.select(watched, [], [], rest)[0]
             if self.ending in ended:
                 raise ServerEndedError
@@ -83,8 +83,8 @@ class ServerWatch:
             if now >= until:
                 return False
             self._tick()
-            if now >= self._next_look:
-                self.look()
+            if now >= self._next_sample:
+                self.sample()
 
     def __enter__(self) -> "ServerWatch":
         return self

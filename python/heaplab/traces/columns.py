@@ -75,9 +75,9 @@ def write_parquet(
     summary: dict[str, Any],
     what: str,
     path: Path,
-    told: tool.Told = lambda _done, _whole: None,
+    progress: tool.Progress = lambda _done, _whole: None,
 ) -> None:
-    """Write `events` or `blocks` of all processes; `told` hears of rows, and events. Raises HeaplabError."""
+    """Write `events` or `blocks` of all processes; `progress` hears rows, and events. Raises HeaplabError."""
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
@@ -98,7 +98,7 @@ def write_parquet(
             columns = TABLES[what](known, rows)
             writer.write_table(arrow.table([columns[name] for name in schema.names], schema=schema))
             done += len(rows)
-            told(min(done, whole), whole)
+            progress(min(done, whole), whole)
 
 
 def batches(stream: IO[bytes], record: np.dtype[Any]) -> Iterator[Any]:

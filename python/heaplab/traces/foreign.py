@@ -19,8 +19,8 @@ def is_trace(path: Path) -> bool:
     return _begins(path, MAGIC)
 
 
-def make_trace(source: Path, trace: Path, told: tool.Told) -> dict[str, Any]:
-    """Make the file `trace` of `source`; `told` hears bytes done, and of how many. Raises UsageError."""
+def make_trace(source: Path, trace: Path, progress: tool.Progress) -> dict[str, Any]:
+    """Make the file `trace` of `source`; `progress` hears bytes done, and of how many. Raises UsageError."""
     packed = _begins(source, GZIP)
     whole = source.stat().st_size
     cut_off = False
@@ -32,7 +32,7 @@ def make_trace(source: Path, trace: Path, told: tool.Told) -> dict[str, Any]:
             try:
                 while some := stream.read1(AT_ONCE):  # what is intact of a file cut off, too
                     to.write(some)
-                    told(min(os.lseek(file.fileno(), 0, os.SEEK_CUR), whole), whole)
+                    progress(min(os.lseek(file.fileno(), 0, os.SEEK_CUR), whole), whole)
             except (EOFError, zlib.error):
                 cut_off = True  # what came before is used
 

@@ -154,10 +154,10 @@ class Profile:
 
 
 def of_process(
-    trace: Path, summary: dict[str, Any], process: int, told: tool.Told = lambda _done, _whole: None
+    trace: Path, summary: dict[str, Any], process: int, progress: tool.Progress = lambda _done, _whole: None
 ) -> Profile:
     """`summary` is that of the trace, `process` a place in its processes. One pass over the events."""
-    found = tool.profile(trace, process, told)
+    found = tool.profile(trace, process, progress)
     sites = [Site(*row) for row in found["sites"]]
     known = tool.sites(trace, process)
     of = summary["processes"][process]["process"]

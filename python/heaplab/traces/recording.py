@@ -73,7 +73,9 @@ def check(program: str, wanted: Wanted) -> None:
         )
 
 
-def record(program: Sequence[str], wanted: Wanted, finished: Callable[[bool], None], told: tool.Told) -> int:
+def record(
+    program: Sequence[str], wanted: Wanted, finished: Callable[[bool], None], progress: tool.Progress
+) -> int:
     """Run `program` to its end and return its exit status.
 
     `finished` hears when the trace is complete, or that recording never began.
@@ -94,7 +96,7 @@ def record(program: Sequence[str], wanted: Wanted, finished: Callable[[bool], No
             window.wait()
             try:
                 if window.opened:
-                    tool.finish(wanted.raw, wanted.trace, told)
+                    tool.finish(wanted.raw, wanted.trace, progress)
                 remove(wanted.raw)
                 finished(window.opened)
             finally:

@@ -11,7 +11,7 @@ from typing import IO, Any
 from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 ANY_NAME = "surrogateescape"  # how a name that is not UTF-8 is decoded in what the tool prints
 
 
@@ -27,15 +27,15 @@ def stamps_here() -> str:
     return _run("stamps").strip()
 
 
-def profile(trace: Path, process: int, told: Told = lambda _done, _whole: None) -> dict[str, Any]:
-    """What a process of a trace did with memory; `told` hears events done, and of how many."""
+def profile(trace: Path, process: int, progress: Progress = lambda _done, _whole: None) -> dict[str, Any]:
+    """What a process of a trace did with memory; `progress` hears events done, and of how many."""
     last = ""
     with _running("profile", trace, str(process)) as lines:
         for line in lines:
             last = line
             if not line.startswith("{"):
                 done, whole = map(int, line.split())
-                told(done, whole)
+                progress(done, whole)
     found: dict[str, Any] = json.loads(last)
     return found
 
@@ -81,12 +81,12 @@ def import_(feed: Callable[[IO[bytes]], None], name: str, trace: Path) -> dict[s
     return found
 
 
-def finish(folder: Path, trace: Path, told: Told = lambda _done, _whole: None) -> None:
-    """Make the file `trace` of what was recorded in `folder`; `told` hears bytes done, and of how many."""
+def finish(folder: Path, trace: Path, progress: Progress = lambda _done, _whole: None) -> None:
+    """Make the file `trace` of what was recorded in `folder`; `progress` hears bytes done, of how many."""
     with _running("finish", folder, trace) as lines:
         for line in lines:
             done, whole = map(int, line.split())
-            told(done, whole)
+            progress(done, whole)
 
 
 def summary(trace: Path) -> dict[str, Any]:
