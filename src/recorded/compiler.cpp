@@ -89,7 +89,7 @@ void compiler::add(const trace::event& next) {
   last_stamp_ = std::max(last_stamp_, next.stamp);
   if (!trace::is_acquisition(next.kind) && !trace::is_release(next.kind)) return change_threads(next);
   const std::uint32_t stream = threads_.of(next.thread);
-  if (!trace::is_growth(next.kind)) settle(next.thread);
+  if (!trace::is_growth(next.kind)) end_realloc(next.thread);
   keep_time(stream, next.stamp);
   if (trace::is_release(next.kind)) {
     release(stream, next);
@@ -102,7 +102,7 @@ void compiler::add(const trace::event& next) {
 }
 
 header compiler::finish(std::uint64_t lost) {
-  while (!growing_.empty()) settle(growing_.begin()->first);
+  while (!open_reallocs_.empty()) end_realloc(open_reallocs_.begin()->first);
   pass_epoch();
   threads_.end_all();
   for (const auto& [address, block] : live_) {
@@ -138,10 +138,10 @@ void compiler::allocate(std::uint32_t stream, const trace::event& next) {
 // The second half of a realloc. If the first half is missing, the event is a malloc; if the result is null,
 // the old block stays.
 void compiler::grow(std::uint32_t stream, const trace::event& next) {
-  const auto found = growing_.find(next.thread);
-  if (found == growing_.end()) return acquire(stream, next);
+  const auto found = open_reallocs_.find(next.thread);
+  if (found == open_reallocs_.end()) return acquire(stream, next);
   const pending old = found->second;
-  growing_.erase(found);
+  open_reallocs_.erase(found);
   if (next.address == 0) {
     ++head_.failed_calls;
     live_[old.from.address] = old.taken.block;
@@ -166,7 +166,7 @@ void compiler::release(std::uint32_t stream, const trace::event& next) {
   }
   const taken_block taken = take(stream, next.address);
   if (next.kind == kind::realloc_from || next.kind == kind::reallocarray_from) {
-    growing_[next.thread] = {taken, next};
+    open_reallocs_[next.thread] = {taken, next};
   } else {
     release_taken(stream, taken, releasing(next));
   }
@@ -194,7 +194,7 @@ void compiler::change_threads(const trace::event& next) {
       threads_.join(next.thread, about);
       break;
     case kind::thread_end:
-      settle(next.thread);
+      end_realloc(next.thread);
       threads_.end(next.thread);
       break;
     default:
@@ -221,11 +221,11 @@ compiler::taken_block compiler::take(std::uint32_t stream, std::uint64_t address
 }
 
 // A realloc_from that was followed by another event was realloc(p, 0), which frees.
-void compiler::settle(std::uint32_t thread) {
-  const auto found = growing_.find(thread);
-  if (found == growing_.end()) return;
+void compiler::end_realloc(std::uint32_t thread) {
+  const auto found = open_reallocs_.find(thread);
+  if (found == open_reallocs_.end()) return;
   const pending old = found->second;
-  growing_.erase(found);
+  open_reallocs_.erase(found);
   release_taken(threads_.of(thread), old.taken, action::release);
 }
 

@@ -56,7 +56,7 @@ private:
   void release_taken(std::uint32_t stream, const taken_block& taken, action how);
   void change_threads(const trace::event& next);
   taken_block take(std::uint32_t stream, std::uint64_t address);
-  void settle(std::uint32_t thread);
+  void end_realloc(std::uint32_t thread);
 
   void allocate(std::uint32_t stream, const trace::event& next);
   void make_room(std::uint32_t stream, std::uint64_t address);
@@ -73,7 +73,7 @@ private:
   double ticks_per_microsecond_;
   std::unordered_map<std::uint64_t, live_block> live_;  // by address
   std::unordered_map<std::uint32_t, pending>
-      growing_;                         // by thread of the trace: reallocs whose second half has not come
+      open_reallocs_;                   // by thread of the trace: reallocs whose second half has not come
   std::vector<std::uint64_t> told_us_;  // by stream: the time written last
   header head_;
   std::uint64_t unused_slots_ = 0;

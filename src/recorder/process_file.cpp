@@ -39,16 +39,16 @@ constexpr std::uint32_t fewest_worth_handing_on = 16;  // free records of a chun
 // (PTHREAD_DESTRUCTOR_ITERATIONS).
 constexpr std::uint8_t last_exit_round = 4;
 
-constinit trace::raw_control nowhere = {.magic = 0,
-                                        .stamps = trace::stamps::counter,
-                                        .state = not_begun,
-                                        .most_bytes = 0,
-                                        .bytes = 0,
-                                        .without_file = 0,
-                                        .begins_late = 0,
-                                        .stacks = 0};
+constinit trace::raw_control unopened_control = {.magic = 0,
+                                                 .stamps = trace::stamps::counter,
+                                                 .state = not_begun,
+                                                 .most_bytes = 0,
+                                                 .bytes = 0,
+                                                 .without_file = 0,
+                                                 .begins_late = 0,
+                                                 .stacks = 0};
 
-constinit atomic<bool> beginning = false;
+constinit atomic<bool> has_begun = false;
 constinit pthread_key_t at_thread_exit = 0;
 constinit char folder[4096] = {};
 constinit spare_chunks spares;
@@ -232,7 +232,7 @@ raw_chunk* chunk_for(thread_state& state, loss& why) {
   return chunk_for(state, why);
 }
 
-void settle(thread_state& state, raw_chunk* chunk) {
+void use_chunk(thread_state& state, raw_chunk* chunk) {
   auto* const records = reinterpret_cast<raw_record*>(chunk + 1);
   state.chunk = chunk;
   state.next = records + chunk->next;
@@ -280,7 +280,7 @@ bool get_chunk(thread_state& state) {
     stopped_because.store(why, std::memory_order_relaxed);
     return false;
   }
-  settle(state, chunk);
+  use_chunk(state, chunk);
   if (first && !state.exited) pthread_setspecific(at_thread_exit, &state);
   return true;
 }
@@ -319,17 +319,17 @@ void remove_file() {
 
 constinit fork_page this_process{};
 constinit live_table live_blocks;
-constinit atomic<trace::raw_control*> control = &nowhere;
+constinit atomic<trace::raw_control*> control = &unopened_control;
 
 void begin() {
-  if (beginning.exchange(true, std::memory_order_acq_rel)) return;
+  if (has_begun.exchange(true, std::memory_order_acq_rel)) return;
   const errno_keeper keep;
   const doing own(here, activity::own);
   next.free(nullptr);  // the first call looks up all functions
   if (trace::raw_control* const found = find_control())
     control.store(found, std::memory_order_release);
   else
-    nowhere.state.store(trace::recording::off, std::memory_order_relaxed);
+    unopened_control.state.store(trace::recording::off, std::memory_order_relaxed);
 }
 
 void count_lost(const thread_state& state, loss why) {

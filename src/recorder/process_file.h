@@ -58,8 +58,8 @@ HEAPLAB_SLOW_PATH trace::raw_record* claim_in_next_chunk(thread_state& state);
 // The thread's next record, or null if there is none; the call is then counted as lost.
 HEAPLAB_FAST_PATH trace::raw_record* claim(thread_state& state) {
   // relaxed: equal numbers mean that this thread itself has seen the file open.
-  const bool here_before = state.epoch == this_process.epoch.load(std::memory_order_relaxed);
-  if (!here_before || state.next == state.end) [[unlikely]]
+  const bool entered_before = state.epoch == this_process.epoch.load(std::memory_order_relaxed);
+  if (!entered_before || state.next == state.end) [[unlikely]]
     return claim_in_next_chunk(state);
   return state.next++;
 }

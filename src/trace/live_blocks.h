@@ -81,7 +81,7 @@ public:
   // the address has another block now. Releases of blocks that were there before go unnoticed.
   template <class Born, class Died>
   void see(const event& e, Born born, Died died) {
-    growth* const growing = e.thread < growing_.size() ? &growing_[e.thread] : nullptr;
+    growth* const growing = e.thread < open_reallocs_.size() ? &open_reallocs_[e.thread] : nullptr;
     const bool grows = growing != nullptr && growing->begun && is_growth(e.kind);
     if (growing != nullptr)
       growing->begun = false;  // also after a release to size 0, which no growth follows
@@ -123,12 +123,12 @@ private:
     died(*block, &e);
     const bool grows = e.kind == kind::realloc_from || e.kind == kind::reallocarray_from;
     if (!grows || e.thread >= most_threads) return;
-    if (e.thread >= growing_.size()) growing_.resize(std::size_t{e.thread} + 1);
-    growing_[e.thread] = {*block, true};
+    if (e.thread >= open_reallocs_.size()) open_reallocs_.resize(std::size_t{e.thread} + 1);
+    open_reallocs_[e.thread] = {*block, true};
   }
 
   live_blocks live_;
-  std::vector<growth> growing_;  // by thread: what it has released to get another block for
+  std::vector<growth> open_reallocs_;  // by thread: what it has released to get another block for
 };
 
 }  // namespace heaplab::trace

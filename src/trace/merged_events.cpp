@@ -19,13 +19,13 @@ merged_events::merged_events(const raw_process& process, numbering site_number)
     cursors_.emplace_back(process, thread);
     // The first record of a thread is read when its turn comes: until then, the thread costs no memory.
     heads_.push({{.stamp = thread.first_stamp, .what = 0, .size = 0, .site = 0}, place});
-    bearers_[thread.handle].threads.push_back(place + 1);
+    by_handle_[thread.handle].threads.push_back(place + 1);
   }
 }
 
 // The number of the created or joined thread; 0 if the thread wrote no event.
 std::uint32_t merged_events::thread_of(const raw_record& about) {
-  bearers& of = bearers_[address_of(about)];
+  threads_of_handle& of = by_handle_[address_of(about)];
   const bool created = kind_of(about) == kind::thread_create;
   std::size_t& place = created ? of.created : of.joined;
   // The main thread has this pthread_t although no pthread_create made it. A joined thread began before the

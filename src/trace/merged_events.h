@@ -43,12 +43,12 @@ private:
   std::priority_queue<head, std::vector<head>, later> heads_;
   // Threads by pthread_t, which the system reuses: the threads that had this pthread_t, in order, and how
   // many of them are already matched with a create and a join.
-  struct bearers {
+  struct threads_of_handle {
     std::vector<std::uint32_t> threads;
     std::size_t created = 0;
     std::size_t joined = 0;
   };
-  std::unordered_map<std::uint64_t, bearers> bearers_;
+  std::unordered_map<std::uint64_t, threads_of_handle> by_handle_;
 };
 
 }  // namespace heaplab::trace

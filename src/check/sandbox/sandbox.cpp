@@ -35,7 +35,7 @@ constexpr system_call calls[] = {
     {"sysinfo", SYS_sysinfo},     {"clock_gettime", SYS_clock_gettime},
 };
 
-bool give_up(unsigned number, unsigned answer) {
+bool forbid(unsigned number, unsigned answer) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
@@ -78,7 +78,7 @@ int main(int count, char** arguments) {
     pthread_t other;
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, stack, sizeof stack);
-    if (!give_up(call.number, answer)) end(skipped, "the kernel has no seccomp filters here");
+    if (!forbid(call.number, answer)) end(skipped, "the kernel has no seccomp filters here");
     work_in_two_threads(&attributes);
     take_some(nullptr);
     require(pthread_create(&other, &attributes, take_some, nullptr) == 0, "a thread is refused");
