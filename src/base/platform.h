@@ -1,9 +1,11 @@
 // The operating system as a parameter of the code that allocates: a type with the functions below, all
-// static. The libraries use system_platform. Tests substitute a platform that refuses chosen calls or whose
-// clock they set (tests/support/fake_platform.h).
+// static, and the type of a thread. The libraries use system_platform. Tests substitute a platform that
+// refuses chosen calls or whose clock they set (tests/support/fake_platform.h).
 #pragma once
 
+#include "base/bare_thread.h"
 #include "base/coarse_clock.h"
+#include "base/futex.h"
 #include "base/kernel_random.h"
 #include "base/os_pages.h"
 
@@ -27,7 +29,9 @@ struct system_platform {
   static constexpr auto& advise_huge = os_pages::advise_huge;
   static constexpr auto& holds_data = os_pages::holds_data;
   static constexpr auto& milliseconds = coarse_milliseconds;
+  static constexpr auto& sleep = sleep_milliseconds;
   static constexpr auto& random_key = kernel_random;
+  using thread = bare_thread;
 };
 
 }  // namespace heaplab

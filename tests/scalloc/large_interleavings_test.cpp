@@ -25,7 +25,9 @@ struct explored_platform : fake_platform {
   static void* allocate(std::size_t bytes, std::size_t alignment) {
     return with_point(fake_platform::allocate(bytes, alignment));
   }
+  static inline std::function<void()> at_unmap;
   static bool unmap(void* address, std::size_t bytes) {
+    if (at_unmap) at_unmap();
     return with_point(fake_platform::unmap(address, bytes));
   }
   static void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes) {
@@ -76,6 +78,9 @@ public:
     mark(number, block);
   }
   void trim() { heap_->trim(0); }
+  // As after a long time, by the heap's own thread.
+  void decay() { heap_->decay(fake_platform::now + 2 * knobs.decay_milliseconds); }
+  std::size_t count() { return heap_->count(); }
 
   void check() {
     require(heap_->is_valid(), "the accounts are wrong");
@@ -159,6 +164,26 @@ TEST(large_interleavings, pages_that_the_system_refuses_to_take) {
                  fake_platform::refused_unmaps = 2;
                },
                {[&] { it.free(1), it.allocate(3, 2); }, [&] { it.free(2), it.allocate(4, 4); }});
+}
+
+// What was retained for long goes back while others want it.
+TEST(large_interleavings, decay_against_allocate_and_free) {
+  scene<explored_sync> it;
+  expect_sound(it, [&] { it.start(16 * mib), it.allocate(1, 4), it.allocate(2, 6), it.free(1); },
+               {[&] { it.decay(); }, [&] { it.allocate(3, 4); }, [&] { it.free(2); }});
+}
+
+// The explorer reports threads that wait for ever.
+TEST(large_interleavings, no_lock_is_held_while_the_system_takes_what_was_retained) {
+  scene<explored_sync> it;
+  const auto setup = [&] {
+    explored_platform::at_unmap = nullptr;
+    it.start(16 * mib), it.allocate(1, 4), it.allocate(2, 4), it.allocate(3, 4), it.free(1), it.free(2);
+    explored_platform::at_unmap = [&] { it.count(); };
+  };
+  for (const steps& gives_back : {steps([&] { it.decay(); }), steps([&] { it.trim(); })})
+    expect_sound(it, setup, {gives_back, [&] { it.count(), it.count(), it.count(), it.count(); }});
+  explored_platform::at_unmap = nullptr;
 }
 
 // --- a planted fault: the exploration has to find it ---

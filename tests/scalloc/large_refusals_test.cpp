@@ -169,15 +169,15 @@ TEST_F(large_refusals, invariants_see_pages_that_are_live_and_retained) {
 }
 
 TEST_F(large_refusals, invariants_see_what_is_retained_twice_or_out_of_order) {
-  large_mappings<traits> system;
+  leaving_mappings<traits> leave;
   live_account<traits> live;
   live.set(64 * mib, 0);
   live.set(0, 1);
   char* const page = static_cast<char*>(os_pages::allocate(4 * mib, os_pages::huge_page_bytes));
   const auto put_both = [&](char* first, std::int64_t since, char* second, std::int64_t later) {
     retained_mappings<traits> it{64 * mib};
-    it.put(first, mib, live, since, system);
-    it.put(second, mib, live, later, system);
+    it.put(first, mib, live, since, leave);
+    it.put(second, mib, live, later, leave);
     check(it);
   };
   put_both(page, 1, page + mib, 2);

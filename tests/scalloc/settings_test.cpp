@@ -33,6 +33,7 @@ protected:
     EXPECT_EQ(result_.retained_large_bytes, knobs.retained_large_bytes);
     EXPECT_EQ(result_.purge_at_once, knobs.purge_at_once);
     EXPECT_EQ(result_.huge_pages, knobs.huge_pages);
+    EXPECT_TRUE(result_.purge_when_idle);
   }
   tuning result_{knobs};
 };
@@ -70,6 +71,8 @@ TEST_F(settings_test, takes_usable_values) {
   EXPECT_TRUE(result_.purge_at_once);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_PURGE_AT_ONCE", "0"), "");
   EXPECT_FALSE(result_.purge_at_once);
+  EXPECT_EQ(read("HEAPLAB_SCALLOC_PURGE_WHEN_IDLE", "0"), "");
+  EXPECT_FALSE(result_.purge_when_idle);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_STATISTICS", "1"), "");
   EXPECT_TRUE(result_.statistics_at_exit);
 }
@@ -83,6 +86,7 @@ TEST_F(settings_test, says_one_line_for_an_unusable_value_and_keeps_the_default)
       {"HEAPLAB_SCALLOC_ARENA", "2TiB"},         {"HEAPLAB_SCALLOC_ARENA", "18446744073709551616"},
       {"HEAPLAB_SCALLOC_ARENA", "16777216TiB"},  {"HEAPLAB_SCALLOC_HUGE_PAGES", "sometimes"},
       {"HEAPLAB_SCALLOC_STATISTICS", "yes"},     {"HEAPLAB_SCALLOC_PURGE_AT_ONCE", "never"},
+      {"HEAPLAB_SCALLOC_PURGE_WHEN_IDLE", "no"},
   };
   for (const auto& [variable, value] : unusable) {
     const std::string said = read(variable, value);

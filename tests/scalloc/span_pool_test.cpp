@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/uio.h>
 
+#include <functional>
 #include <new>
 #include <set>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "allocators/scalloc/variants.h"
@@ -31,19 +33,24 @@ constexpr unsigned twice_the_bound = 2 * kept.retained_span_bytes / kept.fine_sp
 struct counting_platform : system_platform {
   static inline heaplab::atomic<unsigned> purges;
   static inline bool refuses;
+  static inline unsigned requests;  // for the heap's own thread
 
   static bool purge(void* address, std::size_t bytes) {
     purges.fetch_add(1, std::memory_order_relaxed);
     return !refuses && os_pages::purge(address, bytes);
   }
+  static inline std::function<void()> at_purge;  // called once
   static bool purge_each(std::span<const iovec> ranges) {
+    if (const auto look = std::exchange(at_purge, nullptr)) look();
     purges.fetch_add(static_cast<unsigned>(ranges.size()), std::memory_order_relaxed);
     return !refuses && os_pages::purge_each(ranges);
   }
 };
 
 template <const config& Config>
-using traits = test_traits<concurrent::std_sync, Config, counting_platform>;
+struct traits : test_traits<concurrent::std_sync, Config, counting_platform> {
+  static void ask_for_purge() { ++counting_platform::requests; }
+};
 
 template <const config& Config>
 struct pool_of {
@@ -199,14 +206,54 @@ TEST(span_pool, gives_back_what_a_second_did_not_need) {
   std::vector<pool_of<kept>::span_type*> busy;
   for (int step = 0; step < 8; ++step) busy.push_back(it.pool.get(it.spans, 0, 0));
   it.put(busy);
+  it.pool.decay(it.spans, 10'499);
+  EXPECT_EQ(it.pool.until_decay(10'499), 1);
+  it.pool.decay(it.spans, 10'500);
+  EXPECT_EQ(it.pool.until_decay(10'500), 500);
   it.pool.decay(it.spans, 10'999);
   EXPECT_EQ(it.pool.retained_bytes(), 32 * kept.fine_span_bytes) << "the second is not over";
   it.pool.decay(it.spans, 11'000);
   EXPECT_EQ(it.pool.retained_bytes(), 8 * kept.fine_span_bytes);
   EXPECT_EQ(it.resident(), it.pool.retained_bytes());
   for (auto* const span : busy) EXPECT_EQ(span->base[0], 1) << "the newest are kept";
-  it.pool.decay(it.spans, 12'000);
+  it.pool.decay(it.spans, 11'500);
+  EXPECT_EQ(it.pool.retained_bytes(), 0U) << "since half a second before the last round";
+}
+
+TEST(span_pool, gives_all_back_in_one_round_after_a_long_silence) {
+  pool_of<kept> it;
+  it.pool.decay(it.spans, 10'000);
+  it.put(it.used(0, 32));
+  it.pool.decay(it.spans, 10'500);
+  EXPECT_EQ(it.pool.retained_bytes(), 32 * kept.fine_span_bytes);
+  it.pool.decay(it.spans, 11'500);
   EXPECT_EQ(it.pool.retained_bytes(), 0U);
+}
+
+TEST(span_pool, asks_for_the_heaps_own_thread_from_a_bound_on) {
+  constexpr unsigned worth = kept.idle_purge_bytes / kept.fine_span_bytes;
+  pool_of<kept> it;
+  auto all = it.used(0, worth);
+  auto* const last = all.back();
+  all.pop_back();
+  counting_platform::requests = 0;
+  it.put(all);
+  EXPECT_EQ(counting_platform::requests, 0U);
+  it.put({last});
+  EXPECT_EQ(counting_platform::requests, 1U);
+}
+
+// Whoever finds the stack empty in the meantime carves a new span.
+TEST(span_pool, has_what_stays_within_reach_while_the_system_takes_the_rest) {
+  pool_of<kept> it;
+  const auto all = it.used(0, 32);
+  it.put(all);
+  it.pool.decay(it.spans, 10'000);
+  for (int step = 0; step < 8; ++step) it.pool.get(it.spans, 0, 0);
+  it.put({all.begin() + 24, all.end()});
+  counting_platform::at_purge = [&] { EXPECT_EQ(it.pool.get(it.spans, 0, 0), all.back()); };
+  it.pool.decay(it.spans, 11'000);
+  EXPECT_FALSE(counting_platform::at_purge) << "nothing was purged";
 }
 
 // --- tails: what a span keeps when it passes to a class of smaller real spans ---

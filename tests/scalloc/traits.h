@@ -14,6 +14,7 @@ struct test_traits {
   using atomic = typename Sync::template atomic<T>;
   static constexpr const config& settings = Config;
   using classes = size_classes<Config>;
+  static void ask_for_purge() {}
 };
 
 }  // namespace heaplab::scalloc

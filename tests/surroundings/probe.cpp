@@ -8,13 +8,21 @@
 //   flags       the kernel's flags (smaps, VmFlags) of the mapping that holds a small block
 //   huge        bytes of anonymous memory that may be huge pages where the system gives them to everybody
 //   resident    bytes of anonymous memory of the process with 100 KiB in small blocks
-//   locked      the same with all memory locked, present and future; "refused" where it may not be
-//   locked-out  "served" if small blocks are still to be had where no more memory can be locked
+//   idle        bytes of anonymous memory that a program which does nothing keeps of 100 MiB of small blocks
+//   and
+//               20 MiB of large ones: when it has come below 16 MiB, or after five seconds
+//   refused     "later" if a program in which no thread can be made gives the memory back when it next
+//   allocates child       "idle" for the child of a fork single      "single" if the C library still knows of
+//   one thread alone while the heap's own thread is there locked      the same with all memory locked,
+//   present and future; "refused" where it may not be locked-out  "served" if small blocks are still to be
+//   had where no more memory can be locked
 //
 // Exit status 0: done, 1: memory was refused or a block lost its contents, 2: wrong usage.
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/single_threaded.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,13 +30,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "check/blocks.h"
+#include "probes/process_memory.h"
 
 namespace {
 
@@ -48,6 +59,7 @@ void release(void* block, std::size_t size) {
 }
 
 constexpr std::size_t small_bytes = 64;
+constexpr uid_t nobody = 65534;  // may not exceed a limit, as root may
 
 void reuse() {
   constexpr std::size_t count = std::size_t{1} << 16;
@@ -60,11 +72,15 @@ void reuse() {
   std::printf("%zu\n", mallinfo2().arena - before);
 }
 
-void retained() {
+void free_many_small_blocks() {
   constexpr std::size_t bytes = 1024;
   std::vector<void*> blocks((100U << 20) / bytes);
   for (void*& one : blocks) one = std::malloc(bytes);
   for (void* const one : blocks) std::free(one);
+}
+
+void retained() {
+  free_many_small_blocks();
   std::printf("%zu\n", mallinfo2().arena);
 }
 
@@ -126,11 +142,7 @@ void huge() {
 }
 
 std::size_t anonymous_bytes() {
-  std::ifstream status("/proc/self/status");
-  std::size_t kibibytes = 0;
-  for (std::string line; std::getline(status, line);)
-    if (std::sscanf(line.c_str(), "RssAnon: %zu kB", &kibibytes) == 1) return kibibytes * 1024;
-  return 0;
+  return heaplab::probes::process_memory().read().anonymous;
 }
 
 void resident() {
@@ -138,6 +150,58 @@ void resident() {
   for (std::size_t i = 0; i < 1000; ++i) blocks.push_back(allocate(i % 200));
   std::printf("%zu\n", anonymous_bytes());
   for (std::size_t i = 0; i < 1000; ++i) release(blocks[i], i % 200);
+}
+
+constexpr std::size_t idle_limit = 16U << 20;
+
+void free_many_blocks() {
+  free_many_small_blocks();
+  constexpr std::size_t bytes = 4U << 20;
+  void* blocks[5];
+  for (void*& one : blocks) one = allocate(bytes);
+  for (void* const one : blocks) release(one, bytes);
+}
+
+// What up to 5 seconds without a call of malloc or free leave.
+std::size_t left_when_idle() {
+  for (unsigned waits = 0; waits < 50 && anonymous_bytes() >= idle_limit; ++waits) usleep(100'000);
+  return anonymous_bytes();
+}
+
+void idle() {
+  free_many_blocks();
+  std::printf("%zu\n", left_when_idle());
+}
+
+void child() {
+  free_many_blocks();
+  const pid_t it = fork();
+  if (it == 0) {
+    free_many_blocks();
+    _exit(left_when_idle() < idle_limit ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(it, &status, 0);
+  std::printf("%s\n", status == 0 ? "idle" : "holds memory");
+}
+
+void refused() {
+  const rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_NPROC, &none) != 0 || (geteuid() == 0 && setuid(nobody) != 0)) std::_Exit(1);
+  free_many_blocks();
+  usleep(2'000'000);
+  if (anonymous_bytes() < idle_limit) std::_Exit(1);
+  for (std::size_t size = 20'000; size < 200'000 && anonymous_bytes() >= idle_limit; size *= 2) {
+    for (void* const one : {allocate(size), allocate(2U << 20)}) std::free(one);
+    usleep(600'000);
+  }
+  std::printf("%s\n", anonymous_bytes() < idle_limit ? "later" : "never");
+}
+
+void single() {
+  free_many_blocks();
+  const auto tasks = std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  std::printf("%s\n", tasks == 2 && __libc_single_threaded != 0 ? "single" : "counted");
 }
 
 void locked() {
@@ -157,7 +221,6 @@ void locked() {
 
 void locked_out() {
   const rlimit little = {1U << 20, 1U << 20};
-  constexpr uid_t nobody = 65534;  // may not exceed the limit, as root may
   if (setrlimit(RLIMIT_MEMLOCK, &little) != 0 || (geteuid() == 0 && setuid(nobody) != 0)) std::_Exit(1);
   if (mlockall(MCL_FUTURE) != 0) std::_Exit(1);
   resident();
@@ -174,9 +237,10 @@ int main(int count, char** arguments) {
   struct {
     std::string_view name;
     void (*run)();
-  } constexpr tasks[] = {{"reuse", reuse}, {"retained", retained},    {"reserved", reserved},
-                         {"flags", flags}, {"resident", resident},    {"locked", locked},
-                         {"huge", huge},   {"locked-out", locked_out}};
+  } constexpr tasks[] = {{"reuse", reuse}, {"retained", retained},     {"reserved", reserved},
+                         {"flags", flags}, {"resident", resident},     {"locked", locked},
+                         {"huge", huge},   {"locked-out", locked_out}, {"idle", idle},
+                         {"child", child}, {"refused", refused},       {"single", single}};
   for (const auto& task : tasks)
     if (count == 2 && task.name == arguments[1]) return task.run(), 0;
   return std::fputs("usage: probe TASK\n", stderr), 2;

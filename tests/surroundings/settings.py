@@ -33,6 +33,11 @@ TAKEN: list[tuple[str, str, str, Callable[[str], bool]]] = [
     ("HUGE_PAGES", "always", "flags", lambda flags: " hg" in flags and " nh" not in flags),
     ("PURGE_AT_ONCE", "0", "retained", lambda kept: int(kept) < 75 * MIB),
     ("PURGE_AT_ONCE", "1", "retained", lambda kept: int(kept) < 75 * MIB),
+    ("PURGE_WHEN_IDLE", "0", "idle", lambda left: int(left) >= 16 * MIB),
+    ("PURGE_WHEN_IDLE", "1", "idle", lambda left: int(left) < 16 * MIB),
+    ("PURGE_WHEN_IDLE", "1", "child", lambda said: said == "idle\n"),
+    ("PURGE_WHEN_IDLE", "1", "refused", lambda said: said == "later\n"),
+    ("PURGE_WHEN_IDLE", "1", "single", lambda said: said == "single\n"),
     ("STATISTICS", "0", "reserved", lambda bytes_: int(bytes_) > 0),
 ]
 
@@ -42,6 +47,7 @@ UNUSABLE = [
     *(("ARENA", value) for value in ("", "0", "7MiB", "1025GiB", "2TiB", "always", "18446744073709551616")),
     *(("HUGE_PAGES", value) for value in ("", "sometimes", "Always", "1", "x" * 5000)),
     *(("PURGE_AT_ONCE", value) for value in ("", "2", "always")),
+    *(("PURGE_WHEN_IDLE", value) for value in ("", "2", "true")),
     *(("STATISTICS", value) for value in ("", "2", "yes", "\x1b[31m")),
 ]
 

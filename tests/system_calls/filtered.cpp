@@ -36,6 +36,7 @@ struct call {
 };
 
 constexpr call known[] = {
+    {"clone", SYS_clone},
     {"futex", SYS_futex},
     {"madvise", SYS_madvise},
     {"mmap", SYS_mmap},

@@ -17,6 +17,7 @@ WITHOUT = {
     "_rjem_malloc_conf": {"_RJEM_MALLOC_CONF": JEMALLOC},  # of jemalloc in a program of Rust
     "purge_delay": {"MIMALLOC_PURGE_DELAY": "-1"},
     "segment_decommit_delay": {"MIMALLOC_ALLOW_DECOMMIT": "0"},  # mimalloc 2.0
+    "HEAPLAB_SCALLOC_PURGE_WHEN_IDLE": {"HEAPLAB_SCALLOC_PURGE_WHEN_IDLE": "0"},
     "release_to_os_interval_ms": {"SCUDO_OPTIONS": "release_to_os_interval_ms=-1"},
 }
 

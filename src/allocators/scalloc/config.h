@@ -138,6 +138,14 @@ struct config {
   // Retained memory that no allocation needed for this long is purged. Shorter gives memory back earlier, and
   // a program with pauses of that length pays page faults after each.
   std::int64_t decay_milliseconds = 1'000;
+  // Where free spans, or freed large blocks, retain so much, a thread of the heap's own sees to it that they
+  // decay even if no thread of the program allocates or frees any more (idle_purge.h). The memory has cost
+  // page faults that take milliseconds, the thread takes some tens of microseconds. So much may stay for
+  // good.
+  std::size_t idle_purge_bytes = unlimited;
+  // After so many rounds, of half a decay period each, such a thread makes room for a new one: rights and
+  // limits which the program gave up meanwhile are those of its threads, not of threads that exist already.
+  unsigned idle_purge_rounds = 20;
   huge_page_policy huge_pages = huge_page_policy::never;
   // With huge_page_policy::grown, fine spans beyond this many bytes of the zone get huge pages. 32 MiB: the
   // 2 MiB that a huge page may touch too early are then less than a sixteenth.

@@ -91,6 +91,9 @@ public:
   // lists were forgotten.
   void refill_torn_lists();
 
+  // Purges memory that was not needed for a decay period; `now` is in ms. True if much is left.
+  bool purge_unneeded(std::int64_t now);
+
   // Applies every due event, then purges free memory but for about `pad` bytes. True if any was purged.
   bool trim(std::size_t pad);
 

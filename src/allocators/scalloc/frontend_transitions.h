@@ -200,6 +200,12 @@ void frontend<Traits>::refill_torn_lists() {
 }
 
 template <class Traits>
+bool frontend<Traits>::purge_unneeded(std::int64_t now) {
+  pool_.decay(spans_, now);
+  return pool_.retained_bytes() >= Traits::settings.idle_purge_bytes;
+}
+
+template <class Traits>
 bool frontend<Traits>::trim(std::size_t pad) {
   spans_.for_each_span([this](span_type& it) { apply_due_event(it, 0); });
   return pool_.purge_all(spans_, pad);

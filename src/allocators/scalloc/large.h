@@ -40,13 +40,15 @@ public:
   void* allocate(std::size_t bytes, std::size_t alignment, bool zeroed) {
     bytes = mappings_.rounded(bytes);
     retained_mapping kept{};
+    leaving leave;
     bool sparse;
     {
       const holder hold(lock_);
-      retained_.decay(platform::milliseconds(), mappings_);
+      retained_.decay(platform::milliseconds(), leave);
       kept = retained_.take(bytes, alignment);
       sparse = registry_.count() < settings.spread_large_blocks;
     }
+    leave.give_back(mappings_);
     char* block = kept.block == nullptr ? nullptr : fit(kept, bytes);
     if (block == nullptr) {
       block = mappings_.map(bytes, alignment, sparse);
@@ -87,10 +89,25 @@ public:
   // Gives retained mappings back, the oldest first, until at most `pad` bytes are retained. True if there
   // were any.
   bool trim(std::size_t pad) {
-    const bool any = mappings_.give_refused_back();
-    const holder hold(lock_);
-    HEAPLAB_ASSERT_EXPENSIVE(is_valid());
-    return retained_.trim(pad, mappings_) || any;
+    leaving leave;
+    bool any;
+    {
+      const holder hold(lock_);
+      HEAPLAB_ASSERT_EXPENSIVE(is_valid());
+      any = retained_.trim(pad, leave);
+    }
+    leave.give_back(mappings_);
+    return mappings_.give_refused_back() || any;
+  }
+
+  // Gives back what no request needed for a decay period. `now` is in ms.
+  void decay(std::int64_t now) {
+    leaving leave;
+    {
+      const holder hold(lock_);
+      retained_.decay(now, leave);
+    }
+    leave.give_back(mappings_);
   }
 
   std::size_t live_bytes() {
@@ -129,6 +146,7 @@ public:
 
 private:
   using holder = concurrent::lock_holder<concurrent::futex_lock<typename Traits::sync>>;
+  using leaving = leaving_mappings<Traits>;
 
   // Never under the lock: a handler of SIGABRT may allocate.
   [[noreturn]] static void refuse(const void* block) { fatal("not a live block", block); }
@@ -171,10 +189,18 @@ private:
 
   // False: the mapping exceeds what may be retained.
   bool retain(char* block, std::size_t bytes) {
-    const holder hold(lock_);
     const std::int64_t now = platform::milliseconds();
-    retained_.decay(now, mappings_);
-    return retained_.put(block, bytes, live_, now, mappings_);
+    leaving leave;
+    bool is_retained, is_much;
+    {
+      const holder hold(lock_);
+      retained_.decay(now, leave);
+      is_retained = retained_.put(block, bytes, live_, now, leave);
+      is_much = retained_.bytes() >= settings.idle_purge_bytes;
+    }
+    leave.give_back(mappings_);
+    if (is_much) Traits::ask_for_purge();
+    return is_retained;
   }
 
   // --- other sizes ---

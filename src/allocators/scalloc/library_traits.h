@@ -11,6 +11,9 @@
 namespace heaplab::scalloc {
 
 template <const config& Config>
+class scalloc_heap;
+
+template <const config& Config>
 struct library_traits {
   using sync = concurrent::std_sync;
   using platform = system_platform;
@@ -18,6 +21,8 @@ struct library_traits {
   using atomic = heaplab::atomic<T>;
   static constexpr const config& settings = Config;
   using classes = size_classes<Config>;
+  // Called where much memory is retained (idle_purge.h).
+  static void ask_for_purge() { scalloc_heap<Config>::ask_for_purge(); }
 };
 
 }  // namespace heaplab::scalloc

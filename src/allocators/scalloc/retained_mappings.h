@@ -24,13 +24,36 @@ struct retained_mapping {
   std::int64_t since;  // ms
 };
 
-// For the holder of a lock.
+// Mappings that are no longer retained, until their holder has released its lock: to free much memory takes
+// long, and others want the lock. A child of fork loses what another thread had here.
+template <class Traits>
+class leaving_mappings {
+  static constexpr unsigned limit = Traits::settings.retained_large_slots;
+
+public:
+  void add(const retained_mapping& it) {
+    HEAPLAB_ASSERT(count_ < limit);
+    all_[count_++] = it;
+  }
+
+  // Not under the lock.
+  void give_back(large_mappings<Traits>& to) {
+    for (; count_ > 0; --count_) to.give_back(all_[count_ - 1].block, all_[count_ - 1].bytes);
+  }
+
+private:
+  unsigned count_ = 0;
+  retained_mapping all_[limit];
+};
+
+// For the holder of a lock. What leaves in one tenure of the lock fits into leaving_mappings: no more than
+// were retained.
 template <class Traits>
 class retained_mappings {
   static constexpr const config& settings = Traits::settings;
   static constexpr unsigned slots = settings.retained_large_slots;
   static constexpr std::size_t rest_divisor = settings.large_rest_divisor;
-  using system = large_mappings<Traits>;
+  using leaving = leaving_mappings<Traits>;
 
 public:
   // Bytes that may be retained.
@@ -62,32 +85,32 @@ public:
     return {found.block, bytes, found.since};
   }
 
-  // Retains a mapping and gives back the oldest ones beyond a bound. The bound grows with the live bytes
+  // Retains a mapping and releases the oldest ones beyond a bound. The bound grows with the live bytes
   // (config.h), and is never above the distance of the live bytes from their recent peak: what the program
   // did not use at its peak is not needed to reach that peak again. The new mapping alone is always within
   // the bound, unless it exceeds the limit. False: it does, and nothing has changed.
-  bool put(char* block, std::size_t bytes, const live_account<Traits>& live, std::int64_t now, system& from) {
+  bool put(char* block, std::size_t bytes, const live_account<Traits>& live, std::int64_t now, leaving& to) {
     if (bytes > limit_) return false;
     const std::size_t share =
         settings.retained_large_floor_bytes + live.bytes() / settings.retained_large_live_divisor;
     const std::size_t fallen = live.recent_peak() - live.bytes();
     const std::size_t bound = std::min(limit_, std::max(bytes, std::min(share, fallen)));
-    while (bytes_ + bytes > bound || count_ == slots) give_oldest_back(from);
+    while (bytes_ + bytes > bound || count_ == slots) release_oldest(to);
     all_[count_++] = {block, bytes, now};
     bytes_ += bytes;
     HEAPLAB_ASSERT_EXPENSIVE(is_valid());
     return true;
   }
 
-  // Gives back what has been retained for longer than a decay period.
-  void decay(std::int64_t now, system& from) {
-    while (count_ > 0 && now - all_[0].since > settings.decay_milliseconds) give_oldest_back(from);
+  // Releases what has been retained for longer than a decay period.
+  void decay(std::int64_t now, leaving& to) {
+    while (count_ > 0 && now - all_[0].since > settings.decay_milliseconds) release_oldest(to);
   }
 
-  // Gives back the oldest mappings until at most `pad` bytes are retained. True if there were any.
-  bool trim(std::size_t pad, system& from) {
+  // Releases the oldest mappings until at most `pad` bytes are retained. True if there were any.
+  bool trim(std::size_t pad, leaving& to) {
     const bool any = bytes_ > pad;
-    while (bytes_ > pad) give_oldest_back(from);
+    while (bytes_ > pad) release_oldest(to);
     return any;
   }
 
@@ -126,10 +149,9 @@ private:
     return other < wanted && one > other;
   }
 
-  void give_oldest_back(system& from) {
-    const retained_mapping oldest = all_[0];
+  void release_oldest(leaving& to) {
+    to.add(all_[0]);
     remove(0);
-    from.give_back(oldest.block, oldest.bytes);
   }
 
   void remove(unsigned index) {

@@ -14,6 +14,7 @@
 
 #include "allocators/scalloc/calling_thread.h"
 #include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/idle_purge.h"
 #include "allocators/scalloc/lab_policy.h"
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/library_traits.h"
@@ -122,6 +123,7 @@ public:
   }
 
   static void after_fork_in_child() noexcept {
+    idle_purge_.after_fork_in_child();
     open_lock_.forget_holder();
     front_.spans().after_fork_in_child();
     thread::after_fork_in_child();
@@ -133,6 +135,10 @@ public:
   static void expect_address_space_limit(std::size_t bytes) noexcept { shrink_arena_to_fit(bytes); }
 
   static void print_statistics(int file) noexcept { print_statistics_of(front_, large_, statistics(), file); }
+
+  HEAPLAB_SLOW_PATH static void ask_for_purge() noexcept {
+    if (tuning_.purge_when_idle) idle_purge_.ask(help);
+  }
 
   static void end_process() noexcept {
     if (tuning_.statistics_at_exit) print_statistics(STDERR_FILENO);
@@ -286,7 +292,30 @@ private:
     return true;
   }
 
+  // --- memory that nobody needs while the program does nothing ---
+
+  struct idle_work {
+    // The clock lags by up to a step.
+    static std::int64_t wait() {
+      constexpr std::int64_t clock_step = 10;
+      return front_.pool().until_decay(traits::platform::milliseconds()) + clock_step;
+    }
+    // True if much is left.
+    static bool purge() {
+      const std::int64_t now = traits::platform::milliseconds();
+      large_.decay(now);
+      return front_.purge_unneeded(now) || large_.retained_bytes() >= Config.idle_purge_bytes;
+    }
+  };
+
+  // What the heap's own thread does.
+  static int help(void* number) {
+    idle_purge_.serve(number, idle_work());
+    return 0;
+  }
+
   static constinit inline large_blocks<traits> large_{Config.retained_large_bytes};
+  static constinit inline idle_purge<traits> idle_purge_;
   static constinit inline tuning tuning_{Config};
   static constinit inline heaplab::atomic<bool> is_open_ = false;
   static constinit inline concurrent::futex_lock<concurrent::std_sync> open_lock_;

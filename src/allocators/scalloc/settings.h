@@ -4,12 +4,14 @@
 //   HEAPLAB_SCALLOC_REUSE_PERCENT   0 to 100: a span is reusable when more than this part of it is free
 //   HEAPLAB_SCALLOC_MADVISE_ABOVE   bytes, or "never": free spans larger than this return their memory
 //   HEAPLAB_SCALLOC_RETAIN          bytes of free spans retained for reuse, and as many of freed large
-//   blocks;
-//                                   0: none
+//                                   blocks; 0: none
 //   HEAPLAB_SCALLOC_ARENA           bytes of address space, 8MiB to 1TiB; at most half of RLIMIT_AS
 //   HEAPLAB_SCALLOC_HUGE_PAGES      never, grown, always
 //   HEAPLAB_SCALLOC_PURGE_AT_ONCE   0, 1: free spans return their memory by process_madvise, where Linux has
-//   it HEAPLAB_SCALLOC_STATISTICS      0, 1: statistics on standard error when the process ends
+//                                   it
+//   HEAPLAB_SCALLOC_PURGE_WHEN_IDLE 0, 1: a thread of the heap's own returns memory that is not needed for a
+//                                   second, also where the program does nothing
+//   HEAPLAB_SCALLOC_STATISTICS      0, 1: statistics on standard error when the process ends
 //
 // Sizes take a suffix: KiB, MiB, GiB, TiB.
 #pragma once
@@ -98,6 +100,10 @@ constexpr bool set_purge_at_once(tuning& to, std::string_view text) {
   return set_switch(to.purge_at_once, text);
 }
 
+constexpr bool set_purge_when_idle(tuning& to, std::string_view text) {
+  return set_switch(to.purge_when_idle, text);
+}
+
 constexpr bool set_statistics(tuning& to, std::string_view text) {
   return set_switch(to.statistics_at_exit, text);
 }
@@ -115,6 +121,7 @@ inline constexpr setting settings[] = {
     {"HEAPLAB_SCALLOC_ARENA", "a size from 8MiB to 1TiB", set_arena},
     {"HEAPLAB_SCALLOC_HUGE_PAGES", "never, grown or always", set_huge_pages},
     {"HEAPLAB_SCALLOC_PURGE_AT_ONCE", "0 or 1", set_purge_at_once},
+    {"HEAPLAB_SCALLOC_PURGE_WHEN_IDLE", "0 or 1", set_purge_when_idle},
     {"HEAPLAB_SCALLOC_STATISTICS", "0 or 1", set_statistics},
 };
 

@@ -4,8 +4,8 @@
 //
 // The pool retains the memory of free spans up to a bound (config.h, retained_span_bytes). A put that exceeds
 // the bound purges a fraction of it together. Retained memory also decays: memory that no get needed for a
-// whole decay period is purged by the next thread that puts or gets a span. A process in which no thread does
-// either keeps what the pool retains.
+// whole decay period is purged by the next thread that puts or gets a span, or by the heap's own thread where
+// much is retained (idle_purge.h).
 //
 // A span that passes to a class of smaller real spans has memory which the new class never touches: its tail.
 // The span keeps its tail while it is in use, as far as all such tails stay within a share of the fine zone
@@ -67,6 +67,7 @@ public:
     home.push(spans.number_of(it), links(spans));
     if (const std::size_t most = bound(spans); retained > most)
       purge_newest(spans, home, column, most - most / settings.purge_divisor);
+    if (retained >= settings.idle_purge_bytes) Traits::ask_for_purge();
   }
 
   // Returns a free span of the class's zone, or null if every stack of the zone was empty at the moment the
@@ -102,28 +103,36 @@ public:
   // Whether the pool may retain memory of free spans.
   bool retains() const { return retained_limit_ > 0; }
 
-  // Purges the memory that no get needed during the last decay period: the least that was retained at any
-  // moment of the period. `now` is in ms. Call often; most calls only compare two times.
+  // Purges the memory that no get needed for a decay period: the least that was retained at any moment of it,
+  // which is two windows or a longer one. `now` is in ms. Call often; most calls only compare two times.
   void decay(arena<Traits>& spans, std::int64_t now) {
-    std::int64_t since = period_start_.load(std::memory_order_relaxed);
-    if (now - since < settings.decay_milliseconds) return;
-    if (!period_start_.compare_exchange_strong(since, now, std::memory_order_relaxed,
+    std::int64_t since = window_start_.load(std::memory_order_relaxed);
+    if (now - since < window) return;
+    if (!window_start_.compare_exchange_strong(since, now, std::memory_order_relaxed,
                                                std::memory_order_relaxed))
       return;
-    const std::size_t unneeded = least_retained_.exchange(retained_bytes(), std::memory_order_relaxed);
+    const std::size_t least = least_retained_.exchange(retained_bytes(), std::memory_order_relaxed);
+    const std::size_t before = least_before_.exchange(least, std::memory_order_relaxed);
+    const std::size_t unneeded = now - since < settings.decay_milliseconds ? std::min(least, before) : least;
     if (unneeded > 0) purge(spans, unneeded);
+  }
+
+  // How many ms after `now` decay() purges again at the earliest.
+  std::int64_t until_decay(std::int64_t now) const {
+    return std::max<std::int64_t>(window_start_.load(std::memory_order_relaxed) + window - now, 0);
   }
 
   unsigned columns() const { return columns_.load(std::memory_order_relaxed); }
 
-  // Bytes of memory that free spans above the purge threshold still have.
-  std::size_t retained_bytes() const { return retained_.load(std::memory_order_relaxed); }
+  // Bytes of memory that free spans above the purge threshold still have. seq_cst pairs with retain.
+  std::size_t retained_bytes() const { return retained_.load(std::memory_order_seq_cst); }
   // Bytes of the tails of spans in use.
   std::size_t tail_bytes() const { return tails_.load(std::memory_order_relaxed); }
 
 private:
   using stack = concurrent::index_stack<typename Traits::sync>;
   static constexpr unsigned slot_count = classes::slot_count();
+  static constexpr std::int64_t window = settings.decay_milliseconds / 2;
 
   static constexpr auto slot_is_fine = [] {
     std::array<bool, slot_count> result{};
@@ -184,9 +193,10 @@ private:
   }
 
   // The account of retained memory. The thread that puts a span adds to the account, the thread that pops a
-  // span subtracts. The account only bounds memory and publishes nothing, so every access is relaxed.
+  // span subtracts. The account only bounds memory and publishes nothing, so that most accesses are relaxed.
+  // seq_cst: a helper that does not know of the request that follows sees the sum (helper_post.h).
   std::size_t retain(std::size_t bytes) {
-    return retained_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    return retained_.fetch_add(bytes, std::memory_order_seq_cst) + bytes;
   }
 
   // Whether the memory of this free span is purged some day.
@@ -210,22 +220,21 @@ private:
     return done;
   }
 
-  // Purges from the oldest span of a stack on. While this function runs, the popped spans are out of reach,
-  // and another thread that finds the stack empty may carve a new span.
+  // Purges from the oldest span of a stack on. A popped span is out of reach, and another thread that finds
+  // the stack empty may carve a new one; so the others are back before the first system call.
   std::size_t purge_oldest(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t wanted) {
-    stack reversed;
+    stack reversed, leaving;
     while (const auto number = from.try_pop(links(spans))) reversed.push(*number, links(spans));
     std::size_t done = 0;
-    purge_batch<Traits> batch;
     while (const auto number = reversed.try_pop(links(spans))) {
-      span_type& it = spans.span_number(*number);
-      if (done < wanted && it.resident_bytes() > 0) {
-        done += it.resident_bytes();
-        add_to(batch, spans, column, it);
-      } else {
-        from.push(*number, links(spans));
-      }
+      const std::size_t bytes = spans.span_number(*number).resident_bytes();
+      const bool leaves = done < wanted && bytes > 0;
+      (leaves ? leaving : from).push(*number, links(spans));
+      if (leaves) done += bytes;
     }
+    purge_batch<Traits> batch;
+    while (const auto number = leaving.try_pop(links(spans)))
+      add_to(batch, spans, column, spans.span_number(*number));
     flush(spans, batch, column);
     return done;
   }
@@ -282,9 +291,10 @@ private:
   std::size_t retained_limit_ = 0;
   alignas(cache_line_bytes) typename Traits::template atomic<std::size_t> retained_{0};
   typename Traits::template atomic<std::size_t> tails_{0};
-  // The minimum of retained_ since period_start_, which is in ms.
+  // The minimum of retained_ since window_start_, which is in ms, and in the window before.
   typename Traits::template atomic<std::size_t> least_retained_{0};
-  typename Traits::template atomic<std::int64_t> period_start_{0};
+  typename Traits::template atomic<std::size_t> least_before_{0};
+  typename Traits::template atomic<std::int64_t> window_start_{0};
   stack stacks_[slot_count][column_limit];
   stack bare_[2][column_limit];  // spans without memory: [0] coarse, [1] fine
 };

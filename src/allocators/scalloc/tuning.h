@@ -14,6 +14,7 @@ struct tuning {
   std::size_t retained_span_bytes;
   std::size_t retained_large_bytes;
   bool purge_at_once;
+  bool purge_when_idle;
   huge_page_policy huge_pages;
   bool statistics_at_exit = false;
 
@@ -24,6 +25,7 @@ struct tuning {
         retained_span_bytes(from.retained_span_bytes),
         retained_large_bytes(from.retained_large_bytes),
         purge_at_once(from.purge_at_once),
+        purge_when_idle(from.idle_purge_bytes != unlimited),
         huge_pages(from.huge_pages) {}
 };
 

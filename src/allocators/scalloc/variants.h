@@ -42,6 +42,7 @@ constexpr config standard() {
   result.growth_ahead_percent = 50;
   result.retained_span_bytes = 32 * mib;
   result.retained_large_bytes = 64 * mib;
+  result.idle_purge_bytes = 4 * mib;
   result.huge_pages = huge_page_policy::grown;
   return result;
 }

@@ -1,0 +1,131 @@
+#include "concurrent/helper_post.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "explore/explorer.h"
+
+namespace heaplab::concurrent {
+namespace {
+
+TEST(helper_post, is_given_to_one_at_a_time) {
+  helper_post<std_sync> it;
+  EXPECT_TRUE(it.looks_vacant());
+  const auto first = it.ask();
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(it.looks_vacant());
+  EXPECT_FALSE(it.ask());
+  EXPECT_FALSE(it.ask());
+  EXPECT_FALSE(it.try_resign(*first)) << "there were requests";
+  EXPECT_TRUE(it.try_resign(*first));
+  EXPECT_TRUE(it.looks_vacant());
+  const auto second = it.ask();
+  ASSERT_TRUE(second);
+  EXPECT_NE(*first, *second);
+}
+
+TEST(helper_post, is_vacant_again_where_no_helper_could_be_started) {
+  helper_post<std_sync> it;
+  it.dismiss(*it.ask());
+  EXPECT_TRUE(it.looks_vacant());
+  EXPECT_TRUE(it.ask());
+}
+
+TEST(helper_post, passes_on_from_one_who_offers_it) {
+  helper_post<std_sync> it;
+  const auto first = it.ask();
+  it.offer(*first);
+  EXPECT_FALSE(it.is_relieved(*first)) << "nobody else has asked";
+  const auto second = it.ask();
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(it.is_relieved(*first));
+  it.offer(*first);
+  it.dismiss(*first);
+  EXPECT_TRUE(it.try_resign(*first)) << "and changes nothing";
+  EXPECT_FALSE(it.looks_vacant());
+  EXPECT_FALSE(it.is_relieved(*second));
+  EXPECT_TRUE(it.try_resign(*second));
+}
+
+TEST(helper_post, of_one_who_offered_it_is_vacant_when_nobody_wants_it) {
+  helper_post<std_sync> it;
+  const auto first = it.ask();
+  it.offer(*first);
+  EXPECT_TRUE(it.try_resign(*first));
+  EXPECT_TRUE(it.ask());
+}
+
+TEST(helper_post, is_vacant_in_the_child_of_a_fork) {
+  helper_post<std_sync> it;
+  it.ask();
+  it.after_fork_in_child();
+  EXPECT_TRUE(it.ask());
+}
+
+// Threads add work and ask; who gets the post serves as the helper at once. No work may be left over.
+template <class Sync>
+explore::outcome explore_post(bool offers) {
+  struct scene {
+    helper_post<Sync> post;
+    typename Sync::template atomic<unsigned> work{0};
+    unsigned done = 0;
+  };
+  std::unique_ptr<scene> it;
+  const auto serve = [&](std::uint32_t number) {
+    while (!it->post.is_relieved(number)) {
+      if (offers) it->post.offer(number);
+      it->done += it->work.exchange(0, std::memory_order_seq_cst);
+      if (it->post.try_resign(number)) return;
+    }
+  };
+  const auto thread = [&] {
+    for (int request = 0; request < 2; ++request) {
+      it->work.fetch_add(1, std::memory_order_seq_cst);
+      if (const auto number = it->post.ask()) serve(*number);
+    }
+  };
+  const auto check = [&] {
+    if (it->done != 4) throw std::runtime_error("a request is lost");
+    if (!it->post.ask()) throw std::runtime_error("nobody serves, and nobody can");
+  };
+  const explore::program two{
+      .setup = [&] { it = std::make_unique<scene>(); }, .threads = {thread, thread}, .check = check};
+  return explore::explorer(two, {.preemptions = 4}).explore();
+}
+
+TEST(helper_post, interleavings_lose_no_request) {
+  const explore::outcome result = explore_post<explore::explored_sync>(false);
+  EXPECT_FALSE(result.failed) << result.what;
+  EXPECT_GT(result.runs, 100U);
+}
+
+TEST(helper_post, interleavings_lose_no_request_where_the_post_is_offered) {
+  const explore::outcome result = explore_post<explore::explored_sync>(true);
+  EXPECT_FALSE(result.failed) << result.what;
+  EXPECT_GT(result.runs, 100U);
+}
+
+// A compare-and-swap that looks, and then acts whatever has happened meanwhile: the planted fault.
+struct torn_sync : explore::explored_sync {
+  template <class T>
+  struct atomic : explore::explored_atomic<T> {
+    using explore::explored_atomic<T>::explored_atomic;
+    bool compare_exchange_strong(T& expected, T wanted, std::memory_order = {}, std::memory_order = {}) {
+      const T seen = this->load();
+      if (seen != expected) return expected = seen, false;
+      this->store(wanted);
+      return true;
+    }
+  };
+};
+
+TEST(helper_post, interleavings_find_the_request_lost_by_a_torn_resignation) {
+  const explore::outcome result = explore_post<torn_sync>(false);
+  EXPECT_TRUE(result.failed);
+  EXPECT_EQ(result.what, "a request is lost");
+}
+
+}  // namespace
+}  // namespace heaplab::concurrent
