@@ -19,6 +19,11 @@ using explore::explored_sync;
 constexpr config two_blocks = small_config<2>();
 constexpr config four_blocks = small_config<4>();
 constexpr config no_reuse = small_config<4>(100);
+constexpr config span_by_span = [] {
+  config result = small_config<4>();
+  result.abandon_step = 1;
+  return result;
+}();
 constexpr config lazy_return = small_config<2>(50, false);
 constexpr config no_adoption = [] {
   config result = small_config<4>();
@@ -150,6 +155,21 @@ TEST(interleavings, thread_end_against_remote_frees) {
   scene<explored_sync, two_blocks> it;
   expect_sound(it, [&] { it.start(2), it.fill(3); },
                {[&] { it.heap->end_thread(0); }, [&] { it.free(1, 0), it.free(1, 1); }});
+}
+
+// Between two steps of the thread's end, spans become reusable and empty.
+TEST(interleavings, thread_end_in_steps_against_remote_frees) {
+  scene<explored_sync, span_by_span> it;
+  expect_sound(
+      it, [&] { it.start(2), it.fill(9); },
+      {[&] { it.heap->end_thread(0); },
+       [&] { it.free(1, 0), it.free(1, 1), it.free(1, 4), it.free(1, 5), it.free(1, 6), it.free(1, 7); }});
+}
+
+TEST(interleavings, thread_end_in_steps_against_two_others) {
+  scene<explored_sync, span_by_span> it;
+  expect_sound(it, [&] { it.start(3), it.fill(5), it.free(0, 0); },
+               {[&] { it.heap->end_thread(0); }, [&] { it.free(1, 1); }, [&] { it.allocate(2); }});
 }
 
 TEST(interleavings, thread_end_with_an_empty_hot_span) {

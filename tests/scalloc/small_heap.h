@@ -78,6 +78,9 @@ public:
   void end_thread(unsigned thread) {
     labs[thread]->adopts = false;
     front.abandon(*labs[thread]);
+    const bool is_empty = labs[thread]->floating[class_index].looks_empty() &&
+                          labs[thread]->reusable[class_index].looks_empty();
+    require(is_empty, "a thread that ended keeps spans");
   }
 
   span_type& span_of(void* block) {

@@ -84,6 +84,8 @@ struct config {
   // from then on. Off: such a span waits for a thread that needs a span of the class. Owners that free and
   // never allocate would keep all spans they adopted, however empty.
   bool adopt_on_free = true;
+  // A thread that ends hands its spans over so many at a time, some microseconds, for which others may wait.
+  unsigned abandon_step = 256;
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
   // CLAB), and every operation takes the buffer's lock (lab_policy.h).
   bool shared_labs = false;

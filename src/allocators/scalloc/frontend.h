@@ -161,6 +161,7 @@ private:
   bool is_counted(const span_type& hot) const { return !counts_are_exact_ || hot.counts_every_block(); }
 
   // Moving spans through their life.
+  bool hand_over_some(lab_type& local);
   static auto* list_of(lab_type& owner, const span_type& it);
   void retire(lab_type& local, span_type& hot);
   void apply_due_event(span_type& it, std::uint32_t column);

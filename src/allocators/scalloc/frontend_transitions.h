@@ -138,10 +138,20 @@ void frontend<Traits>::abandon(lab_type& local) {
     hot = &no_span<Traits>;
     retire(local, it);
   }
+  while (hand_over_some(local)) continue;
+}
+
+// Hands spans over to the orphanage, abandon_step at most. False: none is left. Between two calls another
+// thread may move spans from one list of `local` to another, or empty them; only this thread could add one.
+template <class Traits>
+bool frontend<Traits>::hand_over_some(lab_type& local) {
   const concurrent::lock_holder hold_own(local.lists_lock);
   const concurrent::lock_holder hold(orphanage_.lists_lock);
-  const auto hand_over = [this](auto& from, auto& to) {
-    while (span_type* const it = from.take_oldest()) {
+  unsigned left = Traits::settings.abandon_step;
+  const auto hand_over = [this, &left](auto& from, auto& to) {
+    for (; left > 0; --left) {
+      span_type* const it = from.take_oldest();
+      if (it == nullptr) return;
       it->set_owner(&orphanage_);
       to.put_newest(*it);
     }
@@ -151,6 +161,7 @@ void frontend<Traits>::abandon(lab_type& local) {
     hand_over(local.reusable[index], orphanage_.reusable[index]);
   }
   HEAPLAB_ASSERT_EXPENSIVE(local.is_valid() && orphanage_.is_valid());
+  return left == 0;
 }
 
 // --- invariants ---

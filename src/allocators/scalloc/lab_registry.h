@@ -34,12 +34,20 @@ public:
     return it;
   }
 
-  // By a thread that has the buffer and does not use the buffer again.
+  // By a thread that has the buffer and does not use the buffer again. Where the buffer is the thread's own,
+  // nobody else gets it before it is put back, so that others may begin and end while it is emptied.
   void detach(frontend<Traits>& front, lab_type& it) {
-    const concurrent::lock_holder hold(lock_);
-    if (--it.threads > 0) return;
-    const typename policy::use in_use(&it);
-    abandon(front, it);
+    if constexpr (policy::has_fast_path) {
+      empty(front, it);
+      const concurrent::lock_holder hold(lock_);
+      it.threads = 0;
+      policy_.put_back(it);
+    } else {
+      const concurrent::lock_holder hold(lock_);
+      if (--it.threads > 0) return;
+      const typename policy::use in_use(&it);
+      empty(front, it);
+    }
   }
 
   // In the child of fork only the thread that has `survivor` (or no buffer) is left. The repair rests on what
@@ -57,7 +65,9 @@ public:
     policy_.forget_idle();
     for (lab_type* it = known_; it != nullptr; it = it->next_known) {
       it->threads = it == survivor ? 1 : 0;
-      if (it != survivor) abandon(front, *it);
+      if (it == survivor) continue;
+      empty(front, *it);
+      policy_.put_back(*it);
     }
   }
 
@@ -67,10 +77,9 @@ private:
     it.use_lock.forget_holder();
   }
 
-  void abandon(frontend<Traits>& front, lab_type& it) {
+  static void empty(frontend<Traits>& front, lab_type& it) {
     it.adopts = false;
     front.abandon(it);
-    policy_.put_back(it);
   }
 
   lab_type* make() {
