@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Print what recording costs a program, as Markdown: alone, recorded, and recorded with stacks.
+
+Usage: tools/recording_cost.py ROUNDS PROGRAM [ARGS]...      from 6 rounds on, ratios have 95 % intervals
+
+A round runs the program in all three ways in a shuffled order; a ratio is that of times of the same round.
+The time is the program's: making the trace comes after, and is not part of it.
+Example: tools/recording_cost.py 15 python3 -c 'sorted(map(str, range(10**5)))'
+"""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from heaplab.catalog import contents
+from heaplab.cli.selection import arm_of
+from heaplab.records import Library
+from heaplab.stats import ratios
+from heaplab.traces import recording, tool
+from heaplab.traces.control import Control
+
+ALONE, RECORDED, STACKS = "alone", "recorded", "recorded with stacks"
+
+
+def timed(program: Sequence[str], environment: dict[str, str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(program, env=environment, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
+
+
+def recorded(program: Sequence[str], library: Library, stacks: bool) -> tuple[float, float]:
+    """Seconds, and bytes an event of the trace."""
+    with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
+        wanted = recording.Wanted(Path(folder, "x.trace"), library, stacks=stacks)
+        wanted.raw.mkdir()
+        with Control(wanted.raw, tool.stamps_here(), 0, True, stacks):
+            seconds = timed(program, recording.environment(wanted))
+        tool.finish(wanted.raw, wanted.trace)
+        found = tool.summary(wanted.trace)
+    return seconds, found["bytes"] / max(1, sum(process["events"] for process in found["processes"]))
+
+
+def main() -> int:
+    if len(sys.argv) < 3 or not sys.argv[1].isdigit() or int(sys.argv[1]) < 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    program, library = sys.argv[2:], arm_of(contents.load(()), "glibc")
+    seconds: dict[str, list[float]] = {ALONE: [], RECORDED: [], STACKS: []}
+    event_bytes = {ALONE: 0.0}
+    for _ in range(int(sys.argv[1])):
+        for way in random.sample(list(seconds), len(seconds)):
+            if way == ALONE:
+                seconds[way].append(timed(program, dict(os.environ)))
+            else:
+                taken, event_bytes[way] = recorded(program, library, way == STACKS)
+                seconds[way].append(taken)
+    print("| | time against alone | low | high | bytes an event |\n|---|---|---|---|---|")
+    for way in (RECORDED, STACKS):
+        found = ratios.compare(seconds[ALONE], seconds[way])
+        print(
+            f"| {way} | {found.estimate:.3f} | {found.low:.3f} | {found.high:.3f} | {event_bytes[way]:.2f} |"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
