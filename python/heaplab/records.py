@@ -1,7 +1,7 @@
 """The records of a results file: one JSON object a line, appended and never changed.
 
-A campaign file begins with one `Campaign` line and one `Host` line, then holds `Library` lines (each
-allocator as it was found), then `Run` lines in the order they happened. Nothing is averaged: everything
+A campaign file begins with one `Campaign` line and one `Host` line, then holds lines of kind "library" (each
+arm as it was found: `Arm`), then `Run` lines in the order they happened. Nothing is averaged: everything
 heaplab shows is computed from these lines by pure functions.
 
 Units are those of the metric: `s` seconds, `B` bytes, `1/s` operations a second, `1` a plain count.
@@ -162,7 +162,7 @@ class Host(Record):
     facts: dict[str, Any]  # see machine/host.py
 
 
-class Library(Record):
+class Arm(Record):
     """One arm: an allocator as it was found here, with its settings; or a command of the user's.
 
     `preload` is empty for the C library's own malloc, and for a command, of whose malloc nothing is claimed.
@@ -226,7 +226,7 @@ class End(Record):
     reason: Literal["precise", "budget", "blocks"]  # blocks: the most that were asked for were run
 
 
-AnyRecord = Annotated[Campaign | Host | Library | Run | End, Field(discriminator="kind")]
+AnyRecord = Annotated[Campaign | Host | Arm | Run | End, Field(discriminator="kind")]
 ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord, config=ConfigDict(defer_build=True))
 
 CONTROL_SUFFIX = "#again"

@@ -13,10 +13,10 @@ from heaplab.catalog import spec
 from heaplab.records import (
     CONTROL_SUFFIX,
     AnyRecord,
+    Arm,
     Campaign,
     End,
     Host,
-    Library,
     Metric,
     Process,
     Run,
@@ -230,9 +230,9 @@ def as_own(records: list[AnyRecord], **changes) -> list[AnyRecord]:
     return [head.model_copy(update={"workloads": works}), *records[1:]]
 
 
-def library(name: str) -> Library:
+def library(name: str) -> Arm:
     path = f"/usr/lib/lib{name}.so"
-    return Library(
+    return Arm(
         allocator=name,
         title=name,
         version={"glibc": "2.36", "jemalloc": "5.3.0"}.get(name, "1.0"),

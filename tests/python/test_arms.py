@@ -21,13 +21,13 @@ from heaplab.cli.given_arms import GIVEN_ALLOCATOR, GIVEN_COMMAND, GIVEN_FACTORI
 from heaplab.machine import huge_pages, setting_proof
 from heaplab.machine.execute import execute, plain_environment
 from heaplab.machine.watch import Limits
-from heaplab.records import CONTROL_SUFFIX, Library, Status
+from heaplab.records import CONTROL_SUFFIX, Arm, Status
 from heaplab.report.effects_table import effects_table
 from heaplab.report.next_steps import arms_given
 from heaplab.report.page import render
 
 
-def arm(text: str, catalog: Catalog | None = None) -> Library:
+def arm(text: str, catalog: Catalog | None = None) -> Arm:
     """The arm NAME='ALLOCATOR SETTING=VALUE ...' as it is here."""
     given = GIVEN_ALLOCATOR.convert(text, None, None)
     return selection.arm_of(selection.with_own(catalog or catalogs.load(), [given]), given.name)
@@ -458,9 +458,7 @@ def factorial(tmp_path: Path, time_of: dict[tuple[str, ...], float]) -> Analysis
         for group, name in names.items()
     }
     crossed = [
-        record.model_copy(update={"levels": levels[record.allocator]})
-        if isinstance(record, Library)
-        else record
+        record.model_copy(update={"levels": levels[record.allocator]}) if isinstance(record, Arm) else record
         for record in records
     ]
     return Analysis(store.load(synthetic.write(crossed, tmp_path / store.FILE_NAME)))

@@ -26,7 +26,7 @@ from heaplab.machine.callgrind import InstructionCount, InstructionCounter
 from heaplab.machine.execute import environment_for
 from heaplab.machine.purge_timers import without_timers
 from heaplab.programs import prepared_input
-from heaplab.records import Library, Status
+from heaplab.records import Arm, Status
 
 # A malloc with as many idle steps in each call as ROUNDS says.
 STEPPING = r"""
@@ -84,7 +84,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-def located(path: Path) -> Library:
+def located(path: Path) -> Arm:
     return locate.locate(Catalog().with_library("mine", path), "mine")
 
 
@@ -239,7 +239,7 @@ def test_a_command_is_asked_by_its_own_file(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n# _rjem_malloc_conf\n")
     program.chmod(0o755)
-    arm = Library(
+    arm = Arm(
         allocator="new",
         title="",
         version="",

@@ -11,7 +11,7 @@ import pytest
 
 from heaplab.machine.execute import CannotStartError, Execution, environment_for, execute
 from heaplab.machine.watch import CURVE_POINTS, FEWEST_SAMPLES, Limits, thin_curve
-from heaplab.records import Library
+from heaplab.records import Arm
 
 MIB = 1 << 20
 LIMITS = Limits(time=20)
@@ -85,7 +85,7 @@ def test_the_users_own_preloads_and_settings_do_not_reach_the_program(
     for name in ("LD_PRELOAD", "MALLOC_CONF", "GLIBC_TUNABLES"):
         monkeypatch.setenv(name, "mine")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/mine")
-    library = Library(
+    library = Arm(
         allocator="x",
         title="x",
         version="",

@@ -14,12 +14,12 @@ from laboratory import Laboratory
 
 from heaplab.machine import elf, interposition
 from heaplab.machine.execute import environment_for
-from heaplab.records import Library, Sample
+from heaplab.records import Arm, Sample
 
 
-def library_of(path: Path | None) -> Library:
+def library_of(path: Path | None) -> Arm:
     preload = [str(path.resolve())] if path else []
-    return Library(
+    return Arm(
         allocator="x",
         title="x",
         version="",

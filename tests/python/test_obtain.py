@@ -13,7 +13,7 @@ from laboratory import Laboratory
 
 from heaplab.catalog import allocator_spec, contents as catalogs, locate, native, obtain as getting
 from heaplab.catalog.obtain import CannotObtainError
-from heaplab.records import Library
+from heaplab.records import Arm
 
 VENDOR = r"""#!/bin/sh
 mkdir -p vendor/some-sys && cd vendor/some-sys
@@ -38,7 +38,7 @@ def script(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def get(**source: object) -> Library:
+def get(**source: object) -> Arm:
     allocator = allocator_spec.Allocator.model_validate(
         {"id": "some", "title": "some", "summary": "s", "licence": "MIT", "sources": [source]}
     )

@@ -20,7 +20,7 @@ from heaplab.machine import interposition
 from heaplab.machine.execute import environment_for, plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.programs import INPUTS, CheckedExecution, PreparedProgram
-from heaplab.records import Library, Status
+from heaplab.records import Arm, Status
 
 LIMITS = Limits(time=20)
 PROGRAMS = [work for work in catalogs.load().workloads.values() if work.kind == "program" and not work.server]
@@ -235,9 +235,7 @@ def test_the_c_library_serves_a_program_linked_with_another_malloc(
     lab: Laboratory, libraries: dict[str, Path], tmp_path: Path
 ) -> None:
     linked = compiled(tmp_path, "linked", GROWS, str(libraries["slow"]))
-    plain = Library(
-        allocator="glibc", title="", version="", preload=[], environment={}, sha256={}, build_id={}
-    )
+    plain = Arm(allocator="glibc", title="", version="", preload=[], environment={}, sha256={}, build_id={})
     fault = interposition.fault_of_program(linked, environment_for(plain), plain)
     assert fault == f"malloc of linked would be served by {libraries['slow']}, not by the C library"
     plant(lab, str(linked))

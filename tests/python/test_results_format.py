@@ -7,10 +7,10 @@ import pytest
 
 from heaplab.records import (
     SCHEMA,
+    Arm,
     Campaign,
     End,
     Host,
-    Library,
     Probes,
     Process,
     Record,
@@ -23,7 +23,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "results-format.md").read_text()
 RECORDS = {
     "campaign": Campaign,
     "host": Host,
-    "library": Library,
+    "library": Arm,
     "run": Run,
     "warming": Warming,
     "probes": Probes,

@@ -15,7 +15,7 @@ from heaplab.campaign.store import Store
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.machine import host
-from heaplab.records import SCHEMA, Campaign, Host, Input, Library, Run, refuse_no_text
+from heaplab.records import SCHEMA, Arm, Campaign, Host, Input, Run, refuse_no_text
 
 # Facts that must agree for results to count as results of the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
@@ -27,7 +27,7 @@ class Request:
 
     experiments: Sequence[spec.Experiment]
     workloads: dict[str, spec.Workload]  # all workloads that the experiments name
-    libraries: Sequence[Library]  # the first is the baseline
+    libraries: Sequence[Arm]  # the first is the baseline
     scale: Literal["quick", "full"]
     seed: int
     command: Sequence[str]  # the command as the user typed it
@@ -49,7 +49,7 @@ class OpenedCampaign:
     """A campaign ready to run. `moved` is the new path of results of another campaign."""
 
     campaign: Campaign
-    libraries: dict[str, Library]
+    libraries: dict[str, Arm]
     store: Store
     runs: list[Run]
     runs_of_earlier_budgets: int = 0  # runs that the budget does not count
@@ -88,17 +88,17 @@ def campaign_of(request: Request) -> Campaign:
     )
 
 
-def texts_of(arm: Library) -> list[str]:
+def texts_of(arm: Arm) -> list[str]:
     return [*arm.preload, *arm.command, *arm.environment.values()]
 
 
-def identity(content: dict[str, Any], libraries: Sequence[Library]) -> str:
+def identity(content: dict[str, Any], libraries: Sequence[Arm]) -> str:
     """Hash of everything that must agree for runs to belong together: the measured cells and the arms."""
     arms = {library.allocator: what_runs(library) for library in libraries}
     return hashlib.sha256(json.dumps([content, arms], sort_keys=True).encode()).hexdigest()[:16]
 
 
-def what_runs(arm: Library) -> dict[str, Any]:
+def what_runs(arm: Arm) -> dict[str, Any]:
     """The part of an arm on which its figures depend."""
     return arm.model_dump(include={"sha256", "environment", "huge_pages", "command"})
 
@@ -136,9 +136,7 @@ def begin(
     return OpenedCampaign(campaign, libraries, opened, [], moved=moved, spent=spent)
 
 
-def resume(
-    results: store.Results, libraries: dict[str, Library], budget: float | None = None
-) -> OpenedCampaign:
+def resume(results: store.Results, libraries: dict[str, Arm], budget: float | None = None) -> OpenedCampaign:
     """Continue a campaign that was read, with `budget` seconds more or with its own budget.
 
     A budget that was spent completely starts anew. Raises UsageError if the machine or a library has changed,
@@ -161,7 +159,7 @@ def resume(
     return replace(go_on(results, campaign, libraries), runs_of_earlier_budgets=len(results.runs))
 
 
-def go_on(results: store.Results, campaign: Campaign, libraries: dict[str, Library]) -> OpenedCampaign:
+def go_on(results: store.Results, campaign: Campaign, libraries: dict[str, Arm]) -> OpenedCampaign:
     opened = Store(results.path)
     return OpenedCampaign(
         campaign, libraries, opened, results.runs, results.runs_of_earlier_budgets, results.dropped

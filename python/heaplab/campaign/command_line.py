@@ -9,10 +9,10 @@ from heaplab.campaign.plan import Cell
 from heaplab.catalog import native, spec
 from heaplab.errors import UsageError
 from heaplab.machine import interposition
-from heaplab.records import Library, Parameter
+from heaplab.records import Arm, Parameter
 
 
-def program_of(cell: Cell, arm: Library | None = None) -> Path:
+def program_of(cell: Cell, arm: Arm | None = None) -> Path:
     """The file to execute: the workload's program, or the program of an arm that is a command.
 
     Raises UsageError if there is none.
@@ -44,7 +44,7 @@ def why_absent(workload: spec.Workload) -> str:
     return f"no {missing[0]}, see Debian's package {workload.fixture.package}" if missing else ""
 
 
-def words_of(cell: Cell, arm: Library | None = None) -> list[str]:
+def words_of(cell: Cell, arm: Arm | None = None) -> list[str]:
     """The arguments with which an arm runs a cell, without those of the harness."""
     if arm and arm.command:
         return arm.command[1:]

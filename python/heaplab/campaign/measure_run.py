@@ -28,7 +28,7 @@ from heaplab.machine.callgrind import InstructionCounter
 from heaplab.machine.execute import Execution, environment_for, execute
 from heaplab.machine.watch import Limits
 from heaplab.programs import PreparedInput, PreparedProgram, PreparedServer
-from heaplab.records import Campaign, Library, Run, Status
+from heaplab.records import Arm, Campaign, Run, Status
 from heaplab.servers import ServerJob, free_port, serve
 
 PADDING_MOST = 4096  # random B added to the environment: moves the stack (Mytkowicz et al., ASPLOS 2009)
@@ -40,7 +40,7 @@ class RunMeasurer:
     """Executes the runs of one campaign on this machine. A context manager, because it prepares files."""
 
     campaign: Campaign
-    libraries: dict[str, Library]
+    libraries: dict[str, Arm]
     estimates: dict[str, int] = field(
         default_factory=dict
     )  # B, by key of the cell; see campaign/memory_needs.py
@@ -128,7 +128,7 @@ class RunMeasurer:
             return ""
         return f"needs {memory_needs.in_words(needed)} of memory and may use {memory_needs.in_words(most)}"
 
-    def _fault(self, cell: Cell, program: Path, environment: dict[str, str], library: Library) -> str:
+    def _fault(self, cell: Cell, program: Path, environment: dict[str, str], library: Arm) -> str:
         """Why the arm gives no figure here; for a program that is no workload, found once for each pair."""
         if library.void:
             return f"void: {library.void}"
@@ -140,7 +140,7 @@ class RunMeasurer:
         return self._faults[pair]
 
     def _execute(
-        self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Library
+        self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Arm
     ) -> tuple[Execution, RunOutcome]:
         if self._counter:
             self._counter.forget()
@@ -162,7 +162,7 @@ class RunMeasurer:
             return execution, ended_badly(execution, errors, limits) or judge_sample(samples, library)
 
     def _execute_program(
-        self, program: Path, cell: Cell, environment: dict[str, str], library: Library
+        self, program: Path, cell: Cell, environment: dict[str, str], library: Arm
     ) -> tuple[Execution, RunOutcome]:
         limits, watch, fault = self._limits(cell, library), library.preload[:1], ""
         with tempfile.TemporaryFile() as errors:
@@ -184,7 +184,7 @@ class RunMeasurer:
         return execution, RunOutcome(Status.OK)
 
     def _serve(
-        self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Library
+        self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Arm
     ) -> tuple[Execution, RunOutcome]:
         cpus, client_cpus = host.cpus_apart(self.campaign.pinned)
         limits, fixture, server = (
@@ -231,7 +231,7 @@ class RunMeasurer:
             raise job
         return cast(Prepared, job)
 
-    def _limits(self, cell: Cell, library: Library | None) -> Limits:
+    def _limits(self, cell: Cell, library: Arm | None) -> Limits:
         return Limits(
             time=time_limit(self.campaign, cell),
             memory=self._most_memory(),
@@ -249,7 +249,7 @@ def padding_of(block: Block, candidate: Candidate, attempt: int) -> int:
     return random.Random(key).randrange(PADDING_MOST)
 
 
-def environment_of(cell: Cell, library: Library) -> dict[str, str]:
+def environment_of(cell: Cell, library: Arm) -> dict[str, str]:
     """The environment of the arm. Where an arm preloads nothing, libc comes first in any program."""
     environment = environment_for(library)
     if cell.workload.kind == "program" and not (library.preload or library.command):

@@ -13,7 +13,7 @@ from heaplab.campaign.runner import Progress
 from heaplab.campaign.user_program import SHORT_S, executions_of
 from heaplab.errors import HeaplabError
 from heaplab.machine import deep_binding
-from heaplab.records import Campaign, Library, Pilot, Run, Status
+from heaplab.records import Arm, Campaign, Pilot, Run, Status
 
 PATIENCE = 3  # number of time limits that the first execution may take, so that its duration is found out
 QUICK_S = 0.5  # a faster program has several pilot runs, because the first one reads files from the disk
@@ -26,7 +26,7 @@ BLOCKS_FOR_A_VERDICT = 5
 class PilotRunner:
     """Executes a user's program, or the cells of a suite, before the campaign. `say` gets one line."""
 
-    libraries: dict[str, Library]
+    libraries: dict[str, Arm]
     say: Callable[[str], None] = lambda _line: None
     listen: Callable[[Progress], None] = lambda _progress: None
     tick: Callable[[], None] = lambda: None

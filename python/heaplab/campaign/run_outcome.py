@@ -12,7 +12,7 @@ from heaplab.machine import host, interposition
 from heaplab.machine.callgrind import InstructionCount
 from heaplab.machine.execute import Execution
 from heaplab.machine.watch import Limits
-from heaplab.records import Library, Metric, Sample, ServedBy, Status, fault_of
+from heaplab.records import Arm, Metric, Sample, ServedBy, Status, fault_of
 from heaplab.servers import ServedRun
 
 INSTRUCTIONS = "instructions"  # the metric, as workloads call what the processor's counters tell
@@ -56,7 +56,7 @@ def failure(execution: Execution, message: str, limits: Limits) -> str:
     return f"{how}: {message}" if message else how
 
 
-def judge_sample(stream: IO[bytes], library: Library) -> RunOutcome:
+def judge_sample(stream: IO[bytes], library: Arm) -> RunOutcome:
     stream.seek(0)
     try:
         sample = Sample.model_validate_json(stream.read().strip())
@@ -67,7 +67,7 @@ def judge_sample(stream: IO[bytes], library: Library) -> RunOutcome:
     return RunOutcome(Status.OK, sample=sample)
 
 
-def judge_server(served: ServedRun, limits: Limits, cell: Cell, seed: int, library: Library) -> RunOutcome:
+def judge_server(served: ServedRun, limits: Limits, cell: Cell, seed: int, library: Arm) -> RunOutcome:
     if served.execution.killed_for:
         status = Status.TIMEOUT if served.execution.killed_for == "time" else Status.FAILED
         return RunOutcome(status, failure(served.execution, "", limits))
@@ -78,7 +78,7 @@ def judge_server(served: ServedRun, limits: Limits, cell: Cell, seed: int, libra
     return RunOutcome(Status.OK, sample=sample_of(served.metrics, cell, seed, library))
 
 
-def sample_of(metrics: dict[str, Metric], cell: Cell, seed: int, library: Library) -> Sample:
+def sample_of(metrics: dict[str, Metric], cell: Cell, seed: int, library: Arm) -> Sample:
     """A sample of what was measured from outside, once it is proved that the library served."""
     path = library.preload[0] if library.preload else interposition.C_LIBRARY_NAME
     return Sample(
@@ -92,7 +92,7 @@ def sample_of(metrics: dict[str, Metric], cell: Cell, seed: int, library: Librar
 
 
 def judge_count(
-    outcome: RunOutcome, count: InstructionCount, cell: Cell, seed: int, library: Library
+    outcome: RunOutcome, count: InstructionCount, cell: Cell, seed: int, library: Arm
 ) -> RunOutcome:
     """Add the instructions that callgrind counted; no figure where they depend on how threads take turns.
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from heaplab.campaign.schema_1 import SCHEMA_1, upgraded
 from heaplab.catalog import spec
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Campaign, End, Host, Library, Run, fault_of
+from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run, fault_of
 
 FILE_NAME = "results.jsonl"
 
@@ -30,7 +30,7 @@ class Results:
     schema: int  # of the file; records are converted to the newest schema
     campaign: Campaign
     host: Host | None
-    libraries: dict[str, Library]  # by the allocator's name in the campaign
+    libraries: dict[str, Arm]  # by the allocator's name in the campaign
     runs: list[Run]
     end: End | None  # None: the last run was not followed by an End record
     runs_of_earlier_budgets: int  # number of runs before the last End, which an earlier budget paid for
@@ -68,7 +68,7 @@ def load(path: Path) -> Results:
         schema=schema_of(content),
         campaign=known[0],
         host=next((record for record in known if isinstance(record, Host)), None),
-        libraries={record.allocator: record for record in known if isinstance(record, Library)},
+        libraries={record.allocator: record for record in known if isinstance(record, Arm)},
         runs=runs,
         end=end if runs_of_earlier_budgets == len(runs) else None,
         runs_of_earlier_budgets=runs_of_earlier_budgets,

@@ -18,7 +18,7 @@ from heaplab.catalog.contents import Catalog, joined
 from heaplab.errors import HeaplabError
 from heaplab.machine import elf
 from heaplab.machine.preload_paths import loadable
-from heaplab.records import Library
+from heaplab.records import Arm
 
 LOADER_FOLDERS = ("/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64")
 
@@ -47,7 +47,7 @@ class FoundLibrary(NamedTuple):
     version: str
 
 
-def locate(catalog: Catalog, name: str) -> Library:
+def locate(catalog: Catalog, name: str) -> Arm:
     """Return the allocator NAME or NAME-VARIANT as it is here.
 
     Raises UsageError for an unknown name or a file that cannot be preloaded, NotHereError if no source of
@@ -177,7 +177,7 @@ def describe(
     allocator: Allocator,
     variant: Variant | None,
     found: FoundLibrary,
-) -> Library:
+) -> Arm:
     environment = joined(allocator.environment, variant.environment if variant else {})
     preload: list[Path] = []
     if found.path:
@@ -186,7 +186,7 @@ def describe(
         if allocator.library_path:
             environment = environment | {"LD_LIBRARY_PATH": str(found.path.parent)}
         loadable(str(preload[0]))  # refuses what cannot be preloaded
-    return Library(
+    return Arm(
         allocator=name,
         title=variant.title if variant else allocator.title,
         version=found.version,

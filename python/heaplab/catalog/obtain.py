@@ -21,7 +21,7 @@ from heaplab.catalog.locate import ObtainedLibrary
 from heaplab.errors import HeaplabError
 from heaplab.machine import interposition
 from heaplab.machine.execute import environment_for
-from heaplab.records import Library
+from heaplab.records import Arm
 
 STEP_LIMIT_S = 1800
 PROBE = "ls"  # a small program that every machine has
@@ -34,7 +34,7 @@ class CannotObtainError(HeaplabError):
     """One source did not give the library; the message says why in one line."""
 
 
-def here(catalog: Catalog, identifier: str) -> Library | None:
+def here(catalog: Catalog, identifier: str) -> Arm | None:
     """The allocator as found here; None if it must be obtained."""
     try:
         return locate.locate(catalog, identifier)
@@ -47,7 +47,7 @@ def is_built(allocator: Allocator) -> bool:
     return next((source.kind for source in allocator.sources if source.kind in FETCHED), "") == "crate"
 
 
-def get(catalog: Catalog, identifier: str, tell: Tell = lambda _step: None) -> Library:
+def get(catalog: Catalog, identifier: str, tell: Tell = lambda _step: None) -> Arm:
     """Return the allocator, obtained first if it is not here. Raises HeaplabError if every source fails."""
     if library := here(catalog, identifier):
         return library
@@ -62,7 +62,7 @@ def get(catalog: Catalog, identifier: str, tell: Tell = lambda _step: None) -> L
     raise CannotObtainError("; ".join(reasons) or locate.how_to_obtain(allocator))
 
 
-def obtain(allocator: Allocator, source: Source, tell: Tell) -> Library:
+def obtain(allocator: Allocator, source: Source, tell: Tell) -> Arm:
     """Fetch an allocator, build it if it comes as sources, verify it, and move it into the cache."""
     final = locate.cache_folder(allocator.id, source)
     try:
@@ -89,7 +89,7 @@ def obtain(allocator: Allocator, source: Source, tell: Tell) -> Library:
     return locate.describe(allocator.id, allocator, None, found)
 
 
-def verify(library: Library) -> None:
+def verify(library: Arm) -> None:
     """Raise CannotObtainError unless a program runs with the library serving its malloc."""
     environment = environment_for(library)
     program = interposition.resolve_program(PROBE, environment)

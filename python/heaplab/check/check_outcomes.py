@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from heaplab.records import Library, Record
+from heaplab.records import Arm, Record
 
 
 class CheckVerdict(StrEnum):
@@ -39,7 +39,7 @@ class Outcome(Record):
 
 
 class LibraryReport(Record):
-    library: Library
+    library: Arm
     outcomes: list[Outcome]
 
     def of_part(self, part: str) -> list[Outcome]:

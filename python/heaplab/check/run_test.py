@@ -15,7 +15,7 @@ from heaplab.check.check_outcomes import CheckVerdict, Outcome
 from heaplab.check.deviations import Deviation
 from heaplab.check.parts import Test
 from heaplab.machine.execute import DISTURBING, environment_for
-from heaplab.records import Library
+from heaplab.records import Arm
 
 FAILED, SKIPPED = 1, 77  # exit statuses: src/check/ending.h
 MOST_TEXT = 4000  # bytes of the end of what a program writes
@@ -24,7 +24,7 @@ LINES_KEPT = 12
 _running: set[subprocess.Popen[bytes]] = set()  # by all threads of the runner
 
 
-def variables(library: Library, long: bool) -> dict[str, str]:
+def variables(library: Arm, long: bool) -> dict[str, str]:
     """What the environment of a test has beyond the user's."""
     around = environment_for(library)
     names = {*DISTURBING, *library.environment, "LD_LIBRARY_PATH"} & set(around)
@@ -42,7 +42,7 @@ def repeat_command(test: Test, settings: dict[str, str]) -> str:
     return shlex.join(["gdb", "-ex", f"set exec-wrapper {wrapper}", "-ex", "run", "--args", *test.command])
 
 
-def run_test(test: Test, library: Library, known: Deviation | None, long: bool) -> Outcome:
+def run_test(test: Test, library: Arm, known: Deviation | None, long: bool) -> Outcome:
     """Run a test in a process of its own and judge it by what is known of the library."""
     if known and not known.run:
         return Outcome(

@@ -9,11 +9,11 @@ from heaplab.check.check_outcomes import LibraryReport, Outcome
 from heaplab.check.deviations import Deviation
 from heaplab.check.parts import Test
 from heaplab.check.run_test import end_running, run_test
-from heaplab.records import Library
+from heaplab.records import Arm
 
 
 def run_all(
-    library: Library,
+    library: Arm,
     tests: Sequence[Test],
     known: Mapping[str, Deviation],
     *,

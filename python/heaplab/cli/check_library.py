@@ -18,7 +18,7 @@ from heaplab.cli.step_display import StepDisplay
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host
-from heaplab.records import Library
+from heaplab.records import Arm
 
 TABLE = "deviations.toml"
 
@@ -100,7 +100,7 @@ def check(
         raise HeaplabError(f"check: {bad} of {sum(len(report.outcomes) for report in reports)} tests failed")
 
 
-def chosen(catalog: Catalog, names: tuple[str, ...], everything: bool) -> list[Library]:
+def chosen(catalog: Catalog, names: tuple[str, ...], everything: bool) -> list[Arm]:
     """The libraries asked for; of all those of the catalog, those that are here."""
     if everything == bool(names):
         raise UsageError("check: name libraries or allocators, or give --all")
@@ -115,7 +115,7 @@ def chosen(catalog: Catalog, names: tuple[str, ...], everything: bool) -> list[L
     return found
 
 
-def library_of(catalog: Catalog, name: str) -> Library:
+def library_of(catalog: Catalog, name: str) -> Arm:
     """A name with a slash, or of a shared library, is a file."""
     if "/" not in name and ".so" not in name:
         return locate.locate(catalog, name)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from heaplab.cli.given_arms import GivenCommand, Settings
 from heaplab.errors import UsageError
 from heaplab.machine import interposition, setting_proof
-from heaplab.records import CONTROL_SUFFIX, Library
+from heaplab.records import CONTROL_SUFFIX, Arm
 
 
 def refuse_others(commands: Sequence[GivenCommand], others: bool) -> None:
@@ -26,23 +26,23 @@ def refuse_others(commands: Sequence[GivenCommand], others: bool) -> None:
         raise UsageError(f"--arm {twice}=...: the name is taken, choose another")
 
 
-def arms_of(commands: Sequence[GivenCommand]) -> list[Library]:
+def arms_of(commands: Sequence[GivenCommand]) -> list[Arm]:
     """The arms, the first as the baseline. Raises UsageError for a program that is not here."""
     return [arm_of_command(given) for given in commands]
 
 
-def again(arm: Library) -> Library:
+def again(arm: Arm) -> Arm:
     """The arm of a recorded command, as it is here now."""
     settings = Settings(arm.environment, arm.huge_pages)
     return arm_of_command(GivenCommand(arm.allocator, tuple(arm.command), settings))
 
 
-def arm_of_command(given: GivenCommand) -> Library:
+def arm_of_command(given: GivenCommand) -> Arm:
     if CONTROL_SUFFIX in given.name:
         raise UsageError(f"--arm {given.name}=...: the name is taken, choose another")
     path = interposition.resolve_program(given.words[0], os.environ)
     return setting_proof.proved(
-        Library(
+        Arm(
             allocator=given.name,
             title=shlex.join(given.words),
             version="",

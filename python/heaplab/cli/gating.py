@@ -25,7 +25,7 @@ from heaplab.cli.selection import note
 from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import Library
+from heaplab.records import Arm
 
 WORSE = 3  # exit status
 OLD, NEW = "old", "new"
@@ -84,7 +84,7 @@ def compared(
     suite: str | None,
     source: Path | None,
     quiet: bool,
-) -> tuple[list[Library], Subject]:
+) -> tuple[list[Arm], Subject]:
     """The arms, and what they are compared on."""
     commands = [one for one in given if isinstance(one, GivenCommand)]
     if not commands:
@@ -110,7 +110,7 @@ def arm_given(catalog: Catalog, name: str, text: str) -> GivenAllocator | GivenC
         raise UsageError(f"gate: {text!r}: {error}") from None
 
 
-def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Library]:
+def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Arm]:
     catalog = selection.with_own(catalog, given)
     arms = [selection.arm_of(catalog, one.name) for one in given]
     for arm in arms:

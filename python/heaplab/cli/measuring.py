@@ -17,7 +17,7 @@ from heaplab.cli.results import tell
 from heaplab.cli.shown_commands import shown_commands
 from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands, subject_of_trace
 from heaplab.errors import UsageError
-from heaplab.records import Library
+from heaplab.records import Arm
 
 
 def compare(
@@ -108,7 +108,7 @@ def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
     return report_on(opened, needed_by(results.campaign), options)
 
 
-def arms_again(catalog: Catalog, results: store.Results, options: dict[str, Any]) -> dict[str, Library]:
+def arms_again(catalog: Catalog, results: store.Results, options: dict[str, Any]) -> dict[str, Arm]:
     """The arms of a campaign as they are here now, by name."""
     recorded = results.libraries
     if any(arm.command for arm in recorded.values()):

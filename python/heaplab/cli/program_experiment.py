@@ -12,7 +12,7 @@ from heaplab.cli.selection import note
 from heaplab.errors import HeaplabError
 from heaplab.machine import interposition
 from heaplab.machine.execute import environment_for
-from heaplab.records import Input, Library
+from heaplab.records import Arm, Input
 
 PROGRAM = "program"  # id of the experiment and the workload made from a program of the user's
 BLOCKS = (5, 30)  # at least, at most
@@ -35,7 +35,7 @@ def experiment_of(program: tuple[str, ...], server: server_spec.Server | None = 
     return experiment_with(card, shlex.join(program), program, server)
 
 
-def experiment_of_commands(arms: Sequence[Library], server: server_spec.Server | None = None) -> Measured:
+def experiment_of_commands(arms: Sequence[Arm], server: server_spec.Server | None = None) -> Measured:
     """An experiment of one cell in which every arm runs a command of its own."""
     card = spec.Card(
         source="commands of yours",
@@ -76,7 +76,7 @@ def experiment_with(
     return [experiment], {PROGRAM: workload}
 
 
-def check(program: str, libraries: Sequence[Library]) -> None:
+def check(program: str, libraries: Sequence[Arm]) -> None:
     """Raise HeaplabError if no library can serve the program, before anything is measured."""
     faults = []
     for library in libraries:

@@ -12,7 +12,7 @@ from heaplab.catalog.contents import Catalog
 from heaplab.cli.given_arms import GivenAllocator, GivenFactorial
 from heaplab.errors import UsageError
 from heaplab.machine import setting_proof
-from heaplab.records import CONTROL_SUFFIX, Library
+from heaplab.records import CONTROL_SUFFIX, Arm
 
 BASELINE = "glibc"
 
@@ -25,7 +25,7 @@ def note(message: str) -> None:
 
 def arms(
     catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator], factorial: GivenFactorial | None
-) -> tuple[Catalog, list[Library]]:
+) -> tuple[Catalog, list[Arm]]:
     """The arms that the options of a comparison name, the baseline first, and a catalog that knows them.
 
     Raises UsageError where the baseline's settings have no effect: there would be nothing to compare with.
@@ -48,7 +48,7 @@ def arms(
     return catalog, found
 
 
-def libraries(catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator]) -> list[Library]:
+def libraries(catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator]) -> list[Arm]:
     """The allocators of a comparison, the baseline first.
 
     Asked for by name, each must be here. Without names it is every ready-made one that is here, with "all"
@@ -106,7 +106,7 @@ def baseline_of(own: Sequence[GivenAllocator]) -> str:
     return bases.pop() if len(bases) == 1 and all(given.settings for given in own) else BASELINE
 
 
-def arm_of(catalog: Catalog, name: str) -> Library:
+def arm_of(catalog: Catalog, name: str) -> Arm:
     """The allocator NAME as it is here, with proof of its settings. Raises what `locate` raises."""
     return setting_proof.proved(locate.locate(catalog, name))
 

@@ -9,7 +9,7 @@ from heaplab.campaign.command_line import program_of, words_of
 from heaplab.campaign.measure_run import environment_of
 from heaplab.campaign.plan import Cell
 from heaplab.machine.execute import plain_environment
-from heaplab.records import CONTROL_SUFFIX, Library
+from heaplab.records import CONTROL_SUFFIX, Arm
 
 
 def shown_commands(request: Request) -> Iterator[str]:
@@ -23,7 +23,7 @@ def shown_commands(request: Request) -> Iterator[str]:
                     yield from lines_of(cell, arms[name], campaign.seed)
 
 
-def lines_of(cell: Cell, arm: Library, seed: int) -> Iterator[str]:
+def lines_of(cell: Cell, arm: Arm, seed: int) -> Iterator[str]:
     swept = " ".join(f"{name}={value}" for name, value in cell.swept)
     yield f"# {' '.join(filter(None, (cell.experiment.id, swept)))} under {arm.allocator}"
     if arm.void:
@@ -38,7 +38,7 @@ def lines_of(cell: Cell, arm: Library, seed: int) -> Iterator[str]:
     yield shlex.join([*settings_of_arm(cell, arm), *words])
 
 
-def settings_of_arm(cell: Cell, arm: Library) -> list[str]:
+def settings_of_arm(cell: Cell, arm: Arm) -> list[str]:
     """What differs from the user's own environment; nothing if nothing does."""
     plain = plain_environment()
     own = {name: value for name, value in environment_of(cell, arm).items() if plain.get(name) != value}

@@ -12,7 +12,7 @@ from heaplab.catalog import spec
 from heaplab.catalog.contents import Catalog
 from heaplab.catalog.server_spec import Server
 from heaplab.cli import given_server, program_experiment, recorded_trace, selection
-from heaplab.records import Input, Library
+from heaplab.records import Arm, Input
 
 NO_SERVER: Mapping[str, Any] = MappingProxyType({})
 
@@ -30,7 +30,7 @@ class Subject:
 
 def subject_of(
     catalog: Catalog,
-    arms: Sequence[Library],
+    arms: Sequence[Arm],
     program: tuple[str, ...],
     suite: str | None,
     source: Path | None,
@@ -67,7 +67,7 @@ def subject_of_trace(catalog: Catalog, trace: Path, quiet: bool) -> Subject:
 
 
 def subject_of_commands(
-    arms: Sequence[Library], source: Path | None, quiet: bool, serving: Mapping[str, Any] = NO_SERVER
+    arms: Sequence[Arm], source: Path | None, quiet: bool, serving: Mapping[str, Any] = NO_SERVER
 ) -> Subject:
     server = given_server.server_of(serving)
     measured = program_experiment.experiment_of_commands(arms, server)
@@ -85,7 +85,7 @@ def subject_with(
     return Subject(*measured, "quick", folder, program_experiment.BUDGET_S, given)
 
 
-def request_of(subject: Subject, arms: Sequence[Library], options: dict[str, Any]) -> Request:
+def request_of(subject: Subject, arms: Sequence[Arm], options: dict[str, Any]) -> Request:
     """The request of a campaign: its subject, its arms, and what the common options decide."""
     return Request(
         subject.experiments,

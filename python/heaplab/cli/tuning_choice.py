@@ -11,13 +11,13 @@ from heaplab.cli import selection
 from heaplab.cli.tuning_arms import Trial, combinations
 from heaplab.cli.tuning_rounds import COMBINING, SCREENING, Tuner, TuningRound, without_any_figure
 from heaplab.errors import HeaplabError
-from heaplab.records import Library
+from heaplab.records import Arm
 
 
 @dataclass
 class TuningChoice:
     catalog: Catalog
-    baseline: Library
+    baseline: Arm
     trials: list[Trial]
     tuner: Tuner
     void: dict[str, str] = field(default_factory=dict)  # why a trial gave no figure
@@ -53,7 +53,7 @@ class TuningChoice:
         self.void |= without_any_figure(measured) if measured else {}
         return measured
 
-    def arms_of(self, trials: Sequence[Trial]) -> list[Library]:
+    def arms_of(self, trials: Sequence[Trial]) -> list[Arm]:
         """The arms that are not void. A void one is told of once."""
         given = [trial.given(self.baseline.allocator) for trial in trials]
         catalog = selection.with_own(self.catalog, given)

@@ -14,7 +14,7 @@ from heaplab.cli.carry_out import carry_out, opened_for
 from heaplab.cli.results import load
 from heaplab.cli.selection import note
 from heaplab.errors import HeaplabError
-from heaplab.records import Library, Status
+from heaplab.records import Arm, Status
 
 TO_GO_ON = "the same command goes on"
 COARSE = 0.05  # precision of the rounds that only choose
@@ -43,7 +43,7 @@ class Tuner:
     options: dict[str, Any]
     afresh: bool  # whether all was measured before, so that everything begins anew
 
-    def measured(self, stage: TuningRound, arms: Sequence[Library]) -> analysis.Analysis | None:
+    def measured(self, stage: TuningRound, arms: Sequence[Arm]) -> analysis.Analysis | None:
         """What a round found, now or before it was interrupted; None if it is interrupted now.
 
         Raises HeaplabError if the first arm, with which all are compared, gives no figure.
@@ -61,7 +61,7 @@ class Tuner:
         refuse_without_baseline(measured)
         return measured
 
-    def request_of(self, stage: TuningRound, arms: Sequence[Library]) -> Request:
+    def request_of(self, stage: TuningRound, arms: Sequence[Arm]) -> Request:
         assert self.request.budget
         return replace(
             self.request,

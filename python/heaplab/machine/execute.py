@@ -30,7 +30,7 @@ from heaplab.machine.watch import (
     kill_group,
     thin_curve,
 )
-from heaplab.records import Library, Process
+from heaplab.records import Arm, Process
 
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -58,7 +58,7 @@ def plain_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(DISTURBING)}
 
 
-def environment_for(library: Library) -> dict[str, str]:
+def environment_for(library: Arm) -> dict[str, str]:
     """The environment in which the library serves a program."""
     environment = plain_environment()
     own = dict(library.environment)

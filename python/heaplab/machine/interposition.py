@@ -17,7 +17,7 @@ from pathlib import Path
 
 from heaplab.errors import UsageError
 from heaplab.machine import elf
-from heaplab.records import Library, Sample, ServedBy
+from heaplab.records import Arm, Sample, ServedBy
 
 C_LIBRARY_NAME = "libc.so.6"
 C_LIBRARY = re.compile(r"(libc[.-].*|ld-musl-.*)")
@@ -26,7 +26,7 @@ BINDING = re.compile(r"binding file (.+) \[\d+\] to (.+) \[\d+\]: normal symbol 
 SCRIPT_DEPTH = 4  # depth of #! interpreters that are scripts themselves, as the kernel allows it
 
 
-def fault_of_sample(sample: Sample, library: Library) -> str:
+def fault_of_sample(sample: Sample, library: Arm) -> str:
     """Why the sample was not served by `library`, in one line; "" if it was."""
     malloc = sample.served_by.get("malloc")
     if malloc is None:
@@ -39,7 +39,7 @@ def fault_of_sample(sample: Sample, library: Library) -> str:
     return ""
 
 
-def serves(by: ServedBy, library: Library) -> bool:
+def serves(by: ServedBy, library: Arm) -> bool:
     if not library.preload:
         return bool(C_LIBRARY.fullmatch(Path(by.path).name))
     return str(Path(by.path).resolve()) in library.preload or (
@@ -47,11 +47,11 @@ def serves(by: ServedBy, library: Library) -> bool:
     )
 
 
-def intended(library: Library) -> str:
+def intended(library: Arm) -> str:
     return library.preload[0] if library.preload else "the C library"
 
 
-def fault_of_program(program: Path, environment: Mapping[str, str], library: Library) -> str:
+def fault_of_program(program: Path, environment: Mapping[str, str], library: Arm) -> str:
     """Why `library`, preloaded by `environment`, will not serve the program; "" if it will."""
     binary = interpreter_of(program)
     name = program.name if binary == program.resolve() else f"{binary.name} (which runs {program.name})"
@@ -70,7 +70,7 @@ def fault_of_program(program: Path, environment: Mapping[str, str], library: Lib
     return ""
 
 
-def fault_of_process(pid: int, environment: Mapping[str, str], library: Library) -> str:
+def fault_of_process(pid: int, environment: Mapping[str, str], library: Arm) -> str:
     """Why a running process is not served by `library`, preloaded by `environment`; "" if it is."""
     program = Path(f"/proc/{pid}/exe").resolve()
     if library.preload and library.preload[0].encode() not in Path(f"/proc/{pid}/maps").read_bytes():

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from heaplab.machine import interposition, setting_proof
-from heaplab.records import Library
+from heaplab.records import Arm
 
 JEMALLOC = "dirty_decay_ms:-1,muzzy_decay_ms:-1"
 # By a text that the file of an allocator holds.
@@ -22,7 +22,7 @@ WITHOUT = {
 }
 
 
-def without_timers(arm: Library) -> Library:
+def without_timers(arm: Arm) -> Arm:
     """The arm with the settings that are in effect and that the arm does not choose itself."""
     for text, settings in WITHOUT.items():
         more = {name: value for name, value in settings.items() if name not in arm.environment}
@@ -34,7 +34,7 @@ def without_timers(arm: Library) -> Library:
     return arm
 
 
-def holds(arm: Library, text: str) -> bool:
+def holds(arm: Arm, text: str) -> bool:
     """Whether the files of an allocator, or the program of an arm that is a command, hold the text."""
     if not arm.command:
         return setting_proof.holds(arm, text)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from heaplab.machine import elf, huge_pages
 from heaplab.machine.execute import environment_for, plain_environment
-from heaplab.records import Library
+from heaplab.records import Arm
 
 # Allocates and ends by exit(3) with standard error still open, because statistics are printed then.
 PROBE = (sys.executable, "-I", "-S", "-c", "")
@@ -36,7 +36,7 @@ MIMALLOC_SIZE = re.compile(r"(\d+)(?:([KMGT])i?B?)?")
 ON, OFF = ("1", "yes", "on", "true"), ("0", "no", "off", "false")
 
 
-def proved(library: Library) -> Library:
+def proved(library: Arm) -> Arm:
     """The arm with `proof`, how its settings were checked, and `void`, why one of them has no effect."""
     faults, proofs = [], []
     if library.huge_pages:
@@ -54,10 +54,10 @@ def proved(library: Library) -> Library:
     )
 
 
-Ask = Callable[[str, str, Library], str]
+Ask = Callable[[str, str, Arm], str]
 
 
-def asked_how(name: str, library: Library) -> tuple[str, Ask]:
+def asked_how(name: str, library: Arm) -> tuple[str, Ask]:
     """How a setting is checked, and the function that checks it: returns why the setting has no effect."""
     if name == TUNABLES or not library.preload:
         return "ld.so --list-tunables", fault_of_glibc
@@ -72,7 +72,7 @@ def asked_how(name: str, library: Library) -> tuple[str, Ask]:
     return "its name in the library, which tells no values", fault_of_name
 
 
-def holds(library: Library, name: str) -> bool:
+def holds(library: Arm, name: str) -> bool:
     """Whether a preloaded file, or a file that is mapped only with it, contains the text."""
     brought = mapped(environment_for(library)) - mapped(plain_environment())
     files = {*library.preload, *brought}
@@ -85,14 +85,14 @@ def mapped(environment: dict[str, str]) -> set[str]:
     return set(re.findall(r" (/\S+\.so\S*)$", shown, re.MULTILINE))
 
 
-def fault_of_name(name: str, _value: str, library: Library) -> str:
+def fault_of_name(name: str, _value: str, library: Arm) -> str:
     return "" if holds(library, name) else f"{Path(library.preload[0]).name} does not read {name}"
 
 
 # ---------------------------------------------------------------- glibc
 
 
-def fault_of_glibc(name: str, value: str, library: Library) -> str:
+def fault_of_glibc(name: str, value: str, library: Arm) -> str:
     """Check a variable MALLOC_*, or the first tunable in GLIBC_TUNABLES."""
     listed = tunables(library.environment)
     if name != TUNABLES:
@@ -135,7 +135,7 @@ def number_of(text: str) -> int | None:
 # ---------------------------------------------------------------- the others
 
 
-def fault_of_jemalloc(name: str, value: str, library: Library) -> str:
+def fault_of_jemalloc(name: str, value: str, library: Arm) -> str:
     printed = output_of(PROBE, asking(library, {name: f"{value},abort_conf:true,stats_print:true"}))
     if refused := re.search(r"<jemalloc>: ((?:Invalid|Out-of-range|Malformed|Conf).*)", printed):
         return f"{name}={value}: jemalloc says: {refused[1]}"
@@ -149,7 +149,7 @@ def fault_of_jemalloc(name: str, value: str, library: Library) -> str:
     return "" if effective else f"{name}={value}: jemalloc printed no options, so nothing is proved"
 
 
-def fault_of_mimalloc(name: str, value: str, library: Library) -> str:
+def fault_of_mimalloc(name: str, value: str, library: Arm) -> str:
     printed = output_of(PROBE, asking(library, {"MIMALLOC_VERBOSE": "1", name: value}))
     option = name.removeprefix(MIMALLOC).lower()
     effective = {found[1]: (found[2], found[3]) for found in MIMALLOC_OPTION.finditer(printed)}
@@ -175,7 +175,7 @@ def kibibytes(size: str) -> str:
     return str(-(-int(found[1]) * 1024 ** " KMGT".index(found[2] or " ") // 1024)) if found else size
 
 
-def fault_of_scudo(name: str, value: str, library: Library) -> str:
+def fault_of_scudo(name: str, value: str, library: Arm) -> str:
     printed = output_of(PROBE, asking(library, {name: value}))
     if unknown := re.search(r"Scudo WARNING: found .* unrecognized flag\(s\):\s+(\S+)", printed):
         return f"scudo has no option {unknown[1]!r} ({name})"
@@ -183,7 +183,7 @@ def fault_of_scudo(name: str, value: str, library: Library) -> str:
     return f"{name}={value}: scudo says: {invalid[1]}" if invalid else ""
 
 
-def fault_of_own(name: str, value: str, library: Library) -> str:
+def fault_of_own(name: str, value: str, library: Arm) -> str:
     if not holds(library, name):
         return f"{Path(library.preload[0]).name} does not read {name}"
     printed = output_of(PROBE, asking(library, {}))
@@ -191,7 +191,7 @@ def fault_of_own(name: str, value: str, library: Library) -> str:
     return f"{name}={value}: wanted is {found[1]}" if found else ""
 
 
-def asking(library: Library, more: Mapping[str, str]) -> dict[str, str]:
+def asking(library: Arm, more: Mapping[str, str]) -> dict[str, str]:
     return environment_for(library) | dict(more)
 
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from heaplab.analysis import Analysis
 from heaplab.console import put, put_command
-from heaplab.records import Library
+from heaplab.records import Arm
 from heaplab.report import wording
 from heaplab.report.advice import answer
 from heaplab.report.next_steps import start_command
@@ -88,7 +88,7 @@ def front_of(analysis: Analysis, kind: str) -> list[str]:
     return wording.front(known) if len(known) > 1 else []
 
 
-def settings_of_arm(arm: Library) -> dict[str, Any]:
+def settings_of_arm(arm: Arm) -> dict[str, Any]:
     return {"preload": arm.preload, "environment": arm.environment, "huge_pages": arm.huge_pages}
 
 
@@ -98,7 +98,7 @@ def paste_line(analysis: Analysis, name: str) -> str:
     return start_command(analysis, name) if arm.huge_pages else " ".join(variables(arm))
 
 
-def variables(arm: Library) -> Iterator[str]:
+def variables(arm: Arm) -> Iterator[str]:
     """NAME=VALUE, quoted for a shell if necessary."""
     preload = {"LD_PRELOAD": ":".join(arm.preload)} if arm.preload else {}
     for name, value in (preload | arm.environment).items():

@@ -15,7 +15,7 @@ from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
 from heaplab.machine.execute import CannotStartError, environment_for
 from heaplab.machine.preload_paths import loadable
-from heaplab.records import Library
+from heaplab.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.control import Control
 
@@ -32,7 +32,7 @@ class Wanted:
     """What to record."""
 
     trace: Path
-    library: Library  # what serves malloc below the recorder
+    library: Arm  # what serves malloc below the recorder
     most_bytes: int = 0  # of all files while recording; 0: no limit
     seconds: float | None = None  # how long, from the beginning of recording
     paused: bool = False  # until SIGUSR1
