@@ -41,9 +41,11 @@ public:
     is_alive_.store(1, std::memory_order_relaxed);
     const errno_keeper keep;
     const all_signals_blocked quiet;
+    // The flags of the C library's own threads: a seccomp filter that allows threads compares all of them.
     constexpr int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-                          CLONE_SETTLS | CLONE_CHILD_CLEARTID;
-    if (::clone(run, stack_end_, flags, argument, nullptr, thread_pointer_, &is_alive_) >= 0) return true;
+                          CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+    pid_t number;
+    if (::clone(run, stack_end_, flags, argument, &number, thread_pointer_, &is_alive_) >= 0) return true;
     is_alive_.store(0, std::memory_order_relaxed);
     return false;
   }

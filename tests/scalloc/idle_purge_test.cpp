@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "allocators/scalloc/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 #include "support/fake_platform.h"
