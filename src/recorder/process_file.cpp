@@ -1,12 +1,9 @@
 #include "recorder/process_file.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +11,11 @@
 
 #include "base/bits.h"
 #include "base/errno_keeper.h"
+#include "recorder/control_block.h"
+#include "recorder/mapped_modules.h"
 #include "recorder/next_functions.h"
 #include "recorder/output_file.h"
+#include "recorder/process_description.h"
 #include "recorder/spare_chunks.h"
 #include "recorder/stacks.h"
 #include "recorder/stamp.h"
@@ -69,18 +69,6 @@ constinit atomic<loss> stopped_because = loss::count;
 
 // --- begin ---
 
-trace::raw_control* map_control() {
-  char name[sizeof folder + 16];
-  char* const end = stpcpy(stpcpy(name, folder), "/control");
-  if (end >= name + sizeof name) return nullptr;
-  const int opened = ::open(name, O_RDWR | O_CLOEXEC);
-  if (opened < 0) return nullptr;
-  void* const at = ::mmap(nullptr, trace::control_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, opened, 0);
-  ::close(opened);
-  auto* const found = static_cast<trace::raw_control*>(at);
-  return at == MAP_FAILED || found->magic != trace::control_magic ? nullptr : found;
-}
-
 void at_exit_of_thread(void* state);
 
 // Null if nothing is to be recorded or nothing can be.
@@ -89,7 +77,7 @@ trace::raw_control* find_control() {
   if (given == nullptr || strlen(given) >= sizeof folder) return nullptr;
   strcpy(folder, given);
   if (::madvise(&this_process, sizeof this_process, MADV_WIPEONFORK) != 0) return nullptr;
-  trace::raw_control* const found = map_control();
+  trace::raw_control* const found = map_control(folder);
   if (found == nullptr || pthread_key_create(&at_thread_exit, at_exit_of_thread) != 0) return nullptr;
   stamps_are_tickets = found->stamps == trace::stamps::tickets;
   stacks_wanted = found->stacks != 0 && prepare_stacks();
@@ -98,54 +86,9 @@ trace::raw_control* find_control() {
 
 // --- the file of a process ---
 
-trace::raw_moment now() {
-  timespec monotonic{}, wall{};
-  clock_gettime(CLOCK_MONOTONIC, &monotonic);
-  clock_gettime(CLOCK_REALTIME, &wall);
-  const auto ns = [](const timespec& time) {
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-  };
-  return {stamp_after(), ns(monotonic), ns(wall)};
-}
-
-char* add_hex(char* to, std::uint64_t number) {
-  for (int shift = 60; shift >= 0; shift -= 4) *to++ = "0123456789abcdef"[number >> shift & 15];
-  *to = '\0';
-  return to;
-}
-
-// Reads as much of a file as fits; the last two bytes of `room` stay zero.
-void read_into(char* to, std::size_t room, const char* from) {
-  const int opened = ::open(from, O_RDONLY | O_CLOEXEC);
-  if (opened < 0) return;
-  const ssize_t ignored [[maybe_unused]] = ::read(opened, to, room - 2);
-  ::close(opened);
-}
-
-void describe_process(const trace::raw_moment& begun) {
-  header->stamps = stamps_are_tickets ? trace::stamps::tickets : trace::stamps::counter;
-  header->pid = static_cast<std::uint32_t>(::getpid());
-  header->parent_pid = static_cast<std::uint32_t>(::getppid());
-  header->forked = generation > 0 ? 1 : 0;
-  header->begin = header->latest = begun;
-  strncpy(header->allocator, allocator_path(), sizeof header->allocator - 1);
-  const ssize_t ignored [[maybe_unused]] =
-      ::readlink("/proc/self/exe", header->program, sizeof header->program - 1);
-  read_into(header->arguments, sizeof header->arguments, "/proc/self/cmdline");
-  header->bytes.store(trace::raw_header_bytes, std::memory_order_relaxed);
-  header->magic = trace::raw_magic;
-}
-
-bool take_from_limit(std::size_t bytes, loss& why) {
-  trace::raw_control& shared = *control.load(std::memory_order_acquire);
-  const std::uint64_t before = shared.bytes.fetch_add(bytes, std::memory_order_relaxed);
-  if (shared.most_bytes == 0 || before + bytes <= shared.most_bytes) return true;
-  why = loss::size_limit;
-  return false;
-}
-
 void* map_piece(std::uint64_t offset, std::size_t bytes, loss& why) {
-  return take_from_limit(bytes, why) ? file.map(offset, bytes, why) : nullptr;
+  trace::raw_control& shared = *control.load(std::memory_order_acquire);
+  return take_from_limit(shared, bytes, why) ? file.map(offset, bytes, why) : nullptr;
 }
 
 // Precondition: no other thread is in this function (fork_page::opening).
@@ -156,17 +99,12 @@ bool open_file() {
   recorded_anything.store(false, std::memory_order_relaxed);
   file.forget();
   header = nullptr;
-  char* end = stpcpy(path, folder);
-  *end++ = '/';
-  end = add_hex(end, begun.monotonic_ns);
-  *end++ = '-';
-  end = add_hex(end, static_cast<std::uint64_t>(::getpid()));
-  stpcpy(end, ".raw");
+  stpcpy(name_process(path, folder, begun), ".raw");
   stpcpy(stpcpy(modules_path, path) - 4, ".maps");
   loss why = loss::file_refused;
   if (file.create(path)) header = static_cast<trace::raw_header*>(map_piece(0, trace::raw_header_bytes, why));
   stopped_because.store(header != nullptr ? loss::count : why, std::memory_order_relaxed);
-  if (header != nullptr) describe_process(begun);
+  if (header != nullptr) describe_process(*header, begun, generation > 0);
   this_process.epoch.store(++generation, std::memory_order_release);
   return header != nullptr;
 }
@@ -177,25 +115,6 @@ void note_moment() {
   if (noting_moment.exchange(true, std::memory_order_acquire)) return;
   header->latest = now();
   noting_moment.store(false, std::memory_order_release);
-}
-
-// note_modules writes a text of unknown size, and the system ends a program that writes beyond the limit.
-bool limits_file_size() {
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
-// Writes the mapped files again as the recording grows, and at its end: a program may load libraries late.
-void note_modules() {
-  // After the end of the recording, nothing may appear in its folder.
-  if (limits_file_size() || recording_state() != trace::recording::on) return;
-  const int from = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  const int to = ::open(modules_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-  char piece[2048];
-  for (ssize_t got = 0; to >= 0 && (got = ::read(from, piece, sizeof piece)) > 0;)
-    if (::write(to, piece, static_cast<std::size_t>(got)) != got) break;
-  ::close(from);
-  ::close(to);
 }
 
 raw_chunk* map_chunk(std::size_t bytes, std::uint32_t magic, loss& why) {
@@ -217,7 +136,8 @@ raw_chunk* new_chunk(std::size_t bytes, loss& why) {
   if (!recorded_anything.exchange(true, std::memory_order_relaxed)) header->begin = now();
   note_moment();
   // relaxed: a count.
-  if (is_power_of_two(chunks_handed_out.fetch_add(1, std::memory_order_relaxed) + 1)) note_modules();
+  if (is_power_of_two(chunks_handed_out.fetch_add(1, std::memory_order_relaxed) + 1))
+    note_modules(modules_path);
   return chunk;
 }
 
@@ -310,7 +230,7 @@ void remove_file() {
 [[gnu::destructor]] void at_exit_of_process() {
   if (header == nullptr || this_process.epoch.load(std::memory_order_acquire) == 0) return;
   if (recording_state() == trace::recording::waiting) return remove_file();
-  note_modules();
+  note_modules(modules_path);
   header->latest = now();
   header->ended = 1;
 }

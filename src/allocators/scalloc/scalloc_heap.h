@@ -4,7 +4,6 @@
 // allocation buffer with one hot span for each class, from which it allocates without synchronisation. Other
 // threads free into a lock-free list of the span; empty spans go to a global pool; blocks above 1 MiB have
 // mappings of their own.
-//
 // DESIGN.md has the design in reading order, and where it differs from the paper.
 #pragma once
 
@@ -14,7 +13,9 @@
 
 #include "allocators/scalloc/calling_thread.h"
 #include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/hardened/told_size.h"
 #include "allocators/scalloc/idle_purge.h"
+#include "allocators/scalloc/idle_work.h"
 #include "allocators/scalloc/lab_policy.h"
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/library_traits.h"
@@ -84,18 +85,9 @@ public:
     requires(Config.hardened)
   {
     const std::size_t usable = usable_size(block);
-    if (bytes <= usable) {
-      // realloc has left more of the block unused, at most.
-      if (was_resized && bytes > usable / Config.shrink_divisor) return;
-      if (const span_type* const it = front_.spans().find(block)) {
-        const unsigned index = classes::index_of_aligned(alignment, bytes + Config.canary_bytes);
-        if (index < classes::count && classes::table[index].block_bytes == it->secrets.block_bytes()) return;
-      } else if (bytes <= Config.span_request_limit() || usable - bytes < os_pages::huge_page_bytes) {
-        // A large block, rounded up to pages, or one that serves where no span was left.
-        return;
-      }
-    }
-    fatal("freed with a wrong size", block, usable);
+    const span_type* const it = front_.spans().find(block);
+    if (!may_be_size_of(it, usable, bytes, alignment, was_resized))
+      fatal("freed with a wrong size", block, usable);
   }
 
   static void* reallocate(void* block, std::size_t bytes) noexcept {
@@ -292,25 +284,9 @@ private:
     return true;
   }
 
-  // --- memory that nobody needs while the program does nothing ---
-
-  struct idle_work {
-    // The clock lags by up to a step.
-    static std::int64_t wait() {
-      constexpr std::int64_t clock_step = 10;
-      return front_.pool().until_decay(traits::platform::milliseconds()) + clock_step;
-    }
-    // True if much is left.
-    static bool purge() {
-      const std::int64_t now = traits::platform::milliseconds();
-      large_.decay(now);
-      return front_.purge_unneeded(now) || large_.retained_bytes() >= Config.idle_purge_bytes;
-    }
-  };
-
-  // What the heap's own thread does.
+  // The heap's own thread.
   static int help(void* number) {
-    idle_purge_.serve(number, idle_work());
+    idle_purge_.serve(number, idle_work<traits, front_, large_>());
     return 0;
   }
 

@@ -3,13 +3,11 @@
 // thread's own stack is empty.
 //
 // The pool retains the memory of free spans up to a bound (config.h, retained_span_bytes). A put that exceeds
-// the bound purges a fraction of it together. Retained memory also decays: memory that no get needed for a
-// whole decay period is purged by the next thread that puts or gets a span, or by the heap's own thread where
-// much is retained (idle_purge.h).
+// the bound purges a fraction of it together. Memory that no get needed for a whole decay period is purged by
+// the next thread that puts or gets a span, or where much is retained by the heap's own (idle_purge.h).
 //
-// A span that passes to a class of smaller real spans has memory which the new class never touches: its tail.
-// The span keeps its tail while it is in use, as far as all such tails stay within a share of the fine zone
-// (config.h, retained_fine_divisor): the next class is likely to need the tail again.
+// A span that passes to a class of smaller real spans keeps memory which the new class never touches, its
+// tail, within a share of the fine zone (retained_fine_divisor): the next class is likely to need it again.
 //
 // With retention, spans without memory wait in stacks of their own, which are used last.
 #pragma once

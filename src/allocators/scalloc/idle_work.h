@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/large.h"
+
+namespace heaplab::scalloc {
+
+// What the heap's own thread does again and again (idle_purge.h): lets retained memory decay.
+template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large>
+struct idle_work {
+  // ms until something may have decayed. The clock lags by up to a step.
+  static std::int64_t wait() {
+    constexpr std::int64_t clock_step = 10;
+    return Front.pool().until_decay(Traits::platform::milliseconds()) + clock_step;
+  }
+
+  // True if much is left.
+  static bool purge() {
+    const std::int64_t now = Traits::platform::milliseconds();
+    Large.decay(now);
+    return Front.purge_unneeded(now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;
+  }
+};
+
+}  // namespace heaplab::scalloc

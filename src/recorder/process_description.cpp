@@ -1,0 +1,63 @@
+#include "recorder/process_description.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/next_functions.h"
+#include "recorder/stamp.h"
+
+namespace heaplab::recorder {
+
+namespace {
+
+// Reads as much of a file as fits; the last two bytes of `room` stay zero.
+void read_into(char* to, std::size_t room, const char* from) {
+  const int opened = ::open(from, O_RDONLY | O_CLOEXEC);
+  if (opened < 0) return;
+  const ssize_t ignored [[maybe_unused]] = ::read(opened, to, room - 2);
+  ::close(opened);
+}
+
+char* add_hex(char* to, std::uint64_t number) {
+  for (int shift = 60; shift >= 0; shift -= 4) *to++ = "0123456789abcdef"[number >> shift & 15];
+  *to = '\0';
+  return to;
+}
+
+}  // namespace
+
+trace::raw_moment now() {
+  timespec monotonic{}, wall{};
+  clock_gettime(CLOCK_MONOTONIC, &monotonic);
+  clock_gettime(CLOCK_REALTIME, &wall);
+  const auto ns = [](const timespec& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+  };
+  return {stamp_after(), ns(monotonic), ns(wall)};
+}
+
+char* name_process(char* to, const char* folder, const trace::raw_moment& begun) {
+  to = stpcpy(to, folder);
+  *to++ = '/';
+  to = add_hex(to, begun.monotonic_ns);
+  *to++ = '-';
+  return add_hex(to, static_cast<std::uint64_t>(::getpid()));
+}
+
+void describe_process(trace::raw_header& header, const trace::raw_moment& begun, bool is_forked) {
+  header.stamps = stamps_are_tickets ? trace::stamps::tickets : trace::stamps::counter;
+  header.pid = static_cast<std::uint32_t>(::getpid());
+  header.parent_pid = static_cast<std::uint32_t>(::getppid());
+  header.forked = is_forked ? 1 : 0;
+  header.begin = header.latest = begun;
+  strncpy(header.allocator, allocator_path(), sizeof header.allocator - 1);
+  const ssize_t ignored [[maybe_unused]] =
+      ::readlink("/proc/self/exe", header.program, sizeof header.program - 1);
+  read_into(header.arguments, sizeof header.arguments, "/proc/self/cmdline");
+  header.bytes.store(trace::raw_header_bytes, std::memory_order_relaxed);
+  header.magic = trace::raw_magic;
+}
+
+}  // namespace heaplab::recorder
