@@ -106,11 +106,11 @@ def test_a_campaign_cut_off_in_a_line_is_resumed_where_it_stopped(half_done: Lab
     path = half_done.out / store.FILE_NAME
     path.write_bytes(path.read_bytes()[:-50])
     kept = len(half_done.results().runs)
-    assert half_done.results().dropped == 1
+    assert len(half_done.results().unreadable) == 1
     status, printed = half_done.heaplab("run", "--resume", half_done.out, *half_done.own, *WARM)
     assert status == 0, printed
     assert f"going on after {kept} runs" in printed
-    assert half_done.results().dropped == 0
+    assert half_done.results().unreadable == []
     keys = [(r.cell["size"], r.block, r.allocator) for r in half_done.results().runs if r.status is Status.OK]
     assert len(keys) == len(set(keys)) == 2 * 5 * 4
 
@@ -251,7 +251,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_measured(lab: Laboratory) ->
     assert "Traceback" not in done.stderr
     results = lab.results()
     assert len(results.runs) > 2
-    assert results.dropped == 0
+    assert results.unreadable == []
     assert lab.heaplab("run", "--resume", lab.out, *lab.own, *WARM)[0] == 0
 
 

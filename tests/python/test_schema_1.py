@@ -35,7 +35,7 @@ def analysis() -> Analysis:
 
 def test_every_line_is_read() -> None:
     results = store.load(STORED)
-    assert (results.schema, results.dropped) == (1, 0)
+    assert (results.schema, results.unreadable) == (1, [])
     assert len(results.runs) == sum(line["kind"] == "run" for line in lines())
 
 
@@ -99,4 +99,5 @@ def test_it_is_not_resumed(lab: Laboratory, tmp_path: Path) -> None:
 def test_a_spoilt_line_is_left_out(tmp_path: Path, spoilt: str) -> None:
     path = tmp_path / store.FILE_NAME
     path.write_text(STORED.read_text() + spoilt + "\n")
-    assert store.load(path).dropped == 1
+    (fault,) = store.load(path).unreadable
+    assert fault.startswith("line ")

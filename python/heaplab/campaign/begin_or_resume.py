@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -53,7 +53,7 @@ class OpenedCampaign:
     store: Store
     runs: list[Run]
     runs_of_earlier_budgets: int = 0  # runs that the budget does not count
-    dropped: int = 0
+    unreadable: list[str] = field(default_factory=list)  # as store.Results has them
     moved: Path | None = None
     spent: float = 0.0  # s of the budget that were spent before the first run
 
@@ -162,7 +162,7 @@ def resume(results: store.Results, libraries: dict[str, Arm], budget: float | No
 def go_on(results: store.Results, campaign: Campaign, libraries: dict[str, Arm]) -> OpenedCampaign:
     opened = Store(results.path)
     return OpenedCampaign(
-        campaign, libraries, opened, results.runs, results.runs_of_earlier_budgets, results.dropped
+        campaign, libraries, opened, results.runs, results.runs_of_earlier_budgets, results.unreadable
     )
 
 

@@ -34,7 +34,7 @@ class Results:
     runs: list[Run]
     end: End | None  # None: the last run was not followed by an End record
     runs_of_earlier_budgets: int  # number of runs before the last End, which an earlier budget paid for
-    dropped: int  # number of unreadable lines
+    unreadable: list[str]  # a line each that was left out: its number and what is wrong
 
 
 def results_file(path: Path) -> Path:
@@ -52,7 +52,7 @@ def load(path: Path) -> Results:
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
     records = list(parse(content))
-    known = [record for record in records if record is not None]
+    known = [record for record in records if not isinstance(record, str)]
     if not known or not isinstance(known[0], Campaign):
         raise UsageError(f"{path}: {why_no_results(content)}")
     if fault := fault_of_campaign(known[0]):
@@ -72,7 +72,7 @@ def load(path: Path) -> Results:
         runs=runs,
         end=end if runs_of_earlier_budgets == len(runs) else None,
         runs_of_earlier_budgets=runs_of_earlier_budgets,
-        dropped=len(records) - len(known),
+        unreadable=[record for record in records if isinstance(record, str)],
     )
 
 
@@ -114,23 +114,31 @@ def fault_of_campaign(campaign: Campaign) -> str:
     return ""
 
 
-def parse(content: bytes) -> Iterator[AnyRecord | None]:
-    """Yield the record of every line; None for a line without one (truncated, or from another program)."""
+def parse(content: bytes) -> Iterator[AnyRecord | str]:
+    """Yield the record of every line; of a line without one, its number and what is wrong."""
     read = read_schema_1 if schema_of(content) == SCHEMA_1 else ANY_RECORD.validate_json
-    for line in content.splitlines():
+    for number, line in enumerate(content.splitlines(), 1):
         if line.strip():
             try:
                 yield read(line)
-            except ValidationError:
-                yield None
+            except ValidationError as error:
+                yield f"line {number}: {fault_of(error, 'no record')}"
+            except ValueError:
+                yield f"line {number}: no record"
 
 
-def read_schema_1(line: bytes) -> AnyRecord | None:
-    """The record of a line of schema 1; None if the line holds none. Raises ValidationError."""
+def left_out(path: Path, unreadable: list[str]) -> str:
+    """One line about the lines of a file that were left out: how many, and what is wrong with the first."""
+    noun = "line" if len(unreadable) == 1 else "lines"
+    return f"{path}: {len(unreadable)} unreadable {noun} left out; {unreadable[0]}"
+
+
+def read_schema_1(line: bytes) -> AnyRecord:
+    """The record of a line of schema 1. Raises ValueError if the line holds none."""
     try:
         content = upgraded(json.loads(line))
-    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-        return None
+    except (AttributeError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError("no record") from error
     return ANY_RECORD.validate_python(content)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from heaplab import analysis, stats
-from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan
+from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.pilot import PilotRunner
@@ -59,8 +59,8 @@ def carry_out(
 
     An interruption or a full disk keeps what was measured; `to_go_on` says how to go on with it.
     """
-    if opened.dropped:
-        selection.note(f"{opened.store.path}: {opened.dropped} unreadable line(s) left out")
+    if opened.unreadable:
+        selection.note(store.left_out(opened.store.path, opened.unreadable))
     if opened.runs:
         selection.note(f"{opened.store.path}: going on after {len(opened.runs)} runs")
     campaign, stopped = opened.campaign, ""

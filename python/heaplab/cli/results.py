@@ -51,8 +51,8 @@ def tell(path: Path, *, quiet: bool, as_json: bool, tuned: "reports.Tuned | None
 def load(path: Path) -> store.Results:
     exit_status.refuse_small_address_space()
     results = store.load(path)
-    if results.dropped:
-        note(f"{results.path}: {results.dropped} unreadable line(s) left out")
+    if results.unreadable:
+        note(store.left_out(results.path, results.unreadable))
     return results
 
 
