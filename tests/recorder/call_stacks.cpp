@@ -8,7 +8,7 @@
 
 namespace {
 
-void* volatile kept;
+thread_local void* volatile kept;
 
 // The empty statements keep calls from becoming jumps.
 #define STAY asm volatile("")

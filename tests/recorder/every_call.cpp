@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::align_val_t wide{64};
 // Opaque, so that the compiler makes every call that is written.
-void* volatile kept;
+thread_local void* volatile kept;
 std::size_t volatile size_of_all = ~std::size_t{0} / 2;
 
 void* keep(void* block) {

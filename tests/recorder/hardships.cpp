@@ -17,7 +17,7 @@
 
 namespace {
 
-void* volatile kept;
+thread_local void* volatile kept;
 
 void call(int times) {
   for (int time = 0; time < times; ++time) {
