@@ -75,7 +75,7 @@ std::uint64_t write_stack(thread_state& state, std::span<const std::uint64_t> ad
   trace::raw_record* const first = claim_stack(state, count);
   if (first == nullptr) return 0;
   const auto at = [&](std::size_t place) { return place < addresses.size() ? addresses[place] : 0; };
-  for (unsigned place = 0; place < count; ++place)
+  for (std::size_t place = 0; place < count; ++place)
     first[place] = {at(3 * place), trace::pack(addresses.size(), trace::stack_part, 0), at(3 * place + 1),
                     at(3 * place + 2)};
   return trace::stack_site(

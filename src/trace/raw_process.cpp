@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <span>
+#include <sstream>
+#include <string>
 
 #include "trace/trace_error.h"
 
@@ -79,11 +80,15 @@ void raw_process::read_header() {
 // Lines of the kernel: START-END PERMISSIONS ...
 void raw_process::read_code() {
   std::ifstream maps(std::filesystem::path(path_).replace_extension(".maps"));
-  unsigned long start = 0, end = 0;
-  char executable = 0;
-  for (std::string line; std::getline(maps, line);)
-    if (std::sscanf(line.c_str(), "%lx-%lx %*c%*c%c", &start, &end, &executable) == 3 && executable == 'x')
-      code_[start] = std::max<std::uint64_t>(code_[start], end);
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::uint64_t start = 0, end = 0;
+    char dash = 0;
+    std::string permissions;
+    if (words >> std::hex >> start >> dash >> end >> permissions &&
+        permissions.find('x') != std::string::npos)
+      code_[start] = std::max(code_[start], end);
+  }
 }
 
 bool raw_process::is_code(std::uint64_t address) const {
