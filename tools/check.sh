@@ -50,11 +50,12 @@ if [ "$what" = quick ]; then
   exit
 fi
 
-# all leaves to long: programs that are rebuilt, and the thread sanitizer for tests that are not about threads.
+# all leaves to long: variants of scalloc that differ from scalloc-paper in one number, programs that are
+# rebuilt, CPython's own tests, and the thread sanitizer for tests that are not about threads.
 if [ "$what" = long ]; then
   release_tests='' tsan_tests='' tsan_targets=all
 else
-  release_tests="-E '^programs[.](rebuild|suite)[.]'"
+  release_tests="-E '^programs[.](rebuild|suite)[.]|[.]scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)\$'"
   tsan_tests="-L '^(base|concurrent|harness|llheap|probes|properties|scalloc|stress)\$'"
   tsan_targets=$(printf 'tests.%s ' base concurrent harness llheap probes properties scalloc stress)
 fi
