@@ -36,7 +36,7 @@ public:
   // that was started before still runs. Called by one thread at a time.
   bool start(body run, void* argument) {
     // acquire pairs with the kernel's store when the thread has ended: its stack is free.
-    if (is_alive_.load(std::memory_order_acquire) != 0 || !prepare()) return false;
+    if (!is_possible || is_alive_.load(std::memory_order_acquire) != 0 || !prepare()) return false;
     // relaxed: the next to read is the kernel, or a thread that the caller makes see this.
     is_alive_.store(1, std::memory_order_relaxed);
     const errno_keeper keep;
@@ -54,6 +54,12 @@ public:
   void forget() { is_alive_.store(0, std::memory_order_relaxed); }
 
 private:
+  // Instrumented code needs what the sanitizers keep for each thread of the C library.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  static constexpr bool is_possible = false;
+#else
+  static constexpr bool is_possible = true;
+#endif
   static constexpr std::size_t stack_bytes = std::size_t{32} << 10;
   // What the compiler and the C library expect around the thread pointer: on x86-64 its own address at two
   // places, and the values that guard stacks and pointers.

@@ -33,7 +33,7 @@ constexpr unsigned twice_the_bound = 2 * kept.retained_span_bytes / kept.fine_sp
 struct counting_platform : system_platform {
   static inline heaplab::atomic<unsigned> purges;
   static inline bool refuses;
-  static inline unsigned requests;  // for the heap's own thread
+  static inline heaplab::atomic<unsigned> requests;  // for the heap's own thread
 
   static bool purge(void* address, std::size_t bytes) {
     purges.fetch_add(1, std::memory_order_relaxed);
@@ -49,7 +49,7 @@ struct counting_platform : system_platform {
 
 template <const config& Config>
 struct traits : test_traits<concurrent::std_sync, Config, counting_platform> {
-  static void ask_for_purge() { ++counting_platform::requests; }
+  static void ask_for_purge() { counting_platform::requests.fetch_add(1, std::memory_order_relaxed); }
 };
 
 template <const config& Config>
@@ -236,11 +236,11 @@ TEST(span_pool, asks_for_the_heaps_own_thread_from_a_bound_on) {
   auto all = it.used(0, worth);
   auto* const last = all.back();
   all.pop_back();
-  counting_platform::requests = 0;
+  counting_platform::requests.store(0, std::memory_order_relaxed);
   it.put(all);
-  EXPECT_EQ(counting_platform::requests, 0U);
+  EXPECT_EQ(counting_platform::requests.load(std::memory_order_relaxed), 0U);
   it.put({last});
-  EXPECT_EQ(counting_platform::requests, 1U);
+  EXPECT_EQ(counting_platform::requests.load(std::memory_order_relaxed), 1U);
 }
 
 // Whoever finds the stack empty in the meantime carves a new span.
