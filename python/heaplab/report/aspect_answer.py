@@ -100,17 +100,16 @@ def table(analysis: Analysis, standings: list[AspectStanding]) -> Table:
     others = [name for name in analysis.allocators if name != analysis.baseline]
     return Table(
         f"Relative to {analysis.baseline}, by aspect (below 1 is better): means with 95 % intervals",
-        [*others, "the mean rests on"],
+        others,
         [
             (
-                f"{s.about.title}: {s.about.question}",
-                [entry(s.judged[name], METRICS[s.about.measure]) for name in others]
-                + [Entry(rests_on(s), tone="left")],
+                s.about.title,
+                [entry(s.judged[name], METRICS[s.about.measure]) for name in others],
             )
             for s in standings
         ],
         "aspect",
-        notes=[LEGEND],
+        notes=[LEGEND, *(f"{s.about.title}: {s.about.question} ({rests_on(s)})" for s in standings)],
     )
 
 
