@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from heaplab.analysis import Analysis, AspectStanding, Judged, aspect_standings
-from heaplab.catalog import spec
+from heaplab.analysis import Analysis, AspectStanding, aspect_standings
 from heaplab.report import units, wording
 from heaplab.report.advice import Answer
 from heaplab.report.next_steps import Step, next_steps
-from heaplab.report.table_parts import Entry, Table, diverging
+from heaplab.report.ratio_entry import ratio_entry
+from heaplab.report.table_parts import Table
 from heaplab.stats import Verdict
 
 METRICS = {"time": wording.TIME, "memory": wording.MEMORY}
@@ -104,23 +104,15 @@ def table(analysis: Analysis, standings: list[AspectStanding]) -> Table:
         [
             (
                 s.about.title,
-                [entry(s.judged[name], METRICS[s.about.measure]) for name in others],
+                [
+                    ratio_entry(
+                        s.judged[name], METRICS[s.about.measure], "no figure of some cell", colored=True
+                    )
+                    for name in others
+                ],
             )
             for s in standings
         ],
         "aspect",
         notes=[LEGEND, *(f"{s.about.title}: {s.about.question} ({rests_on(s)})" for s in standings)],
-    )
-
-
-def entry(judged: Judged, metric: spec.MetricSpec) -> Entry:
-    if not isfinite(judged.ratio.estimate):
-        return Entry(units.NOTHING, title="no figure of some cell")
-    return Entry(
-        units.ratio(judged.ratio.estimate),
-        small=units.bounds(judged.ratio),
-        tone=wording.tone(judged, metric),
-        symbol=wording.SYMBOLS[judged.verdict],
-        color=diverging(judged.ratio.estimate),
-        title=wording.verdict_with_reason(judged, metric),
     )

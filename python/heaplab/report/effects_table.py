@@ -1,10 +1,9 @@
 """The effects of crossed settings as a table, and sentences that sum the effects up."""
 
-from math import isfinite
-
 from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Effect, effects
 from heaplab.catalog import spec
-from heaplab.report import units, wording
+from heaplab.report import wording
+from heaplab.report.ratio_entry import ratio_entry
 from heaplab.report.table_parts import Entry, Table
 
 METRICS = ((TIME_ONLY, wording.TIME), (MEMORY_ONLY, wording.MEMORY))
@@ -35,16 +34,7 @@ def name_of(effect: Effect) -> str:
 
 
 def entry_of(effect: Effect, metric: spec.MetricSpec) -> Entry:
-    judged = effect.judged
-    if not isfinite(judged.ratio.estimate):
-        return Entry(units.NOTHING, title="no figure")
-    return Entry(
-        units.ratio(judged.ratio.estimate),
-        small=f"{units.bounds(judged.ratio)}, {said_of(effect, metric)}",
-        tone=wording.tone(judged, metric),
-        symbol=wording.SYMBOLS[judged.verdict],
-        title=wording.verdict_with_reason(judged, metric),
-    )
+    return ratio_entry(effect.judged, metric, remark=said_of(effect, metric))
 
 
 def said_of(effect: Effect, metric: spec.MetricSpec) -> str:

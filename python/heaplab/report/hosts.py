@@ -3,13 +3,12 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 
-from heaplab.analysis import Analysis, Judged
-from heaplab.catalog import spec
+from heaplab.analysis import Analysis
 from heaplab.report import units, wording
 from heaplab.report.advice import Answer, answer
-from heaplab.report.table_parts import Entry, Table
+from heaplab.report.ratio_entry import ratio_entry
+from heaplab.report.table_parts import Table
 
 MACHINE = ("cpu", "cpus", "memory")  # facts that stay the same on one machine
 
@@ -116,22 +115,16 @@ def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
         names = list(dict.fromkeys(name for found in standings for name in found))
         for metric, what in ((wording.TIME, "time"), (wording.MEMORY, "memory")):
             rows = [
-                (name, [_entry(getattr(found.get(name), what, None), metric) for found in standings])
+                (
+                    name,
+                    [
+                        ratio_entry(getattr(found.get(name), what, None), metric, "not measured there")
+                        for found in standings
+                    ],
+                )
                 for name in names
             ]
             if any(entry.text != units.NOTHING for _, entries in rows for entry in entries):
                 caption = f"{metric.title}, {title}: ratio to the baseline of the same campaign"
                 tables.append(Table(caption[0].upper() + caption[1:], columns, rows, "allocator"))
     return tables
-
-
-def _entry(judged: Judged | None, metric: spec.MetricSpec) -> Entry:
-    if judged is None or not isfinite(judged.ratio.estimate):
-        return Entry(units.NOTHING, title="not measured there")
-    return Entry(
-        units.ratio(judged.ratio.estimate),
-        small=units.bounds(judged.ratio),
-        tone=wording.tone(judged, metric),
-        symbol=wording.SYMBOLS[judged.verdict],
-        title=wording.verdict_with_reason(judged, metric),
-    )
