@@ -19,7 +19,7 @@ from pathlib import Path
 
 from heaplab.catalog import contents
 from heaplab.cli.selection import arm_of
-from heaplab.records import Library
+from heaplab.records import Arm
 from heaplab.stats import ratios
 from heaplab.traces import recording, tool
 from heaplab.traces.control import Control
@@ -33,7 +33,7 @@ def timed(program: Sequence[str], environment: dict[str, str]) -> float:
     return time.perf_counter() - began
 
 
-def recorded(program: Sequence[str], library: Library, stacks: bool) -> tuple[float, float]:
+def recorded(program: Sequence[str], library: Arm, stacks: bool) -> tuple[float, float]:
     """Seconds, and bytes an event of the trace."""
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
         wanted = recording.Wanted(Path(folder, "x.trace"), library, stacks=stacks)
