@@ -50,12 +50,14 @@ if [ "$what" = quick ]; then
   exit
 fi
 
-# all leaves to long: variants of scalloc that differ from scalloc-paper in one number, programs that are
-# rebuilt, CPython's own tests, and the thread sanitizer for tests that are not about threads.
+# all leaves to long: variants that differ in one number or a counter, wherever the tests take their time; programs
+# that are rebuilt; CPython's own tests; and the thread sanitizer for tests that are not about threads.
 if [ "$what" = long ]; then
   release_tests='' tsan_tests='' tsan_targets=all
 else
-  release_tests="-E '^programs[.](rebuild|suite)[.]|[.]scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)\$'"
+  numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
+  variants='(scalloc-(clab|huge-pages)|llheap-(no-ownership|stats))'
+  release_tests="-E '^programs[.](rebuild|suite)[.]|[.]$numbers\$|^(out_of_memory|programs|stress)[.].*[.]$variants\$'"
   tsan_tests="-L '^(base|concurrent|harness|llheap|probes|properties|scalloc|stress)\$'"
   tsan_targets=$(printf 'tests.%s ' base concurrent harness llheap probes properties scalloc stress)
 fi

@@ -56,7 +56,7 @@ def test_an_aspect_is_the_mean_over_its_own_cells(tmp_path: Path) -> None:
     groups = [s.cell_pairs("glibc", "swift", s.main_metric) for s in (first, last)]
     assert local.judged["swift"].ratio == stats.geometric_mean(groups)
     assert (local.cells, local.largest_weight) == (24, 0.5 / 4)
-    assert rests_on(local) == "24 cells, each at most 12 %"
+    assert rests_on(local) == "24 cells, none of more than 12 % of the weight"
     assert remote.judged["swift"].verdict is Verdict.LOWER  # of a rate too, lower is better
     assert remote.judged["swift"].ratio == stats.geometric_mean(
         [rate.cell_pairs("glibc", "swift", "throughput")]
@@ -176,4 +176,4 @@ def test_json_and_page_answer_by_aspect(tmp_path: Path) -> None:
     page = report.render([analysis], tmp_path / "report.html")
     assert "swift is faster where it is local" in page
     assert "Remote: How is remote?" in page
-    assert "4 cells, each at most 25 %" in page
+    assert "4 cells of equal weight" in page

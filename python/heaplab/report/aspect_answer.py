@@ -1,7 +1,7 @@
 """The answer by aspect: advice in one sentence, and the table of aspects and allocators."""
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isclose, isfinite
 
 from heaplab.analysis import Analysis, AspectStanding, aspect_standings
 from heaplab.report import units, wording
@@ -90,9 +90,13 @@ def noise(baseline: str, standings: list[AspectStanding]) -> str:
 
 
 def rests_on(standing: AspectStanding) -> str:
-    """ "4 cells, each at most 25 %": what a mean is made of."""
+    """ "4 cells of equal weight": what a mean is made of."""
     cells = units.counted(standing.cells, "cell")
-    return cells if standing.cells == 1 else f"{cells}, each at most {standing.largest_weight * 100:.0f} %"
+    if standing.cells == 1:
+        return cells
+    if isclose(standing.largest_weight * standing.cells, 1):
+        return f"{cells} of equal weight"
+    return f"{cells}, none of more than {standing.largest_weight * 100:.0f} % of the weight"
 
 
 def table(analysis: Analysis, standings: list[AspectStanding]) -> Table:
