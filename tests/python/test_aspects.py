@@ -177,3 +177,5 @@ def test_json_and_page_answer_by_aspect(tmp_path: Path) -> None:
     assert "swift is faster where it is local" in page
     assert "Remote: How is remote?" in page
     assert "4 cells of equal weight" in page
+    verdicts = sum(len(of["allocators"]) for of in plain.values())
+    assert f"The {verdicts} verdicts are held to 5 % error together" in page

@@ -13,7 +13,6 @@ from heaplab.stats import Verdict
 
 METRICS = {"time": wording.TIME, "memory": wording.MEMORY}
 BETTER = {"time": "faster", "memory": "leaner"}
-LEGEND = "▼ faster, or less memory; ▲ slower, or more; = no difference above the threshold; ? undecided."
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,15 @@ def advice(baseline: str, standings: list[AspectStanding]) -> str:
     return f"{said}."
 
 
+def legend(standings: list[AspectStanding]) -> str:
+    """The signs of the table, and why a verdict there needs more than the interval that stands beside it."""
+    verdicts = sum(len(standing.judged) for standing in standings)
+    return (
+        "▼ faster, or less memory; ▲ slower, or more; = no difference above the threshold; ? undecided. The "
+        f"{verdicts} verdicts are held to 5 % error together, so that each needs more than its own interval."
+    )
+
+
 def undecided(standings: list[AspectStanding]) -> list[str]:
     """The allocators with an aspect that more measuring may decide."""
     names = dict.fromkeys(name for standing in standings for name in standing.shown(Verdict.UNDECIDED))
@@ -118,5 +126,8 @@ def table(analysis: Analysis, standings: list[AspectStanding]) -> Table:
             for s in standings
         ],
         "aspect",
-        notes=[LEGEND, *(f"{s.about.title}: {s.about.question} ({rests_on(s)})" for s in standings)],
+        notes=[
+            legend(standings),
+            *(f"{s.about.title}: {s.about.question} ({rests_on(s)})" for s in standings),
+        ],
     )

@@ -25,10 +25,10 @@ from heaplab.records import Run
 from heaplab.report import units, wording
 from heaplab.report.advice import Answer, answer, ordered
 from heaplab.report.aspect_answer import (
-    LEGEND,
     METRICS,
     AspectAnswer,
     aspect_answer,
+    legend,
     rests_on,
 )
 from heaplab.report.causes import Cause, causes, sentences
@@ -91,7 +91,8 @@ def _print_aspects(analysis: Analysis, found: AspectAnswer, console: Console) ->
     for standing in found.standings:
         about = f"{standing.about.question} ({rests_on(standing)})"
         put(console, escape(about), label=standing.about.id, indent=ASPECT)
-    put(console, escape(f"Geometric means, times {analysis.baseline}'s, with 95 % intervals. {LEGEND}"))
+    means = f"Geometric means, times {analysis.baseline}'s, with 95 % intervals."
+    put(console, escape(f"{means} {legend(found.standings)}"))
 
 
 def _aspect_columns(standings: list[AspectStanding], names: list[str]) -> list[Column]:
