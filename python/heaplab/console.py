@@ -48,7 +48,7 @@ class Column:
 
     @cached_property
     def width(self) -> int:
-        return max(rich.text.Text.from_markup(text).cell_len for text in (self.head, *self.texts))
+        return max(_styled(text).cell_len for text in (self.head, *self.texts))
 
 
 def fitting(columns: Sequence[Column], width: int) -> list[Column]:
@@ -97,7 +97,7 @@ def _put_row(
 
 
 def _aligned(text: str, column: Column) -> rich.text.Text:
-    styled = rich.text.Text.from_markup(text)
+    styled = _styled(text)
     free = column.width - styled.cell_len
     styled.pad_left(free) if column.right else styled.pad_right(free)
     return styled
@@ -107,7 +107,7 @@ def put(console: rich.console.Console, text: str, *, label: str = "", indent: in
     """Print a paragraph of rich's markup, wrapped; `label` stands in the first `indent` columns."""
     lines = _wrapped(console, text, console.width - indent)
     for number, line in enumerate(lines or [rich.text.Text()]):
-        start = rich.text.Text.from_markup(label if number == 0 else "")
+        start = _styled(label if number == 0 else "")
         start.pad_right(max(0, indent - start.cell_len))
         _put_line(console, start + line)
 
@@ -118,7 +118,12 @@ def put_command(console: rich.console.Console, command: str, indent: int) -> Non
 
 
 def _wrapped(console: rich.console.Console, text: str, width: int) -> list[rich.text.Text]:
-    return list(rich.text.Text.from_markup(text).wrap(console, max(width, 1)))
+    return list(_styled(text).wrap(console, max(width, 1)))
+
+
+def _styled(text: str) -> rich.text.Text:
+    """What rich's markup says. Words between colons stay: a text may hold ":x:", and no emoji is meant."""
+    return rich.text.Text.from_markup(text, emoji=False)
 
 
 def _put_line(console: rich.console.Console, line: rich.text.Text) -> None:

@@ -1,5 +1,10 @@
 """The errors a user can cause or meet, each with the exit status it ends the command with."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # errors are there without importing pydantic
+    from pydantic import ValidationError
+
 
 class HeaplabError(Exception):
     """An error that is reported in one line. Exit status 1: the request could not be carried out."""
@@ -11,3 +16,10 @@ class UsageError(HeaplabError):
     """A request that makes no sense: an unknown name, a bad value, a broken file. Exit status 2."""
 
     exit_status = 2
+
+
+def fault_of(error: "ValidationError", whole: str) -> str:
+    """The first fault of a record in one line: its place (`whole` if the fault has none), and the reason."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"]) or whole
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"

@@ -1,6 +1,6 @@
 """Modules that are imported when they are first used, and rooms whose names are (PEP 562).
 
-numpy, scipy and matplotlib take two seconds of CPU time to import, pydantic, rich, pyelftools and psutil some
+numpy, scipy and matplotlib take two seconds of CPU time to import, pydantic, rich and pyelftools some
 0.05 each: a command that has no use for them must not pay for them. A room lists its names once, as imports
 that only type checkers carry out.
 """

@@ -18,7 +18,6 @@ from pydantic import (
     ConfigDict,
     Field,
     TypeAdapter,
-    ValidationError,
     model_validator,
 )
 
@@ -230,13 +229,6 @@ AnyRecord = Annotated[Campaign | Host | Arm | Run | End, Field(discriminator="ki
 ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord, config=ConfigDict(defer_build=True))
 
 CONTROL_SUFFIX = "#again"
-
-
-def fault_of(error: ValidationError, whole: str) -> str:
-    """The first fault of a record in one line: its place (`whole` if the fault has none), and the reason."""
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"]) or whole
-    return f"{place}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def refuse_no_text(words: Iterable[str]) -> None:

@@ -1,10 +1,15 @@
 """A machine in words, and the lists of what there is."""
 
+import os
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
 from heaplab.catalog import contents
-from heaplab.cli import commands, listing
+from heaplab.cli import commands, doctor, listing
+from heaplab.console import console, put
+from heaplab.machine import host
 from heaplab.report.facts import in_words, text_of
 
 
@@ -39,6 +44,34 @@ def test_names_are_words() -> None:
         "processor",
         "huge page defrag",
     ]
+
+
+def test_memory_is_that_of_the_machine_and_free_memory_a_part_of_it() -> None:
+    facts = host.facts()
+    assert facts["memory"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert 0 < facts["memory_available"] < facts["memory"]
+    assert facts["swap"] >= 0
+
+
+def test_hyperthreads_are_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reads(path: Path) -> str:
+        return {"cpu0": "0,2", "cpu1": "1,3", "cpu2": "0,2", "cpu3": "1,3"}[path.parts[0]]
+
+    files = [Path(f"cpu{cpu}/topology/thread_siblings_list") for cpu in range(4)]
+    monkeypatch.setattr(Path, "glob", lambda _folder, _pattern: files)
+    monkeypatch.setattr(Path, "read_text", reads)
+    assert host.cores() == 2
+    files.clear()
+    assert host.cores() is None
+
+
+def test_a_machine_that_tells_nothing_of_its_memory_is_no_reason_to_fail() -> None:
+    assert doctor.host_advice(host.facts() | {"memory_available": None}) is not None
+
+
+def test_an_emoji_is_not_made_of_words_between_colons(capsys: pytest.CaptureFixture[str]) -> None:
+    put(console(), "tcp:x:80")
+    assert capsys.readouterr().out == "tcp:x:80\n"
 
 
 def test_doctor_prints_words_and_no_python(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ COMPUTING = {"numpy", "scipy", "matplotlib", "jinja2"}
 WITH_RECORDS = {"pydantic", "elftools"}
 PRINTING = {"rich.console", "rich.markup", "rich.progress", "rich.text"}
 CATALOG_OF_WORKLOADS = "heaplab.catalog.spec"
+RECORDS = "heaplab.records"
 IMPORTED = """
 import sys
 from heaplab.cli import main
@@ -49,21 +50,25 @@ def test_what_computes_nothing_does_not_wait_for_what_computes(words: list[str])
 
 
 def test_a_path_needs_no_tables() -> None:
-    assert not imported_by("path", "acdc") & (COMPUTING | PRINTING | {"psutil"})
+    assert not imported_by("path", "acdc") & (COMPUTING | PRINTING | {RECORDS})
 
 
 def test_the_version_needs_nothing() -> None:
-    assert not imported_by("--version") & (COMPUTING | WITH_RECORDS | PRINTING | {"psutil"})
+    assert not imported_by("--version") & (COMPUTING | WITH_RECORDS | PRINTING)
 
 
 @pytest.mark.parametrize("command", ["compare", "run", "gate", "tune"])
 def test_the_options_of_a_measurement_need_nothing_that_measures(command: str) -> None:
-    assert not imported_by(command, "--help") & (COMPUTING | WITH_RECORDS | PRINTING | {"psutil"})
+    assert not imported_by(command, "--help") & (COMPUTING | WITH_RECORDS | PRINTING)
 
 
 @pytest.mark.parametrize("words", [["list", "allocators"], ["path", "scalloc"], ["doctor"]])
 def test_allocators_are_found_without_the_files_of_workloads(words: list[str]) -> None:
     assert CATALOG_OF_WORKLOADS not in imported_by(*words)
+
+
+def test_a_look_at_the_machine_starts_no_program_and_reads_no_records() -> None:
+    assert not imported_by("doctor") & {RECORDS, "heaplab.machine.execute", "heaplab.machine.interposition"}
 
 
 def test_a_home_that_cannot_be_written_is_no_news(tmp_path: Path) -> None:

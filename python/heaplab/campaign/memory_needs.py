@@ -7,18 +7,12 @@ options, including its own bookkeeping, and ends.
 import json
 import subprocess
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from heaplab import lazy
 from heaplab.campaign.command_line import program_of, words_of
 from heaplab.campaign.plan import Cell, Comparison
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import host
 from heaplab.machine.execute import plain_environment
-
-if TYPE_CHECKING:
-    import psutil
-else:
-    psutil = lazy.module("psutil")
 
 SHARE = 0.9  # share of this machine's memory that a run may use by default
 PATIENCE_S = 10.0  # to wait for an answer, which takes a few milliseconds
@@ -27,7 +21,7 @@ STEPS = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"),
 
 def of_this_machine() -> int:
     """Bytes a run may use."""
-    return int(psutil.virtual_memory().total * SHARE)
+    return int(host.memory_amounts()["MemTotal"] * SHARE)
 
 
 def in_words(size: int) -> str:

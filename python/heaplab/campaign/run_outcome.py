@@ -8,11 +8,12 @@ from typing import IO
 from pydantic import ValidationError
 
 from heaplab.campaign.plan import Cell
+from heaplab.errors import fault_of
 from heaplab.machine import host, interposition
 from heaplab.machine.callgrind import InstructionCount
 from heaplab.machine.execute import Execution
 from heaplab.machine.watch import Limits
-from heaplab.records import Arm, Metric, Sample, ServedBy, Status, fault_of
+from heaplab.records import Arm, Metric, Sample, ServedBy, Status
 from heaplab.servers import ServedRun
 
 INSTRUCTIONS = "instructions"  # the metric, as workloads call what the processor's counters tell

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from heaplab.campaign.schema_1 import SCHEMA_1, upgraded
 from heaplab.catalog import spec
-from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run, fault_of
+from heaplab.errors import HeaplabError, UsageError, fault_of
+from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run
 
 FILE_NAME = "results.jsonl"
 

@@ -1,5 +1,7 @@
 """Finds an allocator on this machine and describes exactly what was found."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import platform
@@ -7,18 +9,23 @@ import re
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict
 
+from heaplab import lazy
 from heaplab.catalog import native
 from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.catalog.contents import Catalog, joined
 from heaplab.errors import HeaplabError
 from heaplab.machine import elf
 from heaplab.machine.preload_paths import loadable
-from heaplab.records import Arm
+
+if TYPE_CHECKING:
+    from heaplab import records
+else:
+    records = lazy.module("heaplab.records")
 
 LOADER_FOLDERS = ("/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64")
 
@@ -44,10 +51,15 @@ class ObtainedLibrary(BaseModel):
 
 class FoundLibrary(NamedTuple):
     path: Path | None  # None: the C library's own malloc, nothing to preload
-    version: str
+    told: str = ""  # the version that its source tells
+    package: str = ""  # the Debian package that tells the version
+
+    @property
+    def version(self) -> str:
+        return debian_versions().get(self.package, "") if self.package else self.told
 
 
-def locate(catalog: Catalog, name: str) -> Arm:
+def locate(catalog: Catalog, name: str) -> records.Arm:
     """Return the allocator NAME or NAME-VARIANT as it is here.
 
     Raises UsageError for an unknown name or a file that cannot be preloaded, NotHereError if no source of
@@ -72,6 +84,15 @@ def file_here(catalog: Catalog, name: str) -> Path | None:
     """Return the library of the allocator, as quickly; None for the C library's own malloc."""
     path = found_here(catalog, name).path
     return path.resolve() if path else None
+
+
+def is_here(catalog: Catalog, name: str) -> bool:
+    """Whether the allocator is here and may be used, as quickly."""
+    try:
+        found_here(catalog, name)
+    except HeaplabError:
+        return False
+    return True
 
 
 def found_here(catalog: Catalog, name: str) -> FoundLibrary:
@@ -127,9 +148,9 @@ def find(identifier: str, source: Source, variant: Variant | None) -> FoundLibra
             return find_in_system(library)
         case "heaplab":
             path = native.library(library or identifier)
-            return FoundLibrary(path, "") if path else None
+            return FoundLibrary(path) if path else None
         case "debian" if path := first_match(Path("/"), library):
-            return FoundLibrary(path, debian_versions().get(source.package, ""))
+            return FoundLibrary(path, package=source.package)
     folder = cache_folder(identifier, source)
     try:
         obtained = ObtainedLibrary.model_validate_json((folder / "obtained.json").read_bytes())
@@ -143,10 +164,10 @@ def find_in_system(library: str) -> FoundLibrary | None:
     if not library:
         return FoundLibrary(None, platform.libc_ver()[1])
     if "/" in library:
-        return FoundLibrary(Path(library), "")
+        return FoundLibrary(Path(library))
     folders = [*LOADER_FOLDERS, *(f"{top}/{platform.machine()}-linux-gnu" for top in LOADER_FOLDERS[:2])]
     paths = (Path(folder) / library for folder in folders)
-    return next((FoundLibrary(path, "") for path in paths if path.is_file()), None)
+    return next((FoundLibrary(path) for path in paths if path.is_file()), None)
 
 
 def first_match(folder: Path, pattern: str) -> Path | None:
@@ -177,7 +198,7 @@ def describe(
     allocator: Allocator,
     variant: Variant | None,
     found: FoundLibrary,
-) -> Arm:
+) -> records.Arm:
     environment = joined(allocator.environment, variant.environment if variant else {})
     preload: list[Path] = []
     if found.path:
@@ -186,7 +207,7 @@ def describe(
         if allocator.library_path:
             environment = environment | {"LD_LIBRARY_PATH": str(found.path.parent)}
         loadable(str(preload[0]))  # refuses what cannot be preloaded
-    return Arm(
+    return records.Arm(
         allocator=name,
         title=variant.title if variant else allocator.title,
         version=found.version,

@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from heaplab.errors import UsageError
-from heaplab.records import fault_of
+from heaplab.errors import UsageError, fault_of
 
 
 class Spec(BaseModel):

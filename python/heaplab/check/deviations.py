@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from heaplab.errors import UsageError
-from heaplab.records import Record, fault_of
+from heaplab.errors import UsageError, fault_of
+from heaplab.records import Record
 
 
 class Deviation(Record):

@@ -13,16 +13,19 @@ import click
 from heaplab import lazy
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.listing import allocator_rows
 from heaplab.console import console, put
-from heaplab.machine import deep_binding, host, interposition
-from heaplab.machine.execute import plain_environment
+from heaplab.machine import host
 from heaplab.report.facts import in_words
 
 if TYPE_CHECKING:
     import rich.markup
+
+    from heaplab.machine import deep_binding, execute, interposition
 else:
     rich = lazy.package("rich", "markup")
+    deep_binding = lazy.module("heaplab.machine.deep_binding")
+    execute = lazy.module("heaplab.machine.execute")
+    interposition = lazy.module("heaplab.machine.interposition")
 
 
 PROGRAM_LIMIT_S = 30.0  # that a program is looked at
@@ -55,7 +58,7 @@ def doctor(extra: tuple[Path, ...], program: tuple[str, ...], as_json: bool) -> 
     """
     catalog = catalogs.load(extra)
     facts = host.facts()
-    here = [row["id"] for row in allocator_rows(catalog) if not row["here"].startswith(("-", "unusable"))]
+    here = [name for name in catalog.allocator_names() if locate.is_here(catalog, name)]
     advice = host_advice(facts) + unsafe_here(catalog) + (program_advice(program) if program else [])
     if as_json:
         click.echo(json.dumps({"host": facts, "allocators": here, "advice": advice}, indent=2))
@@ -75,7 +78,7 @@ def program_advice(program: tuple[str, ...]) -> list[str]:
     path = interposition.resolve_program(program[0], os.environ)
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
         found = deep_binding.deep_bound(
-            [str(path), *program[1:]], plain_environment(), Path(folder), PROGRAM_LIMIT_S
+            [str(path), *program[1:]], execute.plain_environment(), Path(folder), PROGRAM_LIMIT_S
         )
     return [deep_binding.warning(found) or f"{program[0]} opens no library with RTLD_DEEPBIND"]
 
@@ -99,7 +102,7 @@ def host_advice(facts: dict[str, Any]) -> list[str]:
         advice.append("a virtual machine: neighbours on the host show up as noise")
     if facts["smt"] == "1":
         advice.append("cores are shared by two threads each: --pin runs one on each core")
-    if facts["memory_available"] < 2 << 30:
+    if facts["memory_available"] is not None and facts["memory_available"] < 2 << 30:
         advice.append("less than 2 GiB of memory is free: large cells will fail")
     if facts["address_space_limit"] is not None:
         advice.append(

@@ -9,15 +9,9 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn, Self
 
-from heaplab import lazy
 from heaplab.machine import signals
-
-if TYPE_CHECKING:
-    import psutil
-else:
-    psutil = lazy.module("psutil")
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 MADV_HUGEPAGE = 14
@@ -41,17 +35,17 @@ def facts() -> dict[str, Any]:
     """Facts that a reader of the results must know; a fact is None if the machine does not reveal it."""
     cpu = "/sys/devices/system/cpu"
     huge = "/sys/kernel/mm/transparent_hugepage"
-    memory = psutil.virtual_memory()
+    memory = memory_amounts()
     return {
         "cpu": cpu_model(),
         "cpus": len(os.sched_getaffinity(0)),
-        "cores": psutil.cpu_count(logical=False),
+        "cores": cores(),
         "caches": caches(),
         "governor": read(f"{cpu}/cpu0/cpufreq/scaling_governor"),
         "smt": read(f"{cpu}/smt/active"),
-        "memory": memory.total,
-        "memory_available": memory.available,
-        "swap": psutil.swap_memory().total,
+        "memory": memory.get("MemTotal"),
+        "memory_available": memory.get("MemAvailable"),
+        "swap": memory.get("SwapTotal"),
         "numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None,
         "kernel": platform.release(),
         "architecture": platform.machine(),
@@ -73,6 +67,18 @@ def cpu_model() -> str:
     lines = (read("/proc/cpuinfo") or "").splitlines()
     names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.processor() or platform.machine())
+
+
+def cores() -> int | None:
+    """The physical cores of this machine; hyperthreads name the same siblings."""
+    topologies = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology/thread_siblings_list")
+    return len({path.read_text() for path in topologies}) or None
+
+
+def memory_amounts() -> dict[str, int]:
+    """The kernel's account of memory by name, in B (proc_meminfo(5))."""
+    lines = (line.split() for line in (read("/proc/meminfo") or "").splitlines() if line.endswith(" kB"))
+    return {name.rstrip(":"): int(amount) * 1024 for name, amount, _unit in lines}
 
 
 def caches() -> dict[str, str]:
@@ -126,7 +132,7 @@ def warm_memory(wanted: int) -> float:
     The host of a virtual machine reclaims memory that was free for a while. The first program to use such
     memory pays for all programs that follow. See docs/method.md.
     """
-    size = min(wanted, int(psutil.virtual_memory().available * 0.8)) // mmap.PAGESIZE * mmap.PAGESIZE
+    size = min(wanted, int(memory_amounts().get("MemAvailable", 0) * 0.8)) // mmap.PAGESIZE * mmap.PAGESIZE
     if size <= 0:
         return 0.0
     note = mmap.mmap(-1, SECONDS.size)  # shared with the helper, which fills it in

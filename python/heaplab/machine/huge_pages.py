@@ -4,10 +4,16 @@ The kernel allows a process less than the machine's setting, never more. The set
 exec and is inherited by children.
 """
 
-import ctypes
 import os
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
+
+from heaplab import lazy
+
+if TYPE_CHECKING:
+    import ctypes
+else:
+    ctypes = lazy.module("ctypes")
 
 HugePages = Literal["never", "advised", "always"]
 MODES: tuple[HugePages, ...] = get_args(HugePages)
@@ -16,7 +22,6 @@ PR_SET_THP_DISABLE = 41
 PR_GET_THP_DISABLE = 42
 PR_THP_DISABLE_EXCEPT_ADVISED = 2  # flag, Linux 6.18
 MACHINE_SETTING = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def machine_mode() -> HugePages | None:
@@ -53,5 +58,6 @@ def set_mode(mode: HugePages) -> bool:
         wanted, disable, flags = 1 | PR_THP_DISABLE_EXCEPT_ADVISED, 1, PR_THP_DISABLE_EXCEPT_ADVISED
     else:
         wanted, disable, flags = 0, 0, 0
-    done = LIBC.prctl(PR_SET_THP_DISABLE, disable, flags, 0, 0) == 0
-    return bool(done and LIBC.prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == wanted)
+    libc = ctypes.CDLL(None)
+    done = libc.prctl(PR_SET_THP_DISABLE, disable, flags, 0, 0) == 0
+    return bool(done and libc.prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == wanted)
