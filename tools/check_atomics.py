@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Fail on atomic operations in src and include that need not name their memory order.
 
-Usage: tools/check_atomics.py [ROOT]     exit status 0: none found, 1: some found, 2: no src/base/atomic.h
+Exit status 0: none found, 1: some found, 2: no src/base/atomic.h. Example: tools/check_atomics.py
 
 The types of src/base/atomic.h take no operation without an order: the compiler enforces the rule wherever
 they are used. What is left to find here is every other way to an atomic operation. Fences of the standard
 library always name their order.
 """
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -38,7 +39,12 @@ def check(root: Path, source: Path) -> list[str]:
 
 
 def main() -> int:
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    here = Path(__file__).parent.parent
+    parser.add_argument("root", nargs="?", type=Path, default=here, help="of the sources")
+    root = parser.parse_args().root.resolve()
     if not (root / DOOR).is_file():
         print(f"{root / DOOR}: no such file", file=sys.stderr)
         return 2

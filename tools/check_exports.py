@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Check what a malloc library shows to the world and what it needs of it.
 
-Usage: tools/check_exports.py [--contract FILE] LIBRARY [EXTRA-NAME...]
-
 It exports exactly the names of FILE, src/shim/exports.txt unless given, and the extra ones, needs nothing
 but the C library, leaves the environment of a set-user-id program alone, and calls nothing that would find
 its thread-local memory by asking the dynamic loader (which calls malloc).
 Exit status 0: so it is, 1: not, 2: wrong usage.
+Example: tools/check_exports.py build/release/lib/libheaplab_bump.so
 """
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -50,20 +50,18 @@ def faults(library: str, expected: set[str]) -> list[str]:
 
 
 def main() -> int:
-    arguments = sys.argv[1:]
-    contract = CONTRACT
-    if arguments[:1] == ["--contract"]:
-        contract, arguments = Path(*arguments[1:2]), arguments[2:]
-    if not arguments:
-        print(__doc__, file=sys.stderr)
-        return 2
-    library, *extra = arguments
-    if not Path(library).is_file():
-        print(f"{library}: no such file", file=sys.stderr)
-        return 2
-    found = faults(library, names_in(contract) | set(extra))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--contract", type=Path, default=CONTRACT, metavar="FILE", help="names to export")
+    parser.add_argument("library")
+    parser.add_argument("extra", nargs="*", metavar="NAME", help="that it exports as well")
+    given = parser.parse_args()
+    if not Path(given.library).is_file():
+        parser.error(f"{given.library}: no such file")
+    found = faults(given.library, names_in(given.contract) | set(given.extra))
     for fault in found:
-        print(f"{library} {fault}", file=sys.stderr)
+        print(f"{given.library} {fault}", file=sys.stderr)
     return 1 if found else 0
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Fail on every include or import that LAYERS.md does not allow.
 
-Usage: tools/check_layers.py [ROOT]     exit status 0: none found, 1: some found, 2: LAYERS.md unusable
+Exit status 0: none found, 1: some found, 2: LAYERS.md unusable. Example: tools/check_layers.py
 """
 
+import argparse
 import ast
 import re
 import sys
@@ -154,7 +155,12 @@ def check_python(root: Path, rules: list[Rule], rooms: list[Rule]) -> list[str]:
 
 
 def main() -> int:
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    here = Path(__file__).parent.parent
+    parser.add_argument("root", nargs="?", type=Path, default=here, help="of the sources")
+    root = parser.parse_args().root.resolve()
     layers = root / "LAYERS.md"
     if not layers.is_file():
         print(f"{layers}: no such file", file=sys.stderr)

@@ -1,6 +1,7 @@
+#!/usr/bin/env python3
 """Compare the two rules that may use the probes beside the runs, on one real campaign.
 
-    tools/mode_rules.py out/compare/results.jsonl
+Example: tools/mode_rules.py out/compare/results.jsonl
 
 For each rule: the median half-width of the intervals of all cells and candidates; how many of the baseline's
 ratios to itself (A/A) exclude 1, and their mean distance from it with its sign, which is the bias. Voiding

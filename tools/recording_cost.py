@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Print what recording costs a program, as Markdown: alone, recorded, and recorded with stacks.
 
-Usage: tools/recording_cost.py ROUNDS PROGRAM [ARGS]...      from 6 rounds on, ratios have 95 % intervals
-
 A round runs the program in all three ways in a shuffled order; a ratio is that of times of the same round.
 The time is the program's: making the trace comes after, and is not part of it.
 Example: tools/recording_cost.py 15 python3 -c 'sorted(map(str, range(10**5)))'
 """
 
+import argparse
 import os
 import random
 import subprocess
@@ -46,13 +45,20 @@ def recorded(program: Sequence[str], library: Arm, stacks: bool) -> tuple[float,
 
 
 def main() -> int:
-    if len(sys.argv) < 3 or not sys.argv[1].isdigit() or int(sys.argv[1]) < 1:
-        print(__doc__, file=sys.stderr)
-        return 2
-    program, library = sys.argv[2:], arm_of(contents.load(()), "glibc")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("rounds", type=int, help="from 6 on, ratios have 95 %% intervals")
+    parser.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="with its arguments")
+    given = parser.parse_args()
+    if given.rounds < 1:
+        parser.error(f"rounds {given.rounds}: allowed is 1 or more")
+    if not given.program:
+        parser.error("name a program")
+    program, library = given.program, arm_of(contents.load(()), "glibc")
     seconds: dict[str, list[float]] = {ALONE: [], RECORDED: [], STACKS: []}
     event_bytes = {ALONE: 0.0}
-    for _ in range(int(sys.argv[1])):
+    for _ in range(given.rounds):
         for way in random.sample(list(seconds), len(seconds)):
             if way == ALONE:
                 seconds[way].append(timed(program, dict(os.environ)))

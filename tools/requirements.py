@@ -2,14 +2,16 @@
 """Print what pyproject.toml needs to build, run and test, one requirement a line.
 
 The virtual environment gets all of it at once, so that `pip install --no-build-isolation` can reuse the
-build folder. Usage: tools/requirements.py pyproject.toml
+build folder. Example: tools/requirements.py pyproject.toml
 """
 
-import sys
+import argparse
 import tomllib
 from pathlib import Path
 
-project = tomllib.loads(Path(sys.argv[1]).read_text())
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("project", type=Path, help="a pyproject.toml")
+project = tomllib.loads(parser.parse_args().project.read_text())
 tables = (
     project["build-system"]["requires"],
     project["project"]["dependencies"],

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Run the checks of .clang-tidy on the sources of src and the headers they include.
 
-Usage: tools/tidy.py [FILE...]     without FILE: every source; the preset release must be configured
+The preset release must be configured. Example: tools/tidy.py src/allocators/scalloc/library.cpp
 Exit status 0: nothing found, 1: something found, 2: the preset is not configured
 
 clang-tidy looks at a source once for each command that compiles it. A malloc library is one source, compiled
 for a dozen variants of one struct of settings: one command a source is kept, and of a library both halves.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -38,11 +39,15 @@ def check(database: Path, source: str) -> bool:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="[default: every source]")
+    wanted = {str(path.resolve()) for path in parser.parse_args().files}
     if not COMMANDS.is_file():
         print(f"{COMMANDS}: no such file; run cmake --preset release", file=sys.stderr)
         return 2
     kept = one_command_each(json.loads(COMMANDS.read_text()))
-    wanted = {str(Path(name).resolve()) for name in sys.argv[1:]}
     database = ROOT / "build/tidy"
     database.mkdir(parents=True, exist_ok=True)
     (database / COMMANDS.name).write_text(json.dumps(list(kept.values())))
