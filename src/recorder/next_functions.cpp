@@ -7,6 +7,7 @@
 
 #include "base/fatal.h"
 #include "recorder/early_arena.h"
+#include "recorder/thread_state.h"
 
 namespace heaplab::recorder {
 
@@ -23,21 +24,12 @@ bool find(Function& function, const char* name) {
 }
 
 void look_up_all() {
-  bool all = find(next.malloc, "malloc") && find(next.calloc, "calloc") && find(next.realloc, "realloc") &&
-             find(next.free, "free") && find(next.posix_memalign, "posix_memalign") &&
-             find(next.aligned_alloc, "aligned_alloc") && find(next.memalign, "memalign") &&
-             find(next.valloc, "valloc") && find(next.pvalloc, "pvalloc") &&
-             find(next.malloc_usable_size, "malloc_usable_size");
+  const bool all = find(next.malloc, "malloc") && find(next.calloc, "calloc") &&
+                   find(next.realloc, "realloc") && find(next.free, "free") &&
+                   find(next.posix_memalign, "posix_memalign") && find(next.aligned_alloc, "aligned_alloc") &&
+                   find(next.memalign, "memalign") && find(next.valloc, "valloc") &&
+                   find(next.pvalloc, "pvalloc") && find(next.malloc_usable_size, "malloc_usable_size");
   if (!all) fatal("recorder: no malloc is loaded behind it");
-  // C23 functions that few libraries have; without them, a free without a size does the same.
-  if (!find(next.free_sized, "free_sized"))
-    next.free_sized.set([](void* block, std::size_t) { next.free(block); });
-  if (!find(next.free_aligned_sized, "free_aligned_sized"))
-    next.free_aligned_sized.set([](void* block, std::size_t, std::size_t) { next.free(block); });
-  // Clears the error of a failed look-up: the first call of dlerror reports the error, the second frees its
-  // text. Both happen here, so that the program does not see them.
-  dlerror();
-  dlerror();
 }
 
 // True if the functions are known. False for the calls that the look-up itself makes, and for other threads
@@ -78,12 +70,13 @@ void first_free(void* block) {
   if (known()) next.free(block);
 }
 
-void first_free_sized(void* block, std::size_t size) {
-  if (known()) next.free_sized(block, size);
+// Where a library lacks the functions of C23, a free without a size does the same.
+void plain_free_sized(void* block, std::size_t) {
+  next.free(block);
 }
 
-void first_free_aligned_sized(void* block, std::size_t alignment, std::size_t size) {
-  if (known()) next.free_aligned_sized(block, alignment, size);
+void plain_free_aligned_sized(void* block, std::size_t, std::size_t) {
+  next.free(block);
 }
 
 int first_posix_memalign(void** result, std::size_t alignment, std::size_t size) {
@@ -110,6 +103,19 @@ std::size_t first_usable_size(void* block) {
   return known() ? next.malloc_usable_size(block) : 0;
 }
 
+// Few libraries have the functions of C23. A failed look-up leaves an error: the first call of dlerror
+// reports the error, the second frees its text. Both happen here, so that the program does not see them; but
+// not in the program's first call of malloc: dlerror takes the lock of setlocale, which may be what calls
+// malloc.
+[[gnu::constructor]] void look_up_functions_of_c23() {
+  const doing own(here, activity::own);
+  const bool sized = find(next.free_sized, "free_sized");
+  const bool aligned = find(next.free_aligned_sized, "free_aligned_sized");
+  if (sized && aligned) return;
+  dlerror();
+  dlerror();
+}
+
 }  // namespace
 
 constinit next_functions next{
@@ -117,8 +123,8 @@ constinit next_functions next{
     next_function<void*(std::size_t, std::size_t)>(first_calloc),
     next_function<void*(void*, std::size_t)>(first_realloc),
     next_function<void(void*)>(first_free),
-    next_function<void(void*, std::size_t)>(first_free_sized),
-    next_function<void(void*, std::size_t, std::size_t)>(first_free_aligned_sized),
+    next_function<void(void*, std::size_t)>(plain_free_sized),
+    next_function<void(void*, std::size_t, std::size_t)>(plain_free_aligned_sized),
     next_function<int(void**, std::size_t, std::size_t)>(first_posix_memalign),
     next_function<void*(std::size_t, std::size_t)>(first_aligned_alloc),
     next_function<void*(std::size_t, std::size_t)>(first_memalign),

@@ -11,7 +11,8 @@ namespace heaplab::recorder {
 template <class Signature>
 class next_function;
 
-// The first call looks up all functions; calls during the look-up are served from the early arena.
+// The first call looks up all functions but those of C23; calls during the look-up are served from the early
+// arena.
 template <class Result, class... Arguments>
 class next_function<Result(Arguments...)> {
 public:

@@ -34,6 +34,13 @@ def static_program(recorder: Recorder) -> None:
     assert number(process, "ended") == 0
 
 
+def locale_first(recorder: Recorder) -> None:
+    """The recorder begins in a call of malloc by setlocale, which holds a lock of the C library."""
+    assert recorder.record("recorded_locale_first") == 0
+    [process] = recorder.processes()
+    expect_all(process)
+
+
 def little_address_space(recorder: Recorder) -> None:
     """Room for the smallest chunks of the recorder is enough."""
     assert recorder.record(HARDSHIPS, "narrow", 1 << 17) == 0
@@ -77,6 +84,7 @@ def thread_local_memory_is_left(recorder: Recorder) -> None:
 CASES = (
     threads_at_once,
     static_program,
+    locale_first,
     little_address_space,
     no_address_space,
     no_thread_local_memory,
