@@ -18,10 +18,10 @@ from pathlib import Path
 
 from heaplab.catalog import contents
 from heaplab.cli.selection import arm_of
+from heaplab.machine.execute import environment_for
 from heaplab.records import Arm
 from heaplab.stats import ratios
 from heaplab.traces import recording, tool
-from heaplab.traces.control import Control
 
 ALONE, RECORDED, STACKS = "alone", "recorded", "recorded with stacks"
 
@@ -36,10 +36,8 @@ def recorded(program: Sequence[str], library: Arm, stacks: bool) -> tuple[float,
     """Seconds, and bytes an event of the trace."""
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
         wanted = recording.Wanted(Path(folder, "x.trace"), library, stacks=stacks)
-        wanted.raw.mkdir()
-        with Control(wanted.raw, tool.stamps_here(), 0, True, stacks):
-            seconds = timed(program, recording.environment(wanted))
-        tool.finish(wanted.raw, wanted.trace)
+        with recording.around(wanted) as arm:
+            seconds = timed(program, environment_for(arm))
         found = tool.summary(wanted.trace)
     return seconds, found["bytes"] / max(1, sum(process["events"] for process in found["processes"]))
 

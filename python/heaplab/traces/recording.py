@@ -14,7 +14,6 @@ from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
 from heaplab.machine.execute import CannotStartError, environment_for
-from heaplab.machine.preload_paths import loadable
 from heaplab.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.control import Control
@@ -47,22 +46,26 @@ def recorder() -> str:
     found = native.library("recorder")
     if found is None:
         raise HeaplabError("the recorder's library is missing: heaplab is not completely installed")
-    return loadable(str(found))
+    return str(found.resolve())
 
 
-def environment(wanted: Wanted) -> dict[str, str]:
-    """The environment in which a program is recorded."""
-    found = environment_for(wanted.library)
-    preload = ":".join(filter(None, (recorder(), found.get("LD_PRELOAD"))))
-    return {**found, "LD_PRELOAD": preload, FOLDER: str(wanted.raw.absolute())}
+def arm_of(wanted: Wanted) -> Arm:
+    """The library with the recorder above it, which is then what serves malloc."""
+    below = wanted.library
+    return below.model_copy(
+        update={
+            "preload": [recorder(), *below.preload],
+            "environment": {**below.environment, FOLDER: str(wanted.raw.absolute())},
+        }
+    )
 
 
 def check(program: str, wanted: Wanted) -> None:
     """Raise an error where the program cannot be recorded or the trace not be written."""
-    alone = environment(wanted)
-    path = interposition.resolve_program(program, alone)
-    library = wanted.library.model_copy(update={"preload": [str(Path(recorder()).resolve())]})
-    if fault := interposition.fault_of_program(path, alone, library):
+    library = arm_of(wanted)
+    environment = environment_for(library)
+    path = interposition.resolve_program(program, environment)
+    if fault := interposition.fault_of_program(path, environment, library):
         raise HeaplabError(f"{fault}; nothing to record")
     if wanted.trace.is_dir():
         raise UsageError(f"{wanted.trace}: is a folder")
@@ -89,7 +92,7 @@ def record(
         window = Window(control, wanted)
         with window.signals():
             try:
-                window.child = subprocess.Popen(program, env=environment(wanted))
+                window.child = subprocess.Popen(program, env=environment_for(arm_of(wanted)))
             except OSError as error:
                 remove(wanted.raw)
                 raise CannotStartError(f"{program[0]}: {error.strerror}") from error
@@ -102,6 +105,20 @@ def record(
             finally:
                 status = window.child.wait()  # a program that was recorded for a time goes on
     return SIGNALLED - status if status < 0 else status
+
+
+@contextlib.contextmanager
+def around(wanted: Wanted) -> Iterator[Arm]:
+    """The arm under which processes are recorded; at the end of the block their trace is made."""
+    wanted.raw.mkdir(parents=True)
+    try:
+        stamps = tool.stamps_here()
+        with Control(wanted.raw, stamps, wanted.most_bytes, not wanted.paused, wanted.stacks) as control:
+            yield arm_of(wanted)
+            control.switch(False)
+        tool.finish(wanted.raw, wanted.trace)
+    finally:
+        remove(wanted.raw)
 
 
 def remove(raw: Path) -> None:

@@ -1,0 +1,184 @@
+"""The page about the fidelity of replays: tables of what tools/replay_fidelity.py measured."""
+
+from datetime import date
+
+from fidelity_figures import Program
+from heaplab.analysis import MEMORY, Analysis
+from heaplab.records import Status
+from heaplab.report import facts, units
+from heaplab.stats import Interval
+
+
+def percent(ratio: Interval) -> str:
+    """1.021 (1.015..1.030) as "+2.1 % (+1.5 to +3.0)"."""
+    bounds = f" ({100 * (ratio.low - 1):+.1f} to {100 * (ratio.high - 1):+.1f})" if ratio.bounded else ""
+    return f"{100 * (ratio.estimate - 1):+.1f} %{bounds}"
+
+
+def ratio_text(ratio: Interval) -> str:
+    return f"{ratio.estimate:.3f}" + (f" ({ratio.low:.3f} to {ratio.high:.3f})" if ratio.bounded else "")
+
+
+def order_row(one: Program) -> list[str]:
+    of, marks = one.process["summary"], one.study("marks")
+    violations = int(of.get("acquired_while_live", 0)) + int(of.get("released_unknown", 0))
+    failed = [run.reason for runs in marks.bad.values() for run in runs if run.status is not Status.VOID]
+    identical = f"at all {one.count('marks', 'marks'):.0f}" if not failed else f"no: {failed[0]}"
+    return [
+        one.name,
+        of.get("threads", "?"),
+        f"{int(of.get('events', one.process['events'])):,}",
+        of.get("lost", "0"),
+        str(violations),
+        identical,
+        f"{one.count('replay', 'stalls'):,.0f}",
+    ]
+
+
+def memory_row(one: Program) -> list[str]:
+    peak = one.against_original(MEMORY, MEMORY)
+    faults = one.against_original(one.faults, "minor_faults")
+    return [
+        one.name,
+        *(units.show(value, "B") for value in peak[:2]),
+        percent(peak[2]),
+        *(f"{value:,.0f}" for value in faults[:2]),
+        percent(faults[2]),
+    ]
+
+
+def ranking_row(one: Program, metric: str = "") -> list[str]:
+    found = one.ranking(metric)
+    if found is None:
+        return [one.name, "fewer than three allocators", "", "", "", ""]
+    name = found.widest
+    return [
+        one.name,
+        f"{found.tau:.2f} ({found.tau_low:.2f} to {found.tau_high:.2f})",
+        name,
+        ratio_text(found.original[name]),
+        ratio_text(found.replay[name]),
+        f"{found.difference(name):.3f}",
+    ]
+
+
+def ratio_rows(one: Program) -> list[list[str]]:
+    rows: list[list[str]] = []
+    time, memory = one.ranking(), one.ranking(MEMORY)
+    if time is None:
+        return rows
+    for name in time.original:
+        if name != one.analysis.baseline:
+            row = [one.name, name, ratio_text(time.original[name]), ratio_text(time.replay[name])]
+            predicted = one.predicted(name)
+            row.append(ratio_text(predicted) if predicted else "")
+            sides = (memory.original, memory.replay) if memory and name in memory.original else ()
+            row += [ratio_text(side[name]) for side in sides] or ["", ""]
+            rows.append(row)
+    return rows
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+INTRODUCTION = """# How faithful replays are
+
+A replay repeats the calls of a recorded program, and nothing else of the program. This page compares
+programs with the replays of their recordings, under glibc and between allocators.
+`tools/replay_fidelity.py` writes the page; its `--help` says how it measures.
+"""
+ORDER = """
+## Order
+
+Violations are blocks that were allocated while they lived, and frees of unknown blocks. Live bytes are
+compared with the recording at marks at which all threads of the replay meet. A stall is a wait for another
+thread in which a thread gave up its processor: the largest number of any run.
+"""
+SIZE = """
+## Memory and page faults under glibc
+
+Peak resident memory with page tables, without the replayer's own pages, and page faults: medians, and the
+difference of the replay with its 95 % interval. The aims are 5 % and 10 %. The program's figures count all
+its memory: also data of its libraries, its stacks, and what it takes from the system without malloc.
+"""
+RANKING = """
+## Ranking of allocators: {what}
+
+Kendall's tau of the ratios to glibc of {names}: 1 if program and replay rank the allocators alike, -1 if the
+other way round; with an interval from resampled rounds. Then the allocator whose ratios differ most.{more}
+"""
+MORE_TIME = """
+
+The replay does nothing but allocate, so that its ratios are further from 1 than the program's. The last table
+adds what they predict: the program's time under glibc, and the seconds by which replays differ."""
+WHY = {
+    "larson": "it runs for a fixed time: recorded, it does less in that time, and starts fewer threads",
+    "gxx": "the compiler takes the memory of its garbage collector from the system, not from malloc",
+    "redis": "its measure is the CPU time of a request, most of which the system takes for the network",
+}
+AIM_PEAK, AIM_FAULTS = 0.05, 0.10
+
+
+def misses(one: Program) -> list[str]:
+    """What of a program's memory is further off than the aims."""
+    found = []
+    for what, aim, row in (
+        ("peak memory", AIM_PEAK, one.against_original(MEMORY, MEMORY)),
+        ("page faults", AIM_FAULTS, one.against_original(one.faults, "minor_faults")),
+    ):
+        if not abs(row[2].estimate - 1) <= aim:
+            found.append(f"{what} {percent(row[2])}")
+    return found
+
+
+def misleading(programs: list[Program]) -> str:
+    lines = [
+        f"- {one.name}: {', '.join(found)}" + (f": {WHY[one.name]}" if one.name in WHY else "")
+        for one in programs
+        if (found := misses(one))
+    ]
+    return (
+        "\nFurther off than the aims:\n\n" + "\n".join(lines) + "\n"
+        if lines
+        else "\nAll are within the aims.\n"
+    )
+
+
+def rankings(programs: list[Program], names: str, what: str, metric: str, more: str) -> str:
+    head = ["program", "tau", "largest difference", "program's ratio", "replay's ratio", "difference"]
+    text = RANKING.format(what=what, names=names, more=more)
+    return text + "\n" + markdown(head, [ranking_row(one, metric) for one in programs])
+
+
+def page(programs: list[Program], analysis: Analysis) -> str:
+    """The whole page, in Markdown."""
+    names = ", ".join(analysis.allocators)
+    host = analysis.results.host
+    known = facts.in_words(host.facts) if host else []
+    order = ["program", "threads", "events", "calls lost", "violations", "live bytes identical", "stalls"]
+    size = ["program", "peak", "of the replay", "difference", "page faults", "of the replay", "difference"]
+    ratios = [
+        "program",
+        "allocator",
+        "time",
+        "time of the replay",
+        "time predicted",
+        "memory",
+        "memory of the replay",
+    ]
+    return "".join(
+        [
+            INTRODUCTION,
+            f"\nMeasured on {date.today():%-d %B %Y} by `{' '.join(analysis.campaign.command)}`\n",
+            ORDER + "\n" + markdown(order, [order_row(one) for one in programs]),
+            SIZE + "\n" + markdown(size, [memory_row(one) for one in programs]),
+            misleading(programs),
+            rankings(programs, names, "time", "", MORE_TIME),
+            rankings(programs, names, "peak memory", MEMORY, ""),
+            "\n## All ratios to glibc\n\nWith 95 % intervals from pairs of the same round.\n\n",
+            markdown(ratios, [row for one in programs for row in ratio_rows(one)]),
+            "\n## The machine\n\n" + "; ".join(f"{name} {value}" for name, value in known) + "\n",
+        ]
+    )

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Measure how faithful replays are: programs of the catalog against the replays of their recordings.
+
+Each program is recorded once under glibc. Then rounds run every program and every replay under all
+allocators, interleaved and in shuffled order. The page compares, under glibc, memory and page faults; and
+between allocators the ratios to glibc of the replay with those of the program.
+
+Recordings and results lie in FOLDER: the same command goes on where it was interrupted, and only writes the
+page again where everything is measured.
+
+Example, some two minutes:
+    tools/replay_fidelity.py --programs jq,git-log --allocators glibc,jemalloc,mimalloc --blocks 2
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import fidelity_page
+from fidelity_figures import Program
+from heaplab.analysis import Analysis
+from heaplab.campaign import begin_or_resume as campaigns, plan, store
+from heaplab.campaign.begin_or_resume import Request
+from heaplab.campaign.measure_run import RunMeasurer
+from heaplab.campaign.plan import Candidate
+from heaplab.catalog import contents, spec
+from heaplab.catalog.contents import Catalog
+from heaplab.cli import recorded_trace, selection
+from heaplab.cli.carry_out import carry_out, opened_for
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.records import Arm, Status
+from heaplab.traces import recording
+
+GROUPS = ("programs", "servers", "classic")  # of the catalog's experiments, where a program is looked up
+PROGRAMS = (
+    "gxx,python,sqlite,git-log,perl,ghostscript,jq,xsltproc,redis,"  # real ones
+    "larson,threadtest,producer_consumer,producer_consumer_acdc"  # synthetic, of several threads
+)
+ALLOCATORS = "glibc,scalloc,llheap,jemalloc,mimalloc,tcmalloc"
+SEED = 1
+OPTIONS = {"quiet": False, "as_json": False, "output": None}
+# What synthetic workloads measure of their memory, whether or not their cards declare it.
+SAMPLED = {
+    "peak_memory": spec.MetricSpec(title="Peak memory", unit="B"),
+    "minor_faults": spec.MetricSpec(title="Page faults", unit="1"),
+}
+
+
+def experiment_of(catalog: Catalog, name: str) -> spec.Experiment:
+    """The catalog's experiment about a program. Raises UsageError if there is none, or more than one cell."""
+    for group in GROUPS:
+        if f"{group}/{name}" in catalog.experiments:
+            found = catalog.experiments[f"{group}/{name}"]
+            if found.compare or len(found.cells("quick")) > 1:
+                raise UsageError(
+                    f"--programs: {name} is swept over several cells; name one with a single cell"
+                )
+            return found
+    raise UsageError(f"--programs: no {name!r} among the experiments of {', '.join(GROUPS)}")
+
+
+def with_blocks(experiment: spec.Experiment, name: str, blocks: int, **changes: Any) -> spec.Experiment:
+    scale = experiment.quick.model_copy(update={"blocks": blocks, "blocks_most": blocks})
+    return experiment.model_copy(update={"id": name, "quick": scale, "full": scale, **changes})
+
+
+def workload_of(catalog: Catalog, experiment: spec.Experiment) -> spec.Workload:
+    found = catalog.workloads[experiment.workload]
+    if found.kind == "program":
+        return found
+    return found.model_copy(update={"metrics": SAMPLED | found.metrics})
+
+
+def record(experiment: spec.Experiment, workload: spec.Workload, glibc: Arm, trace: Path) -> None:
+    """Make the trace of one run, with the program's input as heaplab's runner prepares it."""
+    campaign = campaigns.campaign_of(
+        Request([experiment], {workload.id: workload}, [glibc], "quick", SEED, sys.argv)
+    )
+    [comparison] = plan.comparisons(campaign)
+    block, candidate = plan.block(campaign, comparison, 0), Candidate(comparison.cells[0], glibc.allocator)
+    with (
+        recording.around(recording.Wanted(trace, glibc)) as recorder,
+        RunMeasurer(campaign, {glibc.allocator: recorder}) as measurer,
+    ):
+        run = measurer(block, candidate, order=0, attempt=1)
+        if run.status is not Status.OK:
+            raise HeaplabError(f"{workload.id}: not recorded: {run.reason}")
+
+
+def experiments_about(
+    catalog: Catalog, name: str, glibc: Arm, folder: Path, blocks: int
+) -> tuple[list[spec.Experiment], dict[str, spec.Workload]]:
+    """The program itself, and two passes over its recording: time, and memory at the marks."""
+    found = experiment_of(catalog, name)
+    original, workload = with_blocks(found, f"{name}/original", blocks), workload_of(catalog, found)
+    trace = folder / f"{name}.trace"
+    if not trace.exists():
+        record(original, workload, glibc, trace)
+    passes, replay = recorded_trace.experiments_of(catalog, trace, quiet=True)
+    by_name = {one.id.rpartition("/")[2]: one for one in passes}
+    return [
+        original,
+        with_blocks(by_name["time"], f"{name}/replay", blocks),
+        with_blocks(by_name["memory"], f"{name}/marks", blocks, allocators=[glibc.allocator]),
+    ], {workload.id: workload, **replay}
+
+
+def measured(request: Request, folder: Path) -> Analysis:
+    """Measure what is missing in the folder. Raises HeaplabError if that was interrupted."""
+    path = folder / store.FILE_NAME
+    if path.exists():
+        results = store.load(path)
+        if results.end and results.campaign.id == campaigns.campaign_of(request).id:
+            return Analysis(results)
+    opened, needed = opened_for(request, folder, OPTIONS)
+    if carry_out(opened, needed, OPTIONS, "go on with the same command"):
+        raise HeaplabError("not complete, so that no page was written")
+    return Analysis(store.load(path))
+
+
+def run(asked: argparse.Namespace) -> None:
+    catalog, arms = selection.arms(contents.load(()), asked.allocators, (), None)
+    if arms[0].allocator != selection.BASELINE:
+        raise UsageError("--allocators: name glibc first: programs are recorded under it")
+    folder: Path = asked.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    experiments: list[spec.Experiment] = []
+    workloads: dict[str, spec.Workload] = {}
+    for name in asked.programs:
+        own, theirs = experiments_about(catalog, name, arms[0], folder, asked.blocks)
+        experiments += own
+        workloads |= theirs
+    request = Request(
+        experiments, workloads, arms, "quick", SEED, ["tools/replay_fidelity.py", *sys.argv[1:]]
+    )
+    analysis = measured(request, folder)
+    programs = [Program(name, folder / f"{name}.trace", analysis) for name in asked.programs]
+    text = fidelity_page.page(programs, analysis)
+    if asked.page:
+        asked.page.write_text(text)
+    else:
+        print(text)
+
+
+def names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--programs", type=names, default=names(PROGRAMS), help=f"[default: {PROGRAMS}]")
+    parser.add_argument("--allocators", default=ALLOCATORS, help=f"glibc first [default: {ALLOCATORS}]")
+    parser.add_argument("--blocks", type=int, default=10, help="rounds; from 6 on there are 95 %% intervals")
+    parser.add_argument("--folder", type=Path, default=Path("out/fidelity"), help="[default: out/fidelity]")
+    parser.add_argument("--page", type=Path, help="Markdown file to write; without, the page is printed")
+    asked = parser.parse_args(words)
+    if not 1 <= asked.blocks <= 1000:
+        parser.error("--blocks: takes 1 to 1000")
+    try:
+        run(asked)
+    except HeaplabError as error:
+        parser.exit(2, f"replay_fidelity: {error}\n")
+
+
+if __name__ == "__main__":
+    main()
