@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "explore/explorer.h"
+#include "explore/torn_sync.h"
 
 namespace heaplab::concurrent {
 namespace {
@@ -107,22 +108,8 @@ TEST(helper_post, interleavings_lose_no_request_where_the_post_is_offered) {
   EXPECT_GT(result.runs, 100U);
 }
 
-// A compare-and-swap that looks, and then acts whatever has happened meanwhile: the planted fault.
-struct torn_sync : explore::explored_sync {
-  template <class T>
-  struct atomic : explore::explored_atomic<T> {
-    using explore::explored_atomic<T>::explored_atomic;
-    bool compare_exchange_strong(T& expected, T wanted, std::memory_order = {}, std::memory_order = {}) {
-      const T seen = this->load();
-      if (seen != expected) return expected = seen, false;
-      this->store(wanted);
-      return true;
-    }
-  };
-};
-
 TEST(helper_post, interleavings_find_the_request_lost_by_a_torn_resignation) {
-  const explore::outcome result = explore_post<torn_sync>(false);
+  const explore::outcome result = explore_post<explore::torn_sync>(false);
   EXPECT_TRUE(result.failed);
   EXPECT_EQ(result.what, "a request is lost");
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "explore/explorer.h"
+#include "explore/torn_sync.h"
 #include "scalloc/small_heap.h"
 
 namespace heaplab::scalloc::testing {
@@ -253,26 +254,9 @@ TEST(interleavings, find_the_span_stranded_without_attention) {
   EXPECT_EQ(result.what, "an event is due that nobody has performed");
 }
 
-// A compare-and-swap that looks, and then acts whatever has happened meanwhile.
-struct torn_sync : explored_sync {
-  template <class T>
-  struct atomic : explore::explored_atomic<T> {
-    using explore::explored_atomic<T>::explored_atomic;
-    bool compare_exchange_strong(T& expected, T wanted, std::memory_order = {}, std::memory_order = {}) {
-      const T seen = this->load();
-      if (seen != expected) {
-        expected = seen;
-        return false;
-      }
-      this->store(wanted);
-      return true;
-    }
-  };
-};
-
 // The frontend itself may notice first, and gives up.
 TEST(interleavings, find_the_torn_compare_and_swap) {
-  EXPECT_DEATH(if (adoption_against_last_free<torn_sync>().failed) std::abort(), "");
+  EXPECT_DEATH(if (adoption_against_last_free<explore::torn_sync>().failed) std::abort(), "");
 }
 
 }  // namespace

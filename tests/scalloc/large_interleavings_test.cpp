@@ -12,6 +12,7 @@
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/variants.h"
 #include "explore/explorer.h"
+#include "explore/torn_sync.h"
 #include "scalloc/traits.h"
 #include "support/fake_platform.h"
 
@@ -188,26 +189,9 @@ TEST(large_interleavings, no_lock_is_held_while_the_system_takes_what_was_retain
 
 // --- a planted fault: the exploration has to find it ---
 
-// A compare-and-swap that looks, and then acts whatever has happened meanwhile: two threads get the lock.
-struct torn_sync : explored_sync {
-  template <class T>
-  struct atomic : explore::explored_atomic<T> {
-    using explore::explored_atomic<T>::explored_atomic;
-    bool compare_exchange_strong(T& expected, T wanted, std::memory_order = {}, std::memory_order = {}) {
-      const T seen = this->load();
-      if (seen != expected) {
-        expected = seen;
-        return false;
-      }
-      this->store(wanted);
-      return true;
-    }
-  };
-};
-
 // The blocks themselves may notice first, and give up.
 TEST(large_interleavings, find_the_lock_that_two_threads_hold) {
-  EXPECT_DEATH(if (resize_against_others<torn_sync>().failed) std::abort(), "");
+  EXPECT_DEATH(if (resize_against_others<explore::torn_sync>().failed) std::abort(), "");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "allocators/scalloc/config.h"
 #include "base/os_pages.h"
@@ -71,47 +72,32 @@ constexpr config hardened() {
   return result;
 }
 
-// The ablations of section 7.7, each one step from the paper's arrangement.
+// The ablations of section 7.7: each is the paper's arrangement with one knob changed.
+template <class T>
+constexpr config ablation(const char* name, T config::* knob, std::type_identity_t<T> value) {
+  config result = paper();
+  result.name = name;
+  result.*knob = value;
+  return result;
+}
+
 constexpr config no_madvise() {
-  config result = paper();
-  result.name = "scalloc-no-madvise";
-  result.purge_above = unlimited;
-  return result;
+  return ablation("scalloc-no-madvise", &config::purge_above, unlimited);
 }
-
 constexpr config single_stack() {
-  config result = paper();
-  result.name = "scalloc-single-stack";
-  result.pool_columns = 1;
-  return result;
+  return ablation("scalloc-single-stack", &config::pool_columns, 1);
 }
-
 constexpr config reclaim_in_malloc() {
-  config result = paper();
-  result.name = "scalloc-reclaim-in-malloc";
-  result.eager_return = false;
-  return result;
+  return ablation("scalloc-reclaim-in-malloc", &config::eager_return, false);
 }
-
 constexpr config no_reuse() {
-  config result = paper();
-  result.name = "scalloc-no-reuse";
-  result.reuse_percent = 100;
-  return result;
+  return ablation("scalloc-no-reuse", &config::reuse_percent, 100);
 }
-
 constexpr config clab() {
-  config result = paper();
-  result.name = "scalloc-clab";
-  result.shared_labs = true;
-  return result;
+  return ablation("scalloc-clab", &config::shared_labs, true);
 }
-
 constexpr config huge_pages() {
-  config result = paper();
-  result.name = "scalloc-huge-pages";
-  result.huge_pages = huge_page_policy::always;
-  return result;
+  return ablation("scalloc-huge-pages", &config::huge_pages, huge_page_policy::always);
 }
 
 }  // namespace heaplab::scalloc
