@@ -25,8 +25,8 @@ build_and_test() { # preset, options of ctest, options of the build
   step "C++ tests, $1" "ctest --preset $1 -j $(nproc) --no-tests=ignore ${2-}"
 }
 
-python_tests() { # options of pytest
-  step "Python tests" "pytest -n auto --dist loadfile ${1-}"
+python_tests() { # options of pytest; one more at a time than processors, since many wait for what they started
+  step "Python tests" "pytest -n $(($(nproc) + 1)) --dist loadfile ${1-}"
 }
 
 # The clang compilers among the packages of lists.
