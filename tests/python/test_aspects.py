@@ -145,6 +145,13 @@ def test_no_mean_over_several_aspects_is_shown(tmp_path: Path) -> None:
     assert "Synthetic workloads" in shown(analysis_of(tmp_path, {0: LOCAL, 2: LOCAL}), 80)
 
 
+def test_json_holds_a_mean_only_of_cells_of_one_aspect(tmp_path: Path) -> None:
+    mixed = report.as_plain(analysis_of(tmp_path / "mixed", {0: LOCAL, 1: REMOTE, 3: about("programs")}))
+    assert list(mixed["summaries"]) == ["program"]
+    alone = report.as_plain(analysis_of(tmp_path / "alone", {0: LOCAL, 2: LOCAL}))
+    assert (alone["advice"], alone["aspects"], list(alone["summaries"])) == (None, {}, ["synthetic"])
+
+
 def shown(analysis: Analysis, width: int) -> str:
     console = Console(width=width, color_system=None, highlight=False)
     with console.capture() as capture:
@@ -169,7 +176,10 @@ def test_seven_allocators_fit_in_eighty_columns(tmp_path: Path) -> None:
 
 def test_json_and_page_answer_by_aspect(tmp_path: Path) -> None:
     analysis = analysis_of(tmp_path, {0: LOCAL, 1: REMOTE})
-    plain = json.loads(json.dumps(report.as_plain(analysis)))["aspects"]
+    whole = json.loads(json.dumps(report.as_plain(analysis)))
+    assert whole["advice"].startswith("swift is faster where it is local")
+    assert whole["summaries"] == {}
+    plain = whole["aspects"]
     assert list(plain) == ["local", "remote"]
     assert plain["local"]["question"] == "How is local?"
     assert plain["local"]["allocators"]["swift"]["verdict"] == "faster"

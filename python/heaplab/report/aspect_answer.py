@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import isclose, isfinite
 
-from heaplab.analysis import Analysis, AspectStanding, aspect_standings
+from heaplab.analysis import Analysis, AspectStanding, aspect_standings, mixes_aspects
 from heaplab.report import units, wording
 from heaplab.report.advice import Answer
 from heaplab.report.next_steps import Step, next_steps
@@ -42,6 +42,15 @@ def aspect_answer(analysis: Analysis) -> AspectAnswer | None:
         standings,
         table(analysis, standings),
     )
+
+
+def kinds_with_mean(analysis: Analysis, standings: list[AspectStanding]) -> list[str]:
+    """The kinds of workloads with a mean over all cells: none whose cells an answer by aspect tells apart."""
+    return [
+        kind
+        for kind in wording.KINDS
+        if analysis.summarised(kind) and not (standings and mixes_aspects(analysis, kind))
+    ]
 
 
 def advice(baseline: str, standings: list[AspectStanding]) -> str:

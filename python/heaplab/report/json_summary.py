@@ -18,21 +18,27 @@ from heaplab.analysis import (
 from heaplab.catalog import spec
 from heaplab.report import wording
 from heaplab.report.advice import answer
-from heaplab.report.aspect_answer import METRICS
+from heaplab.report.aspect_answer import METRICS, advice, kinds_with_mean
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.interaction import means
 from heaplab.stats import Interval, Why
 
 
 def as_plain(analysis: Analysis) -> dict[str, Any]:
-    """The summary in types that JSON has; an unknown value is null."""
+    """The summary in types that JSON has; an unknown value is null.
+
+    `aspects` and `advice` are the answer by aspect, {} and null without one. `summaries` are means over all
+    cells of a kind of workload, for the kinds that have one.
+    """
+    standings = aspect_standings(analysis)
     return {
         "schema": 1,
         "campaign": analysis.campaign.id,
         "baseline": analysis.baseline,
         "runs": {str(status): count for status, count in analysis.counts().items()},
-        "aspects": {standing.about.id: _aspect(standing) for standing in aspect_standings(analysis)},
-        "summaries": {kind: _summary(analysis, kind) for kind in wording.KINDS if analysis.summarised(kind)},
+        "advice": advice(analysis.baseline, standings) if standings else None,
+        "aspects": {standing.about.id: _aspect(standing) for standing in standings},
+        "summaries": {kind: _summary(analysis, kind) for kind in kinds_with_mean(analysis, standings)},
         "cells": list(cell_rows(analysis)),
         "comparisons": [
             {

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study, mixes_aspects, power_of
+from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study, power_of
 from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, evaluate_study
 from heaplab.records import Status
@@ -23,7 +23,7 @@ from heaplab.report import (
     wording,
 )
 from heaplab.report.advice import Answer, answer, ordered
-from heaplab.report.aspect_answer import AspectAnswer, aspect_answer
+from heaplab.report.aspect_answer import AspectAnswer, aspect_answer, kinds_with_mean
 from heaplab.report.causes import Cause, causes, sentences
 from heaplab.report.choice import Choice, choices
 from heaplab.report.effects_table import effects_table
@@ -119,8 +119,7 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
 def part(analysis: Analysis, path: Path) -> Part:
     looks = palette.looks(analysis.allocators)
     by_aspect = aspect_answer(analysis)
-    kinds = [kind for kind in wording.KINDS if analysis.summarised(kind)]
-    kinds = [kind for kind in kinds if not (by_aspect and mixes_aspects(analysis, kind))]
+    kinds = kinds_with_mean(analysis, by_aspect.standings if by_aspect else [])
     if analysis.only_within:
         kinds = []
     return Part(

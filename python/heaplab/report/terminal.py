@@ -15,7 +15,6 @@ from heaplab.analysis import (
     Standing,
     Study,
     Worst,
-    mixes_aspects,
     worst_cells,
 )
 from heaplab.catalog import spec
@@ -28,6 +27,7 @@ from heaplab.report.aspect_answer import (
     METRICS,
     AspectAnswer,
     aspect_answer,
+    kinds_with_mean,
     legend,
     rests_on,
 )
@@ -53,11 +53,9 @@ def print_summary(analysis: Analysis, console: Console) -> None:
     """Answer and table by aspect and for each kind of workload, then the runs without a figure."""
     if by_aspect := aspect_answer(analysis):
         _print_aspects(analysis, by_aspect, console)
-    for kind, title in wording.KINDS.items():
-        if by_aspect and mixes_aspects(analysis, kind):
-            continue
-        if analysis.summarised(kind) and not analysis.only_within:
-            console.print(f"\n[bold]{title.capitalize()}[/]")
+    for kind in kinds_with_mean(analysis, by_aspect.standings if by_aspect else []):
+        if not analysis.only_within:
+            console.print(f"\n[bold]{wording.KINDS[kind].capitalize()}[/]")
             _print_kind(analysis, kind, console, with_steps=by_aspect is None)
     for found in choices(analysis):
         console.print(f"\n[bold]Which {found.what} when, under {escape(found.under)}[/]")
