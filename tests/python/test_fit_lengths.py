@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import synthetic
 from conftest import EXPERIMENT
-from laboratory import Laboratory
+from laboratory import Laboratory, call
 
 from heaplab.campaign import fit_lengths, plan, store
 from heaplab.catalog import spec
@@ -67,7 +67,9 @@ def test_a_cell_may_have_as_many_blocks_as_are_to_fit() -> None:
     assert plan.comparisons(campaign(fit_blocks=None))[0].blocks_most == 9
 
 
-def test_a_suite_that_fits_its_cells_records_their_lengths(lab: Laboratory, tmp_path: Path) -> None:
+@pytest.fixture
+def fitted(lab: Laboratory, tmp_path: Path) -> list[object]:
+    """The words that run a suite of one experiment, whose cells are fitted to the machine."""
     folder = Path(shutil.copytree(lab.catalog, tmp_path / "fitted"))
     length = '[length]\nparameter = "work"\nleast = 3\n\n[quick]\nparameters = { work = 1000 }\n'
     full = "[full]\nparameters = { work = 1000 }\n"
@@ -75,10 +77,24 @@ def test_a_suite_that_fits_its_cells_records_their_lengths(lab: Laboratory, tmp_
     (folder / "experiments" / "fake" / "one.toml").write_text(text)
     suite = 'title = "x"\nexperiments = ["fake/*"]\nbudget_s = 3\nfit_blocks = 5\n'
     (folder / "suites" / "fitted.toml").write_text(suite)
-    words = ["compare", "--suite", "fitted", *lab.own, "--warm", "64KiB", "-q", "-o", tmp_path / "out"]
-    status, printed = Laboratory(folder, {}, tmp_path / "out").heaplab(*words)
+    words = ["--suite", "fitted", *lab.own, "--warm", "64KiB", "-o", tmp_path / "out"]
+    return ["--catalog", folder, "compare", "--allocators", "glibc", *words]
+
+
+def test_a_suite_that_fits_its_cells_records_their_lengths(fitted: list[object], tmp_path: Path) -> None:
+    status, printed = call(*fitted, "-q")
     assert status == 0, printed
     found = store.load(tmp_path / "out").campaign
     assert found.fit_blocks == 5
     assert found.lengths.keys() == {"fake/one"}
     assert found.lengths["fake/one"] > 0
+
+
+def test_an_experiment_whose_pilot_run_fails_is_named(
+    fitted: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_EXIT", "libc.so.6")
+    _, printed = call(*fitted)
+    line = "fake/one keeps its length, its pilot run failed: exit status 3: the second check failed"
+    assert line in printed
+    assert store.load(tmp_path / "out").campaign.lengths == {}

@@ -80,6 +80,8 @@ class PilotRunner:
                         self._remember(cell, run)
                         if run.status is Status.OK and run.process:
                             walls[cell.key] = min(run.process.wall_time, walls.get(cell.key, inf))
+                    if cell.key not in walls:
+                        self.say(f"{cell.experiment.id} keeps its length, its pilot run failed: {run.reason}")
         return campaign.model_copy(update={"lengths": fit_lengths.lengths(campaign, walls)})
 
     def _runs(self, campaign: Campaign, cell: Cell) -> list[Run]:
