@@ -9,7 +9,8 @@ import synthetic
 from rich.console import Console
 
 from heaplab import report, stats
-from heaplab.analysis import Analysis, AspectStanding, aspect_standings
+from heaplab.analysis import Analysis, AspectStanding, Study, aspect_standings
+from heaplab.analysis.aspects import metric_of
 from heaplab.campaign import store
 from heaplab.catalog import spec
 from heaplab.records import Run, Status
@@ -71,6 +72,39 @@ def test_the_aspect_of_memory_rests_on_memory(tmp_path: Path) -> None:
 
 def test_one_aspect_is_no_answer_by_aspect(tmp_path: Path) -> None:
     assert aspect_standings(analysis_of(tmp_path, {0: LOCAL, 2: LOCAL})) == []
+
+
+def test_programs_are_an_aspect_too(tmp_path: Path) -> None:
+    found = aspect_standings(analysis_of(tmp_path, {0: LOCAL, 3: about("programs")}))
+    assert [one.about.id for one in found] == ["local", "programs"]
+
+
+def test_the_baseline_alone_has_no_answer(tmp_path: Path) -> None:
+    records = synthetic.campaign(["glibc"], experiments({0: LOCAL, 1: REMOTE}), faults=False)
+    assert aspect_standings(Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))) == []
+
+
+def test_a_noisy_control_raises_the_threshold_of_its_aspect(tmp_path: Path) -> None:
+    def effect(name: str, cell: Mapping[str, object]) -> tuple[float, float]:
+        return (0.9 if name == "glibc#again" and len(cell) == 1 else EFFECTS.get(name, (1.0, 1.0))[0]), 1.0
+
+    quiet, noisy = aspect_standings(analysis_of(tmp_path, {2: LOCAL, 0: REMOTE}, effect=effect))
+    assert quiet.judged["swift"].threshold == stats.THRESHOLD
+    assert noisy.judged["swift"].threshold == pytest.approx(1 / 0.9 - 1, rel=0.02)
+
+
+def test_the_metric_of_an_aspect_is_its_measure(tmp_path: Path) -> None:
+    timed = analysis_of(tmp_path, {0: LOCAL, 1: REMOTE}).between_allocators[0]
+    of_memory = Study(
+        timed.experiment.model_copy(update={"main_metric": "peak_memory"}),
+        timed.workload,
+        "quick",
+        timed.candidates,
+        [],
+    )
+    assert not of_memory.is_timed
+    assert (metric_of(timed, LOCAL), metric_of(timed, MEMORY)) == ("allocation_time", "footprint")
+    assert (metric_of(of_memory, LOCAL), metric_of(of_memory, MEMORY)) == ("", "peak_memory")
 
 
 def test_all_aspects_are_one_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

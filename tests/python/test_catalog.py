@@ -126,6 +126,16 @@ def test_a_list_looks_into_the_file_of_the_users(tmp_path: Path) -> None:
         locate.version_here(catalog, "mine")
 
 
+def test_an_aspect_of_a_later_folder_replaces_one_of_the_same_name(tmp_path: Path) -> None:
+    table = '[local]\ntitle = "{}"\nquestion = "?"\nwhere = "here"\n'
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "aspects.toml").write_text(table.format(name))
+    aspects = catalogs.load((tmp_path / "first", tmp_path / "second")).aspects
+    assert aspects["local"].title == "second"
+    assert "remote" in aspects
+
+
 def test_every_experiment_of_a_suite_is_of_an_aspect() -> None:
     for suite in CATALOG.suites.values():
         for item in CATALOG.experiments_matching(suite.experiments):

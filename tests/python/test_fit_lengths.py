@@ -45,6 +45,23 @@ def test_what_the_budget_leaves_is_divided_among_the_runs_with_a_length() -> Non
     assert found == {"acdc-ismm13/fig07": pytest.approx(0.25 * target / 0.05)}
 
 
+def test_pilot_runs_have_a_quarter_of_the_length() -> None:
+    asked = fit_lengths.pilot_campaign(campaign())
+    assert asked.lengths == {"acdc-ismm13/fig07": 0.25}
+    assert of_first_cell(asked)["ticks"] == 25
+
+
+def test_the_factor_is_that_of_the_mean_cell_and_unknown_cells_take_no_time() -> None:
+    asked = campaign()
+    known = walls(asked, adjustable=0.05, fixed=0.4)
+    short, long, _, unknown = known
+    known |= {short: 0.04, long: 0.08}
+    del known[unknown]
+    target = (4.75 - 9 * 0.05 - 3 * 0.4) / 6
+    found = fit_lengths.lengths(asked, known)
+    assert found == {"acdc-ismm13/fig07": pytest.approx(0.25 * min(0.5, target) / 0.06)}
+
+
 @pytest.mark.parametrize(("budget", "seconds"), [(1.0, 0.06), (1e6, 0.5)])
 def test_no_run_is_too_short_or_needlessly_long(budget: float, seconds: float) -> None:
     asked = campaign(budget)

@@ -48,6 +48,15 @@ def test_what_is_decided_takes_no_more_blocks_and_a_larger_family_takes_more() -
     assert times_the_blocks(judged(Interval(1 / 1.03, 0.8, 1.2, 20)), 1) == inf  # at the threshold itself
 
 
+def test_blocks_grow_with_the_square_of_the_precision_that_is_missing() -> None:
+    """Of so many blocks that Student's t is normal: 1.96 standard errors are to shrink from 0.2 to 0.0758."""
+    still_open = judged(Interval(0.9, 0.9 * np.exp(-0.2), 0.9 * np.exp(0.2), 10_001))
+    times = (0.2 / (-np.log(0.9) - np.log(1.03))) ** 2
+    assert times_the_blocks(still_open, 1) == pytest.approx(times, rel=0.03)
+    assert stats.more_blocks(still_open, 1, 10) == pytest.approx((times - 1) * 10, rel=0.03)
+    assert stats.more_blocks(judged(Interval(0.8, 0.79, 0.81, 20)), 1, 10) == 0
+
+
 def cell(generator: np.random.Generator, **of: float) -> tuple[list[list[float]], list[list[float]]]:
     """Thirty blocks of six candidates, and the load of others, with deviations by source."""
     shape = (30, 6)
@@ -65,6 +74,26 @@ def test_the_largest_source_of_noise_is_found(source: str) -> None:
     assert found is not None
     assert getattr(found, source) > 0.6
     assert found.runs + found.foreign + found.blocks + found.drift == pytest.approx(1)
+
+
+def test_a_machine_that_grows_faster_drifts_as_much() -> None:
+    found = stats.noise(*cell(np.random.default_rng(2), runs=0.02, drift=-0.1))
+    assert found is not None
+    assert found.drift > 0.9
+
+
+def test_what_chance_explains_is_no_drift_and_no_load() -> None:
+    """A line through 0, 1, 0, 1 explains a fifth of their variance; chance explains a third."""
+    times = [[np.exp(0.1 * level)] * 2 for level in (0, 1, 0, 1)]
+    found = stats.noise(times, [[0.0, 0.0]] * 4)
+    assert found is not None
+    assert (found.blocks, found.drift) == (1, 0)
+
+
+def test_runs_that_are_faster_under_load_are_not_slowed_by_it() -> None:
+    found = stats.noise(*cell(np.random.default_rng(2), runs=0.02, foreign=-0.1))
+    assert found is not None
+    assert found.foreign == 0
 
 
 def test_noise_is_not_told_from_little() -> None:

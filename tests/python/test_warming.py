@@ -76,6 +76,21 @@ def test_a_new_candidate_is_warmed_by_the_largest_peak_of_its_cell(candidates: l
     assert asked == [UNSEEN, own(400 * MIB), own(400 * MIB)]
 
 
+def test_where_another_needed_nothing_a_new_candidate_is_warmed_what_the_card_names(
+    candidates: list[Candidate],
+) -> None:
+    found, asked = warmer()
+    found.before(candidates[0])
+    found.after(candidates[0], execution(0), Status.OK)
+    found.before(candidates[1])
+    assert asked == [UNSEEN, CARD_LEAST]
+
+
+def test_touching_as_much_as_before_shows_whether_memory_is_taken_back(candidates: list[Candidate]) -> None:
+    estimates = {candidates[0].cell.key: 300 * MIB}
+    assert needed(candidates[0], [300 * MIB] * 39, estimates=estimates) == [own(300 * MIB)] * (TRIES + 1)
+
+
 def test_a_program_that_ends_before_anybody_looks_needs_little(candidates: list[Candidate]) -> None:
     assert needed(candidates[0], [0], Status.FAILED) == [UNSEEN, UNSEEN]  # a failure tells nothing
     assert needed(candidates[0], [0]) == [UNSEEN, own(0)]

@@ -97,7 +97,7 @@ def _explained(cause: NDArray[np.float64], effect: NDArray[np.float64], *, slowe
 
     With `slower`, only a line that rises counts.
     """
-    if cause.std() == 0 or effect.std() == 0 or len(cause) <= 2:
+    if cause.std() == 0 or effect.std() == 0:
         return 0.0
     correlation = float(np.corrcoef(cause, effect)[0, 1])
     if slower and correlation < 0:
