@@ -1,0 +1,68 @@
+"""The simulated campaigns of the tools: what they measure the method by, in a small version."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import synthetic
+
+from heaplab.catalog import spec
+
+TOOLS = Path(__file__).parent.parent.parent / "tools"
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(TOOLS)
+    return importlib.import_module("simulate_looks")
+
+
+def printed_by(tool: str, *words: object) -> list[list[str]]:
+    """The rows of the table that a tool prints."""
+    command = [sys.executable, TOOLS / tool, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [[text.strip() for text in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+
+
+def test_campaigns_without_differences_have_few_wrong_families() -> None:
+    rows = printed_by("simulate_campaigns.py", "families", "--campaigns", 12)
+    assert [row[0] for row in rows] == ["5", "5", "10", "10", "20", "20"]
+    with_threshold, without = rows[::2], rows[1::2]
+    assert all(float(share) == 0 for row in with_threshold for share in row[2:])
+    assert all(float(share) <= 0.25 for row in without for share in row[2:])
+
+
+def test_a_planted_difference_is_found_from_real_noise(tmp_path: Path) -> None:
+    aspects = [spec.Aspect(id=name, title=name, question="?", where="here") for name in ("one", "two")]
+    which = [
+        item.model_copy(update={"aspect": aspect})
+        for item, aspect in zip(synthetic.experiments(), aspects, strict=False)
+    ]
+    path = synthetic.write(synthetic.campaign(which=which, faults=False), tmp_path / "results.jsonl")
+    rows = printed_by("simulate_campaigns.py", "planted", "--campaigns", 3, "--results", path)
+    assert [row[:2] for row in rows[:2]] == [["10%", "10"], ["10%", "14"]]
+    assert all(float(row[2]) > 0.9 and float(row[3]) == 0 for row in rows[:3])
+
+
+def test_the_parts_of_the_error_add_up_to_one_however_many_looks(looks: ModuleType) -> None:
+    for rule in looks.RULES[1:3]:
+        for most in (15, 30, 60):
+            parts = [rule.part(number, most) for number in sorted({*rule.looks, most}) if number <= most]
+            assert sum(parts) == pytest.approx(1)
+            assert min(parts) > 0
+    first, last = looks.RULES[0], looks.RULES[3]
+    assert (first.part(30, 30), last.part(6, 30)) == (1, 1)
+
+
+def test_time_that_a_verdict_saves_goes_to_what_is_open(looks: ModuleType) -> None:
+    cells = looks.synthetic_cells()
+    cells = [looks.Cell(cell.aspect, cell.seconds, cell.ratios + 0.0, None) for cell in cells]
+    for cell in cells[2:]:
+        cell.ratios[1:-1] = -2.0  # clear at the first look
+    campaign = next(looks.simulated(cells, 1, 30, 1))
+    ended = looks.measured(campaign, 10, looks.RULES[2], 0.03)
+    assert ended.blocks > 14
+    assert ended.seconds <= 10 * looks.of_round(cells, campaign.places) * 1.001
