@@ -19,12 +19,23 @@ namespace heaplab::concurrent {
 template <class Sync, class Platform = system_platform>
 class unreturned_mappings {
 public:
-  // Unmaps whole pages, which are readable and writable, or keeps them if the system refuses.
-  void give_back(void* start, std::size_t bytes) {
-    if (!Platform::unmap(start, bytes)) return keep(start, bytes);
+  // Unmaps whole pages, or keeps them if the system refuses. make_accessible() makes them readable and
+  // writable first; where it returns false the addresses are lost.
+  template <class MakeAccessible>
+  void give_back(void* start, std::size_t bytes, MakeAccessible&& make_accessible) {
+    if (!Platform::unmap(start, bytes)) {
+      if (make_accessible()) return keep(start, bytes);
+      Platform::purge(start, bytes);
+      return;
+    }
     // The process has one mapping less, or a smaller one, so that the system may take others now. After one
     // failure a free tries no further.
     give_back_until(1);
+  }
+
+  // The same for pages that are readable and writable.
+  void give_back(void* start, std::size_t bytes) {
+    give_back(start, bytes, [] { return true; });
   }
 
   // Keeps pages that the system has refused to take: zero, but for their first 16 bytes.

@@ -203,6 +203,25 @@ TEST(hardened, large_blocks_are_followed_by_a_page_that_cannot_be_touched) {
   free_now(block);
 }
 
+// The pages of a filled block are kept for the next one.
+TEST(hardened, a_large_block_stops_late_users_and_its_pages_come_back_as_zeros_behind_a_guard) {
+  constexpr std::size_t size = 3 << 20;
+  for (const std::size_t next : {size, size / 2}) {
+    malloc_trim(0);
+    bytes* const block = make(size);
+    std::memset(block, 0x41, size);
+    free_now(block);
+    for (const std::size_t at : {std::size_t{0}, size / 2, size - 1})
+      EXPECT_GUARDED(opaque(block)[at] = 1) << at;
+    bytes* const again = make(next);
+    ASSERT_EQ(again, block) << next;
+    const std::size_t usable = malloc_usable_size(again);
+    EXPECT_TRUE(std::all_of(again, again + usable, [](bytes b) { return b == 0; })) << next;
+    EXPECT_GUARDED(opaque(again)[usable] = 1) << next;
+    free_now(again);
+  }
+}
+
 // --- sizes that are told ---
 
 template <class Freeing>

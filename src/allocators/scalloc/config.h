@@ -191,9 +191,8 @@ struct config {
   static constexpr std::size_t quarantine_blocks = 32;
   // So many first bytes of a block that leaves quarantine are looked at, to find writes after free.
   static constexpr std::size_t watched_bytes = 64;
-  // Larger blocks of spans are not overwritten with zeros when freed: their whole pages go back to the
-  // system. Above this a system call costs less than to write the block, and never touched pages stay
-  // untouched.
+  // Of larger blocks of spans only the pages that hold data are overwritten with zeros when freed. To read
+  // all of a smaller block first would cost more than the pages that it leaves untouched.
   std::size_t zeroed_block_bytes = 64 * kib;
   // Of so many fine spans carved in a row the last is a guard, without access. Fewer guard more, at the price
   // of address space and page tables; no memory.

@@ -46,16 +46,16 @@ public:
       const holder hold(lock_);
       retained_.decay(platform::milliseconds(), leave);
       kept = retained_.take(bytes, alignment);
-      sparse = registry_.count() < settings.spread_large_blocks;
+      sparse = has_room_to_spread();
     }
     leave.give_back(mappings_);
-    char* block = kept.block == nullptr ? nullptr : fit(kept, bytes);
+    char* block = kept.block == nullptr ? nullptr : fit(kept, bytes, sparse);
     if (block == nullptr) {
       block = mappings_.map(bytes, alignment, sparse);
       kept.bytes = 0;
     }
     if (block == nullptr) return nullptr;
-    if (zeroed) std::memset(block, 0, std::min(kept.bytes, bytes));
+    if (zeroed || settings.hardened) std::memset(block, 0, std::min(kept.bytes, bytes));
     bytes = std::max(kept.bytes, bytes);
     if (add(block, bytes)) return block;
     mappings_.give_back(block, bytes);
@@ -65,8 +65,8 @@ public:
   // fatal() where no live block begins.
   void deallocate(void* block) {
     const std::size_t bytes = take_out(block);
-    mappings_.learn(static_cast<char*>(block), bytes);
-    if (!retain(static_cast<char*>(block), bytes)) mappings_.give_back(block, bytes);
+    const bool is_filled = mappings_.learn(static_cast<char*>(block), bytes);
+    if (!retain(static_cast<char*>(block), bytes, is_filled)) mappings_.give_back(block, bytes);
   }
 
   // fatal() where no live block begins.
@@ -153,6 +153,9 @@ private:
 
   // --- live blocks ---
 
+  // Whether another block may have a mapping of the kernel's own. For the holder of the lock.
+  bool has_room_to_spread() const { return registry_.count() < settings.spread_large_blocks; }
+
   // 0: no live block begins there.
   std::size_t bytes_of(const void* block) {
     const holder hold(lock_);
@@ -187,8 +190,9 @@ private:
     return bytes;
   }
 
-  // False: the mapping exceeds what may be retained.
-  bool retain(char* block, std::size_t bytes) {
+  // False: the block is to be given back.
+  bool retain(char* block, std::size_t bytes, bool is_filled) {
+    if (!mappings_.seal(block, bytes, is_filled)) return false;
     const std::int64_t now = platform::milliseconds();
     leaving leave;
     bool is_retained, is_much;
@@ -215,7 +219,7 @@ private:
       return before == 0 ? nullptr : block;
     if (before == 0) return nullptr;
     mappings_.learn_from_growth(static_cast<char*>(block), before, bytes);
-    char* const resized = mappings_.resize(static_cast<char*>(block), before, bytes);
+    char* const resized = mappings_.resize(static_cast<char*>(block), before, bytes, has_room_to_spread());
     if (resized == nullptr) return nullptr;
     forget(block);
     // The registry has room: an entry has just been removed.
@@ -234,10 +238,12 @@ private:
     return moved;
   }
 
-  // Makes a retained mapping large enough. Null, and the mapping given back, where the system refuses.
-  char* fit(const retained_mapping& kept, std::size_t bytes) {
-    if (kept.bytes >= bytes) return kept.block;
-    char* const grown = mappings_.resize(kept.block, kept.bytes, bytes);
+  // Makes a block of a retained mapping, and the block large enough. Null, and the mapping given back, where
+  // the system refuses.
+  char* fit(const retained_mapping& kept, std::size_t bytes, bool sparse) {
+    char* grown = mappings_.unseal(kept.block, kept.bytes, sparse) ? kept.block : nullptr;
+    if (grown != nullptr && kept.bytes < bytes)
+      grown = mappings_.resize(kept.block, kept.bytes, bytes, sparse);
     if (grown == nullptr) mappings_.give_back(kept.block, kept.bytes);
     return grown;
   }

@@ -16,6 +16,7 @@
 
 #include "allocators/scalloc/config.h"
 #include "allocators/scalloc/hardened/guard_pages.h"
+#include "allocators/scalloc/page_sample.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
 #include "concurrent/unreturned_mappings.h"
@@ -32,10 +33,11 @@ public:
   // Called before a second thread can call anything here.
   void allow_huge_pages() { may_be_huge_ = true; }
 
-  // The size of the mapping for a block of `bytes`.
+  // The size of a block of at least `bytes`. The guard lies in the last huge page where that has room.
   std::size_t rounded(std::size_t bytes) const {
     const std::size_t unit = wants_huge(bytes) ? huge_page : os_pages::page_bytes();
-    return align_up(std::max(bytes, std::size_t{1}), unit);
+    const std::size_t result = align_up(std::max(bytes, std::size_t{1}), unit);
+    return unit == huge_page && result - bytes >= guard_bytes() ? result - guard_bytes() : result;
   }
 
   // Zeroed pages. A block that can hold huge pages begins at one even before huge pages are wanted, because
@@ -50,46 +52,61 @@ public:
     return guarded(with_huge_pages(block, bytes), bytes, sparse);
   }
 
-  // Null: the system refuses, and nothing has changed.
-  char* resize(char* block, std::size_t before, std::size_t bytes) {
+  // `sparse` as for map(). Null: the system refuses, and nothing has changed.
+  char* resize(char* block, std::size_t before, std::size_t bytes, bool sparse) {
     unguard(block, before);
     const std::size_t all_before = before + guard_bytes(), all = bytes + guard_bytes();
     void* const resized = is_huge(bytes) && bytes > before
                               ? platform::remap_aligned(block, all_before, all, huge_page)
                               : platform::remap(block, all_before, all);
-    if (resized == nullptr) return guarded(block, before, false), nullptr;
+    if (resized == nullptr) return guarded(block, before, sparse), nullptr;
     // The pages that are added to a mapping are of its kind, which was chosen for a smaller block.
     const bool grows_as_huge = bytes > before && is_huge(bytes) && asked_.load(std::memory_order_relaxed);
     if (grows_as_huge && !wants_huge(bytes)) platform::advise_huge(resized, all, false);
-    return guarded(with_huge_pages(resized, bytes), bytes, false);
+    return guarded(with_huge_pages(resized, bytes), bytes, sparse);
   }
 
+  // Live or sealed.
   void give_back(void* block, std::size_t bytes) {
-    unguard(static_cast<char*>(block), bytes);
-    unreturned_.give_back(block, bytes + guard_bytes());
+    auto* const start = static_cast<char*>(block);
+    unreturned_.give_back(start, bytes + guard_bytes(), [=] {
+      if constexpr (!settings.hardened) return true;
+      platform::remove_guard(start + bytes, guard_bytes());
+      return platform::make_accessible(start, bytes + guard_bytes());
+    });
+  }
+
+  // Called with a freed block that is to be retained. Hardened: whoever still uses the block is stopped.
+  // False: the system refuses, or the block must go back because it was not filled: the next user gets zeros,
+  // and pages that were never touched should stay so.
+  bool seal(char* block, std::size_t bytes, bool is_filled) {
+    return !settings.hardened || (is_filled && platform::make_inaccessible(block, bytes + guard_bytes()));
+  }
+
+  // Makes the first `bytes` of sealed pages a block again. False: the system refuses.
+  bool unseal(char* block, std::size_t bytes, bool may_split) {
+    if constexpr (!settings.hardened) return true;
+    if (has_mapped_guard(bytes, may_split)) return platform::make_accessible(block, bytes);
+    if (!platform::make_accessible(block, bytes + guard_bytes())) return false;
+    guarded(block, bytes, may_split);
+    return true;
   }
 
   // Asks the system again to take what it has refused to take. True if the system took some.
   bool give_refused_back() { return unreturned_.give_all_back(); }
 
-  // Learns from a block that the program is done with whether it fills its blocks of about this size. Looks
-  // at one page in each of huge_page_samples equal parts. A block of zeros alone may have been filled with
-  // zeros or not been written at all, and tells nothing.
-  void learn(const char* block, std::size_t bytes) {
-    if (!may_be_huge_ || !is_huge(bytes)) return;
-    const std::size_t stride = align_down(bytes / settings.huge_page_samples, os_pages::page_bytes());
-    bool any = false, all = true;
-    for (std::size_t at = 0; at < bytes; at += stride) {
-      const bool holds_data = platform::holds_data(block + at);
-      any |= holds_data;
-      all &= holds_data;
-    }
-    if (!any) return;
-    const std::uint64_t seen = trust_.load(std::memory_order_relaxed);
-    const std::uint64_t trust = seen >> shift_of(bytes) & most_trust;
-    const std::uint64_t next = all ? std::min(trust + 1, most_trust) : trust - (trust > 0 ? 1 : 0);
-    // Another thread's change to another size may be lost: the next block of that size makes it good.
-    trust_.store(seen + ((next - trust) << shift_of(bytes)), std::memory_order_relaxed);
+  // Learns from a block that the program is done with whether it fills its blocks of about this size. A block
+  // of zeros alone may have been filled with zeros or not been written at all, and tells nothing.
+  //
+  // Returns whether the block was filled; hardened, for every block, else where anything is learnt.
+  bool learn(const char* block, std::size_t bytes) {
+    const bool chooses_pages = may_be_huge_ && is_huge(bytes);
+    if (!chooses_pages && !settings.hardened) return true;
+    const page_sample seen = sample_pages<platform>(block, bytes, settings.huge_page_samples);
+    // Hardened, the excess over the request holds zeros. Otherwise it holds what earlier blocks held there.
+    const bool is_filled = settings.hardened ? seen.is_filled() : seen.is_full();
+    if (chooses_pages && seen.with_data > 0) trust(bytes, is_filled);
+    return is_filled;
   }
 
   // The same for a block that realloc makes larger: from each size only once, and before the block is
@@ -98,13 +115,29 @@ public:
     if (is_huge(before) && shift_of(before) < shift_of(bytes)) learn(block, before);
   }
 
-private:
   // Hardened: a page behind each block that nobody may touch.
   static std::size_t guard_bytes() { return settings.hardened ? os_pages::page_bytes() : 0; }
 
+private:
+  // A block of so many bytes was filled, or not.
+  void trust(std::size_t bytes, bool was_filled) {
+    const std::uint64_t seen = trust_.load(std::memory_order_relaxed);
+    const std::uint64_t now = seen >> shift_of(bytes) & most_trust;
+    const std::uint64_t next = was_filled ? std::min(now + 1, most_trust) : now - (now > 0 ? 1 : 0);
+    // Another thread's change to another size may be lost: the next block of that size makes it good.
+    trust_.store(seen + ((next - now) << shift_of(bytes)), std::memory_order_relaxed);
+  }
+
+  // Behind a block that can hold huge pages a mapping comes before a mark: the page table that a mark needs
+  // would keep huge pages away when the block grows.
+  static bool has_mapped_guard(std::size_t bytes, bool may_split) { return may_split && is_huge(bytes); }
+
   static char* guarded(char* block, std::size_t bytes, bool may_split) {
-    if constexpr (settings.hardened)
-      if (block != nullptr) install_guard<platform>(block + bytes, guard_bytes(), may_split);
+    if constexpr (settings.hardened) {
+      if (block == nullptr) return nullptr;
+      if (!has_mapped_guard(bytes, may_split) || !platform::make_inaccessible(block + bytes, guard_bytes()))
+        install_guard<platform>(block + bytes, guard_bytes(), may_split);
+    }
     return block;
   }
 
@@ -129,10 +162,14 @@ private:
     return trust_bits * std::min(place, places - 1);
   }
 
+  // Brings the last huge page, which would come as small pages once a part of it is a guard.
+  static void touch(volatile char* byte) { *byte = *byte; }
+
   char* with_huge_pages(void* block, std::size_t bytes) {
     if (block != nullptr && wants_huge(bytes)) {
       asked_.store(true, std::memory_order_relaxed);
       platform::advise_huge(block, bytes + guard_bytes(), true);
+      if constexpr (settings.hardened) touch(static_cast<char*>(block) + bytes - 1);
     }
     return static_cast<char*>(block);
   }

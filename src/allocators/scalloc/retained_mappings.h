@@ -79,9 +79,10 @@ public:
       remove(best);
       return found;
     }
-    all_[best].block += bytes;
-    all_[best].bytes -= bytes;
-    bytes_ -= bytes;
+    const std::size_t taken = bytes + large_mappings<Traits>::guard_bytes();
+    all_[best].block += taken;
+    all_[best].bytes -= taken;
+    bytes_ -= taken;
     return {found.block, bytes, found.since};
   }
 

@@ -277,7 +277,7 @@ private:
     if (is_open_.load(std::memory_order_relaxed)) return true;
     read_environment(tuning_);
     if (!front_.open(tuning_, std::max(Config.pool_columns, 1U))) return false;
-    large_.set_retained_limit(Config.hardened ? 0 : tuning_.retained_large_bytes);
+    large_.set_retained_limit(tuning_.retained_large_bytes);
     if (tuning_.huge_pages == huge_page_policy::grown) large_.allow_huge_pages();
     thread::open();
     is_open_.store(true, std::memory_order_release);

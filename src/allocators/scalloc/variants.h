@@ -64,7 +64,6 @@ constexpr config hardened() {
   result.name = "scalloc-hardened";
   result.hardened = true;
   result.canary_bytes = 8;
-  result.retained_large_bytes = 0;
   // More bytes are shuffled together. More blocks would make a refill, which also looks for writes into
   // blocks in quarantine, rarer and longer.
   result.fresh_batch_bytes = static_cast<std::uint32_t>(16 * kib);

@@ -2,6 +2,7 @@
 // block_secrets.h whether the program wrote past its end or into it after freeing it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,6 @@
 #include <utility>
 
 #include "allocators/scalloc/span.h"
-#include "base/bits.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
 #include "base/os_pages.h"
@@ -56,20 +56,25 @@ HEAPLAB_FAST_PATH void cover(Char* begin, std::size_t size, Visit&& visit) {
   both_ends(std::integral_constant<std::size_t, 8>{});
 }
 
-// Overwrites a freed block with zeros. Of a large block the whole pages go back to the system instead.
+inline bool is_zero(const char* begin, std::size_t bytes) {
+  return *begin == 0 && std::memcmp(begin, begin + 1, bytes - 1) == 0;
+}
+
+// Overwrites a freed block with zeros. Of a larger block only the pages that hold data are written, so that
+// untouched pages get no memory.
 template <class Traits>
 void wipe(const span<Traits>& it, void* block) {
   char* begin = static_cast<char*>(block);
   char* const end = begin + it.secrets.usable_bytes();
-  if (it.secrets.block_bytes() > Traits::settings.zeroed_block_bytes) [[unlikely]] {
-    const std::size_t page = os_pages::page_bytes();
-    char* const first = begin + (align_up(it.offset_of(begin), page) - it.offset_of(begin));
-    char* const last = end - it.offset_of(end) % page;
-    std::memset(begin, 0, static_cast<std::size_t>(first - begin));
-    // Pages that the system refuses to take back, as locked ones, are overwritten.
-    begin = Traits::platform::purge(first, static_cast<std::size_t>(last - first)) ? last : first;
+  if (it.secrets.block_bytes() <= Traits::settings.zeroed_block_bytes) [[likely]] {
+    std::memset(begin, 0, static_cast<std::size_t>(end - begin));
+    return;
   }
-  std::memset(begin, 0, static_cast<std::size_t>(end - begin));
+  const std::size_t page = os_pages::page_bytes();
+  for (std::size_t bytes = page - it.offset_of(begin) % page; begin < end; begin += bytes, bytes = page) {
+    bytes = std::min(bytes, static_cast<std::size_t>(end - begin));
+    if (!is_zero(begin, bytes)) std::memset(begin, 0, bytes);
+  }
 }
 
 template <class Traits>

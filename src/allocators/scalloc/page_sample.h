@@ -1,0 +1,32 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/bits.h"
+#include "base/os_pages.h"
+
+namespace heaplab::scalloc {
+
+// How many of a few pages hold data. The others are zero, never written, or not to be read.
+struct page_sample {
+  std::size_t looked_at = 0, with_data = 0;
+
+  bool is_full() const { return with_data == looked_at; }
+  // But for a third, as of a block that was rounded up to huge pages.
+  bool is_filled() const { return 3 * with_data >= 2 * looked_at; }
+};
+
+// Looks at the first page of each of `parts` equal parts, or at every page if there are fewer. Precondition:
+// `start` is a page.
+template <class Platform>
+page_sample sample_pages(const char* start, std::size_t bytes, std::size_t parts) {
+  const std::size_t page = os_pages::page_bytes();
+  const std::size_t stride = std::max(page, align_down(bytes / parts, page));
+  page_sample result;
+  for (; result.looked_at < parts && result.looked_at * stride < bytes; ++result.looked_at)
+    if (Platform::holds_data(start + result.looked_at * stride)) ++result.with_data;
+  return result;
+}
+
+}  // namespace heaplab::scalloc
