@@ -30,14 +30,14 @@ template <class Traits>
 HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
                                                         bool& is_zero) {
   is_zero = false;
-  if constexpr (Traits::settings.hardened)
-    local.quarantine.for_each([](void* block) { check_first_word(block); });
   for (;;) {
     span_type& hot = *local.hot[class_index];
     if (&hot != &no_span<Traits>) {
       if (refill(hot, limits_[class_index].refill_count)) return pop(hot);
       const std::uint32_t written = hot.resident_bytes();
       if (extend(hot)) {
+        if constexpr (Traits::settings.hardened)
+          local.quarantine.for_each([](void* freed) { check_first_word(freed); });
         void* const block = pop(hot);
         is_zero = hot.offset_of(block) >= written;
         if constexpr (!Traits::settings.hardened) hot.secrets.link(block, nullptr);

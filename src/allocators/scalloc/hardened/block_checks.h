@@ -140,19 +140,26 @@ HEAPLAB_FAST_PATH void wipe_small(const span<Traits>& it, void* block) {
         [](char* place, std::size_t bytes) { std::memset(place, 0, bytes); });
 }
 
+// Precondition: a live block begins in the granule of the address. Whether it begins elsewhere in the
+// granule. No division for small blocks, since each granule of their spans is as small as the step of their
+// sizes.
+template <class Traits>
+bool is_inside_block(const span<Traits>& it, const void* block) {
+  const std::uint32_t offset = it.offset_of(block), bytes = it.secrets.block_bytes();
+  return (bytes <= Traits::settings.fine_block_limit ? offset % class_step : offset % bytes) != 0;
+}
+
 // fatal() where no live block begins.
 template <class Traits>
 void require_live(const span<Traits>& it, const void* block) {
-  // A span that was never taken has no live block: no division by zero.
-  if (!it.live.holds(it.secrets.granule_of(block)) || it.offset_of(block) % it.secrets.block_bytes() != 0)
-    refuse_address(it, block);
+  if (!it.live.holds(it.secrets.granule_of(block)) || is_inside_block(it, block)) refuse_address(it, block);
 }
 
 // The program gives a block back. Called by any thread, with any address in a span.
 template <class Traits>
 void withdraw(span<Traits>& it, void* block) {
-  require_live(it, block);
-  if (!it.live.end(it.secrets.granule_of(block))) refuse_address(it, block);
+  // An address inside a block ends the process, so that the map may already say that the block is free.
+  if (!it.live.end(it.secrets.granule_of(block)) || is_inside_block(it, block)) refuse_address(it, block);
   check_canary(it, block);
   wipe(it, block);
 }

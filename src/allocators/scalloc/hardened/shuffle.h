@@ -6,16 +6,17 @@
 
 namespace heaplab::scalloc {
 
-// 16 random bits at a time.
-template <class Random>
+// 16 random bits at a time, of words that follow from one word of the source by splitmix64 (Steele, Lea,
+// Flood). Who learns the whole order of a batch may find that word, from which no other number of the source
+// follows.
 class random_parts {
 public:
-  explicit random_parts(Random& random) : random_(random) {}
+  explicit random_parts(std::uint64_t seed) : seed_(seed) {}
 
   // A number below `bound` <= 2^16, each about equally likely.
   std::uint32_t below(std::uint32_t bound) {
     if (left_ == 0) {
-      word_ = random_.next();
+      word_ = next();
       left_ = 4;
     }
     --left_;
@@ -25,7 +26,14 @@ public:
   }
 
 private:
-  Random& random_;
+  std::uint64_t next() {
+    std::uint64_t word = seed_ += 0x9e37'79b9'7f4a'7c15U;
+    word = (word ^ (word >> 30)) * 0xbf58'476d'1ce4'e5b9U;
+    word = (word ^ (word >> 27)) * 0x94d0'49bb'1331'11ebU;
+    return word ^ (word >> 31);
+  }
+
+  std::uint64_t seed_;
   std::uint64_t word_ = 0;
   unsigned left_ = 0;
 };
@@ -36,7 +44,7 @@ template <std::size_t Most, class Secrets, class Random>
 void* link_shuffled(const Secrets& secrets, char* first, std::uint32_t count, Random& random) {
   static_assert(Most <= 4096, "the order lies on the stack");
   std::uint16_t order[Most];
-  random_parts<Random> parts(random);
+  random_parts parts(random.next());
   for (std::uint32_t index = 0; index < count; ++index) {
     const std::uint32_t other = parts.below(index + 1);
     order[index] = order[other];
