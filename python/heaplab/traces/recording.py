@@ -83,10 +83,7 @@ def record(
 
     `finished` hears when the trace is complete, or that recording never began.
     """
-    try:
-        wanted.raw.mkdir(parents=True)
-    except OSError as error:
-        raise UsageError(f"{wanted.raw}: {error.strerror}") from error
+    make_folder(wanted.raw)
     stamps = tool.stamps_here()
     with Control(wanted.raw, stamps, wanted.most_bytes, not wanted.paused, wanted.stacks) as control:
         window = Window(control, wanted)
@@ -107,10 +104,18 @@ def record(
     return SIGNALLED - status if status < 0 else status
 
 
+def make_folder(raw: Path) -> None:
+    """The folder of a recording, which must be new. Raises UsageError."""
+    try:
+        raw.mkdir(parents=True)
+    except OSError as error:
+        raise UsageError(f"{raw}: {error.strerror}") from error
+
+
 @contextlib.contextmanager
 def around(wanted: Wanted) -> Iterator[Arm]:
     """The arm under which processes are recorded; at the end of the block their trace is made."""
-    wanted.raw.mkdir(parents=True)
+    make_folder(wanted.raw)
     try:
         stamps = tool.stamps_here()
         with Control(wanted.raw, stamps, wanted.most_bytes, not wanted.paused, wanted.stacks) as control:
