@@ -20,7 +20,16 @@
 
 namespace heaplab::recorder {
 
-class live_table {
+// What the table takes its atomics from; tests explore interleavings with others.
+struct live_table_sync {
+  template <class T>
+  using atomic = heaplab::atomic<T>;
+  template <class T>
+  using atomic_ref = heaplab::atomic_ref<T>;
+};
+
+template <class Sync>
+class basic_live_table {
 public:
   // False: no level has room, and one has to be added.
   bool put(const trace::raw_live_block& block) {
@@ -85,7 +94,7 @@ private:
     trace::raw_bucket* const bucket = bucket_of(level, trace::address_in(block.what));
     if (bucket == nullptr) return false;
     for (trace::raw_live_block& entry : bucket->blocks) {
-      const atomic_ref what(entry.what);
+      const typename Sync::template atomic_ref<std::uint64_t> what(entry.what);
       std::uint64_t none = 0;
       // acquire pairs with the release in take_from, whose thread has read the entry before. relaxed: the
       // check only saves the exchange.
@@ -107,7 +116,7 @@ private:
     trace::raw_bucket* const bucket = bucket_of(level, address);
     if (bucket == nullptr) return std::nullopt;
     for (trace::raw_live_block& entry : bucket->blocks) {
-      const atomic_ref what(entry.what);
+      const typename Sync::template atomic_ref<std::uint64_t> what(entry.what);
       // acquire pairs with the release in put_into.
       const std::uint64_t seen = what.load(std::memory_order_acquire);
       if (trace::address_in(seen) != address) continue;
@@ -119,8 +128,10 @@ private:
     return std::nullopt;
   }
 
-  atomic<trace::raw_chunk*> levels_[most_levels]{};
-  atomic<unsigned> reserved_ = 0;
+  typename Sync::template atomic<trace::raw_chunk*> levels_[most_levels]{};
+  typename Sync::template atomic<unsigned> reserved_ = 0;
 };
+
+using live_table = basic_live_table<live_table_sync>;
 
 }  // namespace heaplab::recorder
