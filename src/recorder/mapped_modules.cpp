@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "recorder/build_ids.h"
 #include "recorder/process_file.h"
 
 namespace heaplab::recorder {
@@ -27,6 +28,7 @@ void note_modules(const char* path) {
   for (ssize_t got = 0; to >= 0 && (got = ::read(from, piece, sizeof piece)) > 0;)
     if (::write(to, piece, static_cast<std::size_t>(got)) != got) break;
   ::close(from);
+  if (to >= 0) append_build_ids(to);
   ::close(to);
 }
 

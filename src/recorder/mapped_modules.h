@@ -3,8 +3,8 @@
 
 namespace heaplab::recorder {
 
-// Appends the present mappings to the file. Called as the recording grows, and at its end: a program may load
-// libraries late.
+// Appends the present mappings to the file, as the kernel writes them, and then their build-ids
+// (build_ids.h). Called as the recording grows, and at its end: a program may load libraries late.
 void note_modules(const char* path);
 
 }  // namespace heaplab::recorder

@@ -14,6 +14,7 @@
 #include "probes/tick_clock.h"
 #include "trace/merged_events.h"
 #include "trace/raw_process.h"
+#include "trace/recorded_modules.h"
 #include "trace/summary.h"
 #include "trace/trace_error.h"
 #include "trace/trace_writer.h"
@@ -96,24 +97,6 @@ properties summarise(const raw_process& process, const verdict& counts, std::siz
   return out;
 }
 
-// Turns lines of the kernel, START-END PERMISSIONS OFFSET DEVICE INODE PATH, into START-END OFFSET PATH,
-// without duplicates.
-std::string code_of_modules(const std::string& raw_path) {
-  std::ifstream maps(std::filesystem::path(raw_path).replace_extension(".maps"));
-  std::set<std::string> lines;
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t permissions = line.find(' ') + 1;
-    const std::size_t path = line.find('/');
-    if (path == std::string::npos || line.compare(permissions + 2, 1, "x") != 0) continue;
-    const std::size_t offset = line.find(' ', permissions) + 1;
-    lines.insert(line.substr(0, permissions) + line.substr(offset, line.find(' ', offset) - offset + 1) +
-                 line.substr(path) + '\n');
-  }
-  std::string text;
-  for (const std::string& line : lines) text += line;
-  return text;
-}
-
 // Numbers call sites, each once, also where the file holds a stack twice.
 class site_numbers {
 public:
@@ -178,7 +161,9 @@ void finish_process(const raw_process& process, const raw_control& control, trac
     to.add(e);
     if (order.counts().events % report_every == 0) tick();
   }
-  to.add_modules(code_of_modules(process.path()));
+  const recorded_modules modules(process.path());
+  to.add_modules(modules.code());
+  to.add_build_ids(modules.build_ids());
   to.end_process(summarise(process, order.counts(), sites.size()));
 }
 

@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little);
 // that was damaged by a transfer as text.
 inline constexpr std::uint8_t file_magic[8] = {0x89, 'H', 'L', 'T', '\r', '\n', 0x1A, '\n'};
 inline constexpr std::uint16_t format_major = 1;  // another major cannot be read
-inline constexpr std::uint16_t format_minor = 2;  // a higher minor only adds frame types and properties
+inline constexpr std::uint16_t format_minor = 3;  // a higher minor only adds frame types and properties
 
 struct file_header {
   std::uint8_t magic[8];
@@ -35,11 +35,12 @@ enum class frame_type : std::uint16_t {
   process = 1,  // properties of a process; its first frame
   sites = 2,    // call sites; each before the first event that names it
   events = 3,
-  summary = 4,  // properties: what the verifier counted; the last frame of a process
-  modules = 5,  // text: the mapped files of a process, one a line
-  index = 6,    // where all others are; the last frame of the file
-  names = 7,    // text: what code addresses are, one a line; since format 1.1
-  lived = 8,    // blocks that lived when the recording began, written as events; since format 1.2
+  summary = 4,    // properties: what the verifier counted; the last frame of a process
+  modules = 5,    // text: the mapped files of a process, one a line
+  index = 6,      // where all others are; the last frame of the file
+  names = 7,      // text: what code addresses are, one a line; since format 1.1
+  lived = 8,      // blocks that lived when the recording began, written as events; since format 1.2
+  build_ids = 9,  // text: the build-ids of modules, one a line; since format 1.3
 };
 
 enum class codec : std::uint16_t { stored = 0, zstd = 1 };

@@ -86,6 +86,7 @@ void put_sites(probes::json_line& out, trace_file& file, std::uint32_t process) 
   }
   out.end_array();
   out.key("modules").value(file.modules(process));
+  out.key("build_ids").value(file.build_ids(process));
   out.key("names").value(file.names(process));
   out.end_object();
 }

@@ -41,8 +41,9 @@ public:
   // The unpacked payload; false, and a line of damage more, where the frame is damaged.
   bool read(const index_entry& frame, bytes& payload);
 
-  // Lines on the mapped files of a process, and on its code addresses; "" where unknown.
+  // Lines on the mapped files of a process, on their build-ids, and on its code addresses; "" where unknown.
   std::string modules(std::uint32_t number) { return lines_of(number, frame_type::modules); }
+  std::string build_ids(std::uint32_t number) { return lines_of(number, frame_type::build_ids); }
   std::string names(std::uint32_t number) { return lines_of(number, frame_type::names); }
 
 private:

@@ -140,6 +140,10 @@ void trace_writer::add_modules(std::string_view lines) {
   put_frame(frame_type::modules, 1, 0, 0, bytes_of_text(lines));
 }
 
+void trace_writer::add_build_ids(std::string_view lines) {
+  put_frame(frame_type::build_ids, 1, 0, 0, bytes_of_text(lines));
+}
+
 void trace_writer::add_names(std::string_view lines) {
   put_frame(frame_type::names, 1, 0, 0, bytes_of_text(lines));
 }

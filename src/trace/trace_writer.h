@@ -45,6 +45,8 @@ public:
 
   // Lines on the mapped files of the process.
   void add_modules(std::string_view lines);
+  // Lines on the build-ids of modules.
+  void add_build_ids(std::string_view lines);
   // Lines on code addresses: where names are known and modules are not.
   void add_names(std::string_view lines);
 

@@ -12,12 +12,13 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from elftools.elf.elffile import ELFFile
 from traces import Event, two_threads, write_trace
 
 from heaplab import traces
 from heaplab.catalog import native
 from heaplab.errors import UsageError
-from heaplab.traces import columns, symbols, tool
+from heaplab.traces import columns, pprof, symbols, tool
 
 HEAPLAB = (sys.executable, "-m", "heaplab")
 PROGRAM = """#include <stdlib.h>
@@ -198,6 +199,23 @@ def test_pprof_has_every_block_and_names(recorded: Path) -> None:
     [mine] = [number for number, name in functions.items() if name == "one_block"]
     [sample] = [one for one in samples if numbers(one[1]) == [mine]]
     assert numbers(sample[2])[:2] == [7, 700]
+
+
+def test_pprof_names_the_files_that_were_mapped_by_their_build_ids(recorded: Path) -> None:
+    profile = profile_of(recorded, program_in(recorded))
+    message = fields(pprof.as_pprof(profile))
+    texts = [value.decode() for field, value in message if field == 6]
+    mappings = {one[1]: one for one in (dict(fields(value)) for field, value in message if field == 3)}
+    assert texts[mappings[1][5]] == profile.of["program"]
+    for one in mappings.values():
+        with open(texts[one[5]], "rb") as file:
+            notes = ELFFile(file).get_section_by_name(".note.gnu.build-id")
+            found = [note["n_desc"] for note in notes.iter_notes()] if notes else [""]
+        assert [texts[one.get(6, 0)]] == found
+    locations = [dict(fields(value)) for field, value in message if field == 4]
+    for one in locations:
+        mapped = mappings[one[2]]
+        assert mapped[2] < one[3] <= mapped[3]
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go has pprof")

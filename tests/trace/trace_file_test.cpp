@@ -52,6 +52,7 @@ protected:
       }
       for (const event& e : random_events(counts[process], static_cast<unsigned>(process) + 1)) to.add(e);
       to.add_modules("400000-500000 program\n");
+      to.add_build_ids("400000 c0ffee\n");
       properties summary;
       summary.set("events", counts[process]);
       to.end_process(summary);
@@ -95,6 +96,7 @@ TEST_F(trace_files, give_back_every_process) {
     EXPECT_EQ(events.size(), file.processes()[process].summary.number("events"));
     EXPECT_TRUE(events == random_events(events.size(), process + 1));
     EXPECT_EQ(file.modules(process), "400000-500000 program\n");
+    EXPECT_EQ(file.build_ids(process), "400000 c0ffee\n");
     const site_table sites(file, process);
     ASSERT_EQ(sites.size(), process + 1U);
     EXPECT_EQ(sites.frames_of(process + 1)[0], 0x400000U + process);
@@ -155,6 +157,7 @@ TEST_F(trace_files, with_any_bit_flipped_give_nothing_wrong_and_say_what_is_lost
       const site_table sites(file, process);
       EXPECT_LE(sites.size(), process + 1U);
       file.modules(process);
+      file.build_ids(process);
     }
     EXPECT_FALSE(file.damage().empty()) << bit;
   }

@@ -5,7 +5,7 @@ number and wire type, 0 for a number, 2 for bytes with their length in front (pr
 """
 
 import gzip
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from heaplab.traces import symbols
@@ -41,6 +41,7 @@ def as_pprof(profile: Profile) -> bytes:
     """The message Profile. A location has a function of its own, with its number."""
     strings = Strings()
     numbers = {address: place for place, address in enumerate(profile.addresses, 1)}
+    mapped = mappings(profile)
     whole = b"".join(
         [
             *(number_pair(1, strings[name], strings[unit]) for name, unit in SAMPLES),
@@ -52,9 +53,9 @@ def as_pprof(profile: Profile) -> bytes:
                 )
                 for site in profile.sites
             ),
-            *(location(profile.place(one), one, place) for one, place in numbers.items()),
+            *(location(profile.place(one), one, place, mapped) for one, place in numbers.items()),
             *(function(profile.place(one), place, strings) for one, place in numbers.items()),
-            message(3, number(1, 1), number(5, strings[profile.of.get("program", "")]), number(7, 1)),
+            *(mapping(one, place, strings) for place, one in enumerate(mapped, 1)),
             number(9, int(profile.of.get("start_unix_ns") or 0)),
             number(10, int(profile.seconds * 1e9) if profile.timed else 0),
             number(14, strings[DEFAULT]),
@@ -76,9 +77,26 @@ class Strings:
         return b"".join(message(6, text.encode()) for text in self._numbers)
 
 
-def location(place: symbols.Place, address: int, identity: int) -> bytes:
+def mappings(profile: Profile) -> list[symbols.Module]:
+    """The mapped files, the program's own first, as pprof expects; the program alone where none is known."""
+    program = profile.of.get("program", "")
+    found = sorted(profile.modules, key=lambda module: module.path != program)
+    return found or [symbols.Module(0, 0, 0, program)]
+
+
+def mapping(module: symbols.Module, identity: int, strings: Strings) -> bytes:
+    """Says that functions are known already."""
+    where = number(2, module.start) + number(3, module.end) + number(4, module.offset)
+    names = number(5, strings[module.path]) + number(6, strings[module.build_id])
+    return message(3, number(1, identity), where, names, number(7, 1))
+
+
+def location(place: symbols.Place, address: int, identity: int, mapped: Sequence[symbols.Module]) -> bytes:
+    """In the mapping of the call, which may be the last instruction there: `address` is behind the call."""
+    inside = (index for index, one in enumerate(mapped, 1) if one.start < address <= one.end)
+    within = 1 if mapped[0].end == 0 else next(inside, 0)
     line = message(4, number(1, identity), number(2, place.line))
-    return message(4, number(1, identity), number(3, address), line)
+    return message(4, number(1, identity), number(2, within), number(3, address), line)
 
 
 def function(place: symbols.Place, identity: int, strings: Strings) -> bytes:

@@ -114,6 +114,7 @@ class Profile:
     sites: list[Site]
     stacks: list[list[int]]  # code addresses of site n + 1, the innermost first
     places: symbols.Names
+    modules: list[symbols.Module]
 
     @property
     def program(self) -> str:
@@ -186,6 +187,7 @@ def of_process(
         sites=sites,
         stacks=known["sites"],
         places=places_of(known, summary["machine"]),
+        modules=symbols.modules_of(known["modules"], known["build_ids"]),
     )
 
 

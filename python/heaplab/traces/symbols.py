@@ -54,14 +54,18 @@ class Module:
     end: int
     offset: int
     path: str
+    build_id: str = ""  # in hexadecimal; "" if unknown
 
 
-def modules_of(lines: str) -> list[Module]:
+def modules_of(lines: str, build_ids: str = "") -> list[Module]:
+    """The mapped files by address, from lines of a trace (docs/trace-format.md)."""
+    ids = dict(line.split(" ", 1) for line in build_ids.splitlines())
     found = []
     for line in lines.splitlines():
         span, offset, path = line.split(" ", 2)
         start, end = span.split("-")
-        found.append(Module(int(start, 16), int(end, 16), int(offset, 16), path))
+        first = int(start, 16)
+        found.append(Module(first, int(end, 16), int(offset, 16), path, ids.get(f"{first:x}", "")))
     return sorted(found, key=lambda module: module.start)
 
 
