@@ -56,10 +56,6 @@ HEAPLAB_FAST_PATH void cover(Char* begin, std::size_t size, Visit&& visit) {
   both_ends(std::integral_constant<std::size_t, 8>{});
 }
 
-inline bool is_zero(const char* begin, std::size_t bytes) {
-  return *begin == 0 && std::memcmp(begin, begin + 1, bytes - 1) == 0;
-}
-
 // Overwrites a freed block with zeros. Of a larger block only the pages that hold data are written, so that
 // untouched pages get no memory.
 template <class Traits>
@@ -73,7 +69,7 @@ void wipe(const span<Traits>& it, void* block) {
   const std::size_t page = os_pages::page_bytes();
   for (std::size_t bytes = page - it.offset_of(begin) % page; begin < end; begin += bytes, bytes = page) {
     bytes = std::min(bytes, static_cast<std::size_t>(end - begin));
-    if (!is_zero(begin, bytes)) std::memset(begin, 0, bytes);
+    if (!os_pages::is_zero(begin, bytes)) std::memset(begin, 0, bytes);
   }
 }
 
