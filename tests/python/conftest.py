@@ -161,6 +161,16 @@ def finished(
     return lab
 
 
+MEASURES = {"lab", "half_done", "finished"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what carries out campaigns. Whole files mark themselves."""
+    for item in items:
+        if isinstance(item, pytest.Function) and MEASURES & set(item.fixturenames):
+            item.add_marker("starts_programs")
+
+
 @pytest.fixture
 def lab(
     catalog_folder: Path, libraries: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

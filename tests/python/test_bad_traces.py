@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from traces import two_threads, write_trace
 
+pytestmark = pytest.mark.starts_programs
+
 HEAPLAB = (sys.executable, "-m", "heaplab")
 CALLS = len(two_threads())
 OUTPUTS = ["x.html", "x.json", "x.pb.gz"]

@@ -16,6 +16,8 @@ from heaplab.catalog import native
 from heaplab.traces import tool
 from heaplab.traces.control import ON, STATE_AT
 
+pytestmark = pytest.mark.starts_programs
+
 HEAPLAB = (sys.executable, "-m", "heaplab")
 STATIC = "int main() { return 0; }"
 STACKS = """#include <stdlib.h>

@@ -10,6 +10,8 @@ from heaplab.catalog import contents, native
 from heaplab.cli import recorded_trace
 from heaplab.errors import UsageError
 
+pytestmark = pytest.mark.starts_programs
+
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:

@@ -28,6 +28,8 @@ from heaplab.records import Status
 from heaplab.report.server_table import server_tables
 from heaplab.servers import ServedRun, ServerJob, free_port, serve
 
+pytestmark = pytest.mark.starts_programs
+
 MIB = 1 << 20
 # server PORT [MODE...]: answers each connection with "ok".
 SERVER = r"""

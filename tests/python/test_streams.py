@@ -12,6 +12,8 @@ from heaplab.campaign import store
 from heaplab.cli import exit_status
 from heaplab.errors import HeaplabError
 
+pytestmark = pytest.mark.starts_programs
+
 FULL = "heaplab: standard output: No space left on device\n"
 
 

@@ -20,6 +20,8 @@ from heaplab.catalog import native
 from heaplab.errors import UsageError
 from heaplab.traces import columns, pprof, symbols, tool
 
+pytestmark = pytest.mark.starts_programs
+
 HEAPLAB = (sys.executable, "-m", "heaplab")
 PROGRAM = """#include <stdlib.h>
 void *one_block(void) { return malloc(100); }
