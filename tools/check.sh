@@ -20,13 +20,16 @@ step "layers, formatting, lint" "
   mypy --no-error-summary
   git ls-files '*.h' '*.cpp' '*.c' | xargs -r clang-format --dry-run --Werror"
 
+# One more than there are processors: many tests wait for what they started.
+at_once=$(($(nproc) + 1))
+
 build_and_test() { # preset, options of ctest, options of the build
   step "C++ build, $1" "cmake --preset $1 && cmake --build --preset $1 ${3-}"
-  step "C++ tests, $1" "ctest --preset $1 -j $(nproc) --no-tests=ignore ${2-}"
+  step "C++ tests, $1" "ctest --preset $1 -j $at_once --no-tests=ignore ${2-}"
 }
 
-python_tests() { # options of pytest; one more at a time than processors, since many wait for what they started
-  step "Python tests" "pytest -n $(($(nproc) + 1)) --dist loadfile ${1-}"
+python_tests() { # options of pytest
+  step "Python tests" "pytest -n $at_once --dist loadfile ${1-}"
 }
 
 # The clang compilers among the packages of lists.
@@ -69,11 +72,11 @@ build_and_test tsan "$tsan_tests" "--target $tsan_targets"
 python_tests
 if [ "$what" = long ]; then
   step "C++ build, paranoid" "cmake --preset paranoid && cmake --build --preset paranoid"
-  step "C++ tests, paranoid" "ctest --preset paranoid -L 'conformance|llheap|properties|scalloc|stress' -j $(nproc)"
+  step "C++ tests, paranoid" "ctest --preset paranoid -L 'conformance|llheap|properties|scalloc|stress' -j $at_once"
   # Not in all: the build alone takes minutes.
   step "C++ build, aarch64" "cmake --preset aarch64 && cmake --build --preset aarch64"
   for page in 4096 16384 65536; do
-    step "C++ tests, aarch64, pages of $page bytes" "QEMU_PAGESIZE=$page ctest --preset aarch64 -j $(nproc)"
+    step "C++ tests, aarch64, pages of $page bytes" "QEMU_PAGESIZE=$page ctest --preset aarch64 -j $at_once"
   done
   tools/test_bare_root.sh
 fi

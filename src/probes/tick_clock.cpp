@@ -75,9 +75,9 @@ bool agrees_on_processors(const moment& origin, double ticks_per_second) {
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
     if (sched_setaffinity(0, sizeof one, &one) != 0) continue;
-    const moment here = read_both();
-    const double by_ticks = static_cast<double>(here.ticks - origin.ticks) / ticks_per_second;
-    const double by_clock = static_cast<double>(here.ns - origin.ns) * 1e-9;
+    const moment now = read_both();
+    const double by_ticks = static_cast<double>(now.ticks - origin.ticks) / ticks_per_second;
+    const double by_clock = static_cast<double>(now.ns - origin.ns) * 1e-9;
     agrees = std::abs(by_ticks - by_clock) < processor_tolerance_s + rate_tolerance * by_clock;
   }
   sched_setaffinity(0, sizeof allowed, &allowed);

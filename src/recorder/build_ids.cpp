@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "base/bits.h"
@@ -15,6 +16,8 @@
 namespace heaplab::recorder {
 
 namespace {
+
+using bytes_view = std::span<const unsigned char>;
 
 constexpr char digits[] = "0123456789abcdef";
 constexpr std::size_t most_id_bytes = 64;
@@ -76,7 +79,7 @@ private:
 };
 
 // The build-id among the notes; empty if there is none.
-std::basic_string_view<unsigned char> id_among(std::basic_string_view<unsigned char> notes) {
+bytes_view id_among(bytes_view notes) {
   constexpr std::size_t step = 4;
   while (notes.size() >= sizeof(Elf64_Nhdr)) {
     Elf64_Nhdr head;
@@ -87,13 +90,13 @@ std::basic_string_view<unsigned char> id_among(std::basic_string_view<unsigned c
     if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == sizeof ELF_NOTE_GNU &&
         head.n_descsz <= most_id_bytes &&
         std::memcmp(notes.data() + sizeof head, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0)
-      return notes.substr(id, head.n_descsz);
-    notes.remove_prefix(end);
+      return notes.subspan(id, head.n_descsz);
+    notes = notes.subspan(end);
   }
   return {};
 }
 
-void write_id(int to, std::uint64_t start, std::basic_string_view<unsigned char> id) {
+void write_id(int to, std::uint64_t start, bytes_view id) {
   char line[32 + 2 * most_id_bytes];
   line[0] = '#';
   char* end = add_hex(line + 1, start);
@@ -123,7 +126,7 @@ void append_id(int to, const memory_reader& memory, std::uint64_t start) {
     if (!memory.read(start + head.e_phoff + number * sizeof segment, &segment)) return;
     const std::size_t bytes = std::min<std::size_t>(segment.p_filesz, sizeof notes);
     if (segment.p_type != PT_NOTE || !memory.read(bias + segment.p_vaddr, notes, bytes)) continue;
-    if (const auto id = id_among({notes, bytes}); !id.empty()) return write_id(to, start, id);
+    if (const bytes_view id = id_among({notes, bytes}); !id.empty()) return write_id(to, start, id);
   }
 }
 

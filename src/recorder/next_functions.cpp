@@ -108,7 +108,7 @@ std::size_t first_usable_size(void* block) {
 // not in the program's first call of malloc: dlerror takes the lock of setlocale, which may be what calls
 // malloc.
 [[gnu::constructor]] void look_up_functions_of_c23() {
-  const doing own(here, activity::own);
+  const doing own(this_thread, activity::own);
   const bool sized = find(next.free_sized, "free_sized");
   const bool aligned = find(next.free_aligned_sized, "free_aligned_sized");
   if (sized && aligned) return;

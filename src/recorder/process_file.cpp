@@ -244,7 +244,7 @@ constinit atomic<trace::raw_control*> control = &unopened_control;
 void begin() {
   if (has_begun.exchange(true, std::memory_order_acq_rel)) return;
   const errno_keeper keep;
-  const doing own(here, activity::own);
+  const doing own(this_thread, activity::own);
   next.free(nullptr);  // the first call looks up all functions
   if (trace::raw_control* const found = find_control())
     control.store(found, std::memory_order_release);

@@ -78,7 +78,7 @@ HEAPLAB_SLOW_PATH void* acquire_unrecorded(thread_state& state, trace::kind kind
 template <class Call>
 HEAPLAB_FAST_PATH void* acquire(trace::kind kind, std::size_t size, std::uint8_t alignment_log2,
                                 const call_site& site, Call call) {
-  thread_state& state = here;
+  thread_state& state = this_thread;
   if (!record_here(state)) [[unlikely]]
     return acquire_unrecorded(state, kind, size, alignment_log2, site, call);
   const doing a_call(state, activity::call);
@@ -114,7 +114,7 @@ HEAPLAB_SLOW_PATH void release_unrecorded(thread_state& state, trace::kind kind,
 template <class Call>
 HEAPLAB_FAST_PATH void release(trace::kind kind, void* block, std::size_t size, std::size_t alignment,
                                const call_site& site, Call call) {
-  thread_state& state = here;
+  thread_state& state = this_thread;
   if (block == nullptr || !record_here(state)) [[unlikely]]
     return release_unrecorded(state, kind, block, size, alignment, site, call);
   record_release(state, kind, block, size, alignment, site, call);
@@ -155,7 +155,7 @@ HEAPLAB_SLOW_PATH void* reallocate_unrecorded(thread_state& state, trace::kind f
 template <class Call>
 HEAPLAB_FAST_PATH void* reallocate(trace::kind from, trace::kind to, void* block, std::size_t size,
                                    const call_site& site, Call call) {
-  thread_state& state = here;
+  thread_state& state = this_thread;
   if (!record_here(state)) [[unlikely]]
     return reallocate_unrecorded(state, from, to, block, size, site, call);
   return record_reallocation(state, from, to, block, size, site, call);

@@ -24,14 +24,14 @@ Function* below(atomic<Function*>& known, const char* name) {
   Function* found = known.load(std::memory_order_relaxed);
   if (found != nullptr) return found;
   const errno_keeper keep;
-  const doing own(here, activity::own);
+  const doing own(this_thread, activity::own);
   found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
   known.store(found, std::memory_order_relaxed);
   return found;
 }
 
 void note(trace::kind kind, pthread_t thread) {
-  thread_state& state = here;
+  thread_state& state = this_thread;
   if (!record_here(state)) return;
   const doing own(state, activity::own);
   trace::raw_record* const record = claim(state);

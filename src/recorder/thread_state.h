@@ -30,7 +30,7 @@ struct thread_state {
 };
 static_assert(sizeof(thread_state) <= 64);
 
-inline constinit thread_local thread_state here;
+inline constinit thread_local thread_state this_thread;
 
 // Marks what the thread is doing, for nested calls and for signal handlers of the thread.
 class doing {

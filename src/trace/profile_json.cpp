@@ -29,8 +29,8 @@ void put_lives(probes::json_line& out, const profile& of) {
   out.end_array().key("lives").begin_array();
   for (std::size_t size = 0; size < profile::size_classes; ++size)
     for (std::size_t life = 0; life < profile::lifetime_classes; ++life)
-      if (const amount& here = of.by_life()[size][life]; here.blocks != 0)
-        put_row(out, {size, life, here.blocks, here.bytes});
+      if (const amount& lived = of.by_life()[size][life]; lived.blocks != 0)
+        put_row(out, {size, life, lived.blocks, lived.bytes});
   out.end_array();
 }
 

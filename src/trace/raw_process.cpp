@@ -164,11 +164,11 @@ void raw_process::enter_segment(const raw_record& begin, std::uint64_t offset, s
   if (number == 0 || number >= most_threads) return;
   if (number > threads_.size()) threads_.resize(number);
   thread& of = threads_[number - 1];
-  const segment here{offset, records, begin.stamp};
+  const segment added{offset, records, begin.stamp};
   of.segments.insert(
-      std::upper_bound(of.segments.begin(), of.segments.end(), here,
+      std::upper_bound(of.segments.begin(), of.segments.end(), added,
                        [](const segment& a, const segment& b) { return a.first_stamp < b.first_stamp; }),
-      here);
+      added);
   of.first_stamp = of.segments.front().first_stamp;
   of.system_id = begin.size;
   of.handle = address_of(begin);

@@ -91,7 +91,7 @@ def memory_drawing(tmp_path, **options):
     records = synthetic.campaign(HEIGHTS, [experiment], blocks=3, faults=False)
     path = synthetic.write(map(with_series, records), tmp_path / "results.jsonl")
     (study,) = Analysis(store.load(path)).studies
-    return timelines.series(study, plot, palette.looks(study.candidates))
+    return timelines.series(study, plot, palette.styles(study.candidates))
 
 
 def test_lines_lie_over_the_stack_and_scales_may_differ(tmp_path):

@@ -51,12 +51,12 @@ class ObtainedLibrary(BaseModel):
 
 class FoundLibrary(NamedTuple):
     path: Path | None  # None: the C library's own malloc, nothing to preload
-    told: str = ""  # the version that its source tells
+    stated: str = ""  # the version that its source states
     package: str = ""  # the Debian package that tells the version
 
     @property
     def version(self) -> str:
-        return debian_versions().get(self.package, "") if self.package else self.told
+        return debian_versions().get(self.package, "") if self.package else self.stated
 
 
 def locate(catalog: Catalog, name: str) -> records.Arm:

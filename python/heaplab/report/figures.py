@@ -14,7 +14,7 @@ from heaplab.analysis import MeasuredCell, Study
 from heaplab.catalog import spec
 from heaplab.records import Parameter
 from heaplab.report import canvas, marks, units
-from heaplab.report.palette import CHROME, Look
+from heaplab.report.palette import CHROME, Style
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def axis_title(study: Study, metric: str, step: units.DisplayUnit) -> str:
     return f"{title} ({step.label})" if step.label else title
 
 
-def curve(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
+def curve(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
     """A metric against a swept parameter: one line for each allocator, with a band for its 95 % interval."""
     step = common_scale(study, plot.y)
     panels = panels_of(study, [plot.x])
@@ -60,7 +60,7 @@ def curve(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
             axis.set_title(label)
             for name in study.candidates:
                 medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
-                marks.banded_line(axis, medians, name, looks[name], step.factor)
+                marks.banded_line(axis, medians, name, styles[name], step.factor)
             _swept_axis(axis, study.axes[plot.x], plot)
             marks.shade_oversubscribed(axis, study, cells, [_number(dict(cell)[plot.x]) for cell in cells])
             axis.set_xlabel(plot.x)
@@ -90,7 +90,7 @@ def _swept_axis(axis: Axes, values: list[Parameter], plot: spec.Plot) -> None:
         )
 
 
-def bars(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
+def bars(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
     """A metric as bars with 95 % intervals: in groups along a swept parameter, or one bar per allocator."""
     step = common_scale(study, plot.y)
     panels = panels_of(study, [plot.x] if plot.x else [])
@@ -101,9 +101,9 @@ def bars(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
         for axis, (label, cells) in zip(axes, panels, strict=True):
             axis.set_title(label)
             if plot.x:
-                _groups(axis, study, cells, plot, looks, step)
+                _groups(axis, study, cells, plot, styles, step)
             else:
-                _ranking(axis, study, cells[0], plot, looks, step)
+                _ranking(axis, study, cells[0], plot, styles, step)
         alt = _alt(study, plot.y, f"by {plot.x or 'allocator'}, one bar per allocator")
         if plot.x:
             canvas.legend(figure, axes[0])
@@ -115,7 +115,7 @@ def _ranking(
     study: Study,
     cell: MeasuredCell,
     plot: spec.Plot,
-    looks: dict[str, Look],
+    styles: dict[str, Style],
     step: units.DisplayUnit,
 ) -> None:
     """Horizontal bars, each with its name and number, so that no legend is needed."""
@@ -129,7 +129,7 @@ def _ranking(
             row,
             value,
             height=0.66,
-            color=looks[name].color,
+            color=styles[name].color,
             xerr=marks.whisker(median, step.factor) if isfinite(median.high) else None,
             error_kw=marks.WHISKER,
         )
@@ -149,7 +149,7 @@ def _groups(
     study: Study,
     cells: list[MeasuredCell],
     plot: spec.Plot,
-    looks: dict[str, Look],
+    styles: dict[str, Style],
     step: units.DisplayUnit,
 ) -> None:
     width = 0.8 / len(study.candidates)
@@ -162,7 +162,7 @@ def _groups(
             places,
             heights,
             width * 0.92,
-            color=looks[name].color,
+            color=styles[name].color,
             label=name,
             yerr=whiskers,
             error_kw=marks.WHISKER,
@@ -175,16 +175,16 @@ def _groups(
     axis.set_ylabel(axis_title(study, plot.y, step))
 
 
-def scatter(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing:
+def scatter(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
     """Two metrics of every cell relative to the baseline, with their intervals as crosses."""
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1)
         others = [name for name in study.candidates if name != study.baseline]
         for name in others:
-            axis.plot([], [], looks[name].marker, color=looks[name].color, label=name)
+            axis.plot([], [], styles[name].marker, color=styles[name].color, label=name)
             for cell in study.cells:
                 x, y = (study.ratio(cell, name, metric) for metric in (plot.x, plot.y))
-                marks.cross(axis, x, y, looks[name])
+                marks.cross(axis, x, y, styles[name])
         marks.unity(axis)
         axis.set_xlabel(f"{study.metric(plot.x).title} relative to {study.baseline}")
         axis.set_ylabel(f"{study.metric(plot.y).title} relative to {study.baseline}")

@@ -8,19 +8,19 @@ from heaplab import stats
 from heaplab.analysis import OPERATIONS, PERCENTILES, Study
 from heaplab.report import canvas, marks, units
 from heaplab.report.figures import Drawing, panels_of
-from heaplab.report.palette import Look
+from heaplab.report.palette import Style
 from heaplab.report.timelines import MOST_PANELS
 
 PLACES = [stats.nines(share) for share in PERCENTILES.values()]
 NOTE = "Sampled operations, the clock's own cost subtracted. Medians over the processes with 95 % intervals."
 
 
-def latencies(study: Study, looks: dict[str, Look]) -> list[Drawing]:
+def latencies(study: Study, styles: dict[str, Style]) -> list[Drawing]:
     """A figure for each operation whose latencies the runs sampled."""
-    return [drawing for operation in OPERATIONS if (drawing := _figure(study, operation, looks))]
+    return [drawing for operation in OPERATIONS if (drawing := _figure(study, operation, styles))]
 
 
-def _figure(study: Study, operation: str, looks: dict[str, Look]) -> Drawing | None:
+def _figure(study: Study, operation: str, styles: dict[str, Style]) -> Drawing | None:
     metrics = tuple(f"{operation}_latency_{name}" for name in PERCENTILES)
     panels = [
         (label, cell)
@@ -35,7 +35,7 @@ def _figure(study: Study, operation: str, looks: dict[str, Look]) -> Drawing | N
             axis.set_title(label)
             for name in study.candidates:
                 medians = [study.median(cell, name, metric) for metric in metrics]
-                marks.banded_line(axis, list(zip(PLACES, medians, strict=True)), name, looks[name])
+                marks.banded_line(axis, list(zip(PLACES, medians, strict=True)), name, styles[name])
             axis.set_yscale("log")
             axis.yaxis.set_major_formatter(lambda value, _: units.show(value, "s"))
             axis.set_xticks(PLACES, [f"{100 * share:g} %" for share in PERCENTILES.values()])

@@ -8,23 +8,23 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from heaplab.analysis import MeasuredCell, Study
-from heaplab.report.palette import CHROME, Look
+from heaplab.report.palette import CHROME, Style
 from heaplab.stats import Interval
 
 WHISKER = {"ecolor": CHROME["ink"], "elinewidth": 1.1, "capsize": 2.5}
 
 
 def banded_line(
-    axis: Axes, points: Sequence[tuple[float, Interval]], name: str, look: Look, factor: float = 1
+    axis: Axes, points: Sequence[tuple[float, Interval]], name: str, style: Style, factor: float = 1
 ) -> None:
     """Estimates with a band for their 95 % intervals, divided by `factor`. Unknown values are left out."""
     known = [(x, y) for x, y in points if isfinite(y.estimate)]
     axis.plot(
         [x for x, _ in known],
         [y.estimate / factor for _, y in known],
-        color=look.color,
-        marker=look.marker,
-        dashes=look.dash or (None, None),
+        color=style.color,
+        marker=style.marker,
+        dashes=style.dash or (None, None),
         label=name,
         markeredgecolor=CHROME["surface"],
         markeredgewidth=0.6,
@@ -34,7 +34,7 @@ def banded_line(
         [x for x, _ in banded],
         [y.low / factor for _, y in banded],
         [y.high / factor for _, y in banded],
-        color=look.color,
+        color=style.color,
         alpha=0.16,
         linewidth=0,
     )
@@ -71,7 +71,7 @@ def whisker(median: Interval, factor: float) -> np.ndarray:
     return np.array([[median.estimate - median.low], [median.high - median.estimate]]) / factor
 
 
-def cross(axis: Axes, x: Interval, y: Interval, look: Look, size: float = 5) -> None:
+def cross(axis: Axes, x: Interval, y: Interval, style: Style, size: float = 5) -> None:
     """A point with the 95 % intervals of both coordinates."""
     if not (isfinite(x.estimate) and isfinite(y.estimate)):
         return
@@ -80,9 +80,9 @@ def cross(axis: Axes, x: Interval, y: Interval, look: Look, size: float = 5) -> 
         y.estimate,
         xerr=whisker(x, 1) if x.bounded else None,
         yerr=whisker(y, 1) if y.bounded else None,
-        fmt=look.marker,
-        color=look.color,
-        ecolor=look.color,
+        fmt=style.marker,
+        color=style.color,
+        ecolor=style.color,
         elinewidth=1,
         markersize=size,
         markeredgecolor=CHROME["surface"],

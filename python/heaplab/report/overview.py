@@ -10,13 +10,13 @@ from heaplab.analysis import MEMORY, Analysis, Standing, Study
 from heaplab.report import canvas
 from heaplab.report.figures import Drawing
 from heaplab.report.marks import cross, unity
-from heaplab.report.palette import CHROME, Look
+from heaplab.report.palette import CHROME, Style
 from heaplab.report.wording import KINDS, front
 from heaplab.stats import THRESHOLD, Interval
 
 
 def trade_off(
-    analysis: Analysis, kind: str, standings: list[Standing], looks: dict[str, Look]
+    analysis: Analysis, kind: str, standings: list[Standing], styles: dict[str, Style]
 ) -> Drawing | None:
     """Geometric means of time and peak memory with their intervals, and the Pareto front."""
     places = {analysis.baseline: (Interval(1, 1, 1), Interval(1, 1, 1))} | {
@@ -28,19 +28,19 @@ def trade_off(
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1, (4.7, 3.7))
         for name, (time, memory) in places.items():
-            cross(axis, time, memory, looks[name], 8)
+            cross(axis, time, memory, styles[name], 8)
         unity(axis)
         points = {n: (t.estimate, m.estimate) for n, (t, m) in places.items()}
         _front(axis, [points[name] for name in front(points)])
         axis.set_xlabel(f"time relative to {analysis.baseline}  (left is faster)")
         axis.set_ylabel(f"peak memory with page tables\nrelative to {analysis.baseline}  (down is leaner)")
         axis.margins(0.16)
-        _label(axis, points, looks)
+        _label(axis, points, styles)
         alt = f"Peak memory against time, {KINDS[kind]}: one cross per allocator; numbers in the table below."
         return Drawing("Time against memory", canvas.to_svg(figure, alt), alt, ())
 
 
-def _label(axis: Axes, points: dict[str, tuple[float, float]], looks: dict[str, Look]) -> None:
+def _label(axis: Axes, points: dict[str, tuple[float, float]], styles: dict[str, Style]) -> None:
     """Names above their points, or below if another name is already there."""
     above: list[tuple[float, float]] = []
     axis.autoscale_view()
@@ -57,7 +57,7 @@ def _label(axis: Axes, points: dict[str, tuple[float, float]], looks: dict[str, 
             points[name],
             (8, -13) if crowded else (8, 7),
             textcoords="offset points",
-            color=looks[name].color,
+            color=styles[name].color,
             weight="bold",
             path_effects=HALO,
         )

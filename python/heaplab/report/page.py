@@ -84,7 +84,7 @@ class Part:
     """One campaign on the page."""
 
     analysis: Analysis
-    looks: dict[str, palette.Look]
+    styles: dict[str, palette.Style]
     by_aspect: AspectAnswer | None  # None: the campaign is about fewer than two aspects
     power: list[Table]  # what more measuring would decide, and the sources of noise
     kinds: list[KindSummary]  # without those whose cells are of several aspects
@@ -117,21 +117,21 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
 
 
 def part(analysis: Analysis, path: Path) -> Part:
-    looks = palette.looks(analysis.allocators)
+    styles = palette.styles(analysis.allocators)
     by_aspect = aspect_answer(analysis)
     kinds = kinds_with_mean(analysis, by_aspect.standings if by_aspect else [])
     if analysis.only_within:
         kinds = []
     return Part(
         analysis=analysis,
-        looks=looks,
+        styles=styles,
         by_aspect=by_aspect,
         power=power_tables(analysis),
-        kinds=[kind_summary(analysis, kind, looks, with_steps=by_aspect is None) for kind in kinds],
+        kinds=[kind_summary(analysis, kind, styles, with_steps=by_aspect is None) for kind in kinds],
         choices=choices(analysis),
         interactions=interactions(analysis),
         overviews=[t for t in (tables.overview(analysis, m) for m in (None, MEMORY)) if t],
-        sections=[section(analysis, study, looks) for study in analysis.studies],
+        sections=[section(analysis, study, styles) for study in analysis.studies],
         control=overview.control(analysis),
         faults=faults(analysis),
         outliers=outliers(analysis),
@@ -158,7 +158,7 @@ def relative(target: Path, page: Path) -> str:
 
 
 def kind_summary(
-    analysis: Analysis, kind: str, looks: dict[str, palette.Look], *, with_steps: bool
+    analysis: Analysis, kind: str, styles: dict[str, palette.Style], *, with_steps: bool
 ) -> KindSummary:
     standings = analysis.standings(kind)
     found = answer(analysis, kind, standings)
@@ -172,17 +172,17 @@ def kind_summary(
         why=sentences(analysis, kind, standings),
         standings=ordered(standings),
         causes=causes(analysis, kind),
-        trade_off=overview.trade_off(analysis, kind, standings, looks),
+        trade_off=overview.trade_off(analysis, kind, standings, styles),
         effects=effects_table(analysis, kind),
     )
 
 
-def section(analysis: Analysis, study: Study, looks: dict[str, palette.Look]) -> Section:
+def section(analysis: Analysis, study: Study, styles: dict[str, palette.Style]) -> Section:
     experiment = study.experiment
     if study.under:
-        looks = palette.looks(study.candidates)
-    drawn = [draw(study, plot, looks) for plot in plots_of(study)] if study.candidates else []
-    drawn += latencies(study, looks)
+        styles = palette.styles(study.candidates)
+    drawn = [draw(study, plot, styles) for plot in plots_of(study)] if study.candidates else []
+    drawn += latencies(study, styles)
     wanted = numbered(study, [m for d in drawn if d for m in d.metrics])
     allocators = ",".join(analysis.allocators)
     again = ["heaplab", "run", experiment.id, "--scale", analysis.campaign.scale, "--allocators", allocators]
@@ -235,8 +235,8 @@ def plots_of(study: Study) -> list[spec.Plot]:
     return study.experiment.plots or [spec.Plot(kind="bars", y=m) for m in study.experiment.metrics]
 
 
-def draw(study: Study, plot: spec.Plot, looks: dict[str, palette.Look]) -> figures.Drawing | None:
-    drawing = DRAWINGS[plot.kind](study, plot, looks) if plot.kind in DRAWINGS else None
+def draw(study: Study, plot: spec.Plot, styles: dict[str, palette.Style]) -> figures.Drawing | None:
+    drawing = DRAWINGS[plot.kind](study, plot, styles) if plot.kind in DRAWINGS else None
     return replace(drawing, title=captioned(plot, drawing.title)) if drawing else None
 
 

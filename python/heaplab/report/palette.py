@@ -1,4 +1,4 @@
-"""One look for each allocator in the whole report: colour, marker and dash, so that none depends on hue.
+"""One style for each allocator in the whole report: colour, marker and dash, so that none depends on hue.
 
 Figures are drawn in the light colours; in the page, each colour becomes a CSS variable with a dark
 counterpart. Colour-blind readers can tell the hues apart (after Okabe and Ito); the colours are darkened to
@@ -25,7 +25,7 @@ CHROME = {"ink": "#16191d", "muted": "#5c636c", "grid": "#e3e6ea", "surface": "#
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     color: str
     dark: str
     variable: str  # CSS variable
@@ -33,15 +33,15 @@ class Look:
     dash: tuple[float, ...]
 
 
-def looks(allocators: list[str]) -> dict[str, Look]:
-    """The look of each allocator; the first is the baseline and is grey."""
+def styles(allocators: list[str]) -> dict[str, Style]:
+    """The style of each allocator; the first is the baseline and is grey."""
     found = {}
     for index, name in enumerate(allocators):
         turn, hue = divmod(index - 1, len(HUES))
         color, dark = BASELINE if index == 0 else HUES[hue]
         dash = () if index == 0 else DASHES[turn % len(DASHES)]
         variable = "--s0" if index == 0 else f"--s{hue + 1}"
-        found[name] = Look(color, dark, variable, "o" if index == 0 else MARKERS[(index - 1) % 13], dash)
+        found[name] = Style(color, dark, variable, "o" if index == 0 else MARKERS[(index - 1) % 13], dash)
     return found
 
 

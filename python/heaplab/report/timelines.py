@@ -14,7 +14,7 @@ from heaplab.catalog import spec
 from heaplab.records import Run
 from heaplab.report import canvas, units
 from heaplab.report.figures import Drawing, panels_of
-from heaplab.report.palette import CHROME, Look
+from heaplab.report.palette import CHROME, Style
 
 PROCESS = "process"  # the series that every process has: its memory, sampled from outside
 LAYERS = ["#0072b2", "#d55e00", "#a87400", "#008a64", "#b0468f"]
@@ -44,14 +44,14 @@ def points_of(run: Run, name: str) -> tuple[str, list[Points]]:
     return "", []
 
 
-def series(study: Study, plot: spec.Plot, looks: dict[str, Look]) -> Drawing | None:
+def series(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing | None:
     """A typical run of each allocator; None if no run has the series."""
     names = [name.strip() for name in plot.series.split(",")]
     stacked = len(names) > 1 or names == [PROCESS]
-    return _stacked(study, plot, names) if stacked else _lines(study, names[0], looks)
+    return _stacked(study, plot, names) if stacked else _lines(study, names[0], styles)
 
 
-def _lines(study: Study, name: str, looks: dict[str, Look]) -> Drawing | None:
+def _lines(study: Study, name: str, styles: dict[str, Style]) -> Drawing | None:
     panels = panels_of(study, [])[:MOST_PANELS]
     found = [
         (label, allocator, *points_of(run, name))
@@ -70,12 +70,12 @@ def _lines(study: Study, name: str, looks: dict[str, Look]) -> Drawing | None:
             for at, allocator, _, points in drawn:
                 if at == label:
                     times, values = np.array(stats.thin(points)).T
-                    look = looks[allocator]
+                    style = styles[allocator]
                     axis.plot(
                         times,
                         values / step.factor,
-                        color=look.color,
-                        dashes=look.dash or (None, None),
+                        color=style.color,
+                        dashes=style.dash or (None, None),
                         lw=1.4,
                         label=allocator,
                     )

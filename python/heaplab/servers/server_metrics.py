@@ -57,8 +57,8 @@ def metrics_of(
     for seconds, memory in idle.items():
         values[after(seconds)] = memory.unreclaimable
         values[f"{LAZILY_FREED}_{after_idle(seconds)}"] = memory.lazily_freed
-    told = [{THROUGHPUT: burst.figures[REQUESTS] / burst.wall} | burst.figures for burst in bursts]
-    for name in set.intersection(*(set(one) for one in told)):
-        values[name] = fmean(one[name] for one in told)
+    by_burst = [{THROUGHPUT: burst.figures[REQUESTS] / burst.wall} | burst.figures for burst in bursts]
+    for name in set.intersection(*(set(one) for one in by_burst)):
+        values[name] = fmean(one[name] for one in by_burst)
     declared = server.metrics()
     return {name: Metric(value=values[name], unit=declared[name].unit) for name in declared if name in values}

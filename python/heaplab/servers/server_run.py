@@ -148,9 +148,9 @@ class LiveServer:
         while not self._is_ready(until):
             if time.monotonic() > until:
                 asked, limit = self._server.ready, self._server.ready_within_s
-                told = last_lines(self._job.log) or "nothing"
+                wrote = last_lines(self._job.log) or "nothing"
                 raise HeaplabError(
-                    f"not ready within {limit:g} s, `{asked}` did not succeed; the server wrote: {told}"
+                    f"not ready within {limit:g} s, `{asked}` did not succeed; the server wrote: {wrote}"
                 )
             self._watch.wait(POLL_S)
 
