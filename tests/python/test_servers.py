@@ -139,7 +139,7 @@ def test_what_is_measured_of_a_server(server: Path) -> None:
 
 
 def test_workers_are_counted_with_their_server_and_shared_pages_once(server: Path) -> None:
-    served = run(server, "workers", load=f"sleep 0.8; {load(server)}")
+    served = run(server, "workers", load=f"sleep 2; {load(server)}")
     assert 32 * MIB < served.metrics["memory_after_0.2s"].value < 45 * MIB
     assert served.metrics["cpu_per_request"].value * 20 > 0.25  # three workers use 0.1 s each
 
