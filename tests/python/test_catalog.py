@@ -1,6 +1,7 @@
 """The catalog that heaplab ships: every file is read, and what it names exists."""
 
 import contextlib
+import os
 import subprocess
 from pathlib import Path
 from typing import Literal
@@ -72,6 +73,21 @@ def test_the_workload_accepts_the_first_and_the_last_cell(experiment: spec.Exper
         with contextlib.suppress(subprocess.TimeoutExpired):
             ended = subprocess.run(command, capture_output=True, text=True, timeout=0.1, check=False)
             assert ended.returncode == 0 or "of memory, and" in ended.stderr, ended.stderr
+
+
+def test_python_goes_to_malloc() -> None:
+    """Python tells of arenas as long as it serves small objects itself."""
+    workload = CATALOG.workloads["python"]
+    assert workload.fixture is not None
+    flags = [word for word in workload.arguments if word.startswith("-")]
+    command = [workload.program, *flags, "-c", "import sys; sys._debugmallocstats()"]
+    environment = os.environ | workload.fixture.environment
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "arenas" not in done.stderr
+    own = subprocess.run(
+        [command[0], "-I", *command[-2:]], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "arenas" in own.stderr
 
 
 def test_a_suite_names_experiments_there_are() -> None:
