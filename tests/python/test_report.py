@@ -425,7 +425,7 @@ def test_fewer_than_five_blocks_give_no_verdict_and_say_so(blocks, tmp_path):
     records = synthetic.campaign(["glibc", "mimalloc"], one, blocks=blocks, faults=False)
     analysis = analysis_of(records, tmp_path)
     text = summary_of(analysis)
-    said = f"{blocks} block{'s' if blocks > 1 else ''}: 5 are needed for a verdict."
+    said = f"{blocks} block{'s' if blocks > 1 else ''} in all: 5 are needed for a verdict."
     assert (said in text) == (said in report.render([analysis], tmp_path / "x.html")) == (blocks < 5)
     assert ("undecided" in text) is (blocks < 5)
 

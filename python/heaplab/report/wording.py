@@ -75,7 +75,7 @@ def few_blocks(judged: Iterable[Judged]) -> str:
     if not counts:
         return ""
     blocks = f"{max(counts)} {'block' if max(counts) == 1 else 'blocks'}"
-    return f"{blocks}: {FEWEST_PAIRS} are needed for a verdict."
+    return f"{blocks} in all: {FEWEST_PAIRS} are needed for a verdict."
 
 
 def short(judged: Judged, metric: spec.MetricSpec) -> str:
