@@ -63,6 +63,18 @@ def site(folder: Path) -> None:
     (folder / "nginx.conf").write_text(CONFIGURATION)
 
 
+def accepts(folder: Path) -> bool:
+    """Whether nginx listens. Its socket has a name a moment before."""
+    connection = UnixConnection(folder / "socket")
+    try:
+        connection.connect()
+    except OSError:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
 def visit(folder: Path, visitor: int) -> Counter[str]:
     """Ask for pages, packed and not; count the answers by status and contents."""
     answers: Counter[str] = Counter()
@@ -84,7 +96,7 @@ def nginx(environment: dict[str, str], folder: Path) -> str:
     command = ("nginx", "-p", ".", "-e", "stderr", "-c", "nginx.conf")
     answers: Counter[str] = Counter()
     with (
-        serving(command, environment, folder, (folder / "socket").exists) as server,
+        serving(command, environment, folder, lambda: accepts(folder)) as server,
         ThreadPoolExecutor(CONNECTIONS) as pool,
     ):
         for round_ in range(2):
