@@ -4,12 +4,11 @@ import hashlib
 import http.client
 import os
 import signal
-import socket
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from serving import serving, until
+from serving import connected_to, listens, serving, until
 
 CONNECTIONS, REQUESTS = 8, 60  # each connection's requests, all on one connection
 
@@ -44,13 +43,7 @@ class UnixConnection(http.client.HTTPConnection):
         self.path = path
 
     def connect(self) -> None:
-        # A path of a socket holds 107 characters, that of a descriptor is always short enough.
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            self.sock.connect(f"/proc/self/fd/{folder}/{self.path.name}")
-        finally:
-            os.close(folder)
+        self.sock = connected_to(self.path)
 
 
 def site(folder: Path) -> None:
@@ -61,18 +54,6 @@ def site(folder: Path) -> None:
     parts = "".join(f'<!--#include virtual="/page{page}.html" -->' for page in range(10))
     (folder / "site" / "whole.html").write_text(parts)
     (folder / "nginx.conf").write_text(CONFIGURATION)
-
-
-def accepts(folder: Path) -> bool:
-    """Whether nginx listens. Its socket has a name a moment before."""
-    connection = UnixConnection(folder / "socket")
-    try:
-        connection.connect()
-    except OSError:
-        return False
-    finally:
-        connection.close()
-    return True
 
 
 def visit(folder: Path, visitor: int) -> Counter[str]:
@@ -96,7 +77,7 @@ def nginx(environment: dict[str, str], folder: Path) -> str:
     command = ("nginx", "-p", ".", "-e", "stderr", "-c", "nginx.conf")
     answers: Counter[str] = Counter()
     with (
-        serving(command, environment, folder, lambda: accepts(folder)) as server,
+        serving(command, environment, folder, lambda: listens(folder / "socket")) as server,
         ThreadPoolExecutor(CONNECTIONS) as pool,
     ):
         for round_ in range(2):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from serving import call, client, serving, until
+from serving import call, client, listens, serving, until
 
 LOAD = ("-q", "-n", "10000", "-c", "20", "-d", "100", "-r", "1000", "-t", "set,get,lpush,lpop,hset,sadd,zadd")
 
@@ -31,7 +31,7 @@ def redis(environment: dict[str, str], folder: Path) -> str:
         return call(around, folder, "redis-cli", "-s", "socket", *words)
 
     # A path of a socket holds 107 characters: the server gets it relative to its folder.
-    with serving(COMMAND, environment, folder, (folder / "socket").exists):
+    with serving(COMMAND, environment, folder, lambda: listens(folder / "socket")):
         call(around, folder, "redis-benchmark", "-s", "socket", *LOAD)
         contents = cli("eval", SCRIPT, "0")
         cli("bgsave")

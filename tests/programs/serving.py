@@ -1,6 +1,8 @@
 """A server that runs while a test talks to it."""
 
 import contextlib
+import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +22,30 @@ def until(done: Callable[[], bool], what: str) -> None:
         if time.monotonic() > end:
             raise ProgramError(f"no end of {what} after {LIMIT_S} s")
         time.sleep(0.02)
+
+
+def connected_to(path: Path) -> socket.socket:
+    """Return a connection to the socket of that name. Raises OSError where nobody listens."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # A path of a socket holds 107 characters, that of a descriptor is always short enough.
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        connection.connect(f"/proc/self/fd/{folder}/{path.name}")
+    except OSError:
+        connection.close()
+        raise
+    finally:
+        os.close(folder)
+    return connection
+
+
+def listens(path: Path) -> bool:
+    """Whether a server accepts connections there. Its socket has a name a moment before."""
+    try:
+        connected_to(path).close()
+    except OSError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
