@@ -1,11 +1,11 @@
 """A machine in words, and the lists of what there is."""
 
-import os
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from heaplab.campaign import memory_needs
 from heaplab.catalog import contents
 from heaplab.cli import commands, doctor, listing
 from heaplab.console import console, put
@@ -48,7 +48,7 @@ def test_names_are_words() -> None:
 
 def test_memory_is_that_of_the_machine_and_free_memory_a_part_of_it() -> None:
     facts = host.facts()
-    assert facts["memory"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert facts["memory"] == host.memory_amounts()["MemTotal"]
     assert 0 < facts["memory_available"] < facts["memory"]
     assert facts["swap"] >= 0
 
@@ -63,6 +63,13 @@ def test_hyperthreads_are_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     assert host.cores() == 2
     files.clear()
     assert host.cores() is None
+
+
+def test_what_a_run_may_use_is_known_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = memory_needs.of_this_machine()
+    monkeypatch.setattr(host, "read", lambda _path: None)
+    assert memory_needs.of_this_machine() == most > 0
+    assert host.facts()["memory_available"] is None
 
 
 def test_a_machine_that_tells_nothing_of_its_memory_is_no_reason_to_fail() -> None:

@@ -43,7 +43,7 @@ def facts() -> dict[str, Any]:
         "caches": caches(),
         "governor": read(f"{cpu}/cpu0/cpufreq/scaling_governor"),
         "smt": read(f"{cpu}/smt/active"),
-        "memory": memory.get("MemTotal"),
+        "memory": whole_memory(),
         "memory_available": memory.get("MemAvailable"),
         "swap": memory.get("SwapTotal"),
         "numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None,
@@ -75,8 +75,13 @@ def cores() -> int | None:
     return len({path.read_text() for path in topologies}) or None
 
 
+def whole_memory() -> int:
+    """This machine's memory in B (sysinfo(2)), which is known also without /proc."""
+    return os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE
+
+
 def memory_amounts() -> dict[str, int]:
-    """The kernel's account of memory by name, in B (proc_meminfo(5))."""
+    """The kernel's account of memory by name, in B (proc_meminfo(5)); {} without /proc."""
     lines = (line.split() for line in (read("/proc/meminfo") or "").splitlines() if line.endswith(" kB"))
     return {name.rstrip(":"): int(amount) * 1024 for name, amount, _unit in lines}
 

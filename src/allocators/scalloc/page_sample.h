@@ -1,3 +1,5 @@
+// Whether a program has filled a large block, judged by a few of its pages: decides whether such blocks get huge
+// pages, and whether the hardened heap retains the block (large_mappings.h).
 #pragma once
 
 #include <algorithm>
@@ -8,12 +10,13 @@
 
 namespace heaplab::scalloc {
 
-// How many of a few pages hold data. The others are zero, never written, or not to be read.
+// The pages that were looked at, and those of them that hold data. The others are zero, never written, or
+// not to be read.
 struct page_sample {
   std::size_t looked_at = 0, with_data = 0;
 
   bool is_full() const { return with_data == looked_at; }
-  // But for a third, as of a block that was rounded up to huge pages.
+  // At least two thirds hold data: the end of a block that was rounded up to huge pages holds none.
   bool is_filled() const { return 3 * with_data >= 2 * looked_at; }
 };
 

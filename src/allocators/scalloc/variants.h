@@ -57,8 +57,8 @@ constexpr config paper() {
   return result;
 }
 
-// What a defender wants. Freed large blocks go back to the system at once: whoever still uses such a block is
-// stopped, and whoever gets the pages next finds zeros.
+// What a defender wants. Freed large blocks lose access or go back to the system: whoever still uses such a
+// block is stopped, and whoever gets the pages next finds zeros.
 constexpr config hardened() {
   config result = standard();
   result.name = "scalloc-hardened";
