@@ -1,5 +1,5 @@
-// Whether a program has filled a large block, judged by a few of its pages: decides whether such blocks get huge
-// pages, and whether the hardened heap retains the block (large_mappings.h).
+// Whether a program has filled a large block, judged by a few of its pages: decides whether such blocks get
+// huge pages, and whether the hardened heap retains the block (large_mappings.h).
 #pragma once
 
 #include <algorithm>
