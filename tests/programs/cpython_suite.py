@@ -9,7 +9,7 @@ from pathlib import Path
 from serving import ProgramError
 
 LIMIT_S = 1500
-INTERPRETER = "/usr/bin/python3"  # Debian's, whose suite is the package libpython3-testsuite
+INTERPRETER = "/usr/bin/python3"  # Debian's, whose suite is the package libpython3.11-testsuite
 TESTS = Path(__file__).with_name("cpython_tests.txt")
 
 
