@@ -93,7 +93,7 @@ void profile::grew(const live_block& block, const live_block& from) {
 void profile::died(const live_block& block, const event* release) {
   const std::uint64_t ticks = last_stamp_ - block.acquired;
   const auto life = std::upper_bound(bounds_.begin(), bounds_.end(), ticks) - bounds_.begin();
-  count_life(block, ticks, static_cast<std::size_t>(life), release != nullptr ? release->thread : 0);
+  count_life(block, ticks, static_cast<std::size_t>(life), release != nullptr ? release->thread : nobody);
   site(block.site).live.remove(block.size);
   now_.remove(block.size);
 }
@@ -102,7 +102,8 @@ void profile::count_life(const live_block& block, std::uint64_t ticks, std::size
                          std::uint32_t releaser) {
   site_profile& of = site(block.site);
   of.lifetimes += ticks;
-  of.remote += releaser != 0 && releaser != block.thread ? 1 : 0;
+  const bool both_known = block.thread != nobody && releaser != nobody;
+  of.remote += both_known && releaser != block.thread ? 1 : 0;
   lives_[size_class(block.size)][life].add(block.size);
   threads_[std::uint64_t{block.thread} << 32 | releaser].add(block.size);
 }
@@ -110,7 +111,7 @@ void profile::count_life(const live_block& block, std::uint64_t ticks, std::size
 void profile::end() {
   for (std::uint32_t number = 0; number < sites_.size(); ++number) site(number);
   blocks_.each([this](const live_block& block) {
-    count_life(block, last_stamp_ - block.acquired, lifetime_classes - 1, 0);
+    count_life(block, last_stamp_ - block.acquired, lifetime_classes - 1, nobody);
   });
 }
 

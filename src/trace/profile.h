@@ -61,7 +61,10 @@ public:
   // `ticks_per_second` 0: stamps are an order, and lifetimes are numbers of events.
   explicit profile(std::uint64_t ticks_per_second);
 
-  // A block that lived before the first event: acquired by thread 0 when the recording began.
+  // Acquired the blocks that lived before the first event, and released those that live at the end.
+  static constexpr std::uint32_t nobody = 0;
+
+  // A block that lived before the first event: acquired by nobody when the recording began.
   void lived(const event& block) { follow(block); }
   // Precondition: not called after end().
   void see(const event& e);
@@ -74,7 +77,7 @@ public:
   const std::vector<site_profile>& sites() const { return sites_; }
   const growth_profile& growths() const { return growths_; }
   const std::array<std::uint64_t, 256>& kinds() const { return kinds_; }
-  // Blocks by who acquired and who released them; 0: nobody did as far as the trace knows.
+  // Blocks by the threads, or nobody, that acquired and released them.
   const matrix& threads() const { return threads_; }
   static std::uint32_t acquirer(std::uint64_t key) { return static_cast<std::uint32_t>(key >> 32); }
   static std::uint32_t releaser(std::uint64_t key) { return static_cast<std::uint32_t>(key); }

@@ -12,6 +12,7 @@ from traces import Event, two_threads, write_trace
 from heaplab import trace_report, traces
 from heaplab.trace_report import findings, trace_tables as tables, trace_terminal as terminal
 from heaplab.traces import tool
+from heaplab.traces.profile import Life, Passed
 
 MALLOC, FREE, REALLOC_TO, REALLOC_FROM, BEGIN = 1, 32, 3, 35, 64
 
@@ -74,6 +75,21 @@ def test_what_is_said_in_short_is_what_happened(profile: traces.Profile) -> None
 
 def test_who_releases_whose_blocks(profile: traces.Profile) -> None:
     assert text_of(tables.threads(profile)) == {"1": {"1": "250", "2": "250"}, "2": {}}
+
+
+def test_blocks_that_lived_before_are_told_apart(profile: traces.Profile) -> None:
+    before = [Passed(0, 1, 3, 96), Passed(0, 0, 1, 4)]
+    window = replace(
+        profile,
+        threads=[*profile.threads, *before],
+        lives=[*profile.lives, Life(5, 3, 4, 100)],
+    )
+    said, said_of_whole = dict(findings.findings(window)), dict(findings.findings(profile))
+    assert said["Lived before"] == "100 B in 4 blocks."
+    assert "Lived before" not in said_of_whole
+    assert said["Acquired"] == said_of_whole["Acquired"]
+    assert said["Threads"].startswith("50 % of all blocks")
+    assert text_of(tables.threads(window))["lived before"] == {"1": "3", "nobody": "1"}
 
 
 def test_many_threads_are_joined(tmp_path: Path) -> None:

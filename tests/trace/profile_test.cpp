@@ -59,6 +59,7 @@ TEST(profile, blocks_that_lived_before_are_live_and_not_acquired_in_any_stretch)
   EXPECT_EQ(found.sites()[1].at_peak.bytes, 100U);
   EXPECT_EQ(found.sites()[1].live.bytes, 40U);
   EXPECT_EQ(found.threads().at(key(0, 1)).bytes, 60U);
+  EXPECT_EQ(found.sites()[1].remote, 0U);
   const stretch& first = found.series().stretches()[0];
   EXPECT_EQ(first.bytes_acquired, 10U);
   EXPECT_EQ(first.peak_bytes, 110U);

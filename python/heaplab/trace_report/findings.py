@@ -2,7 +2,7 @@
 
 from heaplab.report import units
 from heaplab.trace_report.trace_tables import bound, share, size
-from heaplab.traces.profile import Profile
+from heaplab.traces.profile import NOBODY, Profile
 
 SHORT = 1  # the last class of lifetimes that are called short: below 10 µs, or 100 events
 
@@ -23,6 +23,9 @@ def findings(profile: Profile) -> list[tuple[str, str]]:
         ("At the end", _at_the_end(profile)),
         ("Short-lived", _short(profile)),
     ]
+    blocks, in_bytes = _lived_before(profile)
+    if blocks:
+        found.insert(0, ("Lived before", f"{size(in_bytes)} in {units.counted(blocks, 'block')}."))
     if passed := _passed(profile):
         found.append(("Threads", passed))
     if profile.growths.calls:
@@ -34,9 +37,16 @@ def _blocks(profile: Profile) -> int:
     return sum(life.blocks for life in profile.lives)
 
 
+def _lived_before(profile: Profile) -> tuple[int, int]:
+    """Blocks and bytes that lived when the recording began."""
+    rows = [row for row in profile.threads if row.lived_before]
+    return sum(row.blocks for row in rows), sum(row.bytes for row in rows)
+
+
 def _acquired(profile: Profile) -> str:
-    blocks = _blocks(profile)
-    in_bytes = sum(life.bytes for life in profile.lives)
+    before = _lived_before(profile)
+    blocks = _blocks(profile) - before[0]
+    in_bytes = sum(life.bytes for life in profile.lives) - before[1]
     rate = f", {units.show(blocks / profile.seconds, '1/s')}" if profile.seconds > profile.resolution else ""
     per = f", {size(in_bytes / blocks)} on average" if blocks else ""
     return f"{units.counted(blocks, 'block')}{rate}, {size(in_bytes)}{per}."
@@ -56,12 +66,10 @@ def _short(profile: Profile) -> str:
 
 
 def _passed(profile: Profile) -> str:
-    several = (
-        len({row.acquirer for row in profile.threads} | {row.releaser for row in profile.threads} - {0}) > 1
-    )
-    if not several:
+    known = {one for row in profile.threads for one in (row.acquirer, row.releaser)} - {NOBODY}
+    if len(known) < 2:
         return ""
-    remote = sum(row.blocks for row in profile.threads if row.releaser not in (0, row.acquirer))
+    remote = sum(row.blocks for row in profile.threads if row.remote)
     return (
         f"{share(remote, _blocks(profile))} of all blocks are released by another thread than acquired them."
     )

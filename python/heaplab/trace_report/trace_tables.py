@@ -6,12 +6,11 @@ from math import log
 
 from heaplab.report import units
 from heaplab.report.table_parts import Entry, Table, sequential
-from heaplab.traces.profile import Profile, Site
+from heaplab.traces.profile import NOBODY, Profile, Site
 
 K = 1024
 MOST_SITES = 15
 MOST_THREADS = 12
-NOBODY = 0
 OTHERS = -1
 
 
@@ -107,16 +106,17 @@ def threads(profile: Profile) -> Table:
         blocks, in_bytes = found.get(key, (0, 0))
         found[key] = (blocks + row.blocks, in_bytes + row.bytes)
     others = [OTHERS] if len(passed) > len(kept) else []
+    before = [NOBODY] if any(row.lived_before for row in profile.threads) else []
     largest = max((blocks for blocks, _ in found.values()), default=0)
     return Table(
         "Blocks and bytes by the thread that acquired them (down) and that released them (across)",
         [_thread(one) for one in [*kept, *others, NOBODY]],
         [
             (
-                _thread(giver),
+                _thread(giver) if giver != NOBODY else "lived before",
                 [_passed(found.get((giver, taker)), largest) for taker in [*kept, *others, NOBODY]],
             )
-            for giver in [*kept, *others]
+            for giver in [*kept, *others, *before]
         ],
         "thread",
     )

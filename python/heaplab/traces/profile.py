@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from heaplab.traces import architecture, symbols, tool
 
+NOBODY = 0  # in place of the number of a thread
 CHAIN = 3  # places of a stack that stand in a table
 KINDS = {
     **dict(
@@ -71,12 +72,25 @@ class Life(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """Blocks that one thread acquired and one released; 0: nobody as far as the trace knows."""
+    """Blocks that one thread acquired and one released.
+
+    Nobody acquired the blocks that lived when the recording began, and nobody released those that live at
+    its end.
+    """
 
     acquirer: int
     releaser: int
     blocks: int
     bytes: int
+
+    @property
+    def lived_before(self) -> bool:
+        return self.acquirer == NOBODY
+
+    @property
+    def remote(self) -> bool:
+        """Whether another thread released the blocks than acquired them."""
+        return self.acquirer != self.releaser and NOBODY not in (self.acquirer, self.releaser)
 
 
 class Growths(NamedTuple):
