@@ -5,18 +5,15 @@ from datetime import date
 from fidelity_figures import Program
 from heaplab.analysis import MEMORY, Analysis
 from heaplab.records import Status
-from heaplab.report import facts, units
+from heaplab.report import units
 from heaplab.stats import Interval
+from page_parts import machine, markdown, ratio_text
 
 
 def percent(ratio: Interval) -> str:
     """1.021 (1.015..1.030) as "+2.1 % (+1.5 to +3.0)"."""
     bounds = f" ({100 * (ratio.low - 1):+.1f} to {100 * (ratio.high - 1):+.1f})" if ratio.bounded else ""
     return f"{100 * (ratio.estimate - 1):+.1f} %{bounds}"
-
-
-def ratio_text(ratio: Interval) -> str:
-    return f"{ratio.estimate:.3f}" + (f" ({ratio.low:.3f} to {ratio.high:.3f})" if ratio.bounded else "")
 
 
 def order_row(one: Program) -> list[str]:
@@ -76,11 +73,6 @@ def ratio_rows(one: Program) -> list[list[str]]:
             row += [ratio_text(side[name]) for side in sides] or ["", ""]
             rows.append(row)
     return rows
-
-
-def markdown(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 INTRODUCTION = """# How faithful replays are
@@ -158,7 +150,6 @@ def page(programs: list[Program], analysis: Analysis) -> str:
     """The whole page, in Markdown."""
     names = ", ".join(analysis.allocators)
     host = analysis.results.host
-    known = facts.in_words(host.facts) if host else []
     order = ["program", "threads", "events", "calls lost", "violations", "live bytes identical", "stalls"]
     size = ["program", "peak", "of the replay", "difference", "page faults", "of the replay", "difference"]
     ratios = [
@@ -181,6 +172,6 @@ def page(programs: list[Program], analysis: Analysis) -> str:
             rankings(programs, names, "peak memory", MEMORY, ""),
             "\n## All ratios to glibc\n\nWith 95 % intervals from pairs of the same round.\n\n",
             markdown(ratios, [row for one in programs for row in ratio_rows(one)]),
-            "\n## The machine\n\n" + "; ".join(f"{name} {value}" for name, value in known) + "\n",
+            machine(host.facts if host else {}),
         ]
     )

@@ -16,9 +16,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import fidelity_page
+from catalog_programs import SEED, add_programs, experiment_of, with_blocks, workload_of
 from fidelity_figures import Program
 from heaplab.analysis import Analysis
 from heaplab.campaign import begin_or_resume as campaigns, plan, store
@@ -33,44 +33,8 @@ from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Arm, Status
 from heaplab.traces import recording
 
-GROUPS = ("programs", "servers", "classic")  # of the catalog's experiments, where a program is looked up
-PROGRAMS = (
-    "gxx,python,sqlite,git-log,perl,ghostscript,jq,xsltproc,redis,"  # real ones
-    "larson,threadtest,producer_consumer,producer_consumer_acdc"  # synthetic, of several threads
-)
 ALLOCATORS = "glibc,scalloc,llheap,jemalloc,mimalloc,tcmalloc"
-SEED = 1
 OPTIONS = {"quiet": False, "as_json": False, "output": None}
-# What synthetic workloads measure of their memory, whether or not their cards declare it.
-SAMPLED = {
-    "peak_memory": spec.MetricSpec(title="Peak memory", unit="B"),
-    "minor_faults": spec.MetricSpec(title="Page faults", unit="1"),
-}
-
-
-def experiment_of(catalog: Catalog, name: str) -> spec.Experiment:
-    """The catalog's experiment about a program. Raises UsageError if there is none, or more than one cell."""
-    for group in GROUPS:
-        if f"{group}/{name}" in catalog.experiments:
-            found = catalog.experiments[f"{group}/{name}"]
-            if found.compare or len(found.cells("quick")) > 1:
-                raise UsageError(
-                    f"--programs: {name} is swept over several cells; name one with a single cell"
-                )
-            return found
-    raise UsageError(f"--programs: no {name!r} among the experiments of {', '.join(GROUPS)}")
-
-
-def with_blocks(experiment: spec.Experiment, name: str, blocks: int, **changes: Any) -> spec.Experiment:
-    scale = experiment.quick.model_copy(update={"blocks": blocks, "blocks_most": blocks})
-    return experiment.model_copy(update={"id": name, "quick": scale, "full": scale, **changes})
-
-
-def workload_of(catalog: Catalog, experiment: spec.Experiment) -> spec.Workload:
-    found = catalog.workloads[experiment.workload]
-    if found.kind == "program":
-        return found
-    return found.model_copy(update={"metrics": SAMPLED | found.metrics})
 
 
 def record(experiment: spec.Experiment, workload: spec.Workload, glibc: Arm, trace: Path) -> None:
@@ -144,15 +108,11 @@ def run(asked: argparse.Namespace) -> None:
         print(text)
 
 
-def names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--programs", type=names, default=names(PROGRAMS), help=f"[default: {PROGRAMS}]")
+    add_programs(parser)
     parser.add_argument("--allocators", default=ALLOCATORS, help=f"glibc first [default: {ALLOCATORS}]")
     parser.add_argument("--blocks", type=int, default=10, help="rounds; from 6 on there are 95 %% intervals")
     parser.add_argument("--folder", type=Path, default=Path("out/fidelity"), help="[default: out/fidelity]")
