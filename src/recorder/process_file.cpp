@@ -37,7 +37,11 @@ constexpr unsigned growth_log2 = 2;                    // of a thread's chunks
 constexpr std::uint32_t fewest_worth_handing_on = 16;  // free records of a chunk: a stack and its event fit
 // POSIX guarantees four rounds of thread-exit handlers: the fourth may be the last
 // (PTHREAD_DESTRUCTOR_ITERATIONS).
+#ifdef __SANITIZE_THREAD__
+constexpr std::uint8_t last_exit_round = 3;  // in the fourth the sanitizer ends its own part of the thread
+#else
 constexpr std::uint8_t last_exit_round = 4;
+#endif
 
 constinit trace::raw_control unopened_control = {.magic = 0,
                                                  .stamps = trace::stamps::counter,
