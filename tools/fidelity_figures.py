@@ -9,10 +9,11 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from heaplab import stats
-from heaplab.analysis import Analysis, Study
+from heaplab.analysis import MEMORY, Analysis, Study
 from heaplab.stats import Interval
 from heaplab.traces import tool
 
+FAULTS = "minor_faults"  # of the measured part of a workload
 DRAWS = 500  # resamples of the blocks, for the intervals of Kendall's tau
 SEED = 1
 
@@ -76,12 +77,18 @@ class Program:
     @property
     def faults(self) -> str:
         """The metric that counts page faults of the program itself: of all of it, or of the measured part."""
-        return "minor_faults" if self.study("original").workload.kind == "synthetic" else "page_faults"
+        return FAULTS if self.study("original").workload.kind == "synthetic" else "page_faults"
+
+    @staticmethod
+    def part_with(metric: str) -> str:
+        """The pass of the replay that measures the metric."""
+        return "marks" if metric in (MEMORY, FAULTS) else "replay"
 
     def against_original(self, original: str, replay: str) -> tuple[float, float, Interval]:
         """Medians under glibc of the program and of the replay, and their ratio."""
         base = self.analysis.baseline
-        first, last = self.values("original", base, original), self.values("replay", base, replay)
+        first = self.values("original", base, original)
+        last = self.values(self.part_with(replay), base, replay)
         both = sorted(first.keys() & last.keys())
         pair = [first[block] for block in both], [last[block] for block in both]
         return float(np.median(pair[0])), float(np.median(pair[1])), stats.compare(*pair)
@@ -99,18 +106,18 @@ class Program:
 
     def ranking(self, metric: str = "") -> Ranking | None:
         """By `metric`, or by the main metric of each. None if fewer than three allocators have values."""
-        known = {}
-        for part in ("original", "replay"):
+        known, replay = {}, self.part_with(metric)
+        for part in ("original", replay):
             wanted = metric or self.main_metric(part)
             known[part] = {
                 name: values
                 for name in self.analysis.allocators
                 if (values := self.values(part, name, wanted))
             }
-        names = [name for name in known["original"] if name in known["replay"]]
+        names = [name for name in known["original"] if name in known[replay]]
         if len(names) < 3:
             return None
-        tables = [table(known[part], names) for part in ("original", "replay")]
+        tables = [table(known[part], names) for part in ("original", replay)]
         draws = taus(*tables)
         low, high = np.nanpercentile(draws, [2.5, 97.5])
         ratios = [
@@ -118,8 +125,7 @@ class Program:
             for rows in tables
         ]
         estimates = [[ratio.estimate for ratio in side.values()] for side in ratios]
-        original, replay = ratios
-        return Ranking(original, replay, float(kendalltau(*estimates).statistic), float(low), float(high))
+        return Ranking(*ratios, float(kendalltau(*estimates).statistic), float(low), float(high))
 
 
 def table(values: dict[str, dict[int, float]], names: list[str]) -> np.ndarray[Any, Any]:

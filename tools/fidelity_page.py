@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from fidelity_figures import Program
+from fidelity_figures import FAULTS, Program
 from heaplab.analysis import MEMORY, Analysis
 from heaplab.records import Status
 from heaplab.report import units
@@ -34,7 +34,7 @@ def order_row(one: Program) -> list[str]:
 
 def memory_row(one: Program) -> list[str]:
     peak = one.against_original(MEMORY, MEMORY)
-    faults = one.against_original(one.faults, "minor_faults")
+    faults = one.against_original(one.faults, FAULTS)
     return [
         one.name,
         *(units.show(value, "B") for value in peak[:2]),
@@ -92,8 +92,9 @@ SIZE = """
 ## Memory and page faults under glibc
 
 Peak resident memory with page tables, without the replayer's own pages, and page faults: medians, and the
-difference of the replay with its 95 % interval. The aims are 5 % and 10 %. The program's figures count all
-its memory: also data of its libraries, its stacks, and what it takes from the system without malloc.
+difference of the replay with its 95 % interval. The aims are 5 % and 10 %. Both are those of the pass in
+which all threads meet at each epoch. The program's figures count all its memory: also data of its libraries,
+its stacks, and what it takes from the system without malloc.
 """
 RANKING = """
 ## Ranking of allocators: {what}
@@ -120,7 +121,7 @@ def misses(one: Program) -> list[str]:
     found = []
     for what, aim, row in (
         ("peak memory", AIM_PEAK, one.against_original(MEMORY, MEMORY)),
-        ("page faults", AIM_FAULTS, one.against_original(one.faults, "minor_faults")),
+        ("page faults", AIM_FAULTS, one.against_original(one.faults, FAULTS)),
     ):
         if not abs(row[2].estimate - 1) <= aim:
             found.append(f"{what} {percent(row[2])}")

@@ -67,7 +67,7 @@ def experiments_about(
     return [
         original,
         with_blocks(by_name["time"], f"{name}/replay", blocks),
-        with_blocks(by_name["memory"], f"{name}/marks", blocks, allocators=[glibc.allocator]),
+        with_blocks(by_name["memory"], f"{name}/marks", blocks),
     ], {workload.id: workload, **replay}
 
 

@@ -15,15 +15,15 @@ using trace::kind;
 // last one.
 constexpr std::uint64_t time_grain_us = 10;
 
-// An epoch ends when this much has been allocated. The amount is small compared with the live bytes, so that
-// the peak of a replay is the peak of the program even if threads are some epochs apart; and it is large
-// enough that threads do not wait for each other all the time.
-constexpr std::uint64_t least_epoch_bytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t live_share_of_epoch = 16;
+// An epoch ends when this much has been allocated. The amount is small compared with the live bytes, and with
+// what a small program needs without its heap. So a replay whose threads meet at each epoch has the program's
+// peak; to be fast, threads may be some epochs apart.
+constexpr std::uint64_t least_epoch_bytes = std::uint64_t{1} << 17;
+constexpr std::uint64_t live_share_of_epoch = 64;
 // An epoch also needs a number of operations: a share of the operations so far, so that short recordings have
 // epochs too.
 constexpr std::uint64_t least_epoch_operations = 256;
-constexpr std::uint64_t most_epoch_operations = 16384;
+constexpr std::uint64_t most_epoch_operations = 4096;
 constexpr std::uint64_t done_share_of_epoch = 64;
 
 constexpr std::uint64_t most_slots = std::uint64_t{1} << 32;

@@ -25,7 +25,7 @@ WORKLOAD = "replay"
 
 # What each pass measures, and the options of `replay` for it. A pass that did all would disturb itself.
 PASSES: dict[str, tuple[str, dict[str, Parameter], list[str]]] = {
-    "time": ("time of all calls", {}, ["wall_time", "system_time", "peak_memory", "minor_faults", "stalls"]),
+    "time": ("time of all calls", {}, ["wall_time", "system_time", "minor_faults", "stalls"]),
     "latency": (
         "latency of single calls",
         {"latency": True},
@@ -33,7 +33,7 @@ PASSES: dict[str, tuple[str, dict[str, Parameter], list[str]]] = {
     ),
     "memory": (
         "memory where all threads meet",
-        {"marks": True},
+        {"marks": True, "drift": 0},
         ["average_memory", "memory_per_live", "peak_memory"],
     ),
 }

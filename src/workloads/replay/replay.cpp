@@ -38,8 +38,9 @@ public:
     options.choice("fill", touched_,
                    {{"none", touched::none}, {"first", touched::first}, {"all", touched::all}},
                    "What is written to a new block: nothing, a byte of each page, every byte");
-    options.count("drift", drift_, {0, 1'000'000'000},
-                  "Epochs that a thread may be ahead of the others; the file has them every MiB and more");
+    options.count(
+        "drift", drift_, {0, 1'000'000'000},
+        "Epochs that a thread may be ahead of the others; the file has them every 128 KiB and more");
     options.flag("marks", marks_, "Look at memory at up to 400 epochs, at which all threads then meet");
     options.choice("at-end", ending_, {{"free", ending::free}, {"leak", ending::leak}},
                    "What becomes of blocks the program never freed, after the clock has stopped");
@@ -222,7 +223,7 @@ private:
   std::string file_;
   pace pace_ = pace::asap;
   touched touched_ = touched::first;
-  std::uint64_t drift_ = 2;
+  std::uint64_t drift_ = 8;
   bool marks_ = false;
   ending ending_ = ending::free;
   bool driver_alone_ = false;
