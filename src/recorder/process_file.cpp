@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/bits.h"
 #include "base/errno_keeper.h"
@@ -50,7 +51,8 @@ constinit trace::raw_control unopened_control = {.magic = 0,
                                                  .bytes = 0,
                                                  .without_file = 0,
                                                  .begins_late = 0,
-                                                 .stacks = 0};
+                                                 .stacks = 0,
+                                                 .instructions = 0};
 
 constinit atomic<bool> has_begun = false;
 constinit pthread_key_t at_thread_exit = 0;
@@ -166,7 +168,20 @@ void use_chunk(thread_state& state, raw_chunk* chunk) {
        static_cast<std::uint64_t>(::syscall(SYS_gettid)), state.thread);
 }
 
+// Adds what the thread has executed since it began to record, or since the last call.
+void count_instructions(thread_state& state) {
+  if (!state.counter.is_open()) return;
+  const std::uint64_t now = state.counter.read();
+  header->instructions.fetch_add(now - std::exchange(state.counted, now), std::memory_order_relaxed);
+}
+
+void begin_to_count(thread_state& state) {
+  if (control.load(std::memory_order_acquire)->instructions != 0 && state.counter.open())
+    state.counted = state.counter.read();
+}
+
 void leave(thread_state& state) {
+  count_instructions(state);
   raw_chunk* const chunk = state.chunk;
   const auto left = static_cast<std::uint32_t>(state.end - state.next);
   state.chunk = nullptr;
@@ -205,7 +220,10 @@ bool get_chunk(thread_state& state) {
     return false;
   }
   use_chunk(state, chunk);
-  if (first && !state.exited) pthread_setspecific(at_thread_exit, &state);
+  if (first && !state.exited) {
+    pthread_setspecific(at_thread_exit, &state);
+    begin_to_count(state);
+  }
   return true;
 }
 
@@ -221,6 +239,7 @@ void at_exit_of_thread(void* argument) {
     fill(state.next++, stamp_after(), trace::kind::thread_end, 0, 0, 0);
   leave(state);
   drop_stacks(state);
+  state.counter.close();
   state.exited = true;
 }
 
@@ -235,6 +254,8 @@ void remove_file() {
   if (header == nullptr || this_process.epoch.load(std::memory_order_acquire) == 0) return;
   if (recording_state() == trace::recording::waiting) return remove_file();
   note_modules(modules_path);
+  if (this_thread.epoch == this_process.epoch.load(std::memory_order_relaxed))
+    count_instructions(this_thread);
   header->latest = now();
   header->ended = 1;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/instruction_counter.h"
 #include "trace/raw_file.h"
 
 namespace heaplab::recorder {
@@ -21,8 +22,10 @@ struct thread_state {
   trace::raw_record* end = nullptr;
   trace::raw_chunk* chunk = nullptr;
   stack_cache* stacks = nullptr;
-  std::uint32_t epoch = 0;   // epoch of the process to which the records above belong
-  std::uint32_t thread = 0;  // number of the thread, from 1; 0: this thread has recorded nothing
+  instruction_counter counter;
+  std::uint64_t counted = 0;  // instructions that are in the process's file
+  std::uint32_t epoch = 0;    // epoch of the process to which the records above belong
+  std::uint32_t thread = 0;   // number of the thread, from 1; 0: this thread has recorded nothing
   activity doing = activity::none;
   std::uint8_t chunks = 0;       // how often the thread's next chunk is to have grown
   std::uint8_t exit_rounds = 0;  // rounds of thread-exit handlers so far

@@ -85,6 +85,8 @@ properties summarise(const raw_process& process, const verdict& counts, std::siz
   out.set("threads", process.threads().size());
   out.set("sites", sites);
   out.set("ended", process.of().ended ? 1 : 0);
+  if (const std::uint64_t executed = process.of().instructions; executed != 0)
+    out.set("instructions", executed);
   std::uint64_t lost = 0;
   std::string because;
   for (std::size_t why = 0; why < losses; ++why) {

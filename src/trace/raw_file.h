@@ -49,8 +49,9 @@ struct raw_control {
   atomic<std::uint64_t> without_file;  // calls in processes that have no file; relaxed: a count
   std::uint64_t begins_late;           // 1: the recording began as `waiting`
   std::uint64_t stacks;                // 1: acquisitions have call stacks
+  std::uint64_t instructions;          // 1: those of all threads are counted
 };
-static_assert(sizeof(raw_control) == 56);
+static_assert(sizeof(raw_control) == 64);
 
 inline constexpr std::uint64_t raw_magic = 0x3177617270616568;  // "heapraw1"
 inline constexpr std::size_t raw_header_bytes = 16384;
@@ -74,6 +75,9 @@ struct raw_header {
   atomic<std::uint32_t> threads;  // count of thread numbers given out; relaxed: only the number matters
   // handed-out part of the file; relaxed: each chunk header describes its own chunk
   atomic<std::uint64_t> bytes;
+  // Of all threads that recorded, up to their last chunk, or to their end if they have ended; 0: not counted.
+  // relaxed: a count.
+  atomic<std::uint64_t> instructions;
   // Calls that were not recorded, by reason. Each group of threads has a cache line of its own. relaxed:
   // counts.
   static constexpr std::size_t stripes = 16;

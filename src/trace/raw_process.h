@@ -36,6 +36,7 @@ public:
     bool ended = false;
     raw_moment begin{};
     raw_moment latest{};
+    std::uint64_t instructions = 0;
     std::uint64_t lost[losses] = {};
     std::string allocator;
     std::string program;

@@ -3,6 +3,7 @@
 // is 2.
 //
 //   trace_tool stamps                 prints tsc or tickets: what orders events on this machine
+//   trace_tool counters               prints instructions, or why a thread's instructions cannot be counted
 //   trace_tool finish FOLDER FILE     makes a trace file, and prints lines DONE WHOLE that tell how far it is
 //   trace_tool summary FILE           prints the properties of each process, and what is damaged, as JSON
 //   trace_tool events FILE PROCESS    prints the events of a process as CSV, after the blocks that
@@ -11,12 +12,15 @@
 //   trace_tool sites FILE PROCESS     prints its call sites as JSON
 //   trace_tool rows FILE WHAT         writes records of all processes: WHAT is events or blocks (rows.h)
 //   trace_tool import NAME FILE       makes a trace of standard input, which errors call NAME (import.h)
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
 
+#include "base/instruction_counter.h"
 #include "probes/json_line.h"
 #include "probes/write_whole.h"
 #include "trace/event_stream.h"
@@ -137,6 +141,11 @@ int run(int count, char** arguments) {
     std::puts(counter_orders_threads() ? "tsc" : "tickets");
     return 0;
   }
+  if (command == "counters" && count == 2) {
+    instruction_counter counter;
+    std::puts(counter.open() ? "instructions" : std::strerror(errno));
+    return 0;
+  }
   if (command == "finish" && count == 4) {
     finish(arguments[2], arguments[3], tell);
     return 0;
@@ -148,7 +157,7 @@ int run(int count, char** arguments) {
   if (command == "rows" && count == 4) return write_rows(arguments[2], arguments[3]);
   if (command == "import" && count == 4) return import_input(arguments[2], arguments[3]);
   std::fputs(
-      "trace_tool: stamps | finish FOLDER FILE | summary FILE | events FILE PROCESS | "
+      "trace_tool: stamps | counters | finish FOLDER FILE | summary FILE | events FILE PROCESS | "
       "profile FILE PROCESS | sites FILE PROCESS | rows FILE WHAT | import NAME FILE\n",
       stderr);
   return 2;

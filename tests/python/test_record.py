@@ -209,6 +209,19 @@ def test_a_window_is_recorded_between_two_signals(tmp_path: Path) -> None:
         assert process["summary"]["released_unknown"] == "0"
 
 
+def test_instructions_are_counted_or_refused_in_one_line(tmp_path: Path) -> None:
+    done = record(tmp_path, "--instructions", "--", "perl", "-e", "$x{$_} = 1 for 1..100000")
+    if fault := tool.why_no_instructions():
+        assert done.returncode == 1
+        [line] = done.stderr.splitlines()
+        assert line.startswith("heaplab: --instructions: this machine does not lend")
+        assert fault in line
+        return
+    [process] = tool.summary(tmp_path / "x.trace")["processes"]
+    calls = int(process["summary"]["acquisitions"])
+    assert 10 * calls < int(process["summary"]["instructions"]) < 100_000 * calls
+
+
 def test_call_stacks_are_recorded_by_frame_pointers(tmp_path: Path) -> None:
     (tmp_path / "stacks.c").write_text(STACKS)
     compiler = ["cc", "-g", "-O0", "-fno-omit-frame-pointer", "-o", "stacks", "stacks.c"]

@@ -10,6 +10,7 @@ from rich.console import Console
 from traces import Event, two_threads, write_trace
 
 from heaplab import trace_report, traces
+from heaplab.cli import trace_summary
 from heaplab.trace_report import findings, trace_tables as tables, trace_terminal as terminal
 from heaplab.traces import tool
 from heaplab.traces.profile import Life, Passed
@@ -71,6 +72,14 @@ def test_what_is_said_in_short_is_what_happened(profile: traces.Profile) -> None
     assert "25 % of all blocks are released by another thread" not in text
     assert "50 % of all blocks are released by another thread" in text
     assert "0 B live in 0 blocks" in text
+
+
+def test_instructions_are_told_for_each_call() -> None:
+    summary = {"instructions": "1000000", "acquisitions": "3", "releases": "1"}
+    process = {"process": {"pid": "7"}, "summary": summary, "events": 4}
+    assert ("instructions", "1,000,000, 250000 for each call") in trace_summary.of_process(process)
+    del summary["instructions"]
+    assert "instructions" not in dict(trace_summary.of_process(process))
 
 
 def test_who_releases_whose_blocks(profile: traces.Profile) -> None:

@@ -72,7 +72,8 @@ protected:
         .bytes = 0,
         .without_file = 0,
         .begins_late = 1,
-        .stacks = 1};
+        .stacks = 1,
+        .instructions = 1};
     const auto file = folder_ / "control";
     std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(&page), sizeof page);
     std::filesystem::resize_file(file, trace::control_bytes);

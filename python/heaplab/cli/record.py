@@ -50,6 +50,12 @@ SILENT_S = 2.0  # of work before a word about how far it is
     help="Record the call stack of each acquisition, up to 33 calls deep, by frame pointers: compile with "
     "-fno-omit-frame-pointer. Where code has none, a stack ends.",
 )
+@click.option(
+    "--instructions",
+    is_flag=True,
+    help="Count the instructions that the threads execute in user mode, by the processor's counter: how much "
+    "of its work a program does for each call.",
+)
 @click.pass_obj
 def record(
     extra: tuple[Path, ...],
@@ -61,6 +67,7 @@ def record(
     seconds: float | None,
     paused: bool,
     stacks: bool,
+    instructions: bool,
 ) -> int:
     """Record the allocation calls of PROGRAM in a trace file.
 
@@ -78,7 +85,7 @@ def record(
     if library.void:
         raise HeaplabError(f"{under}: {library.void}")
     trace = output or Path(f"{Path(program[0]).name}.trace")
-    wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused, stacks)
+    wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused, stacks, instructions)
     recording.check(program[0], wanted)
     return recording.record(
         program, wanted, lambda opened: tell(trace, opened), ProgressNote("making the trace")

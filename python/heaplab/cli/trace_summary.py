@@ -84,4 +84,7 @@ def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:
             f"{size(number(part, 'live_bytes'))}, {blocks(part, 'live_blocks')}",
         ),
     ]
+    if executed := number(part, "instructions"):
+        calls = number(part, "acquisitions") + number(part, "releases")
+        rows.append(("instructions", f"{executed:,}, {executed / max(calls, 1):.0f} for each call"))
     return rows if part else rows[:3]

@@ -5,8 +5,8 @@ import struct
 from pathlib import Path
 
 MAGIC = 0x316C6F72746E6F63
-# magic, stamps, state, most bytes, bytes, calls without a file, begins late, stacks
-PAGE = struct.Struct("<QIIQQQQQ")
+# magic, stamps, state, most bytes, bytes, calls without a file, begins late, stacks, instructions
+PAGE = struct.Struct("<QIIQQQQQQ")
 STATE = struct.Struct("<I")
 STATE_AT = 12
 STAMPS = {"tsc": 1, "tickets": 2}
@@ -17,10 +17,20 @@ BYTES = 4096
 class Control:
     """Switches the recording of all processes on and off. A context manager: unmapped at its end."""
 
-    def __init__(self, folder: Path, stamps: str, most_bytes: int, on: bool, stacks: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        stamps: str,
+        most_bytes: int,
+        *,
+        on: bool,
+        stacks: bool = False,
+        instructions: bool = False,
+    ) -> None:
         """Not `on`: blocks that live are remembered until the recording is switched on."""
         path = folder / "control"
-        page = PAGE.pack(MAGIC, STAMPS[stamps], ON if on else WAITING, most_bytes, 0, 0, not on, stacks)
+        state = ON if on else WAITING
+        page = PAGE.pack(MAGIC, STAMPS[stamps], state, most_bytes, 0, 0, not on, stacks, instructions)
         path.write_bytes(page.ljust(BYTES, b"\0"))
         with path.open("r+b") as stream:
             self._page = mmap.mmap(stream.fileno(), BYTES)

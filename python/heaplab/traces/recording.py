@@ -36,6 +36,7 @@ class Wanted:
     seconds: float | None = None  # how long, from the beginning of recording
     paused: bool = False  # until SIGUSR1
     stacks: bool = False  # call stacks of acquisitions
+    instructions: bool = False  # counted, of all threads that record
 
     @property
     def raw(self) -> Path:
@@ -67,6 +68,11 @@ def check(program: str, wanted: Wanted) -> None:
     path = interposition.resolve_program(program, environment)
     if fault := interposition.fault_of_program(path, environment, library):
         raise HeaplabError(f"{fault}; nothing to record")
+    if wanted.instructions and (fault := tool.why_no_instructions()):
+        raise HeaplabError(
+            f"--instructions: this machine does not lend the processor's counters: {fault} "
+            "(perf_event_open; many virtual machines have none, kernel.perf_event_paranoid may forbid them)"
+        )
     if wanted.trace.is_dir():
         raise UsageError(f"{wanted.trace}: is a folder")
     if wanted.raw.exists():
@@ -84,8 +90,7 @@ def record(
     `finished` hears when the trace is complete, or that recording never began.
     """
     make_folder(wanted.raw)
-    stamps = tool.stamps_here()
-    with Control(wanted.raw, stamps, wanted.most_bytes, not wanted.paused, wanted.stacks) as control:
+    with control_of(wanted) as control:
         window = Window(control, wanted)
         with window.signals():
             try:
@@ -104,6 +109,17 @@ def record(
     return SIGNALLED - status if status < 0 else status
 
 
+def control_of(wanted: Wanted) -> Control:
+    return Control(
+        wanted.raw,
+        tool.stamps_here(),
+        wanted.most_bytes,
+        on=not wanted.paused,
+        stacks=wanted.stacks,
+        instructions=wanted.instructions,
+    )
+
+
 def make_folder(raw: Path) -> None:
     """The folder of a recording, which must be new. Raises UsageError."""
     try:
@@ -117,8 +133,7 @@ def around(wanted: Wanted) -> Iterator[Arm]:
     """The arm under which processes are recorded; at the end of the block their trace is made."""
     make_folder(wanted.raw)
     try:
-        stamps = tool.stamps_here()
-        with Control(wanted.raw, stamps, wanted.most_bytes, not wanted.paused, wanted.stacks) as control:
+        with control_of(wanted) as control:
             yield arm_of(wanted)
             control.switch(False)
         tool.finish(wanted.raw, wanted.trace)

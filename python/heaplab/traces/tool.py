@@ -27,6 +27,12 @@ def stamps_here() -> str:
     return _run("stamps").strip()
 
 
+def why_no_instructions() -> str:
+    """Why the instructions of a thread cannot be counted here; "" if they can."""
+    found = _run("counters").strip()
+    return "" if found == "instructions" else found
+
+
 def profile(trace: Path, process: int, progress: Progress = lambda _done, _whole: None) -> dict[str, Any]:
     """What a process of a trace did with memory; `progress` hears events done, and of how many."""
     last = ""

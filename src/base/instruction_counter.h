@@ -1,0 +1,94 @@
+#pragma once
+
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/errno_keeper.h"
+
+namespace heaplab {
+
+// What the kernel's page about a counter says now (perf_event_open(2), "mmap layout"). `hardware(index)` is
+// what the processor's counter holds, of which the kernel's count is the part before.
+template <class Hardware>
+std::uint64_t count_in(const perf_event_mmap_page& page, Hardware hardware) {
+  // The kernel changes the page between two changes of `lock`, always on the processor of this thread: no
+  // more than the compiler must be kept from moving the accesses.
+  const auto lock = [&page] { return *static_cast<const volatile std::uint32_t*>(&page.lock); };
+  std::uint64_t count = 0;
+  std::uint32_t before = 0;
+  do {
+    before = lock();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    count = static_cast<std::uint64_t>(page.offset);
+    if (page.cap_user_rdpmc != 0 && page.index != 0) {
+      const unsigned unused_bits = 64U - page.pmc_width;
+      const auto shifted = static_cast<std::int64_t>(hardware(page.index - 1) << unused_bits);
+      count += static_cast<std::uint64_t>(shifted >> unused_bits);
+    }
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } while (lock() != before);
+  return count;
+}
+
+// Counts the instructions that the calling thread executes in user mode, where the processor has a counter
+// and the system lends it. Reading takes no system call. Zero in a child of fork: the kernel leaves the page
+// out of the copy.
+class instruction_counter {
+public:
+  // False, and errno: there is no counter for this thread.
+  bool open() {
+#if defined(__x86_64__)
+    perf_event_attr wanted{};
+    wanted.size = sizeof wanted;
+    wanted.type = PERF_TYPE_HARDWARE;
+    wanted.config = PERF_COUNT_HW_INSTRUCTIONS;
+    wanted.exclude_kernel = wanted.exclude_hv = 1;
+    wanted.pinned = 1;  // all the time, or not at all
+    const long event = ::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (event < 0) return false;
+    void* const at = ::mmap(nullptr, page_bytes, PROT_READ, MAP_SHARED, static_cast<int>(event), 0);
+    {
+      const errno_keeper keep;
+      ::close(static_cast<int>(event));  // the page keeps the counter
+    }
+    if (at == MAP_FAILED) return false;
+    page_ = static_cast<const perf_event_mmap_page*>(at);
+    return true;
+#else
+    errno = ENOSYS;
+    return false;
+#endif
+  }
+
+  void close() {
+    if (page_ != nullptr) ::munmap(const_cast<perf_event_mmap_page*>(page_), page_bytes);
+    page_ = nullptr;
+  }
+
+  bool is_open() const { return page_ != nullptr; }
+
+  // Since open(). Precondition: is_open(), and the calling thread opened the counter.
+  std::uint64_t read() const {
+    return count_in(*page_, [](std::uint32_t index) -> std::uint64_t {
+#if defined(__x86_64__)
+      return __builtin_ia32_rdpmc(static_cast<int>(index));
+#else
+      return index;
+#endif
+    });
+  }
+
+private:
+  static constexpr std::size_t page_bytes = 4096;
+
+  const perf_event_mmap_page* page_ = nullptr;
+};
+
+}  // namespace heaplab
