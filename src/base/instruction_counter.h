@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/errno_keeper.h"
 
@@ -60,6 +61,7 @@ public:
     }
     if (at == MAP_FAILED) return false;
     page_ = static_cast<const perf_event_mmap_page*>(at);
+    taken_ = read();
     return true;
 #else
     errno = ENOSYS;
@@ -72,9 +74,17 @@ public:
     page_ = nullptr;
   }
 
-  bool is_open() const { return page_ != nullptr; }
+  // What the thread has executed since open() or the last take(); 0 if the counter is not open. Precondition:
+  // no other thread opened the counter.
+  std::uint64_t take() {
+    if (page_ == nullptr) return 0;
+    const std::uint64_t now = read();
+    return now - std::exchange(taken_, now);
+  }
 
-  // Since open(). Precondition: is_open(), and the calling thread opened the counter.
+private:
+  static constexpr std::size_t page_bytes = 4096;
+
   std::uint64_t read() const {
     return count_in(*page_, [](std::uint32_t index) -> std::uint64_t {
 #if defined(__x86_64__)
@@ -85,10 +95,8 @@ public:
     });
   }
 
-private:
-  static constexpr std::size_t page_bytes = 4096;
-
   const perf_event_mmap_page* page_ = nullptr;
+  std::uint64_t taken_ = 0;
 };
 
 }  // namespace heaplab

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "base/bits.h"
 #include "base/errno_keeper.h"
@@ -21,10 +20,6 @@
 #include "recorder/stacks.h"
 #include "recorder/stamp.h"
 
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
 namespace heaplab::recorder {
 
 using trace::loss;
@@ -36,23 +31,8 @@ namespace {
 constexpr std::size_t smallest_chunk = trace::raw_unit;
 constexpr unsigned growth_log2 = 2;                    // of a thread's chunks
 constexpr std::uint32_t fewest_worth_handing_on = 16;  // free records of a chunk: a stack and its event fit
-// POSIX guarantees four rounds of thread-exit handlers: the fourth may be the last
-// (PTHREAD_DESTRUCTOR_ITERATIONS).
-#ifdef __SANITIZE_THREAD__
-constexpr std::uint8_t last_exit_round = 3;  // in the fourth the sanitizer ends its own part of the thread
-#else
-constexpr std::uint8_t last_exit_round = 4;
-#endif
 
-constinit trace::raw_control unopened_control = {.magic = 0,
-                                                 .stamps = trace::stamps::counter,
-                                                 .state = not_begun,
-                                                 .most_bytes = 0,
-                                                 .bytes = 0,
-                                                 .without_file = 0,
-                                                 .begins_late = 0,
-                                                 .stacks = 0,
-                                                 .instructions = 0};
+constinit trace::raw_control unopened_control{.state = not_begun};
 
 constinit atomic<bool> has_begun = false;
 constinit pthread_key_t at_thread_exit = 0;
@@ -168,16 +148,9 @@ void use_chunk(thread_state& state, raw_chunk* chunk) {
        static_cast<std::uint64_t>(::syscall(SYS_gettid)), state.thread);
 }
 
-// Adds what the thread has executed since it began to record, or since the last call.
 void count_instructions(thread_state& state) {
-  if (!state.counter.is_open()) return;
-  const std::uint64_t now = state.counter.read();
-  header->instructions.fetch_add(now - std::exchange(state.counted, now), std::memory_order_relaxed);
-}
-
-void begin_to_count(thread_state& state) {
-  if (control.load(std::memory_order_acquire)->instructions != 0 && state.counter.open())
-    state.counted = state.counter.read();
+  if (const std::uint64_t executed = state.instructions.take(); executed != 0)
+    header->instructions.fetch_add(executed, std::memory_order_relaxed);
 }
 
 void leave(thread_state& state) {
@@ -222,7 +195,7 @@ bool get_chunk(thread_state& state) {
   use_chunk(state, chunk);
   if (first && !state.exited) {
     pthread_setspecific(at_thread_exit, &state);
-    begin_to_count(state);
+    if (control.load(std::memory_order_acquire)->instructions != 0) state.instructions.open();
   }
   return true;
 }
@@ -239,7 +212,7 @@ void at_exit_of_thread(void* argument) {
     fill(state.next++, stamp_after(), trace::kind::thread_end, 0, 0, 0);
   leave(state);
   drop_stacks(state);
-  state.counter.close();
+  state.instructions.close();
   state.exited = true;
 }
 

@@ -8,6 +8,8 @@
 // it executes a program: its calls count as its parent's.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstdint>
 
 #include "base/atomic.h"
@@ -15,6 +17,10 @@
 #include "recorder/live_table.h"
 #include "recorder/thread_state.h"
 #include "trace/raw_file.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
 
 namespace heaplab::recorder {
 

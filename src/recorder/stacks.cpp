@@ -11,10 +11,6 @@
 #include "base/atomic.h"
 #include "recorder/process_file.h"
 
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
 extern "C" [[gnu::weak]] void* __libc_stack_end;  // of the main thread, known to the loader
 
 namespace heaplab::recorder {

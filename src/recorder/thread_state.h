@@ -15,6 +15,14 @@ enum class activity : std::uint8_t {
   own,   // in the recorder itself, whose calls are not the program's
 };
 
+// POSIX guarantees four rounds of thread-exit handlers (PTHREAD_DESTRUCTOR_ITERATIONS): the fourth may be the
+// last. In the fourth, the thread sanitizer ends its own part of the thread.
+#ifdef __SANITIZE_THREAD__
+inline constexpr std::uint8_t last_exit_round = 3;
+#else
+inline constexpr std::uint8_t last_exit_round = 4;
+#endif
+
 struct stack_cache;
 
 struct thread_state {
@@ -22,10 +30,9 @@ struct thread_state {
   trace::raw_record* end = nullptr;
   trace::raw_chunk* chunk = nullptr;
   stack_cache* stacks = nullptr;
-  instruction_counter counter;
-  std::uint64_t counted = 0;  // instructions that are in the process's file
-  std::uint32_t epoch = 0;    // epoch of the process to which the records above belong
-  std::uint32_t thread = 0;   // number of the thread, from 1; 0: this thread has recorded nothing
+  instruction_counter instructions;
+  std::uint32_t epoch = 0;   // epoch of the process to which the records above belong
+  std::uint32_t thread = 0;  // number of the thread, from 1; 0: this thread has recorded nothing
   activity doing = activity::none;
   std::uint8_t chunks = 0;       // how often the thread's next chunk is to have grown
   std::uint8_t exit_rounds = 0;  // rounds of thread-exit handlers so far

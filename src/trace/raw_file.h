@@ -41,15 +41,15 @@ inline constexpr std::size_t control_bytes = 4096;
 
 // Created by `heaplab record`, python/heaplab/traces/control.py.
 struct raw_control {
-  std::uint64_t magic;
-  trace::stamps stamps;
-  atomic<trace::recording> state;      // relaxed: takes effect soon and orders nothing
-  std::uint64_t most_bytes;            // limit of all files together; 0: none
-  atomic<std::uint64_t> bytes;         // bytes of all files; relaxed: a count
-  atomic<std::uint64_t> without_file;  // calls in processes that have no file; relaxed: a count
-  std::uint64_t begins_late;           // 1: the recording began as `waiting`
-  std::uint64_t stacks;                // 1: acquisitions have call stacks
-  std::uint64_t instructions;          // 1: those of all threads are counted
+  std::uint64_t magic = 0;
+  trace::stamps stamps = trace::stamps::counter;
+  atomic<trace::recording> state;          // relaxed: takes effect soon and orders nothing
+  std::uint64_t most_bytes = 0;            // limit of all files together; 0: none
+  atomic<std::uint64_t> bytes = 0;         // bytes of all files; relaxed: a count
+  atomic<std::uint64_t> without_file = 0;  // calls in processes that have no file; relaxed: a count
+  std::uint64_t begins_late = 0;           // 1: the recording began as `waiting`
+  std::uint64_t stacks = 0;                // 1: acquisitions have call stacks
+  std::uint64_t instructions = 0;          // 1: those of all threads are counted
 };
 static_assert(sizeof(raw_control) == 64);
 

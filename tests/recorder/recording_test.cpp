@@ -64,16 +64,13 @@ class recording : public testing::Test {
 protected:
   recording() {
     std::filesystem::create_directory(folder_);
-    const trace::raw_control page{
-        .magic = trace::control_magic,
-        .stamps = trace::counter_orders_threads() ? trace::stamps::counter : trace::stamps::tickets,
-        .state = trace::recording::waiting,
-        .most_bytes = 0,
-        .bytes = 0,
-        .without_file = 0,
-        .begins_late = 1,
-        .stacks = 1,
-        .instructions = 1};
+    const auto stamps = trace::counter_orders_threads() ? trace::stamps::counter : trace::stamps::tickets;
+    const trace::raw_control page{.magic = trace::control_magic,
+                                  .stamps = stamps,
+                                  .state = trace::recording::waiting,
+                                  .begins_late = 1,
+                                  .stacks = 1,
+                                  .instructions = 1};
     const auto file = folder_ / "control";
     std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(&page), sizeof page);
     std::filesystem::resize_file(file, trace::control_bytes);
