@@ -74,11 +74,14 @@ def test_what_is_intact_of_a_damaged_trace_is_used(trace: Path, capsys: pytest.C
     assert capsys.readouterr().err.startswith("heaplab: ")
 
 
-@pytest.mark.parametrize("command", ["compare", "run"])
-def test_a_trace_is_replayed_under_an_allocator(trace: Path, tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(("command", "first"), [("compare", True), ("compare", False), ("run", True)])
+def test_a_trace_is_replayed_under_an_allocator(
+    trace: Path, tmp_path: Path, command: str, first: bool
+) -> None:
     laboratory = Laboratory(native.catalog(), {}, tmp_path / "out")
-    words = [command, "--allocators", "glibc", "--budget", "1s", *WARM, "-o", laboratory.out, trace]
-    assert laboratory.heaplab(*words)[0] == 0
+    options = ["--allocators", "glibc", "--budget", "1s", *WARM, "-o", laboratory.out]
+    words = [trace, *options] if first else [*options, trace]
+    assert laboratory.heaplab(command, *words)[0] == 0
     good = laboratory.good("glibc")
     assert {run.experiment for run in good} == {"replay/time", "replay/latency", "replay/memory"}
     assert {run.sample.metrics["calls"].value for run in good if run.sample} == {1000}

@@ -10,7 +10,7 @@ from heaplab.cli import server_options
 from heaplab.cli.given_arms import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.measuring_options import ARMS, HOW, taking
 from heaplab.cli.option_types import PLACE
-from heaplab.cli.program_command import ProgramCommand
+from heaplab.cli.program_command import ProgramOrTraceCommand
 
 if TYPE_CHECKING:
     from heaplab.cli import measuring
@@ -18,7 +18,7 @@ else:
     measuring = lazy.module("heaplab.cli.measuring")
 
 
-@click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
+@click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
 @click.option("--suite", help="Experiments to compare with.  [default: quick]")
 @click.option(

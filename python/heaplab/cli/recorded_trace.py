@@ -11,6 +11,7 @@ import platformdirs
 
 from heaplab.catalog import native, spec
 from heaplab.catalog.contents import Catalog
+from heaplab.cli.program_command import TRACE
 from heaplab.cli.program_experiment import BLOCKS, Measured
 from heaplab.cli.selection import note
 from heaplab.cli.step_display import StepDisplay
@@ -20,7 +21,6 @@ from heaplab.traces import architecture
 from heaplab.traces.tool import ANY_NAME
 
 MAGIC = b"\x89HLT\r\n\x1a\n"  # docs/trace-format.md
-SUFFIX = ".trace"
 WORKLOAD = "replay"
 
 # What each pass measures, and the options of `replay` for it. A pass that did all would disturb itself.
@@ -44,7 +44,7 @@ def is_trace(words: tuple[str, ...]) -> bool:
     if len(words) != 1:
         return False
     path = Path(words[0])
-    if path.suffix == SUFFIX:
+    if path.suffix == TRACE:
         return True
     try:
         with path.open("rb") as file:
