@@ -104,5 +104,20 @@ TYPED_TEST(heap, clears_what_the_system_did_not_take_back) {
   for (const std::size_t size : {24UL, 6000UL, 60'000UL}) expect_zeros_again<TypeParam>(size, true, true);
 }
 
+// A block that was cut from a larger one grows over the guard behind it, which holds what the larger block
+// held there.
+TEST(hardened_heap, shows_nothing_of_a_freed_block_in_what_realloc_adds) {
+  using tested = scalloc_heap<hardened_config>;
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  void* const larger = tested::allocate(10 * mebibyte);
+  std::memset(larger, 7, 10 * mebibyte);
+  tested::deallocate(larger);
+  void* const part = tested::allocate(6 * mebibyte);
+  EXPECT_EQ(part, larger);
+  void* const grown = tested::reallocate(part, 8 * mebibyte);
+  EXPECT_TRUE(is_zero(grown, 8 * mebibyte));
+  tested::deallocate(grown);
+}
+
 }  // namespace
 }  // namespace heaplab::scalloc

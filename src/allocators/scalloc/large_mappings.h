@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "allocators/scalloc/config.h"
 #include "allocators/scalloc/hardened/guard_pages.h"
@@ -141,8 +142,12 @@ private:
     return block;
   }
 
+  // The guard becomes zero: behind a block that was cut from a larger one, the guard holds what the larger
+  // block held there.
   static void unguard(char* block, std::size_t bytes) {
-    if constexpr (settings.hardened) remove_guard<platform>(block + bytes, guard_bytes());
+    if constexpr (!settings.hardened) return;
+    remove_guard<platform>(block + bytes, guard_bytes());
+    std::memset(block + bytes, 0, guard_bytes());
   }
 
   static constexpr unsigned trust_bits = 3;

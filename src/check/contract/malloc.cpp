@@ -137,6 +137,19 @@ TEST(calloc, gives_zeros_in_memory_that_was_dirty) {
   }
 }
 
+// A large block may be cut from a larger one that was freed, and be made larger when it is freed in turn.
+TEST(calloc, gives_zeros_where_larger_and_smaller_blocks_lay) {
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  for (int round = 0; round < 3; ++round) {
+    for (const std::size_t size : {10 * mebibyte, 6 * mebibyte, 8 * mebibyte, 3 * mebibyte, 4 * mebibyte}) {
+      const block one(std::calloc(opaque(std::size_t{1}), size));
+      ASSERT_NE(one, nullptr) << size;
+      EXPECT_TRUE(is_zero(one.get(), size)) << size;
+      std::memset(one.get(), 0xff, malloc_usable_size(one.get()));
+    }
+  }
+}
+
 TEST(calloc, multiplies_its_arguments) {
   const block one(std::calloc(opaque(std::size_t{1000}), 24));
   ASSERT_NE(one, nullptr);
