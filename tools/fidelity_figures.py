@@ -94,7 +94,10 @@ class Program:
         return float(np.median(pair[0])), float(np.median(pair[1])), stats.compare(*pair)
 
     def predicted(self, allocator: str) -> Interval | None:
-        """The program's time by its time under glibc and the replays' difference. None without wall times."""
+        """The program's time by its time under glibc and the replays' difference.
+
+        None without wall times, and where the replays differ by more than the program takes.
+        """
         if self.main_metric("original") != "wall_time":
             return None
         base = self.analysis.baseline
@@ -102,6 +105,8 @@ class Program:
         before, after = (self.values("replay", one, "wall_time") for one in (base, allocator))
         both = sorted(whole.keys() & before.keys() & after.keys())
         predicted = [whole[block] + after[block] - before[block] for block in both]
+        if min(predicted) <= 0:
+            return None
         return stats.compare([whole[block] for block in both], predicted)
 
     def ranking(self, metric: str = "") -> Ranking | None:

@@ -99,8 +99,8 @@ its stacks, and what it takes from the system without malloc.
 RANKING = """
 ## Ranking of allocators: {what}
 
-Kendall's tau of the ratios to glibc of {names}: 1 if program and replay rank the allocators alike, -1 if the
-other way round; with an interval from resampled rounds. Then the allocator whose ratios differ most.{more}
+Kendall's tau of the ratios to glibc: 1 if program and replay rank the allocators alike, -1 if the other way
+round; with an interval from resampled rounds. Then the allocator whose ratios differ most.{more}
 """
 MORE_TIME = """
 
@@ -145,9 +145,9 @@ def misleading(programs: list[Program]) -> str:
     )
 
 
-def rankings(programs: list[Program], names: str, what: str, metric: str, more: str) -> str:
+def rankings(programs: list[Program], what: str, metric: str, more: str) -> str:
     head = ["program", "tau", "largest difference", "program's ratio", "replay's ratio", "difference"]
-    text = RANKING.format(what=what, names=names, more=more)
+    text = RANKING.format(what=what, more=more)
     return text + "\n" + markdown(head, [ranking_row(one, metric) for one in programs])
 
 
@@ -169,12 +169,13 @@ def page(programs: list[Program], analysis: Analysis) -> str:
     return "".join(
         [
             INTRODUCTION,
-            f"\nMeasured on {date.today():%-d %B %Y} by `{' '.join(analysis.campaign.command)}`\n",
+            f"\nMeasured on {date.today():%-d %B %Y} by `{' '.join(analysis.campaign.command)}`,\n"
+            f"under {names}.\n",
             ORDER + "\n" + markdown(order, [order_row(one) for one in programs]),
             SIZE + "\n" + markdown(size, [memory_row(one) for one in programs]),
             misleading(programs),
-            rankings(programs, names, "time", "", MORE_TIME),
-            rankings(programs, names, "peak memory", MEMORY, ""),
+            rankings(programs, "time", "", MORE_TIME),
+            rankings(programs, "peak memory", MEMORY, ""),
             "\n## All ratios to glibc\n\nWith 95 % intervals from pairs of the same round.\n\n",
             markdown(ratios, [row for one in programs for row in ratio_rows(one)]),
             machine(host.facts if host else {}),

@@ -38,6 +38,7 @@ from heaplab.records import Arm, Status
 from heaplab.traces import recording, tool
 from page_parts import machine, markdown, ratio_text
 
+FOLDER = Path("out")  # for recordings: on the disk, where /tmp may be memory
 LOOP = "malloc_test"  # does nothing but malloc and free
 ALONE, RECORDED, STACKS = WAYS = ("alone", "recorded", "stacks")
 DRIVER, CALLS = REPLAYS = ("driver-alone", "calls")
@@ -46,6 +47,7 @@ DRIVER, CALLS = REPLAYS = ("driver-alone", "calls")
 @dataclass
 class Costs:
     name: str
+    is_whole: bool  # the times are those of all events, not of one operation
     seconds: dict[str, list[float]] = field(default_factory=lambda: {way: [] for way in WAYS})
     events: int = 0
     event_bytes: dict[str, float] = field(default_factory=dict)
@@ -53,9 +55,12 @@ class Costs:
 
     def recording_row(self) -> list[str]:
         alone, recorded, stacks = (self.seconds[way] for way in WAYS)
-        found = [self.name, f"{np.median(alone):.3g} s", f"{self.events:,}"]
+        once = float(np.median(alone))
+        found = [self.name, f"{once:.3g} s", f"{self.events:,}"]
         for way, taken in ((RECORDED, recorded), (STACKS, stacks)):
-            found += [ratio_text(stats.compare(alone, taken), 2), f"{self.event_bytes[way]:.1f}"]
+            ratio = stats.compare(alone, taken)
+            event = once * (ratio.estimate - 1) / self.events * 1e9 if self.is_whole else None
+            found += [ratio_text(ratio, 2), f"{event:.0f}" if event else "", f"{self.event_bytes[way]:.1f}"]
         return found
 
     def replay_row(self) -> list[str]:
@@ -137,9 +142,15 @@ def replay(catalog: Catalog, costs: Costs, glibc: Arm, trace: Path, rounds: int)
             costs.call_seconds[way] += [runs.time(way, number) for number in range(rounds)]
 
 
+def main_metric_of(catalog: Catalog, name: str) -> str:
+    found = experiment_of(catalog, name)
+    return found.main_metric or catalog.workloads[found.workload].main_metric
+
+
 def measured(catalog: Catalog, name: str, glibc: Arm, rounds: int) -> Costs:
-    costs = Costs(name)
-    with tempfile.TemporaryDirectory(prefix="heaplab-", dir=Path.cwd()) as folder:
+    costs = Costs(name, is_whole=main_metric_of(catalog, name) == "wall_time")
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="heaplab-", dir=FOLDER) as folder:
         trace = record(catalog, costs, glibc, Path(folder), rounds)
         replay(catalog, costs, glibc, trace, rounds)
     return costs
@@ -154,9 +165,11 @@ and free and pays far more: the records are then most of its work.
 RECORDING = """
 ## Programs
 
-Times against the program alone, with 95 % intervals from pairs of the same round, and the bytes that an
-event takes in the trace. While a recording runs, a call takes 32 bytes of disk. A stack takes 32 bytes for
-each three addresses, once.
+Times against the program alone, with 95 % intervals from pairs of the same round; the time that this is for
+an event, where the times are of the whole program; and the bytes that an event takes in the trace. An event
+takes about as long in every program, so that the ratio grows with the calls in a second of the program's
+time: a program that allocates ten million times a second takes twice the time. While a recording runs, a
+call takes 32 bytes of disk. A stack takes 32 bytes for each three addresses, once.
 """
 REPLAYER = """
 ## The replayer
@@ -165,7 +178,8 @@ The time of one call in the replay of that recording, in nanoseconds: median, an
 driver alone, which calls no malloc, and with the calls under glibc. The aim for the driver is 3 ns. With
 several threads the time is that of the whole replay over the calls of all threads.
 """
-RECORDING_HEAD = ["program", "alone", "events", "recorded", "B an event", "with stacks", "B an event"]
+WAY_HEAD = ["ns an event", "B an event"]
+RECORDING_HEAD = ["program", "alone", "events", "recorded", *WAY_HEAD, "with stacks", *WAY_HEAD]
 REPLAYER_HEAD = ["program", "driver", "with calls"]
 
 

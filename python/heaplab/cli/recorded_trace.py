@@ -37,6 +37,28 @@ PASSES: dict[str, tuple[str, dict[str, Parameter], list[str]]] = {
         ["average_memory", "memory_per_live", "peak_memory"],
     ),
 }
+# A pass each: there is no mean of the time of all calls and the latency of single ones.
+ASPECTS = {
+    "time": spec.Aspect(
+        id="calls",
+        title="All calls",
+        question="How long do all calls of the recording take together?",
+        where="all calls of the program count",
+    ),
+    "latency": spec.Aspect(
+        id="latency",
+        title="Slow calls",
+        question="How long does an allocation take that is slower than 99 of 100?",
+        where="its slowest calls count",
+    ),
+    "memory": spec.Aspect(
+        id="memory",
+        title="Memory",
+        question="How much memory does the heap take on average for the blocks of the recording?",
+        where="the blocks of the program live",
+        measure="memory",
+    ),
+}
 
 
 def is_trace(words: tuple[str, ...]) -> bool:
@@ -65,6 +87,7 @@ def experiments_of(catalog: Catalog, trace: Path, quiet: bool) -> Measured:
             figure="",
             claim="",
             workload=WORKLOAD,
+            aspect=ASPECTS[name],
             parameters={"file": str(file), **options},
             metrics=metrics,
             main_metric=metrics[0],
