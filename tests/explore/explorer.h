@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "explore/observed_atomic.h"
+
 namespace heaplab::explore {
 
 struct bounds {
@@ -94,64 +96,21 @@ private:
   static inline explorer* running_ = nullptr;
 };
 
-// An atomic whose operations are decision points. Every memory order is accepted and treated as sequentially
-// consistent.
-template <class T>
-class explored_atomic {
-public:
-  using value_type = T;
-
-  constexpr explored_atomic() = default;
-  constexpr explored_atomic(T value) : value_(value) {}
-  explored_atomic(const explored_atomic&) = delete;
-  explored_atomic& operator=(const explored_atomic&) = delete;
-
-  T load(std::memory_order = {}) const {
-    point();
-    return value_;
-  }
-  void store(T value, std::memory_order = {}) {
-    point();
-    set(value);
-  }
-  T exchange(T value, std::memory_order = {}) {
-    point();
-    const T old = value_;
-    set(value);
-    return old;
-  }
-  T fetch_add(T value, std::memory_order = {}) {
-    point();
-    const T old = value_;
-    set(static_cast<T>(old + value));
-    return old;
-  }
-  T fetch_or(T value, std::memory_order = {}) {
-    point();
-    const T old = value_;
-    set(static_cast<T>(old | value));
-    return old;
-  }
-  bool compare_exchange_strong(T& expected, T wanted, std::memory_order = {}, std::memory_order = {}) {
-    point();
-    if (value_ != expected) {
-      expected = value_;
-      return false;
-    }
-    set(wanted);
-    return true;
-  }
-  bool compare_exchange_weak(T& expected, T wanted, std::memory_order = {}, std::memory_order = {}) {
-    return compare_exchange_strong(expected, wanted);
-  }
+// Makes every operation of an atomic a decision point.
+struct decision_points {
+  static void reads(const void*) { point(); }
+  static void writes(const void*) { point(); }
+  static void changes(const void*) { point(); }
 
 private:
   static void point() {
     if (explorer* const it = explorer::running()) it->point();
   }
-  void set(T value) { value_ = value; }
+};
 
-  T value_{};
+template <class T>
+struct explored_atomic : observed_atomic<T, decision_points> {
+  using observed_atomic<T, decision_points>::observed_atomic;
 };
 
 struct explored_sync {

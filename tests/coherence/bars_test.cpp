@@ -1,0 +1,59 @@
+// What scalloc must not do however many cores there are: bars on what the simulator counts.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "coherence/workloads.h"
+
+namespace heaplab::coherence {
+namespace {
+
+const variant& scalloc() {
+  return variant_named("scalloc");
+}
+
+double transfers(const result& of) {
+  return of.all.per_operation(of.all.transfers);
+}
+
+class thread_local_bars : public ::testing::TestWithParam<const char*> {};
+
+// Threads that leave each other's blocks alone do not disturb each other, whatever they share inside.
+TEST_P(thread_local_bars, hold_for_2_to_64_threads) {
+  const workload& work = workload_named(GetParam());
+  ASSERT_TRUE(work.is_thread_local);
+  for (const unsigned threads : {2U, 16U, 64U}) {
+    const result seen = simulate(work, scalloc(), threads);
+    EXPECT_GE(seen.all.operations, threads * work.turns);
+    EXPECT_LE(transfers(seen), 0.02) << threads << " threads";
+    EXPECT_EQ(seen.fast.write_transfers, 0U) << "a fast path wrote to a line that another core had";
+    EXPECT_EQ(seen.fast.atomic_changes, 0U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(coherence, thread_local_bars, ::testing::Values("threadtest"),
+                         [](const auto& it) { return std::string(it.param); });
+
+TEST(coherence, of_one_thread_is_free) {
+  for (const workload& work : workloads()) {
+    const result seen = simulate(work, scalloc(), 1);
+    EXPECT_EQ(seen.all.transfers, 0U) << work.name;
+    EXPECT_EQ(seen.fast.atomic_changes, 0U) << work.name;
+  }
+}
+
+TEST(coherence, is_counted_the_same_each_time) {
+  const workload& work = workload_named("thread-churn");
+  const result first = simulate(work, scalloc(), 8), second = simulate(work, scalloc(), 8);
+  EXPECT_EQ(first.all.transfers, second.all.transfers);
+  EXPECT_EQ(first.all.atomic_changes, second.all.atomic_changes);
+}
+
+// The negative control: all threads of this variant contend for one stack of free spans.
+TEST(coherence, shows_a_stack_that_all_threads_share) {
+  const variant& single_stack = variant_named("scalloc-single-stack");
+  EXPECT_GT(transfers(simulate(workload_named("span-pool"), single_stack, 16)), 0.1);
+}
+
+}  // namespace
+}  // namespace heaplab::coherence

@@ -1,0 +1,111 @@
+// scalloc on a simulated machine: the frontend, the span-pool, the arena and the registry of buffers as they
+// are, with simulated atomics. What is left out of scalloc_heap.h is the thread-local variable that holds a
+// thread's buffer, and large blocks.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/lab_policy.h"
+#include "allocators/scalloc/lab_registry.h"
+#include "allocators/scalloc/library_traits.h"
+#include "coherence/machine.h"
+#include "coherence/simulated_sync.h"
+#include "scalloc/traits.h"
+
+namespace heaplab::coherence {
+
+// Time stands still: nothing decays. Purges succeed and do nothing. What the heap asks for is given back with
+// the heap.
+struct simulated_platform : system_platform {
+  static inline std::vector<std::pair<void*, std::size_t>> allocated;
+
+  static void* allocate(std::size_t bytes, std::size_t alignment) {
+    void* const place = os_pages::allocate(bytes, alignment);
+    allocated.emplace_back(place, bytes);
+    return place;
+  }
+  static void give_all_back() {
+    for (const auto& [place, bytes] : allocated) os_pages::unmap(place, bytes);
+    allocated.clear();
+  }
+  static bool purge(void*, std::size_t) { return true; }
+  static bool purge_each(std::span<const iovec>) { return true; }
+  static bool purge_at_once(std::span<const iovec>) { return true; }
+  static std::int64_t milliseconds() { return 1'000'000; }
+};
+
+template <const scalloc::config& Config>
+class simulated_heap {
+  using traits = scalloc::test_traits<simulated_sync, Config, simulated_platform>;
+  using policy = scalloc::lab_policy<traits>;
+  // What is simulated lies on lines as in the library.
+  static_assert(sizeof(scalloc::frontend<traits>) ==
+                sizeof(scalloc::frontend<scalloc::library_traits<Config>>));
+  using span_type = scalloc::span<traits>;
+
+public:
+  using lab_type = scalloc::lab<traits>;
+  using classes = typename traits::classes;
+
+  simulated_heap() {
+    if (!front_.open(scalloc::tuning{Config}, std::max(Config.pool_columns, 1U)))
+      throw std::runtime_error("no address space");
+  }
+  ~simulated_heap() {
+    front_.spans().close();
+    simulated_platform::give_all_back();
+  }
+  simulated_heap(const simulated_heap&) = delete;
+  simulated_heap& operator=(const simulated_heap&) = delete;
+
+  // A thread begins on the core. `self` is even and unique among living threads.
+  lab_type& begin_thread(unsigned core, std::uintptr_t self) {
+    if (Config.pool_columns == 0) front_.pool().see_processor(core);
+    return *labs_.attach(front_.columns(), self);
+  }
+  void end_thread(lab_type& local) { labs_.detach(front_, local); }
+
+  // `fast` becomes whether the fast path was enough.
+  void* allocate(lab_type& local, std::size_t bytes, bool& fast) {
+    const unsigned class_index = classes::index_of(bytes);
+    void* block = nullptr;
+    fast = policy::has_fast_path && (block = front_.try_allocate(local, class_index)) != nullptr;
+    if (fast) return block;
+    const typename policy::use in_use(&local);
+    bool is_zero;
+    block = front_.try_allocate(local, class_index);
+    return block != nullptr ? block : front_.allocate_slow(local, class_index, is_zero);
+  }
+
+  void deallocate(lab_type& local, std::uintptr_t self, void* block, bool& fast) {
+    auto& spans = front_.spans();
+    const std::size_t step = spans.step_of(block);
+    bool due = false;
+    fast = false;
+    if (!policy::has_fast_path || !spans.in_fine_zone(step)) return deallocate_slow(local, block);
+    span_type& it = spans.fine_span_at(step);
+    if (!front_.try_deallocate(self, it, block, due)) return deallocate_slow(local, block);
+    fast = !due;
+    if (due) front_.after_free(local, it);
+  }
+
+private:
+  void deallocate_slow(lab_type& local, void* block) {
+    span_type* const it = front_.spans().find(block);
+    const typename policy::use in_use(&local);
+    front_.deallocate_slow(local, *it, block);
+  }
+
+  scalloc::frontend<traits> front_;
+  scalloc::lab_registry<traits> labs_;
+};
+
+}  // namespace heaplab::coherence
