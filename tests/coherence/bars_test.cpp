@@ -1,6 +1,7 @@
 // What scalloc must not do however many cores there are: bars on what the simulator counts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "coherence/workloads.h"
@@ -31,8 +32,12 @@ TEST_P(thread_local_bars, hold_for_2_to_64_threads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(coherence, thread_local_bars, ::testing::Values("threadtest"),
-                         [](const auto& it) { return std::string(it.param); });
+INSTANTIATE_TEST_SUITE_P(coherence, thread_local_bars, ::testing::Values("threadtest", "span-pool"),
+                         [](const auto& it) {
+                           std::string name = it.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 TEST(coherence, of_one_thread_is_free) {
   for (const workload& work : workloads()) {

@@ -11,6 +11,7 @@
 #include "explore/explorer.h"
 #include "explore/torn_sync.h"
 #include "scalloc/small_heap.h"
+#include "support/fake_platform.h"
 
 namespace heaplab::scalloc::testing {
 namespace {
@@ -32,10 +33,19 @@ constexpr config no_adoption = [] {
   return result;
 }();
 
-// A heap and the blocks its threads share, made anew for every run.
+// Retains the memory of two spans.
+constexpr config retaining = [] {
+  config result = small_config<1>();
+  result.purge_above = 0;
+  result.retained_span_bytes = 2 * result.fine_span_bytes;
+  result.retained_fine_divisor = 1'000;
+  return result;
+}();
+
+// A heap and the blocks its threads share, made anew for every run. Its clock stands still.
 template <class Sync, const config& Config>
 struct scene {
-  using heap_type = small_heap<Sync, Config>;
+  using heap_type = small_heap<Sync, Config, fake_platform>;
   std::unique_ptr<heap_type> heap;
   std::vector<void*> blocks;
   std::set<void*> live;
@@ -235,6 +245,20 @@ TEST(interleavings, lazy_return_against_remote_frees) {
   scene<explored_sync, lazy_return> it;
   expect_sound(it, [&] { it.start(2), it.fill(4); },
                {[&] { it.free(0, 0), it.allocate(0); }, [&] { it.free(1, 1), it.free(1, 2); }});
+}
+
+// Two threads empty spans, each in its column of the pool, while a third takes spans from both.
+TEST(interleavings, accounts_of_the_pool_against_each_other) {
+  scene<explored_sync, retaining> it;
+  expect_sound(it, [&] { it.start(3), it.fill(4), it.free(0, 0); },
+               {[&] { it.free(0, 1); }, [&] { it.free(1, 2); }, [&] { it.allocate(2); }});
+}
+
+// A thread exceeds the bound, takes quotas back and purges, while another retains more.
+TEST(interleavings, the_bound_of_the_pool_against_a_put) {
+  scene<explored_sync, retaining> it;
+  expect_sound(it, [&] { it.start(2), it.fill(6), it.free(0, 0), it.free(1, 1); },
+               {[&] { it.free(0, 2), it.free(0, 3); }, [&] { it.free(1, 4), it.allocate(1); }});
 }
 
 // --- planted faults: the exploration has to find them ---

@@ -35,9 +35,9 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
   return result;
 }
 
-template <class Sync, const config& Config>
+template <class Sync, const config& Config, class Platform = system_platform>
 class small_heap {
-  using parts = test_traits<Sync, Config>;
+  using parts = test_traits<Sync, Config, Platform>;
 
 public:
   using lab_type = lab<parts>;
@@ -98,12 +98,13 @@ public:
 
   // What must hold when no thread is at work, with `live` blocks out.
   void check(const std::set<void*>& live) {
-    std::size_t counted = 0, free_spans = 0;
+    std::size_t counted = 0, free_spans = 0, free_bytes = 0;
     front.spans().for_each_span([&](span_type& it) {
       const span_word word = it.load_word(std::memory_order_seq_cst);
       lab_type* const owner = it.owner(std::memory_order_seq_cst);
       if (word.state() == span_state::free) {
         ++free_spans;
+        free_bytes += it.resident_bytes();
         require(it.is_free(), "a free span has an owner");
         return;
       }
@@ -118,6 +119,9 @@ public:
     for (const auto& local : labs) require(local->is_valid(), "a list holds what is not its own");
     require(front.orphanage().is_valid(), "a list holds what is not its own");
     require(counted == live.size(), "the number of live blocks is wrong");
+    require(front.pool().is_valid(), "an account exceeds its quota");
+    if (front.pool().retains())
+      require(front.pool().retained_bytes() == free_bytes, "retained memory is counted wrongly");
     std::set<span_type*> pooled;
     for (unsigned column = 0; column < 2; ++column)
       while (span_type* const it = front.pool().get(front.spans(), class_index, column))

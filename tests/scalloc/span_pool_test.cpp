@@ -233,14 +233,37 @@ TEST(span_pool, gives_all_back_in_one_round_after_a_long_silence) {
 TEST(span_pool, asks_for_the_heaps_own_thread_from_a_bound_on) {
   constexpr unsigned worth = kept.idle_purge_bytes / kept.fine_span_bytes;
   pool_of<kept> it;
-  auto all = it.used(0, worth);
-  auto* const last = all.back();
-  all.pop_back();
+  const auto all = it.used(0, worth);
+  counting_platform::requests.store(0, std::memory_order_relaxed);
+  const auto requests = [] { return counting_platform::requests.load(std::memory_order_relaxed); };
+  it.put({all.begin(), all.begin() + worth * 4 / 5});
+  EXPECT_EQ(requests(), 0U);
+  it.put({all.begin() + worth * 4 / 5, all.end()});
+  EXPECT_GE(requests(), 1U);
+  EXPECT_TRUE(it.pool.retains_much());
+}
+
+TEST(span_pool, asks_again_after_the_heaps_own_thread_found_little) {
+  constexpr unsigned worth = kept.idle_purge_bytes / kept.fine_span_bytes;
+  pool_of<kept> it;
+  const auto all = it.used(0, worth);
+  it.put(all);
+  for (unsigned step = 0; step < worth; ++step) it.pool.get(it.spans, 0, 0);
+  EXPECT_FALSE(it.pool.retains_much());
   counting_platform::requests.store(0, std::memory_order_relaxed);
   it.put(all);
-  EXPECT_EQ(counting_platform::requests.load(std::memory_order_relaxed), 0U);
-  it.put({last});
-  EXPECT_EQ(counting_platform::requests.load(std::memory_order_relaxed), 1U);
+  EXPECT_GE(counting_platform::requests.load(std::memory_order_relaxed), 1U);
+}
+
+TEST(span_pool, bounds_what_all_columns_retain) {
+  pool_of<kept> it;
+  const auto all = it.used(0, twice_the_bound);
+  for (unsigned step = 0; step < all.size(); ++step) {
+    it.pool.put(it.spans, *all[step], step % 2);
+    EXPECT_LE(it.pool.retained_bytes(), it.bound());
+  }
+  EXPECT_GE(it.pool.retained_bytes(), it.bound() - it.bound() / 8);
+  EXPECT_TRUE(it.pool.is_valid());
 }
 
 // Whoever finds the stack empty in the meantime carves a new span.

@@ -132,6 +132,10 @@ struct config {
   // When retained memory exceeds its bound, 1/N of the bound is purged at once. A small N makes system calls
   // rarer and page faults more.
   std::size_t purge_divisor = 16;
+  // A column of the pool that retains more than before asks all columns for the right to a quarter more, at
+  // most to so much more (split_account.h). Less makes threads that empty spans meet more often; more purges
+  // that much before the bound is reached.
+  std::size_t retained_ahead_bytes = 128 * kib;
   // Most spans that are purged together; the array of their ranges lies on the stack.
   static constexpr std::size_t purge_batch_spans = 128;
   // Purge them by one call (process_madvise, Linux 6.18) instead of one for each run of neighbours. A seccomp
@@ -143,7 +147,7 @@ struct config {
   // Where free spans, or freed large blocks, retain so much, a thread of the heap's own sees to it that they
   // decay even if no thread of the program allocates or frees any more (idle_purge.h). The memory has cost
   // page faults that take milliseconds, the thread takes some tens of microseconds. So much may stay for
-  // good.
+  // good. The thread may start at four fifths of it (split_account.h).
   std::size_t idle_purge_bytes = unlimited;
   // After so many rounds, of half a decay period each, such a thread makes room for a new one: rights and
   // limits which the program gave up meanwhile are those of its threads, not of threads that exist already.

@@ -213,7 +213,7 @@ void frontend<Traits>::refill_torn_lists() {
 template <class Traits>
 bool frontend<Traits>::purge_unneeded(std::int64_t now) {
   pool_.decay(spans_, now);
-  return pool_.retained_bytes() >= Traits::settings.idle_purge_bytes;
+  return pool_.retains_much();
 }
 
 template <class Traits>

@@ -4,7 +4,9 @@
 //
 // The pool retains the memory of free spans up to a bound (config.h, retained_span_bytes). A put that exceeds
 // the bound purges a fraction of it together. Memory that no get needed for a whole decay period is purged by
-// the next thread that puts or gets a span, or where much is retained by the heap's own (idle_purge.h).
+// the next thread that puts or gets a span, or where much is retained by the heap's own (idle_purge.h). Each
+// column has an account of what its stacks retain, on the column's own cache line (split_account.h): threads
+// that use their own columns share no word.
 //
 // A span that passes to a class of smaller real spans keeps memory which the new class never touches, its
 // tail, within a share of the fine zone (retained_fine_divisor): the next class is likely to need it again.
@@ -24,6 +26,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "concurrent/index_stack.h"
+#include "concurrent/split_account.h"
 
 namespace heaplab::scalloc {
 
@@ -57,34 +60,35 @@ public:
   // Precondition: the span is in state free, has no owner, is in no list, and no other thread can reach it.
   void put(arena<Traits>& spans, span_type& it, std::uint32_t column) {
     HEAPLAB_ASSERT(it.is_free());
-    const size_class& kind = kind_of(it);
-    stack& home = stack_at(kind.pool_slot, column);
-    end_use_of_tail(it);
+    const unsigned home = column % columns();
+    const unsigned slot = kind_of(it).pool_slot;
+    end_use_of_tail(it, home);
     if (is_purged(it) && !retains()) purge_from(it, 0);
-    const std::size_t retained = is_purged(it) && retains() ? retain(it.resident_bytes()) : 0;
-    home.push(spans.number_of(it), links(spans));
-    if (const std::size_t most = bound(spans); retained > most)
-      purge_newest(spans, home, column, most - most / settings.purge_divisor);
-    if (retained >= settings.idle_purge_bytes) Traits::ask_for_purge();
+    const auto granted = is_purged(it) && retains() ? retained_.add(home, it.resident_bytes()) : std::nullopt;
+    stacks_[slot][home].push(spans.number_of(it), links(spans));
+    if (granted) [[unlikely]]
+      after_grant(spans, slot, home, *granted);
   }
 
   // Returns a free span of the class's zone, or null if every stack of the zone was empty at the moment the
   // loop reached it (the paper's pool promises no more).
   span_type* get(arena<Traits>& spans, unsigned class_index, std::uint32_t column) {
     const size_class& kind = classes::table[class_index];
+    const unsigned home = column % columns();
     for (unsigned step = 0; step < slot_count; ++step) {
       const unsigned slot = (kind.pool_slot + slot_count - step) % slot_count;
       if (slot_is_fine[slot] != kind.fine) continue;
       for (unsigned turn = 0; turn < columns(); ++turn)
-        if (const auto number = stack_at(slot, column + turn).try_pop(links(spans))) {
+        if (const unsigned from = (home + turn) % columns();
+            const auto number = stacks_[slot][from].try_pop(links(spans))) {
           span_type& it = spans.span_number(*number);
-          release(it);
-          return &with_tail_in_use(spans, it, kind);
+          release(it, from);
+          return &with_tail_in_use(spans, it, kind, home);
         }
     }
     for (unsigned turn = 0; turn < columns(); ++turn)
-      if (const auto number = bare_at(kind.fine, column + turn).try_pop(links(spans)))
-        return &with_tail_in_use(spans, spans.span_number(*number), kind);
+      if (const auto number = bare_[kind.fine][(home + turn) % columns()].try_pop(links(spans)))
+        return &with_tail_in_use(spans, spans.span_number(*number), kind, home);
     return nullptr;
   }
 
@@ -101,19 +105,29 @@ public:
   // Whether the pool may retain memory of free spans.
   bool retains() const { return retained_limit_ > 0; }
 
-  // Purges the memory that no get needed for a decay period: the least that was retained at any moment of it,
-  // which is two windows or a longer one. `now` is in ms. Call often; most calls only compare two times.
+  // Purges the memory that no get needed for a decay period: the least that each column retained at any
+  // moment of it, which is two windows or a longer one. `now` is in ms. Call often; most calls only compare
+  // two times.
   void decay(arena<Traits>& spans, std::int64_t now) {
     std::int64_t since = window_start_.load(std::memory_order_relaxed);
     if (now - since < window) return;
     if (!window_start_.compare_exchange_strong(since, now, std::memory_order_relaxed,
                                                std::memory_order_relaxed))
       return;
-    const std::size_t least = least_retained_.exchange(retained_bytes(), std::memory_order_relaxed);
-    const std::size_t before = least_before_.exchange(least, std::memory_order_relaxed);
-    const std::size_t unneeded = now - since < settings.decay_milliseconds ? std::min(least, before) : least;
-    if (unneeded > 0) purge(spans, unneeded);
+    for (unsigned column = 0; column < columns(); ++column) {
+      low_mark& mark = low_marks_[column];
+      const std::int64_t least = mark.now.exchange(retained_.of_part(column), std::memory_order_relaxed);
+      const std::int64_t before = mark.before.exchange(least, std::memory_order_relaxed);
+      const std::int64_t unneeded =
+          now - since < settings.decay_milliseconds ? std::min(least, before) : least;
+      if (unneeded > 0) purge_column(spans, column, static_cast<std::size_t>(unneeded));
+    }
   }
+
+  // Called by the heap's own thread. False: little is retained, and the thread that retains more asks for a
+  // purge: take_back leaves no column a quota for more, and the thread that must be granted more learns what
+  // is granted in all (after_grant).
+  bool retains_much() { return retained_.take_back(columns()) >= worth_a_helper; }
 
   // How many ms after `now` decay() purges again at the earliest.
   std::int64_t until_decay(std::int64_t now) const {
@@ -122,15 +136,22 @@ public:
 
   unsigned columns() const { return columns_.load(std::memory_order_relaxed); }
 
-  // Bytes of memory that free spans above the purge threshold still have. seq_cst pairs with retain.
-  std::size_t retained_bytes() const { return retained_.load(std::memory_order_seq_cst); }
+  // Bytes of memory that free spans above the purge threshold still have.
+  std::size_t retained_bytes() const { return static_cast<std::size_t>(retained_.sum(columns())); }
   // Bytes of the tails of spans in use.
-  std::size_t tail_bytes() const { return tails_.load(std::memory_order_relaxed); }
+  std::size_t tail_bytes() const { return static_cast<std::size_t>(tails_.sum(columns())); }
+
+  // Whether the accounts are in order while no thread uses the pool.
+  bool is_valid() const { return retained_.is_valid() && tails_.is_valid(); }
 
 private:
   using stack = concurrent::index_stack<typename Traits::sync>;
+  using account = concurrent::split_account<typename Traits::sync, column_limit>;
   static constexpr unsigned slot_count = classes::slot_count();
   static constexpr std::int64_t window = settings.decay_milliseconds / 2;
+  static constexpr auto most_ahead = static_cast<std::int64_t>(settings.retained_ahead_bytes);
+  static constexpr std::int64_t worth_a_helper =
+      static_cast<std::int64_t>(std::min<std::size_t>(settings.idle_purge_bytes, INT64_MAX));
 
   static constexpr auto slot_is_fine = [] {
     std::array<bool, slot_count> result{};
@@ -141,9 +162,6 @@ private:
   static auto links(arena<Traits>& spans) {
     return [&spans](std::uint32_t number) -> auto& { return spans.span_number(number).pool_next; };
   }
-
-  stack& stack_at(unsigned slot, std::uint32_t column) { return stacks_[slot][column % columns()]; }
-  stack& bare_at(bool fine, std::uint32_t column) { return bare_[fine ? 1 : 0][column % columns()]; }
 
   // The class that used the span last.
   static const size_class& kind_of(const span_type& it) {
@@ -166,61 +184,68 @@ private:
     return it.resident_bytes() - std::min(it.resident_bytes(), kind.real_span_bytes);
   }
 
-  // Called for a span that a class begins to use. tails_ counts exactly the tails there are, so that
+  // Called for a span that a class begins to use. The account counts exactly the tails there are, so that
   // end_use_of_tail subtracts what was added: a tail does not change while the span is in use.
-  span_type& with_tail_in_use(arena<Traits>& spans, span_type& it, const size_class& kind) {
+  span_type& with_tail_in_use(arena<Traits>& spans, span_type& it, const size_class& kind, unsigned home) {
     const std::size_t tail = tail_of(it, kind);
     if (tail == 0) return it;
-    if (tails_.fetch_add(tail, std::memory_order_relaxed) + tail <= bound_of_tails(spans)) return it;
+    const std::int64_t most = retains() ? share_of_fine_zone(spans) : 0;
+    if (tails_.add(home, tail).value_or(0) <= most || tails_.take_back(columns()) <= most) return it;
     purge_from(it, kind.real_span_bytes);
-    tails_.fetch_add(tail_of(it, kind) - tail, std::memory_order_relaxed);
+    tails_.subtract(home, tail - tail_of(it, kind));
+    tails_.take_back(columns());
     return it;
   }
 
-  void end_use_of_tail(const span_type& it) {
-    if (const std::size_t tail = tail_of(it, kind_of(it)); tail > 0)
-      tails_.fetch_add(0 - tail, std::memory_order_relaxed);
+  void end_use_of_tail(const span_type& it, unsigned home) {
+    if (const std::size_t tail = tail_of(it, kind_of(it)); tail > 0) tails_.subtract(home, tail);
   }
 
-  std::size_t bound_of_tails(arena<Traits>& spans) const {
-    return retains() ? spans.fine_bytes() / settings.retained_fine_divisor : 0;
+  // --- retained memory ---
+
+  // The part of the fine zone by which retained memory, and tails, may grow with the program.
+  static std::int64_t share_of_fine_zone(const arena<Traits>& spans) {
+    return static_cast<std::int64_t>(spans.fine_bytes() / settings.retained_fine_divisor);
   }
 
-  std::size_t bound(arena<Traits>& spans) const {
-    return retained_limit_ + spans.fine_bytes() / settings.retained_fine_divisor;
-  }
-
-  // The account of retained memory. The thread that puts a span adds to the account, the thread that pops a
-  // span subtracts. The account only bounds memory and publishes nothing, so that most accesses are relaxed.
-  // seq_cst: a helper that does not know of the request that follows sees the sum (helper_post.h).
-  std::size_t retain(std::size_t bytes) {
-    return retained_.fetch_add(bytes, std::memory_order_seq_cst) + bytes;
+  // A column was granted more, and all have now `granted`. Where that exceeds the bound, the quotas that
+  // columns do not use are taken back; if no quota is left to give then, a fraction of the bound is purged
+  // from the stack that grew.
+  void after_grant(arena<Traits>& spans, unsigned slot, unsigned home, std::int64_t granted) {
+    if (const std::int64_t most = static_cast<std::int64_t>(retained_limit_) + share_of_fine_zone(spans);
+        granted > most) {
+      granted = retained_.take_back(columns());
+      const auto kept = static_cast<std::int64_t>(most - most / settings.purge_divisor);
+      if (granted > kept && granted + most_ahead > most) {
+        purge_newest(spans, stacks_[slot][home], home, static_cast<std::size_t>(granted - kept));
+        granted = retained_.take_back(columns());
+      }
+    }
+    if (granted >= worth_a_helper) Traits::ask_for_purge();
   }
 
   // Whether the memory of this free span is purged some day.
   bool is_purged(const span_type& it) const { return kind_of(it).real_span_bytes > purge_above_; }
 
-  // The minimum may miss a concurrent change; decay then purges a little more or less than was unneeded.
-  void release(const span_type& it) {
+  // Called for a span that was popped from a stack of the column. The low mark may miss a concurrent change;
+  // decay then purges a little more or less than was unneeded.
+  void release(const span_type& it, unsigned column) {
     if (!retains() || !is_purged(it)) return;
-    const std::size_t bytes = it.resident_bytes();
-    const std::size_t left = retained_.fetch_add(0 - bytes, std::memory_order_relaxed) - bytes;
-    if (left < least_retained_.load(std::memory_order_relaxed))
-      least_retained_.store(left, std::memory_order_relaxed);
+    const std::int64_t left = retained_.subtract(column, it.resident_bytes());
+    auto& least = low_marks_[column].now;
+    if (left < least.load(std::memory_order_relaxed)) least.store(left, std::memory_order_relaxed);
   }
 
-  // Purges free spans until `wanted` bytes are purged or none is left. Returns the bytes purged.
-  std::size_t purge(arena<Traits>& spans, std::size_t wanted) {
+  // Purges free spans of a column until `wanted` bytes are purged or none is left.
+  void purge_column(arena<Traits>& spans, unsigned column, std::size_t wanted) {
     std::size_t done = 0;
     for (auto& slot : stacks_)
-      for (unsigned column = 0; column < columns() && done < wanted; ++column)
-        done += purge_oldest(spans, slot[column], column, wanted - done);
-    return done;
+      if (done < wanted) done += purge_oldest(spans, slot[column], column, wanted - done);
   }
 
   // Purges from the oldest span of a stack on. A popped span is out of reach, and another thread that finds
   // the stack empty may carve a new one; so the others are back before the first system call.
-  std::size_t purge_oldest(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t wanted) {
+  std::size_t purge_oldest(arena<Traits>& spans, stack& from, unsigned column, std::size_t wanted) {
     stack reversed, leaving;
     while (const auto number = from.try_pop(links(spans))) reversed.push(*number, links(spans));
     std::size_t done = 0;
@@ -239,7 +264,7 @@ private:
 
   // Purges a stack but for its newest spans of up to `left` bytes, which it takes off `left`. Returns whether
   // any of the others had memory.
-  bool purge_all_but(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t& left) {
+  bool purge_all_but(arena<Traits>& spans, stack& from, unsigned column, std::size_t& left) {
     stack retained;
     bool any = false;
     purge_batch<Traits> batch;
@@ -258,27 +283,29 @@ private:
     return any;
   }
 
-  // Purges from the newest span of a stack on, until at most `most` bytes are retained or the stack is empty.
-  // The newest spans lie where memory is being freed now, many of them side by side.
-  void purge_newest(arena<Traits>& spans, stack& from, std::uint32_t column, std::size_t most) {
+  // Purges from the newest span of a stack on, until `wanted` bytes are purged or the stack is empty. The
+  // newest spans lie where memory is being freed now, many of them side by side.
+  void purge_newest(arena<Traits>& spans, stack& from, unsigned column, std::size_t wanted) {
     purge_batch<Traits> batch;
-    while (retained_bytes() > most) {
+    for (std::size_t done = 0; done < wanted;) {
       const auto number = from.try_pop(links(spans));
       if (!number) break;
-      add_to(batch, spans, column, spans.span_number(*number));
+      span_type& it = spans.span_number(*number);
+      done += it.resident_bytes();
+      add_to(batch, spans, column, it);
     }
     flush(spans, batch, column);
   }
 
-  void add_to(purge_batch<Traits>& batch, arena<Traits>& spans, std::uint32_t column, span_type& it) {
-    release(it);
+  void add_to(purge_batch<Traits>& batch, arena<Traits>& spans, unsigned column, span_type& it) {
+    release(it, column);
     batch.add(it);
     if (batch.is_full()) flush(spans, batch, column);
   }
 
-  void flush(arena<Traits>& spans, purge_batch<Traits>& batch, std::uint32_t column) {
+  void flush(arena<Traits>& spans, purge_batch<Traits>& batch, unsigned column) {
     batch.flush(purge_at_once_, [&](span_type& it) {
-      bare_at(kind_of(it).fine, column).push(spans.number_of(it), links(spans));
+      bare_[kind_of(it).fine][column].push(spans.number_of(it), links(spans));
     });
   }
 
@@ -287,14 +314,21 @@ private:
   std::size_t purge_above_ = unlimited;
   bool purge_at_once_ = false;
   std::size_t retained_limit_ = 0;
-  alignas(cache_line_bytes) typename Traits::template atomic<std::size_t> retained_{0};
-  typename Traits::template atomic<std::size_t> tails_{0};
-  // The minimum of retained_ since window_start_, which is in ms, and in the window before.
-  typename Traits::template atomic<std::size_t> least_retained_{0};
-  typename Traits::template atomic<std::size_t> least_before_{0};
-  typename Traits::template atomic<std::int64_t> window_start_{0};
+  // In ms. Every put and get reads it.
+  alignas(cache_line_bytes) typename Traits::template atomic<std::int64_t> window_start_{0};
+  // The account of a column counts the spans in its stacks: the thread that puts a span adds, the thread that
+  // pops a span subtracts, whatever its own column.
+  account retained_{most_ahead};
+  // A tail counts in the column of the thread that took the span, until the thread that puts the span back
+  // subtracts in its own.
+  account tails_{most_ahead};
   stack stacks_[slot_count][column_limit];
   stack bare_[2][column_limit];  // spans without memory: [0] coarse, [1] fine
+  // The least that a column retained since window_start_, and in the window before.
+  struct alignas(cache_line_bytes) low_mark {
+    typename Traits::template atomic<std::int64_t> now{0}, before{0};
+  };
+  low_mark low_marks_[column_limit];
 };
 
 }  // namespace heaplab::scalloc

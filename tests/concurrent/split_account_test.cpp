@@ -1,0 +1,138 @@
+#include "concurrent/split_account.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "concurrent/helper_post.h"
+#include "explore/explorer.h"
+#include "explore/torn_sync.h"
+
+namespace heaplab::concurrent {
+namespace {
+
+constexpr unsigned parts = 2;
+using plain_account = split_account<std_sync, parts>;
+
+TEST(split_account, grants_a_quarter_more_than_is_needed) {
+  plain_account it(10);
+  EXPECT_EQ(it.add(0, 16), 20);
+  EXPECT_EQ(it.add(0, 4), std::nullopt) << "within the quota";
+  EXPECT_EQ(it.add(1, 8), 20 + 10);
+  EXPECT_EQ(it.add(0, 80), 110 + 10) << "no more than 10 ahead";
+  EXPECT_EQ(it.sum(parts), 108);
+  EXPECT_TRUE(it.is_valid());
+}
+
+TEST(split_account, remembers_the_quota_of_a_part_that_shrinks) {
+  plain_account it(10);
+  it.add(0, 30);
+  EXPECT_EQ(it.subtract(0, 25), 5);
+  EXPECT_EQ(it.add(0, 25), std::nullopt);
+  EXPECT_EQ(it.of_part(0), 30);
+}
+
+TEST(split_account, takes_unused_quotas_back) {
+  plain_account it(10);
+  it.add(0, 30);
+  it.add(1, 30);
+  it.subtract(0, 25);
+  EXPECT_EQ(it.take_back(parts), 35);
+  EXPECT_TRUE(it.is_valid());
+  EXPECT_EQ(it.add(0, 1), 37) << "no quota is left";
+}
+
+TEST(split_account, has_parts_below_zero) {
+  plain_account it(10);
+  for (int step = 1; step <= 100; ++step) {
+    it.add(0, 20);
+    it.subtract(1, 20);
+    EXPECT_EQ(it.sum(parts), 0);
+    EXPECT_EQ(it.take_back(parts), 0);
+    EXPECT_TRUE(it.is_valid());
+  }
+}
+
+// --- interleavings ---
+
+void require(bool condition, const char* what) {
+  if (!condition) throw std::runtime_error(what);
+}
+
+template <class Sync>
+explore::outcome explore_account(std::int64_t most_ahead) {
+  std::unique_ptr<split_account<Sync, parts>> it;
+  const auto adds = [&](unsigned part) {
+    return [&, part] {
+      it->add(part, 3);
+      it->subtract(part, 2);
+      it->add(part, 2);
+    };
+  };
+  const auto takes_back = [&] { require(it->take_back(parts) >= 0, "less than nothing is granted"); };
+  const auto check = [&] {
+    require(it->is_valid(), "a part exceeds its quota, or quotas are lost");
+    require(it->sum(parts) == 10, "the sum is wrong");
+  };
+  return explore::explorer(
+             {.setup = [&] { it = std::make_unique<split_account<Sync, parts>>(most_ahead), it->add(0, 4); },
+              .threads = {adds(0), adds(0), takes_back},
+              .check = check},
+             {.preemptions = 3})
+      .explore();
+}
+
+TEST(split_account_interleavings, keep_every_part_within_its_quota) {
+  for (const std::int64_t most_ahead : {0, 1, 8}) {
+    const explore::outcome result = explore_account<explore::explored_sync>(most_ahead);
+    EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
+    EXPECT_GT(result.runs, 1000U);
+  }
+}
+
+TEST(split_account_interleavings, find_the_torn_compare_and_swap) {
+  EXPECT_TRUE(explore_account<explore::torn_sync>(1).failed);
+}
+
+// Threads ask for a helper when they learn that much is granted; the helper resigns when it finds little
+// (span_pool.h, idle_purge.h). Much may not be left without a helper.
+template <class Account, class Sync>
+explore::outcome explore_helper() {
+  constexpr std::int64_t much = 10;
+  struct scene {
+    Account account{3};
+    helper_post<Sync> post;
+  };
+  std::unique_ptr<scene> it;
+  const auto adds = [&](unsigned part) {
+    return [&, part] {
+      const auto granted = it->account.add(part, 6);
+      if (granted && *granted >= much) it->post.ask();
+    };
+  };
+  const auto helps = [&, number = std::uint32_t{0}]() mutable {
+    while (it->account.take_back(parts) < much && !it->post.try_resign(number)) continue;
+  };
+  const auto setup = [&] {
+    it = std::make_unique<scene>();
+    it->post.ask();
+  };
+  const auto check = [&] {
+    require(it->account.sum(parts) < much || !it->post.looks_vacant(), "much is left without a helper");
+  };
+  return explore::explorer({.setup = setup, .threads = {adds(0), adds(1), helps}, .check = check},
+                           {.preemptions = 3})
+      .explore();
+}
+
+TEST(split_account_interleavings, leave_nothing_without_a_helper) {
+  using explore::explored_sync;
+  const explore::outcome result = explore_helper<split_account<explored_sync, parts>, explored_sync>();
+  EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
+  EXPECT_GT(result.runs, 1000U);
+}
+
+}  // namespace
+}  // namespace heaplab::concurrent
