@@ -31,6 +31,7 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
   result.refill_percent = reuse_percent;
   result.reuse_newest = reuse_newest;
   result.eager_return = eager_return;
+  result.pool_column_limit = 2;
   result.purge_above = unlimited;
   return result;
 }

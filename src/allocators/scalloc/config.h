@@ -116,8 +116,9 @@ struct config {
   // Stacks per real-span size; 0: one for each CPU up to the highest on which a thread first allocated. With
   // 1 a free span is found at the first look, and all threads contend for the same stack.
   unsigned pool_columns = 0;
-  // Most stacks per real-span size. Threads on CPUs beyond share the last; each stack takes a cache line.
-  static constexpr unsigned pool_column_limit = 64;
+  // Most stacks per real-span size. Of more CPUs several share a stack, and take each other's spans. Each
+  // stack takes a cache line.
+  unsigned pool_column_limit = 256;
   // A free span is purged if its real span is larger than this (MADVISE_THRESHOLD of the original).
   std::size_t purge_above = 32 * kib;
   // Free spans that would be purged are retained instead while together they have no more than this plus
