@@ -27,6 +27,7 @@
 #include "allocators/scalloc/hardened/random_source.h"
 #include "allocators/scalloc/span.h"
 #include "base/bits.h"
+#include "base/cache_line.h"
 #include "base/compiler.h"
 #include "base/os_pages.h"
 #include "concurrent/futex_lock.h"
@@ -257,7 +258,7 @@ private:
     return static_cast<char*>(platform::reserve_without_access(bytes, step));
   }
 
-  // Every free reads these three. Only the border changes once the arena is open, under lock_.
+  // Every free reads these three. Only the border changes once the arena is open, under lock_, and seldom.
   char* base_ = nullptr;
   typename Traits::template atomic<std::size_t> border_{0};
   span_type* records_ = nullptr;  // of fine spans, then of coarse spans, in one numbering
@@ -267,7 +268,8 @@ private:
   std::size_t gap_begin_ = 0, gap_end_ = 0;
   typename Traits::template atomic<std::size_t> given_back_{0};
   huge_page_policy huge_pages_ = huge_page_policy::never;
-  concurrent::futex_lock<typename Traits::sync> lock_;
+  // Carving writes from here on.
+  alignas(cache_line_bytes) concurrent::futex_lock<typename Traits::sync> lock_;
   arena_zone<Traits> fine_, coarse_;
 };
 
