@@ -45,9 +45,10 @@ private:
 };
 
 // Each thread frees the block in a random place of its array, or allocates one where none is.
-class shbench : public session {
+class random_replacement : public session {
 public:
-  shbench(program& of, unsigned threads) : program_(of) {
+  random_replacement(program& of, unsigned threads, std::size_t most_bytes)
+      : program_(of), most_bytes_(most_bytes) {
     for (unsigned thread = 0; thread < threads; ++thread)
       threads_.push_back({std::vector<void*>(places), random(thread + 1)});
   }
@@ -56,7 +57,7 @@ public:
     auto& [blocks, draw] = threads_[thread];
     void*& place = blocks[draw() % places];
     if (void* const block = std::exchange(place, nullptr)) return program_.deallocate(thread, block);
-    place = program_.allocate(thread, between(draw, 1, 999));
+    place = program_.allocate(thread, between(draw, 1, most_bytes_));
   }
 
 private:
@@ -66,6 +67,7 @@ private:
     random draw;
   };
   program& program_;
+  const std::size_t most_bytes_;
   std::vector<state> threads_;
 };
 
@@ -187,19 +189,36 @@ private:
   std::vector<state> threads_;
 };
 
-// Each thread allocates and never frees.
+// Every second thread allocates and never frees; the others allocate and free one block.
 class growth : public session {
 public:
-  growth(program& of, unsigned) : program_(of) {}
-  void turn(unsigned thread) override { program_.allocate(thread, 64); }
+  growth(program& of, unsigned threads) : program_(of), blocks_(threads) {}
+
+  void turn(unsigned thread) override {
+    void*& own = blocks_[thread];
+    if (thread % 2 == 0 || own == nullptr) {
+      own = program_.allocate(thread, 64);
+    } else {
+      program_.deallocate(thread, std::exchange(own, nullptr));
+    }
+  }
 
 private:
   program& program_;
+  std::vector<void*> blocks_;
 };
 
 template <class Session>
 std::unique_ptr<session> start(program& of, unsigned threads) {
   return std::make_unique<Session>(of, threads);
+}
+
+std::unique_ptr<session> start_shbench(program& of, unsigned threads) {
+  return std::make_unique<random_replacement>(of, threads, 8);
+}
+
+std::unique_ptr<session> start_random_sizes(program& of, unsigned threads) {
+  return std::make_unique<random_replacement>(of, threads, 1000);
 }
 
 std::unique_ptr<session> start_threadtest(program& of, unsigned threads) {
@@ -213,10 +232,11 @@ std::unique_ptr<session> start_span_pool(program& of, unsigned threads) {
 
 constexpr workload all_workloads[] = {
     {"threadtest", "600 blocks of 64 B, allocated and then freed", true, 1200, 1200, start_threadtest},
-    {"shbench", "random replacement of 200 blocks below 1000 B", true, 800, 800, start<shbench>},
+    {"shbench", "random replacement of 200 blocks of 1 to 8 B", true, 800, 800, start_shbench},
+    {"random-sizes", "random replacement of 200 blocks of 1 to 1000 B", true, 800, 800, start_random_sizes},
     {"span-pool", "blocks of 8 KiB for four spans, allocated and then freed", true, 256, 256,
      start_span_pool},
-    {"growth", "blocks of 64 B, never freed", true, 600, 600, start<growth>},
+    {"growth", "every second thread never frees its blocks of 64 B", true, 600, 600, start<growth>},
     {"larson", "random replacement of 50 blocks of 7 B, which pass to a new thread each 250", false, 1000,
      1000, start<larson>},
     {"producer-consumer", "every second thread frees what the one before it allocates, 16 to 512 B", false,

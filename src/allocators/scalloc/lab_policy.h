@@ -29,11 +29,14 @@ public:
   // The identity of a buffer that is used by the thread `self`.
   static std::uintptr_t identity_of(const lab_type&, std::uintptr_t self) { return self; }
 
-  // The buffer for the thread of this number. Null: no memory for a new one.
+  // The buffer for a new thread. Null: no memory for a new one. A buffer keeps its column of the span-pool:
+  // so living threads have different columns as long as there are enough, and a thread that follows another
+  // finds the spans that the other left.
   template <class Make>
-  lab_type* choose(std::uint32_t thread, std::size_t, lab_type*, Make&& make) {
-    lab_type* const it = idle_ != nullptr ? take_idle() : make();
-    if (it != nullptr) it->column = thread;
+  lab_type* choose(std::uint32_t, std::size_t, lab_type*, Make&& make) {
+    if (idle_ != nullptr) return take_idle();
+    lab_type* const it = make();
+    if (it != nullptr) it->column = made_++;
     return it;
   }
 
@@ -53,6 +56,7 @@ private:
   }
 
   lab_type* idle_ = nullptr;
+  std::uint32_t made_ = 0;
 };
 
 // Core-local (CLAB): threads whose numbers are equal modulo the number of CPUs share one buffer, and take the
