@@ -28,6 +28,8 @@ namespace heaplab::concurrent {
 //     last one, in the one order of seq_cst, learns of that amount.
 //
 // A part may be negative, where one thread adds here and another subtracts there.
+//
+// In the child of a fork the account may be off by what a vanished thread was about to change.
 template <class Sync, unsigned Limit>
 class split_account {
 public:

@@ -1,8 +1,7 @@
 // Usage: print_table [WORKLOAD...]
 //
-// Prints the tables of docs/scalloc-coherence.md for some workloads, or for all. Example: print_table
-// span-pool Exit status 0: printed, 2: no such workload.
-#include <algorithm>
+// Prints the table of scalloc in docs/scalloc-coherence.md; for each WORKLOAD a table of all variants.
+// Example: print_table span-pool. Exit status 0: printed, 2: no such workload.
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -21,9 +20,18 @@ std::string decimal(double number) {
   return text;
 }
 
-// One row: transfers an operation for each number of threads, and atomic operations for the most threads.
-void print_row(const workload& work, const variant& heap) {
-  std::string row = "| " + std::string(heap.name) + " |";
+void print_head() {
+  std::string names = "| |", rule = "|---|";
+  for (const unsigned threads : thread_counts) {
+    names += " " + std::to_string(threads) + " |";
+    rule += "--:|";
+  }
+  std::printf("%s atomic |\n%s--:|\n", names.c_str(), rule.c_str());
+}
+
+// Transfers an operation for each number of threads, and atomic operations for the most threads.
+void print_row(std::string_view name, const workload& work, const variant& heap) {
+  std::string row = "| " + std::string(name) + " |";
   double atomic_changes = 0;
   for (const unsigned threads : thread_counts) {
     const counts seen = simulate(work, heap, threads).all;
@@ -33,29 +41,30 @@ void print_row(const workload& work, const variant& heap) {
   std::printf("%s %s |\n", row.c_str(), decimal(atomic_changes).c_str());
 }
 
-void print_table(const workload& work) {
-  std::printf("\n### %.*s: %s\n\n|", static_cast<int>(work.name.size()), work.name.data(), work.what);
-  for (const unsigned threads : thread_counts) std::printf(" | %u", threads);
-  std::printf(" | atomic |\n|---|");
-  for (std::size_t column = 0; column <= std::size(thread_counts); ++column) std::printf("--:|");
-  std::printf("\n");
-  for (const variant& it : variants()) print_row(work, it);
+void print_variants(const workload& work) {
+  std::printf("\n%s: %s\n\n", std::string(work.name).c_str(), work.what);
+  print_head();
+  for (const variant& it : variants()) print_row(it.name, work, it);
 }
 
-int print_tables(const std::vector<std::string>& names) {
+void print_scalloc() {
+  print_head();
+  for (const workload& it : workloads()) print_row(it.name, it, variants().front());
+}
+
+void print(const std::vector<std::string>& names) {
   std::vector<const workload*> wanted;
   for (const std::string& name : names) wanted.push_back(&workload_named(name));
-  if (names.empty())
-    for (const workload& it : workloads()) wanted.push_back(&it);
-  for (const workload* const it : wanted) print_table(*it);
-  return 0;
+  for (const workload* const it : wanted) print_variants(*it);
+  if (names.empty()) print_scalloc();
 }
 
 }  // namespace
 }  // namespace heaplab::coherence
 
 int main(int count, char** arguments) try {
-  return heaplab::coherence::print_tables({arguments + 1, arguments + count});
+  heaplab::coherence::print({arguments + 1, arguments + count});
+  return 0;
 } catch (const std::exception& error) {
   return std::fprintf(stderr, "print_table: %s\n", error.what()), 2;
 }
