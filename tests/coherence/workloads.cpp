@@ -237,7 +237,7 @@ constexpr workload all_workloads[] = {
     {"span-pool", "blocks of 8 KiB for four spans, allocated and then freed", true, 256, 256,
      start_span_pool},
     {"growth", "every second thread never frees its blocks of 64 B", true, 600, 600, start<growth>},
-    {"larson", "random replacement of 50 blocks of 7 B, which pass to a new thread each 250", false, 1000,
+    {"larson", "random replacement of 50 blocks of 7 B, which pass to a new thread after 250", false, 1000,
      1000, start<larson>},
     {"producer-consumer", "every second thread frees what the one before it allocates, 16 to 512 B", false,
      600, 600, start<producer_consumer>},
@@ -245,17 +245,17 @@ constexpr workload all_workloads[] = {
      start<thread_churn>},
 };
 
-}  // namespace
-
-std::span<const workload> workloads() {
-  return all_workloads;
-}
-
 template <class Named>
 const Named& named(std::span<const Named> all, std::string_view name) {
   for (const Named& it : all)
     if (it.name == name) return it;
   throw std::invalid_argument("nothing is called " + std::string(name));
+}
+
+}  // namespace
+
+std::span<const workload> workloads() {
+  return all_workloads;
 }
 
 const workload& workload_named(std::string_view name) {
