@@ -136,7 +136,7 @@ struct config {
   // A column of the pool that retains more than before asks all columns for the right to a quarter more, at
   // most to so much more (split_account.h). Less makes threads that empty spans meet more often; more purges
   // that much before the bound is reached.
-  std::size_t retained_ahead_bytes = 128 * kib;
+  std::int64_t retained_ahead_bytes = 128 * kib;
   // Most spans that are purged together; the array of their ranges lies on the stack.
   static constexpr std::size_t purge_batch_spans = 128;
   // Purge them by one call (process_madvise, Linux 6.18) instead of one for each run of neighbours. A seccomp

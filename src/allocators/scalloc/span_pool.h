@@ -4,13 +4,10 @@
 //
 // The pool retains the memory of free spans up to a bound (config.h, retained_span_bytes). A put that exceeds
 // the bound purges a fraction of it together. Memory that no get needed for a whole decay period is purged by
-// the next thread that puts or gets a span, or where much is retained by the heap's own (idle_purge.h). Each
-// column has an account of what its stacks retain, on the column's own cache line (split_account.h): threads
-// that use their own columns share no word.
+// the next thread that puts or gets a span, or where much is retained by the heap's own (idle_purge.h).
 //
 // A span that passes to a class of smaller real spans keeps memory which the new class never touches, its
 // tail, within a share of the fine zone (retained_fine_divisor): the next class is likely to need it again.
-//
 // With retention, spans without memory wait in stacks of their own, which are used last.
 #pragma once
 
@@ -20,6 +17,7 @@
 
 #include "allocators/scalloc/arena.h"
 #include "allocators/scalloc/purge_batch.h"
+#include "allocators/scalloc/retained_account.h"
 #include "allocators/scalloc/span.h"
 #include "allocators/scalloc/tuning.h"
 #include "base/assertion.h"
@@ -105,34 +103,19 @@ public:
   // Whether the pool may retain memory of free spans.
   bool retains() const { return retained_limit_ > 0; }
 
-  // Purges the memory that no get needed for a decay period: the least that each column retained at any
-  // moment of it, which is two windows or a longer one. `now` is in ms. Call often; most calls only compare
-  // two times.
+  // Purges what no get needed for a decay period (retained_account.h). `now` is in ms. Call often.
   void decay(arena<Traits>& spans, std::int64_t now) {
-    std::int64_t since = window_start_.load(std::memory_order_relaxed);
-    if (now - since < window) return;
-    if (!window_start_.compare_exchange_strong(since, now, std::memory_order_relaxed,
-                                               std::memory_order_relaxed))
-      return;
-    for (unsigned column = 0; column < columns(); ++column) {
-      low_mark& mark = low_marks_[column];
-      const std::int64_t least = mark.now.exchange(retained_.of_part(column), std::memory_order_relaxed);
-      const std::int64_t before = mark.before.exchange(least, std::memory_order_relaxed);
-      const std::int64_t unneeded =
-          now - since < settings.decay_milliseconds ? std::min(least, before) : least;
-      if (unneeded > 0) purge_column(spans, column, static_cast<std::size_t>(unneeded));
-    }
+    retained_.end_window(columns(), now, [&](unsigned column, std::size_t unneeded) {
+      purge_column(spans, column, unneeded);
+    });
   }
 
-  // Called by the heap's own thread. False: little is retained, and the thread that retains more asks for a
-  // purge: take_back leaves no column a quota for more, and the thread that must be granted more learns what
-  // is granted in all (after_grant).
+  // Called by the heap's own thread. False: little is retained, and no column has a quota for more: the
+  // thread that must be granted more asks for a purge (after_grant).
   bool retains_much() { return retained_.take_back(columns()) >= worth_a_helper; }
 
   // How many ms after `now` decay() purges again at the earliest.
-  std::int64_t until_decay(std::int64_t now) const {
-    return std::max<std::int64_t>(window_start_.load(std::memory_order_relaxed) + window - now, 0);
-  }
+  std::int64_t until_decay(std::int64_t now) const { return retained_.until_window_ends(now); }
 
   unsigned columns() const { return columns_.load(std::memory_order_relaxed); }
 
@@ -146,10 +129,7 @@ public:
 
 private:
   using stack = concurrent::index_stack<typename Traits::sync>;
-  using account = concurrent::split_account<typename Traits::sync, column_limit>;
   static constexpr unsigned slot_count = classes::slot_count();
-  static constexpr std::int64_t window = settings.decay_milliseconds / 2;
-  static constexpr auto most_ahead = static_cast<std::int64_t>(settings.retained_ahead_bytes);
   static constexpr std::int64_t worth_a_helper =
       static_cast<std::int64_t>(std::min<std::size_t>(settings.idle_purge_bytes, INT64_MAX));
 
@@ -208,15 +188,14 @@ private:
     return static_cast<std::int64_t>(spans.fine_bytes() / settings.retained_fine_divisor);
   }
 
-  // A column was granted more, and all have now `granted`. Where that exceeds the bound, the quotas that
-  // columns do not use are taken back; if no quota is left to give then, a fraction of the bound is purged
-  // from the stack that grew.
+  // A column was granted more; all have `granted` now. Above the bound, unused quotas are taken back; if none
+  // is left to give then, a fraction of the bound is purged from the stack that grew.
   void after_grant(arena<Traits>& spans, unsigned slot, unsigned home, std::int64_t granted) {
     if (const std::int64_t most = static_cast<std::int64_t>(retained_limit_) + share_of_fine_zone(spans);
         granted > most) {
       granted = retained_.take_back(columns());
       const auto kept = static_cast<std::int64_t>(most - most / settings.purge_divisor);
-      if (granted > kept && granted + most_ahead > most) {
+      if (granted > kept && granted + settings.retained_ahead_bytes > most) {
         purge_newest(spans, stacks_[slot][home], home, static_cast<std::size_t>(granted - kept));
         granted = retained_.take_back(columns());
       }
@@ -227,13 +206,9 @@ private:
   // Whether the memory of this free span is purged some day.
   bool is_purged(const span_type& it) const { return kind_of(it).real_span_bytes > purge_above_; }
 
-  // Called for a span that was popped from a stack of the column. The low mark may miss a concurrent change;
-  // decay then purges a little more or less than was unneeded.
+  // Called for a span that was popped from a stack of the column.
   void release(const span_type& it, unsigned column) {
-    if (!retains() || !is_purged(it)) return;
-    const std::int64_t left = retained_.subtract(column, it.resident_bytes());
-    auto& least = low_marks_[column].now;
-    if (left < least.load(std::memory_order_relaxed)) least.store(left, std::memory_order_relaxed);
+    if (retains() && is_purged(it)) retained_.subtract(column, it.resident_bytes());
   }
 
   // Purges free spans of a column until `wanted` bytes are purged or none is left.
@@ -314,21 +289,12 @@ private:
   std::size_t purge_above_ = unlimited;
   bool purge_at_once_ = false;
   std::size_t retained_limit_ = 0;
-  // In ms. Every put and get reads it.
-  alignas(cache_line_bytes) typename Traits::template atomic<std::int64_t> window_start_{0};
-  // The account of a column counts the spans in its stacks: the thread that puts a span adds, the thread that
-  // pops a span subtracts, whatever its own column.
-  account retained_{most_ahead};
+  retained_account<Traits> retained_;
   // A tail counts in the column of the thread that took the span, until the thread that puts the span back
   // subtracts in its own.
-  account tails_{most_ahead};
+  concurrent::split_account<typename Traits::sync, column_limit> tails_{settings.retained_ahead_bytes};
   stack stacks_[slot_count][column_limit];
   stack bare_[2][column_limit];  // spans without memory: [0] coarse, [1] fine
-  // The least that a column retained since window_start_, and in the window before.
-  struct alignas(cache_line_bytes) low_mark {
-    typename Traits::template atomic<std::int64_t> now{0}, before{0};
-  };
-  low_mark low_marks_[column_limit];
 };
 
 }  // namespace heaplab::scalloc
