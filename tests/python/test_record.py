@@ -210,11 +210,11 @@ def test_a_window_is_recorded_between_two_signals(tmp_path: Path) -> None:
 
 
 def test_instructions_are_counted_or_refused_in_one_line(tmp_path: Path) -> None:
-    done = record(tmp_path, "--instructions", "--", "perl", "-e", "$x{$_} = 1 for 1..100000")
+    done = record(tmp_path, "--count-instructions", "--", "perl", "-e", "$x{$_} = 1 for 1..100000")
     if fault := tool.why_no_instructions():
         assert done.returncode == 1
         [line] = done.stderr.splitlines()
-        assert line.startswith("heaplab: --instructions: this machine does not lend")
+        assert line.startswith("heaplab: --count-instructions: this machine does not lend")
         assert fault in line
         return
     [process] = tool.summary(tmp_path / "x.trace")["processes"]

@@ -51,7 +51,8 @@ SILENT_S = 2.0  # of work before a word about how far it is
     "-fno-omit-frame-pointer. Where code has none, a stack ends.",
 )
 @click.option(
-    "--instructions",
+    "--count-instructions",
+    "instructions",
     is_flag=True,
     help="Count the instructions that the threads execute in user mode, by the processor's counter: how much "
     "of its work a program does for each call.",
