@@ -29,7 +29,7 @@ build_and_test() { # preset, options of ctest, options of the build
 }
 
 python_tests() { # options of pytest
-  step "Python tests" "pytest -n $at_once --dist loadfile ${1-}"
+  step "Python tests" "pytest -n $at_once --dist loadfile --no-loadscope-reorder ${1-}"
 }
 
 # The clang compilers among the packages of lists.
@@ -53,11 +53,13 @@ if [ "$what" = quick ]; then
   exit
 fi
 
-# all leaves to long: variants that differ in one number or a counter, wherever the tests take their time; programs
-# that are rebuilt; CPython's own tests; and the thread sanitizer for tests that are not about threads.
+# all leaves to long: Python tests that say so; variants that differ in one number or a counter, wherever the tests take
+# their time; programs that are rebuilt; CPython's own tests; and the thread sanitizer for tests that are not about
+# threads.
 if [ "$what" = long ]; then
-  release_tests='' tsan_tests='' tsan_targets=all
+  release_tests='' tsan_tests='' tsan_targets=all python_options=''
 else
+  python_options="-m 'not long'"
   numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
   variants='(scalloc-(clab|huge-pages)|llheap-(no-ownership|stats))'
   release_tests="-E '^programs[.](rebuild|suite)[.]|[.]$numbers\$|^(out_of_memory|programs|stress)[.].*[.]$variants\$'"
@@ -69,7 +71,7 @@ build_and_test release "$release_tests"
 step "clang-tidy" tools/tidy.py
 build_and_test asan
 build_and_test tsan "$tsan_tests" "--target $tsan_targets"
-python_tests
+python_tests "$python_options"
 if [ "$what" = long ]; then
   step "C++ build, paranoid" "cmake --preset paranoid && cmake --build --preset paranoid"
   step "C++ tests, paranoid" "ctest --preset paranoid -L 'conformance|llheap|properties|scalloc|stress' -j $at_once"

@@ -11,6 +11,7 @@ from heaplab import report
 from heaplab.campaign import store
 from heaplab.machine import signals
 
+LONGEST = ("test_examples.py", "test_tune.py", "test_check_planted.py")
 LIBRARY = r"""
 #include <stddef.h>
 extern void* __libc_malloc(size_t);
@@ -165,10 +166,14 @@ MEASURES = {"lab", "half_done", "finished"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what carries out campaigns. Whole files mark themselves."""
+    """Mark what carries out campaigns; whole files mark themselves. Put the files that take longest first.
+
+    Workers are given whole files in this order.
+    """
     for item in items:
         if isinstance(item, pytest.Function) and MEASURES & set(item.fixturenames):
             item.add_marker("starts_programs")
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture

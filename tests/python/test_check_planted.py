@@ -97,6 +97,7 @@ def test_a_planted_fault_is_found(libraries: Path, fault: str, name: str) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_malloc_that_they_are_planted_in_has_none(libraries: Path) -> None:
     outcomes = check(libraries / "libplanted_none.so", EVERY).outcomes
     assert [outcome for outcome in outcomes if outcome.bad] == []

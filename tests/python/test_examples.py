@@ -97,7 +97,7 @@ def scratch(
 def test_the_examples_of_all_commands_run_one_after_the_other(scratch: Path) -> None:
     for line in lines():
         # All that is given is spent. A server takes seconds a run.
-        short = line if "--load" in line else re.sub(r"--budget \S+", "--budget 10s", line)
+        short = line if "--load" in line else re.sub(r"--budget \S+", "--budget 5s", line)
         done = subprocess.run(["sh", "-c", short], capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         assert done.stdout, line
