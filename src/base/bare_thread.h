@@ -60,7 +60,7 @@ private:
 #else
   static constexpr bool is_possible = true;
 #endif
-  static constexpr std::size_t stack_bytes = std::size_t{32} << 10;
+  static constexpr std::size_t least_stack_bytes = std::size_t{32} << 10;
   // What the compiler and the C library expect around the thread pointer: on x86-64 its own address at two
   // places, and the values that guard stacks and pointers.
   static constexpr std::size_t header_bytes = 64, around_bytes = 512;
@@ -92,11 +92,12 @@ private:
       const std::size_t behind = distance > 0 ? static_cast<std::size_t>(distance) : 0;
       const std::size_t page = os_pages::page_bytes();
       const std::size_t below = align_up(before + around_bytes, page);
-      const std::size_t bytes = stack_bytes + below + align_up(behind + around_bytes, page);
+      const std::size_t stack = align_up(least_stack_bytes, page);
+      const std::size_t bytes = stack + below + align_up(behind + around_bytes, page);
       auto* const place = static_cast<char*>(os_pages::reserve_without_access(page + bytes, page));
       if (place == nullptr) return false;
       if (!os_pages::make_accessible(place + page, bytes)) return os_pages::unmap(place, page + bytes), false;
-      stack_end_ = place + page + stack_bytes;
+      stack_end_ = place + page + stack;
       thread_pointer_ = stack_end_ + below;
     }
 #if defined(__x86_64__)
