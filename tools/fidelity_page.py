@@ -105,7 +105,9 @@ round; with an interval from resampled rounds. Then the allocator whose ratios d
 MORE_TIME = """
 
 The replay does nothing but allocate, so that its ratios are further from 1 than the program's. The last table
-adds what they predict: the program's time under glibc, and the seconds by which replays differ."""
+adds what they predict: the program's time under glibc, and the seconds by which replays differ. Where the
+program's own ratios differ by less than their intervals, there is nothing to rank, and tau says nothing: such
+a replay shows what malloc alone would gain, which the program does not notice."""
 WHY = {
     "larson": "it runs for a fixed time: recorded, it does less in that time, and starts fewer threads",
     "gxx": "the compiler takes the memory of its garbage collector from the system, not from malloc",

@@ -11,6 +11,7 @@ from heaplab import report
 from heaplab.campaign import store
 from heaplab.machine import signals
 
+# Files whose tests take longest.
 LONGEST = ("test_examples.py", "test_tune.py", "test_check_planted.py")
 LIBRARY = r"""
 #include <stddef.h>
