@@ -2,7 +2,7 @@
 # make test        run every check that CI runs
 # make test-long   the same, and the checks that take long: the public headers under every compiler of Debian,
 #                  the heaps with every assertion on, AArch64 with pages of 4, 16 and 64 KiB under qemu,
-#                  make compare in a bare Debian root
+#                  instruction counters in an emulated machine, make compare in a bare Debian root
 # make build       what all need: leaves .venv/bin/heaplab
 # make quick       the checks that take seconds, on the tree as it stands: nothing is installed
 # make dev         configures build/dev and leaves compile_commands.json for editors

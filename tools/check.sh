@@ -53,16 +53,17 @@ if [ "$what" = quick ]; then
   exit
 fi
 
-# all leaves to long: Python tests that say so; variants that differ in one number or a counter, wherever the tests take
-# their time; programs that are rebuilt; CPython's own tests; and the thread sanitizer for tests that are not about
-# threads.
+# all leaves to long: Python tests that say so; wherever the tests take their time, variants that differ in one number
+# or a counter, the scalloc of the publication, and glibc, under which the tests prove themselves; programs that are
+# rebuilt; CPython's own tests; and the thread sanitizer for tests that are not about threads.
 if [ "$what" = long ]; then
   release_tests='' tsan_tests='' tsan_targets=all python_options=''
 else
   python_options="-m 'not long'"
   numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
-  variants='(scalloc-(clab|huge-pages)|llheap-(no-ownership|stats))'
-  release_tests="-E '^programs[.](rebuild|suite)[.]|[.]$numbers\$|^(out_of_memory|programs|stress)[.].*[.]$variants\$'"
+  variants='(glibc|scalloc-(clab|huge-pages|paper)|llheap-(no-ownership|stats))'
+  slow='(out_of_memory|programs|stress|system_calls)'
+  release_tests="-E '^programs[.](rebuild|suite)[.]|[.]$numbers\$|^$slow[.].*$variants\$'"
   tsan_tests="-L '^(base|concurrent|harness|llheap|probes|properties|scalloc|stress)\$'"
   tsan_targets=$(printf 'tests.%s ' base concurrent harness llheap probes properties scalloc stress)
 fi
@@ -80,5 +81,6 @@ if [ "$what" = long ]; then
   for page in 4096 16384 65536; do
     step "C++ tests, aarch64, pages of $page bytes" "QEMU_PAGESIZE=$page ctest --preset aarch64 -j $at_once"
   done
+  tools/test_counters.sh
   tools/test_bare_root.sh
 fi

@@ -93,19 +93,19 @@ class Program:
         pair = [first[block] for block in both], [last[block] for block in both]
         return float(np.median(pair[0])), float(np.median(pair[1])), stats.compare(*pair)
 
-    def predicted(self, allocator: str) -> Interval | None:
-        """The program's time by its time under glibc and the replays' difference.
+    def predicted(self, allocator: str, metric: str) -> Interval | None:
+        """The program's ratio by its own time or memory under glibc and the replays' difference.
 
-        None without wall times, and where the replays differ by more than the program takes.
+        None for other metrics, and where the replays differ by more than the program takes.
         """
-        if self.main_metric("original") != "wall_time":
+        if metric not in ("wall_time", MEMORY):
             return None
         base = self.analysis.baseline
-        whole = self.values("original", base, "wall_time")
-        before, after = (self.values("replay", one, "wall_time") for one in (base, allocator))
+        whole = self.values("original", base, metric)
+        before, after = (self.values(self.part_with(metric), one, metric) for one in (base, allocator))
         both = sorted(whole.keys() & before.keys() & after.keys())
         predicted = [whole[block] + after[block] - before[block] for block in both]
-        if min(predicted) <= 0:
+        if min(predicted, default=0) <= 0:
             return None
         return stats.compare([whole[block] for block in both], predicted)
 

@@ -60,18 +60,23 @@ def ranking_row(one: Program, metric: str = "") -> list[str]:
 
 
 def ratio_rows(one: Program) -> list[list[str]]:
-    rows: list[list[str]] = []
-    time, memory = one.ranking(), one.ranking(MEMORY)
-    if time is None:
-        return rows
-    for name in time.original:
-        if name != one.analysis.baseline:
-            row = [one.name, name, ratio_text(time.original[name]), ratio_text(time.replay[name])]
-            predicted = one.predicted(name)
+    """For each allocator but glibc the ratios of program, replay and prediction, of time and of memory."""
+    metrics = ("", MEMORY)
+    sides = [one.ranking(metric) for metric in metrics]
+    known = [side.original if side else {} for side in sides]
+    rows = []
+    for name in dict.fromkeys([*known[0], *known[1]]):
+        if name == one.analysis.baseline:
+            continue
+        row = [one.name, name]
+        for metric, side in zip(metrics, sides, strict=True):
+            if side is None or name not in side.original:
+                row += ["", "", ""]
+                continue
+            predicted = one.predicted(name, metric or one.main_metric("original"))
+            row += [ratio_text(side.original[name]), ratio_text(side.replay[name])]
             row.append(ratio_text(predicted) if predicted else "")
-            sides = (memory.original, memory.replay) if memory and name in memory.original else ()
-            row += [ratio_text(side[name]) for side in sides] or ["", ""]
-            rows.append(row)
+        rows.append(row)
     return rows
 
 
@@ -119,6 +124,12 @@ WHY = {
     "replay a producer may allocate 128 KiB and more",
     "producer_consumer_acdc": "the program's own peak varies by half from run to run",
 }
+MORE_MEMORY = """
+
+The last table adds what the replays predict: the program's peak under glibc, and the bytes by which the peaks
+of the replays differ. An allocator that gives memory back after a time has less time for that in a replay,
+which is over sooner: `heaplab compare x.trace --pace recorded` replays single calls and memory no faster than
+they were recorded."""
 AIM_PEAK, AIM_FAULTS = 0.05, 0.10
 
 
@@ -167,6 +178,7 @@ def page(programs: list[Program], analysis: Analysis) -> str:
         "time predicted",
         "memory",
         "memory of the replay",
+        "memory predicted",
     ]
     return "".join(
         [
@@ -177,7 +189,7 @@ def page(programs: list[Program], analysis: Analysis) -> str:
             SIZE + "\n" + markdown(size, [memory_row(one) for one in programs]),
             misleading(programs),
             rankings(programs, "time", "", MORE_TIME),
-            rankings(programs, "peak memory", MEMORY, ""),
+            rankings(programs, "peak memory", MEMORY, MORE_MEMORY),
             "\n## All ratios to glibc\n\nWith 95 % intervals from pairs of the same round.\n\n",
             markdown(ratios, [row for one in programs for row in ratio_rows(one)]),
             machine(host.facts if host else {}),

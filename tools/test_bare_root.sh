@@ -3,17 +3,12 @@
 # apt, make and certificates, and runs a short `make compare` there, which installs what else it needs from
 # tools/packages-*.txt. Fails if a run there gave no figure. Takes a quarter of an hour on two cores.
 # Packages come from this machine's apt sources and pip configuration. Leaves build/bare-root/report.html.
-# Usage: tools/test_bare_root.sh [BUDGET]      of measuring, 30s unless given; needs mmdebstrap, and root or
-#                                              unprivileged user namespaces
+# Usage: tools/test_bare_root.sh [BUDGET]      of measuring, 30s unless given; needs what tools/debian_root.sh needs
 set -eu
 cd "$(dirname "$0")/.."
 budget=${1:-30s}
 out=$PWD/build/bare-root
 certificates=/etc/ssl/certs/ca-certificates.crt
-command -v mmdebstrap >/dev/null || {
-  echo "tools/test_bare_root.sh: no mmdebstrap, install it with: sudo apt-get install mmdebstrap" >&2
-  exit 2
-}
 
 rm -rf "$out"
 mkdir -p "$out/tree"
@@ -26,14 +21,11 @@ env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
   make compare OPTIONS="--budget $budget" || exit
 echo "make compare took \$((\$(date +%s) - began)) s"
 EOF
-apt-config dump | sed -n '/^Acquire/p' >"$out/apt.conf"
 set -- --customize-hook="upload $certificates $certificates"
 [ ! -f /etc/pip.conf ] || set -- "$@" --customize-hook="upload /etc/pip.conf /etc/pip.conf"
 
 tools/step.sh "make compare in a bare Debian root: a quarter of an hour" "read where its make compare stopped" \
-  mmdebstrap --variant=apt --include=ca-certificates,make --aptopt="$out/apt.conf" \
+  tools/debian_root.sh /dev/null --variant=apt --include=ca-certificates,make \
   --customize-hook="copy-in $out/tree /" "$@" \
   --customize-hook='chroot "$1" sh /tree/inside.sh' \
-  --customize-hook="download /tree/out/compare/report.html $out/report.html" \
-  "$(. /etc/os-release && echo "$VERSION_CODENAME")" /dev/null \
-  $(find /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | grep -E '(debian\.sources|\.list)$')
+  --customize-hook="download /tree/out/compare/report.html $out/report.html"

@@ -149,8 +149,9 @@ void use_chunk(thread_state& state, raw_chunk* chunk) {
 }
 
 void count_instructions(thread_state& state) {
-  if (const std::uint64_t executed = state.instructions.take(); executed != 0)
-    header->instructions.fetch_add(executed, std::memory_order_relaxed);
+  const auto executed = state.instructions.take();
+  header->instructions.fetch_add(executed.value_or(0), std::memory_order_relaxed);
+  header->uncounted_threads.fetch_add(executed ? 0 : 1, std::memory_order_relaxed);
 }
 
 void leave(thread_state& state) {
@@ -195,7 +196,8 @@ bool get_chunk(thread_state& state) {
   use_chunk(state, chunk);
   if (first && !state.exited) {
     pthread_setspecific(at_thread_exit, &state);
-    if (control.load(std::memory_order_acquire)->instructions != 0) state.instructions.open();
+    if (control.load(std::memory_order_acquire)->instructions != 0 && !state.instructions.open())
+      header->uncounted_threads.fetch_add(1, std::memory_order_relaxed);
   }
   return true;
 }

@@ -87,6 +87,8 @@ properties summarise(const raw_process& process, const verdict& counts, std::siz
   out.set("ended", process.of().ended ? 1 : 0);
   if (const std::uint64_t executed = process.of().instructions; executed != 0)
     out.set("instructions", executed);
+  if (const std::uint64_t threads = process.of().uncounted_threads; threads != 0)
+    out.set("uncounted_threads", threads);
   std::uint64_t lost = 0;
   std::string because;
   for (std::size_t why = 0; why < losses; ++why) {

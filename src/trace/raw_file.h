@@ -78,6 +78,7 @@ struct raw_header {
   // Of all threads that recorded, up to their last chunk, or to their end if they have ended; 0: not counted.
   // relaxed: a count.
   atomic<std::uint64_t> instructions;
+  atomic<std::uint64_t> uncounted_threads;  // that had no counter, or not to their end; relaxed: a count
   // Calls that were not recorded, by reason. Each group of threads has a cache line of its own. relaxed:
   // counts.
   static constexpr std::size_t stripes = 16;

@@ -70,6 +70,7 @@ void raw_process::read_header() {
   of_.begin = header->begin;
   of_.latest = header->latest;
   of_.instructions = header->instructions.load(std::memory_order_relaxed);
+  of_.uncounted_threads = header->uncounted_threads.load(std::memory_order_relaxed);
   for (const raw_header::stripe& stripe : header->lost)
     for (std::size_t why = 0; why < losses; ++why)
       of_.lost[why] += stripe.calls[why].load(std::memory_order_relaxed);

@@ -37,6 +37,7 @@ public:
     raw_moment begin{};
     raw_moment latest{};
     std::uint64_t instructions = 0;
+    std::uint64_t uncounted_threads = 0;
     std::uint64_t lost[losses] = {};
     std::string allocator;
     std::string program;

@@ -12,7 +12,6 @@
 //   trace_tool sites FILE PROCESS     prints its call sites as JSON
 //   trace_tool rows FILE WHAT         writes records of all processes: WHAT is events or blocks (rows.h)
 //   trace_tool import NAME FILE       makes a trace of standard input, which errors call NAME (import.h)
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -20,9 +19,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/instruction_counter.h"
 #include "probes/json_line.h"
 #include "probes/write_whole.h"
+#include "trace/counter_access.h"
 #include "trace/event_stream.h"
 #include "trace/finish.h"
 #include "trace/import.h"
@@ -142,8 +141,8 @@ int run(int count, char** arguments) {
     return 0;
   }
   if (command == "counters" && count == 2) {
-    instruction_counter counter;
-    std::puts(counter.open() ? "instructions" : std::strerror(errno));
+    const std::string fault = why_not_counted();
+    std::puts(fault.empty() ? "instructions" : fault.c_str());
     return 0;
   }
   if (command == "finish" && count == 4) {

@@ -3,8 +3,8 @@
 import pytest
 
 from heaplab.campaign.command_line import options_of
-from heaplab.campaign.run_outcome import RunOutcome, failure, judge_disturbance
-from heaplab.machine.execute import Execution
+from heaplab.campaign.run_outcome import RunOutcome, judge_disturbance
+from heaplab.machine.execute import Execution, failure
 from heaplab.machine.watch import Limits
 from heaplab.records import Process, Status
 

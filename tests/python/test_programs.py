@@ -104,6 +104,9 @@ def test_what_cannot_work_is_told_before_anything_is_measured() -> None:
         job(["true"], input="nothing")
     with pytest.raises(UsageError, match=r"^no-such-command: no such program$"):
         job(["true"], needs=["no-such-command"])
+    message = r"^sleep: fails without any library preloaded: not done after 0.1 s$"
+    with pytest.raises(HeaplabError, match=message):
+        PreparedProgram(Fixture(package="none", input="perl_script"), ["sleep", "9"], Limits(time=0.1))
 
 
 PROGRAM_CARD = """

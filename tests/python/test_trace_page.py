@@ -78,8 +78,12 @@ def test_instructions_are_told_for_each_call() -> None:
     summary = {"instructions": "1000000", "acquisitions": "3", "releases": "1"}
     process = {"process": {"pid": "7"}, "summary": summary, "events": 4}
     assert ("instructions", "1,000,000, 250000 for each call") in trace_summary.of_process(process)
+    assert "not counted" not in dict(trace_summary.of_process(process))
     del summary["instructions"]
-    assert "instructions" not in dict(trace_summary.of_process(process))
+    summary["uncounted_threads"] = "2"
+    told = dict(trace_summary.of_process(process))
+    assert "instructions" not in told
+    assert told["not counted"] == "instructions of 2 threads, at least in part"
 
 
 def test_who_releases_whose_blocks(profile: traces.Profile) -> None:

@@ -161,10 +161,10 @@ def test_an_arm_that_fails_in_a_cell_is_not_promising(tmp_path: Path) -> None:
 def test_a_budget_that_is_shared_is_told_as_the_user_gave_it(lab: Laboratory, finished: Laboratory) -> None:
     campaign = finished.results().campaign.model_copy(update={"budget": 5.0})
     cell = plan.comparisons(campaign)[0].cells[0]
-    said = pilot.too_long(campaign, cell, 10.0, share=0.25)
+    said = pilot.too_long(campaign, [(cell, 10.0)], share=0.25)
     assert "25% of the budget of 20 s" in said
     assert "--allocators" not in said
-    whole = pilot.too_long(campaign.model_copy(update={"budget": 20.0}), cell, 100.0)
+    whole = pilot.too_long(campaign.model_copy(update={"budget": 20.0}), [(cell, 100.0)])
     assert "of the budget" not in whole
     assert "fewer --allocators" in whole
 
@@ -291,6 +291,7 @@ def test_interrupted_tuning_goes_on_where_it_was(
     tune: Callable[..., tuple[int, str]], lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured, arms = RunMeasurer.__call__, [""]
+    short = ("--budget", "12s")
 
     def interrupted(self: RunMeasurer, block: plan.Block, candidate: Any, order: int, attempt: int) -> Run:
         if arms[0] in self.campaign.allocators and order == pilot.PILOT_RUNS + 1:
@@ -299,18 +300,18 @@ def test_interrupted_tuning_goes_on_where_it_was(
 
     monkeypatch.setattr(RunMeasurer, "__call__", interrupted)
     for arms[0], stage in (("more", "screening"), ("few+pad", "combinations")):
-        status, printed = tune()
+        status, printed = tune(*short)
         assert (status, "the same command goes on" in printed) == (1, True)
         assert "pasted" not in printed
         assert store.load(lab.out / stage).end is None
     arms[0] = ""
     first = runs_in(lab, "screening")
-    status, printed = tune()
+    status, printed = tune(*short)
     assert status == 0
     assert "screening: was measured before" in printed
     assert runs_in(lab, "screening") == first
     assert len(list(lab.out.rglob("results*.jsonl"))) == 3
-    tune()
+    tune(*short)
     assert len(list(lab.out.rglob("results*.jsonl"))) == 6  # a tuning that was complete begins anew
 
 

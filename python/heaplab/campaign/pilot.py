@@ -1,9 +1,9 @@
 """Pilot runs before a campaign: does a user's program end, how long does it take, what fits in the budget."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import ceil, inf
+from math import ceil
 from pathlib import Path
 
 from heaplab.campaign import fit_lengths, plan
@@ -41,6 +41,8 @@ class PilotRunner:
         if campaign.fit_blocks and campaign.budget:
             return self._with_lengths(campaign)
         cell = plan.comparisons(campaign)[0].cells[0]
+        if cell.workload.replays and campaign.budget:
+            self._refuse_long_replays(campaign, campaign.budget)
         if not cell.workload.is_users:
             return campaign
         limit = plan.time_limit(campaign, cell)
@@ -53,8 +55,8 @@ class PilotRunner:
         if runs[-1].status is not Status.OK:
             return campaign  # the later runs report the reason under each library
         processes = [run.process for run in runs if run.process]
-        wall = min(process.wall_time for process in processes)
-        if reason := too_long(campaign, cell, wall, self.share):
+        wall = min(walls_of(runs))
+        if reason := too_long(campaign, [(cell, wall)], self.share):
             raise HeaplabError(reason)
         most = (campaign.budget or limit) / runs_of(cell, plan.ROUNDS_AT_LEAST)
         seen = wall >= SHORT_S or all(process.peak_memory for process in processes)
@@ -66,23 +68,49 @@ class PilotRunner:
 
     def _with_lengths(self, campaign: Campaign) -> Campaign:
         """The campaign with cells as long as `fit_lengths` has it."""
-        tried = fit_lengths.pilot_campaign(campaign)
         walls: dict[str, float] = {}
-        with RunMeasurer(tried, self.libraries, tick=self.tick) as measure:
-            for comparison in plan.comparisons(tried):
-                block = plan.block(tried, comparison, 0)
+        for cell, runs in self._runs_of_cells(fit_lengths.pilot_campaign(campaign), fit_lengths.PILOT_RUNS):
+            known = walls_of(runs)
+            if known:
+                walls[cell.key] = min(known)
+            else:
+                self.say(f"{cell.experiment.id} keeps its length, its pilot run failed: {runs[-1].reason}")
+        return campaign.model_copy(update={"lengths": fit_lengths.lengths(campaign, walls)})
+
+    def _refuse_long_replays(self, campaign: Campaign, budget: float) -> None:
+        """Raise HeaplabError if two blocks do not fit in the budget, by the faster of two runs of each cell.
+
+        The second runs are made only where the first are too slow: something may have held up the machine.
+        """
+        tried = campaign.model_copy(update={"time_limit": campaign.time_limit or budget})
+        least: dict[str, float] = {}
+        for _ in range(2):
+            measured: list[tuple[Cell, float]] = []
+            for cell, (run,) in self._runs_of_cells(tried, 1):
+                if run.status is Status.TIMEOUT:
+                    raise HeaplabError(longer_than_a_run_may_take(campaign, cell))
+                for wall in walls_of([run]):
+                    least[cell.key] = min(wall, least.get(cell.key, wall))
+                    measured.append((cell, least[cell.key]))
+            reason = too_long(campaign, measured, self.share)
+            if not reason:
+                return
+        raise HeaplabError(reason)
+
+    def _runs_of_cells(self, campaign: Campaign, times: int) -> Iterator[tuple[Cell, list[Run]]]:
+        """Pilot runs of every cell under the baseline."""
+        with RunMeasurer(campaign, self.libraries, tick=self.tick) as measure:
+            for comparison in plan.comparisons(campaign):
+                block = plan.block(campaign, comparison, 0)
                 for cell in comparison.cells:
                     candidate = Candidate(cell, campaign.allocators[0])
-                    for number in range(fit_lengths.PILOT_RUNS):
-                        limit = plan.time_limit(tried, cell)
+                    limit = plan.time_limit(campaign, cell)
+                    runs = []
+                    for number in range(times):
                         self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
-                        run = measure(block, candidate, number, attempt=1)
-                        self._remember(cell, run)
-                        if run.status is Status.OK and run.process:
-                            walls[cell.key] = min(run.process.wall_time, walls.get(cell.key, inf))
-                    if cell.key not in walls:
-                        self.say(f"{cell.experiment.id} keeps its length, its pilot run failed: {run.reason}")
-        return campaign.model_copy(update={"lengths": fit_lengths.lengths(campaign, walls)})
+                        runs.append(measure(block, candidate, number, attempt=1))
+                        self._remember(cell, runs[-1])
+                    yield cell, runs
 
     def _runs(self, campaign: Campaign, cell: Cell) -> list[Run]:
         """Pilot runs under the baseline: one, or several of a fast program, until one fails."""
@@ -122,19 +150,34 @@ def runs_of(cell: Cell, blocks: int) -> int:
     return blocks * len(cell.allocators)
 
 
-def too_long(campaign: Campaign, cell: Cell, wall: float, share: float = 1.0) -> str:
-    """Why the budget is too small for a program that takes `wall` s, and which would do; "" if it is not."""
-    if campaign.budget is None or runs_of(cell, plan.ROUNDS_AT_LEAST) * wall <= campaign.budget:
+def walls_of(runs: Iterable[Run]) -> list[float]:
+    """Wall times, s, of the runs that ended well."""
+    return [run.process.wall_time for run in runs if run.status is Status.OK and run.process]
+
+
+def too_long(campaign: Campaign, measured: Sequence[tuple[Cell, float]], share: float = 1.0) -> str:
+    """Why the budget is too small for cells with runs of so many s, and which would do; "" if it is not."""
+    block = sum(runs_of(cell, 1) * wall for cell, wall in measured)
+    if campaign.budget is None or plan.ROUNDS_AT_LEAST * block <= campaign.budget:
         return ""
     blocks = (plan.ROUNDS_AT_LEAST, BLOCKS_FOR_A_VERDICT)
-    two, five = (ROOM * wall * runs_of(cell, number) / share for number in blocks)
+    two, five = (ROOM * block * number / share for number in blocks)
     part, fewer = (f"{share:.0%} of ", "") if share < 1 else ("", "; fewer --allocators need less")
+    longest = in_words(max(wall for _, wall in measured))
+    took = f"one run took {longest}" if len(measured) == 1 else f"runs took up to {longest}"
     return (
-        f"{cell.workload.title}: one run took {in_words(wall)}, so two blocks of {len(cell.allocators)} runs "
+        f"{measured[0][0].workload.title}: {took}, so two blocks of "
+        f"{sum(runs_of(cell, 1) for cell, _ in measured)} runs "
         f"do not fit in {part}the budget of {in_words(campaign.budget / share)}; "
         f"--budget {as_option(two)} is enough for two, --budget {as_option(five)} for the five that a "
         f"verdict takes{fewer}"
     )
+
+
+def longer_than_a_run_may_take(campaign: Campaign, cell: Cell) -> str:
+    option = "time-limit" if campaign.time_limit else "budget"
+    limit = in_words(campaign.time_limit or campaign.budget or 0)
+    return f"{cell.experiment.title}: one run takes longer than {limit}; give a larger --{option}"
 
 
 def endless(campaign: Campaign, cell: Cell, patience: float) -> str:

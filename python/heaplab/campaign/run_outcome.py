@@ -1,7 +1,6 @@
 """The outcome of a run: did it end well, did the intended library serve it, was it disturbed."""
 
 import os
-import signal
 from dataclasses import dataclass
 from typing import IO
 
@@ -11,7 +10,7 @@ from heaplab.campaign.plan import Cell
 from heaplab.errors import fault_of
 from heaplab.machine import host, interposition
 from heaplab.machine.callgrind import InstructionCount
-from heaplab.machine.execute import Execution
+from heaplab.machine.execute import Execution, failure
 from heaplab.machine.watch import Limits
 from heaplab.records import Arm, Metric, Sample, ServedBy, Status
 from heaplab.servers import ServedRun
@@ -40,21 +39,6 @@ def ended_badly(execution: Execution, errors: IO[bytes], limits: Limits) -> RunO
     if reason := failure(execution, last_line(errors), limits):
         return RunOutcome(Status.TIMEOUT if execution.killed_for == "time" else Status.FAILED, reason)
     return None
-
-
-def failure(execution: Execution, message: str, limits: Limits) -> str:
-    """Why the process failed, in one line; "" for a process that ended well."""
-    if execution.killed_for == "time":
-        return f"not done after {limits.time:g} s"
-    if execution.killed_for == "memory":
-        return f"used more than the {(limits.memory or 0) >> 20} MiB it may"
-    if execution.exit_status == 0:
-        return ""
-    if execution.exit_status > 0:
-        how = f"exit status {execution.exit_status}"
-    else:
-        how = f"killed by {signal.Signals(-execution.exit_status).name}"
-    return f"{how}: {message}" if message else how
 
 
 def judge_sample(stream: IO[bytes], library: Arm) -> RunOutcome:

@@ -78,6 +78,11 @@ class Workload(Spec):
         """Whether the workload is a program of the user's, which no card describes."""
         return self.kind == "program" and self.fixture is None
 
+    @property
+    def replays(self) -> bool:
+        """Whether the workload repeats a recorded program, whose runs take what that program's calls take."""
+        return self.kind == "synthetic" and self.program == "replay"
+
 
 # ---------------------------------------------------------------- aspects
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from heaplab import lazy
-from heaplab.cli import server_options
+from heaplab.cli import replay_options, server_options
 from heaplab.cli.given_arms import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.measuring_options import ARMS, HOW, taking
 from heaplab.cli.option_types import PLACE
@@ -42,6 +42,7 @@ else:
     help="A command to compare with others, two at least: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
 )
 @server_options.serving
+@replay_options.replaying
 @taking(ARMS, HOW)
 @click.pass_obj
 def compare(
@@ -83,6 +84,7 @@ def compare(
     help="Minutes on two cores, or as published.",
     show_default=True,
 )
+@replay_options.replaying
 @taking(ARMS, HOW)
 @click.pass_obj
 def run(

@@ -10,7 +10,14 @@ from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.catalog import contents as catalogs, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli import command_arms, recorded_trace, resume_checks, selection, server_options
+from heaplab.cli import (
+    command_arms,
+    recorded_trace,
+    replay_options,
+    resume_checks,
+    selection,
+    server_options,
+)
 from heaplab.cli.carry_out import carry_out, needed_by, opened_for
 from heaplab.cli.given_arms import GivenCommand
 from heaplab.cli.results import tell
@@ -29,7 +36,7 @@ def compare(
     options: dict[str, Any],
 ) -> int:
     """Compare allocators or commands, or finish an earlier comparison."""
-    serving = server_options.given_of(options)
+    serving, replaying = server_options.given_of(options), replay_options.given_of(options)
     if program and suite is not None:
         raise UsageError("--suite and a program exclude each other")
     if source and serving:
@@ -42,17 +49,20 @@ def compare(
             "--prepare and --cleanup go with a program: heaplab compare --prepare CMD -- PROGRAM"
         )
     if options["resume"]:
-        resume_checks.refuse_more_work(program or commands or suite is not None or source or serving)
+        resume_checks.refuse_more_work(
+            program or commands or suite is not None or source or serving or replaying
+        )
         return finish(extra, options)
     catalog = catalogs.load(extra)
     if commands:
+        replay_options.refuse_without_trace(replaying)
         named = any(options[name] for name in ("allocators", "own", "factorial"))
         command_arms.refuse_others(commands, bool(program) or suite is not None or named)
         arms = command_arms.arms_of(commands)
         subject = subject_of_commands(arms, source, options["quiet"], serving)
     else:
         catalog, arms = selection.arms(catalog, options["allocators"], options["own"], options["factorial"])
-        subject = subject_of(catalog, arms, program, suite, source, options["quiet"], serving)
+        subject = subject_of(catalog, arms, program, suite, source, options["quiet"], serving, replaying)
     return measure(request_of(subject, arms, options), subject.folder, options)
 
 
@@ -63,16 +73,18 @@ def run(
     options: dict[str, Any],
 ) -> int:
     """Run experiments or a trace, or finish what an earlier command began."""
+    replaying = replay_options.given_of(options)
     if options["resume"]:
-        resume_checks.refuse_more_work(experiments)
+        resume_checks.refuse_more_work(experiments or replaying)
         return finish(extra, options)
     if not experiments:
         raise UsageError("run: name an experiment; `heaplab list experiments` names them all")
     catalog = catalogs.load(extra)
     if recorded_trace.is_trace(experiments):
         catalog, arms = selection.arms(catalog, options["allocators"], options["own"], options["factorial"])
-        subject = subject_of_trace(catalog, Path(experiments[0]), options["quiet"])
+        subject = subject_of_trace(catalog, Path(experiments[0]), options["quiet"], replaying)
         return measure(request_of(subject, arms, options), subject.folder, options)
+    replay_options.refuse_without_trace(replaying)
     chosen, workloads = selection.experiments(catalog, experiments)
     named = options["allocators"] or (None if options["factorial"] else named_by_all(chosen))
     _, arms = selection.arms(catalog, named, options["own"], options["factorial"])

@@ -55,7 +55,7 @@ SILENT_S = 2.0  # of work before a word about how far it is
     "instructions",
     is_flag=True,
     help="Count the instructions that the threads execute in user mode, by the processor's counter: how much "
-    "of its work a program does for each call.",
+    "of its work a program does for each call. On AArch64, kernel.perf_user_access must be 1 (Linux 5.17).",
 )
 @click.pass_obj
 def record(

@@ -3,8 +3,11 @@
 import hashlib
 import json
 import os
+import struct
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import platformdirs
@@ -13,6 +16,7 @@ from heaplab.catalog import native, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.program_command import TRACE
 from heaplab.cli.program_experiment import BLOCKS, Measured
+from heaplab.cli.replay_options import PACE, RECORDED
 from heaplab.cli.selection import note
 from heaplab.cli.step_display import StepDisplay
 from heaplab.errors import HeaplabError, UsageError
@@ -22,8 +26,11 @@ from heaplab.traces.tool import ANY_NAME
 
 MAGIC = b"\x89HLT\r\n\x1a\n"  # docs/trace-format.md
 WORKLOAD = "replay"
+DURATION, DURATION_AT = struct.Struct("<Q"), 152  # in the header of a workload file (docs/workload-format.md)
+AS_IT_IS: Mapping[str, Parameter] = MappingProxyType({})
 
-# What each pass measures, and the options of `replay` for it. A pass that did all would disturb itself.
+# What each pass measures, and the options of `replay` for it. A pass that did all would disturb itself. The
+# time of all calls is measured without pauses at any --pace: with pauses it would be the time of the pauses.
 PASSES: dict[str, tuple[str, dict[str, Parameter], list[str]]] = {
     "time": ("time of all calls", {}, ["wall_time", "system_time", "minor_faults", "stalls"]),
     "latency": (
@@ -75,9 +82,16 @@ def is_trace(words: tuple[str, ...]) -> bool:
         return False
 
 
-def experiments_of(catalog: Catalog, trace: Path, quiet: bool) -> Measured:
-    """A pass for time, one for latency, one for memory, each an experiment of one cell."""
-    file = workload_of(trace, quiet)
+def experiments_of(
+    catalog: Catalog, trace: Path, quiet: bool, replaying: Mapping[str, Parameter] = AS_IT_IS
+) -> Measured:
+    """A pass for time, one for latency, one for memory, each an experiment of one cell.
+
+    `replaying` are options of replay_options.py.
+    """
+    file, workload = workload_of(trace, quiet), catalog.workloads[WORKLOAD]
+    if replaying.get(PACE) == RECORDED:
+        workload = workload.model_copy(update={"timeout_s": workload.timeout_s + 2 * seconds_of(file)})
     scale = spec.Scale(blocks=BLOCKS[0], blocks_most=BLOCKS[1])
     experiments = [
         spec.Experiment(
@@ -88,7 +102,7 @@ def experiments_of(catalog: Catalog, trace: Path, quiet: bool) -> Measured:
             claim="",
             workload=WORKLOAD,
             aspect=ASPECTS[name],
-            parameters={"file": str(file), **options},
+            parameters={"file": str(file), **options, **given_for(name, replaying)},
             metrics=metrics,
             main_metric=metrics[0],
             quick=scale,
@@ -96,7 +110,21 @@ def experiments_of(catalog: Catalog, trace: Path, quiet: bool) -> Measured:
         )
         for name, (title, options, metrics) in PASSES.items()
     ]
-    return experiments, {WORKLOAD: catalog.workloads[WORKLOAD]}
+    return experiments, {WORKLOAD: workload}
+
+
+def given_for(name: str, replaying: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    return {option: value for option, value in replaying.items() if (name, option) != ("time", PACE)}
+
+
+def seconds_of(workload: Path) -> float:
+    """How long the recording of a compiled trace lasted. Raises HeaplabError for a file that was cut off."""
+    with workload.open("rb") as file:
+        head = file.read(DURATION_AT + DURATION.size)
+    if len(head) < DURATION_AT + DURATION.size:
+        raise HeaplabError(f"{workload}: is cut off; remove the file, and it is made anew from the trace")
+    (microseconds,) = DURATION.unpack_from(head, DURATION_AT)
+    return float(microseconds) / 1e6
 
 
 def workload_of(trace: Path, quiet: bool) -> Path:

@@ -12,9 +12,10 @@ from heaplab.catalog import spec
 from heaplab.catalog.contents import Catalog
 from heaplab.catalog.server_spec import Server
 from heaplab.cli import given_server, program_experiment, recorded_trace, selection
-from heaplab.records import Arm, Input
+from heaplab.cli.replay_options import refuse_without_trace
+from heaplab.records import Arm, Input, Parameter
 
-NO_SERVER: Mapping[str, Any] = MappingProxyType({})
+NONE_GIVEN: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,16 @@ def subject_of(
     suite: str | None,
     source: Path | None,
     quiet: bool,
-    serving: Mapping[str, Any] = NO_SERVER,
+    serving: Mapping[str, Any] = NONE_GIVEN,
+    replaying: Mapping[str, Parameter] = NONE_GIVEN,
 ) -> Subject:
     """A program of the user's or a trace of it, if there is one, else a suite.
 
     Raises HeaplabError if no arm can serve it.
     """
     if recorded_trace.is_trace(program):
-        return subject_of_trace(catalog, Path(program[0]), quiet)
+        return subject_of_trace(catalog, Path(program[0]), quiet, replaying)
+    refuse_without_trace(replaying)
     if program:
         server = given_server.server_of(serving)
         program_experiment.check(program[0], arms)
@@ -57,9 +60,11 @@ def subject_of(
     )
 
 
-def subject_of_trace(catalog: Catalog, trace: Path, quiet: bool) -> Subject:
+def subject_of_trace(
+    catalog: Catalog, trace: Path, quiet: bool, replaying: Mapping[str, Parameter] = NONE_GIVEN
+) -> Subject:
     return Subject(
-        *recorded_trace.experiments_of(catalog, trace, quiet),
+        *recorded_trace.experiments_of(catalog, trace, quiet, replaying),
         "quick",
         Path("out") / trace.name,
         program_experiment.BUDGET_S,
@@ -67,7 +72,7 @@ def subject_of_trace(catalog: Catalog, trace: Path, quiet: bool) -> Subject:
 
 
 def subject_of_commands(
-    arms: Sequence[Arm], source: Path | None, quiet: bool, serving: Mapping[str, Any] = NO_SERVER
+    arms: Sequence[Arm], source: Path | None, quiet: bool, serving: Mapping[str, Any] = NONE_GIVEN
 ) -> Subject:
     server = given_server.server_of(serving)
     measured = program_experiment.experiment_of_commands(arms, server)

@@ -87,4 +87,6 @@ def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:
     if executed := number(part, "instructions"):
         calls = number(part, "acquisitions") + number(part, "releases")
         rows.append(("instructions", f"{executed:,}, {executed / max(calls, 1):.0f} for each call"))
+    if uncounted := number(part, "uncounted_threads"):
+        rows.append(("not counted", f"instructions of {counted(uncounted, 'thread')}, at least in part"))
     return rows if part else rows[:3]

@@ -81,6 +81,21 @@ class Execution:
     mapped: set[str] = field(default_factory=set)  # watched files that one of these processes had mapped
 
 
+def failure(execution: Execution, message: str, limits: Limits) -> str:
+    """Why the process failed, in one line; "" for a process that ended well."""
+    if execution.killed_for == "time":
+        return f"not done after {limits.time:g} s"
+    if execution.killed_for == "memory":
+        return f"used more than the {(limits.memory or 0) >> 20} MiB it may"
+    if execution.exit_status == 0:
+        return ""
+    if execution.exit_status > 0:
+        how = f"exit status {execution.exit_status}"
+    else:
+        how = f"killed by {signal.Signals(-execution.exit_status).name}"
+    return f"{how}: {message}" if message else how
+
+
 class CannotStartError(HeaplabError):
     """The program could not be started."""
 

@@ -6,7 +6,7 @@ from typing import IO, NamedTuple
 
 from heaplab.catalog.spec import Fixture
 from heaplab.errors import HeaplabError
-from heaplab.machine.execute import Execution, execute, plain_environment
+from heaplab.machine.execute import Execution, execute, failure, plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.programs.prepared_input import STANDARD_OUTPUT, PreparedInput
 
@@ -24,8 +24,7 @@ class PreparedProgram(PreparedInput):
         super().__init__(fixture)
         self._command = command
         execution, fault = self.run(plain_environment(), limits, errors=subprocess.DEVNULL)
-        if execution.exit_status != 0 or fault:
-            why = fault or f"exit status {execution.exit_status}"
+        if why := fault or failure(execution, "", limits):
             raise HeaplabError(f"{command[0]}: fails without any library preloaded: {why}")
 
     def run(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from heaplab.catalog.spec import Fixture
 from heaplab.errors import HeaplabError
-from heaplab.machine.execute import plain_environment
+from heaplab.machine.execute import failure, plain_environment
 from heaplab.programs.prepared_input import PreparedInput
 from heaplab.servers import ServedRun, ServerJob, serve
 from heaplab.servers.client import filled
@@ -30,7 +30,7 @@ class PreparedServer(PreparedInput):
             prove=lambda _pid: "",
         )
         served = self.serve(reference)
-        if why := served.fault or served.execution.killed_for:
+        if why := served.fault or failure(served.execution, "", job.limits):
             raise HeaplabError(f"{job.command[0]}: fails without any library preloaded: {why}")
 
     def serve(self, job: ServerJob) -> ServedRun:

@@ -70,8 +70,7 @@ def check(program: str, wanted: Wanted) -> None:
         raise HeaplabError(f"{fault}; nothing to record")
     if wanted.instructions and (fault := tool.why_no_instructions()):
         raise HeaplabError(
-            f"--count-instructions: this machine does not lend the processor's counters: {fault} "
-            "(perf_event_open; many virtual machines have none, kernel.perf_event_paranoid may forbid them)"
+            f"--count-instructions: this machine does not lend the processor's counters: {fault}"
         )
     if wanted.trace.is_dir():
         raise UsageError(f"{wanted.trace}: is a folder")

@@ -34,10 +34,10 @@ public:
   void declare(harness::option_table& options) override {
     options.text("file", file_, "Workload file, which `heaplab compare PROGRAM.trace` makes of a trace");
     options.choice("pace", pace_, {{"asap", pace::asap}, {"recorded", pace::recorded}},
-                   "As fast as possible, or no call earlier than in the recording");
+                   "Replay as fast as possible, or no call earlier than in the recording");
     options.choice("fill", touched_,
                    {{"none", touched::none}, {"first", touched::first}, {"all", touched::all}},
-                   "What is written to a new block: nothing, a byte of each page, every byte");
+                   "What a replay writes to a new block: nothing, a byte of each page, every byte");
     options.count(
         "drift", drift_, {0, 1'000'000'000},
         "Epochs that a thread may be ahead of the others; the file has them every 128 KiB and more");

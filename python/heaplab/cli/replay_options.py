@@ -1,0 +1,51 @@
+"""The options of `heaplab compare` and `heaplab run` that say how a trace is replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from heaplab.errors import UsageError
+
+if TYPE_CHECKING:
+    from heaplab.records import Parameter
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+PACE, FILL = "pace", "fill"
+RECORDED = "recorded"  # a value of --pace
+
+REPLAY_OPTIONS = [
+    click.option(
+        "--pace",
+        type=click.Choice(["asap", RECORDED]),
+        help="Replay as fast as possible, or no call earlier than in the recording.  [default: asap]",
+    ),
+    click.option(
+        "--fill",
+        type=click.Choice(["none", "first", "all"]),
+        help="What a replay writes to a new block: nothing, a byte of each page, every byte.  "
+        "[default: first]",
+    ),
+]
+
+
+def replaying(command: Command) -> Command:
+    for option in reversed(REPLAY_OPTIONS):
+        command = option(command)
+    return command
+
+
+def given_of(options: dict[str, Any]) -> dict[str, Parameter]:
+    """Take the options of a replay out of all options; those that were given."""
+    found = {name: options.pop(name) for name in (PACE, FILL)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def refuse_without_trace(given: Mapping[str, Parameter]) -> None:
+    """Raise UsageError for options of a replay where no trace is replayed."""
+    if given:
+        name = next(iter(given))
+        raise UsageError(f"--{name} goes with a trace: heaplab compare PROGRAM.trace --{name} {given[name]}")
