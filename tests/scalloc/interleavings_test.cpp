@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "allocators/scalloc/dropped_records.h"
 #include "explore/explorer.h"
 #include "explore/torn_sync.h"
 #include "scalloc/small_heap.h"
@@ -42,10 +43,18 @@ constexpr config retaining = [] {
   return result;
 }();
 
+// Others may run before pages go.
+struct explored_platform : fake_platform {
+  static bool purge(void* address, std::size_t bytes) {
+    if (explore::explorer* const it = explore::explorer::running()) it->point();
+    return fake_platform::purge(address, bytes);
+  }
+};
+
 // A heap and the blocks its threads share, made anew for every run. Its clock stands still.
 template <class Sync, const config& Config>
 struct scene {
-  using heap_type = small_heap<Sync, Config, fake_platform>;
+  using heap_type = small_heap<Sync, Config, explored_platform>;
   std::unique_ptr<heap_type> heap;
   std::vector<void*> blocks;
   std::set<void*> live;
@@ -67,6 +76,9 @@ struct scene {
   }
   void allocate(unsigned thread) { live.insert(heap->allocate(thread)); }
 };
+
+template <const config& Config>
+using parts_of = test_traits<explored_sync, Config, explored_platform>;
 
 template <class Scene>
 explore::outcome explore_scene(Scene& scene, std::function<void()> setup,
@@ -259,6 +271,23 @@ TEST(interleavings, the_bound_of_the_pool_against_a_put) {
   scene<explored_sync, retaining> it;
   expect_sound(it, [&] { it.start(2), it.fill(6), it.free(0, 0), it.free(1, 1); },
                {[&] { it.free(0, 2), it.free(0, 3); }, [&] { it.free(1, 4), it.allocate(1); }});
+}
+
+// A thread frees the last block of a page of records' spans, and still looks at the span when another has
+// purged all spans, dropped their records, and a third takes them again. One preemption is enough for that; a
+// sweep has hundreds of points.
+TEST(interleavings, the_sweep_of_records_against_late_readers) {
+  scene<explored_sync, retaining> it;
+  const std::uint32_t spans = dropped_records<parts_of<retaining>>::spans_in_page();
+  const auto setup = [&] {
+    it.start(3), it.fill(spans + 1);  // the last span stays hot
+    for (unsigned index = 1; index < spans; ++index) it.free(0, index);
+  };
+  setup(), it.free(1, 0), it.heap->front.trim(0);
+  ASSERT_EQ(it.heap->front.spans().span_number(0).base, nullptr) << "the record was not dropped";
+  expect_sound(
+      it, setup,
+      {[&] { it.free(1, 0); }, [&] { it.heap->front.trim(0); }, [&] { it.allocate(2), it.allocate(2); }}, 1);
 }
 
 // --- planted faults: the exploration has to find them ---

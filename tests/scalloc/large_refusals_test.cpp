@@ -186,6 +186,19 @@ TEST_F(large_refusals, invariants_see_what_is_retained_twice_or_out_of_order) {
   os_pages::unmap(page, 4 * mib);
 }
 
+TEST_F(large_refusals, a_block_that_moves_keeps_its_room_in_the_registry) {
+  large_registry<fake_platform> it;
+  const auto block = [](std::size_t number) { return reinterpret_cast<char*>(number * mib); };
+  ASSERT_TRUE(it.add(block(1), 1));
+  ASSERT_EQ(it.begin_move(block(1)), 1U);
+  fake_platform::refused_allocations = 1000;
+  std::size_t added = 0;
+  while (it.add(block(2 + added), 1)) ++added;
+  it.end_move(block(2 + added), 1);
+  EXPECT_EQ(it.count(), added + 1);
+  EXPECT_TRUE(it.is_valid());
+}
+
 TEST_F(large_refusals, invariants_see_an_entry_of_no_size) {
   large_registry<fake_platform> it;
   it.add(reinterpret_cast<char*>(1 * mib), 1);

@@ -103,6 +103,7 @@ public:
     front.spans().for_each_span([&](span_type& it) {
       const span_word word = it.load_word(std::memory_order_seq_cst);
       lab_type* const owner = it.owner(std::memory_order_seq_cst);
+      if (word.state() == span_state::expected) return;  // its record was dropped
       if (word.state() == span_state::free) {
         ++free_spans;
         free_bytes += it.resident_bytes();

@@ -2,94 +2,19 @@
 #include "allocators/scalloc/span_pool.h"
 
 #include <gtest/gtest.h>
-#include <sys/uio.h>
 
-#include <functional>
-#include <new>
 #include <set>
-#include <span>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "allocators/scalloc/variants.h"
-#include "concurrent/sync.h"
-#include "scalloc/traits.h"
+#include "scalloc/pool_of.h"
 
 namespace heaplab::scalloc {
 namespace {
 
-constexpr config kept = [] {
-  config result = standard();
-  result.retained_span_bytes = 4 * mib;
-  result.huge_pages = huge_page_policy::never;
-  return result;
-}();
 constexpr config one_zone = paper();
 // Spans that take twice what is kept.
 constexpr unsigned twice_the_bound = 2 * kept.retained_span_bytes / kept.fine_span_bytes;
-
-// Counts purges, and refuses them on demand, as the system does for locked memory.
-struct counting_platform : system_platform {
-  static inline heaplab::atomic<unsigned> purges;
-  static inline bool refuses;
-  static inline heaplab::atomic<unsigned> requests;  // for the heap's own thread
-
-  static bool purge(void* address, std::size_t bytes) {
-    purges.fetch_add(1, std::memory_order_relaxed);
-    return !refuses && os_pages::purge(address, bytes);
-  }
-  static inline std::function<void()> at_purge;  // called once
-  static bool purge_each(std::span<const iovec> ranges) {
-    if (const auto look = std::exchange(at_purge, nullptr)) look();
-    purges.fetch_add(static_cast<unsigned>(ranges.size()), std::memory_order_relaxed);
-    return !refuses && os_pages::purge_each(ranges);
-  }
-};
-
-template <const config& Config>
-struct traits : test_traits<concurrent::std_sync, Config, counting_platform> {
-  static void ask_for_purge() { counting_platform::requests.fetch_add(1, std::memory_order_relaxed); }
-};
-
-template <const config& Config>
-struct pool_of {
-  using span_type = span<traits<Config>>;
-
-  explicit pool_of(tuning chosen = tuning{Config}) {
-    EXPECT_TRUE(spans.open(std::size_t{1} << 36, huge_page_policy::never));
-    pool.open(2, chosen);
-  }
-  ~pool_of() { spans.close(); }
-
-  // `count` spans of a class that have been used and are free again.
-  std::vector<span_type*> used(unsigned class_index, unsigned count) {
-    const size_class& kind = traits<Config>::classes::table[class_index];
-    std::vector<span_type*> result;
-    for (unsigned step = 0; step < count; ++step) {
-      span_type* const it = spans.carve(kind.fine);
-      if (it == nullptr) throw std::bad_alloc();
-      it->class_index.store(class_index, std::memory_order_relaxed);
-      it->word.store(span_word{}.take().retire().all_free().bits(), std::memory_order_relaxed);
-      it->set_resident_bytes(kind.real_span_bytes);
-      it->base[0] = 1;
-      result.push_back(it);
-    }
-    return result;
-  }
-  void put(const std::vector<span_type*>& all) {
-    for (span_type* const it : all) pool.put(spans, *it, 0);
-  }
-  std::size_t resident() {
-    std::size_t bytes = 0;
-    spans.for_each_span([&](const span_type& it) { bytes += it.resident_bytes(); });
-    return bytes;
-  }
-  std::size_t bound() const { return Config.retained_span_bytes + spans.fine_bytes() / 16; }
-
-  arena<traits<Config>> spans;
-  span_pool<traits<Config>> pool;
-};
 
 TEST(span_pool, keeps_memory_of_free_spans_up_to_the_bound) {
   pool_of<kept> it;
@@ -154,7 +79,7 @@ TEST(span_pool, loses_no_span_while_threads_exceed_the_bound) {
 TEST(purge_batch, gives_neighbours_back_in_one_range_and_nothing_between) {
   pool_of<kept> it;
   const auto all = it.used(0, 6);
-  purge_batch<traits<kept>> batch;
+  purge_batch<pool_traits<kept>> batch;
   for (const unsigned index : {4U, 0U, 1U, 5U}) batch.add(*all[index]);
   std::set<pool_of<kept>::span_type*> done;
   batch.flush(false, [&](auto& span) { done.insert(&span); });
@@ -282,13 +207,13 @@ TEST(span_pool, has_what_stays_within_reach_while_the_system_takes_the_rest) {
 // --- tails: what a span keeps when it passes to a class of smaller real spans ---
 
 // Two classes of the coarse zone.
-constexpr unsigned small_class = traits<kept>::classes::index_of_computed(10 * kib);
-constexpr unsigned large_class = traits<kept>::classes::index_of_computed(16 * kib);
-constexpr std::uint32_t tail = traits<kept>::classes::table[large_class].real_span_bytes -
-                               traits<kept>::classes::table[small_class].real_span_bytes;
+constexpr unsigned small_class = pool_traits<kept>::classes::index_of_computed(10 * kib);
+constexpr unsigned large_class = pool_traits<kept>::classes::index_of_computed(16 * kib);
+constexpr std::uint32_t tail = pool_traits<kept>::classes::table[large_class].real_span_bytes -
+                               pool_traits<kept>::classes::table[small_class].real_span_bytes;
 
 TEST(span_pool, cuts_the_tail_of_a_reused_span_where_nothing_is_retained) {
-  using paper_classes = traits<one_zone>::classes;
+  using paper_classes = pool_traits<one_zone>::classes;
   const unsigned of_1024 = paper_classes::index_of(1024), of_16 = paper_classes::index_of(16);
   tuning undisturbed{one_zone};
   undisturbed.purge_above = unlimited;
@@ -330,7 +255,7 @@ TEST(span_pool, keeps_tails_up_to_a_bound_of_their_own) {
   EXPECT_GT(it.pool.tail_bytes(), bound - tail);
   std::size_t tails = 0;
   for (const auto* const span : all)
-    tails += span->resident_bytes() - traits<kept>::classes::table[small_class].real_span_bytes;
+    tails += span->resident_bytes() - pool_traits<kept>::classes::table[small_class].real_span_bytes;
   EXPECT_EQ(it.pool.tail_bytes(), tails);
   it.put(all);
   EXPECT_EQ(it.pool.tail_bytes(), 0U) << "free spans have no tails";

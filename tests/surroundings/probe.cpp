@@ -8,14 +8,16 @@
 //   flags       the kernel's flags (smaps, VmFlags) of the mapping that holds a small block
 //   huge        bytes of anonymous memory that may be huge pages where the system gives them to everybody
 //   resident    bytes of anonymous memory of the process with 100 KiB in small blocks
-//   idle        bytes of anonymous memory that a program which does nothing keeps of 100 MiB of small blocks
-//   and
-//               20 MiB of large ones: when it has come below 16 MiB, or after five seconds
+//   idle        bytes of anonymous memory that a program which does nothing keeps of 100 MiB of small
+//               blocks and 20 MiB of large ones: when it has come below 16 MiB, or after five seconds
 //   refused     "later" if a program in which no thread can be made gives the memory back when it next
-//   allocates child       "idle" for the child of a fork single      "single" if the C library still knows of
-//   one thread alone while the heap's own thread is there locked      the same with all memory locked,
-//   present and future; "refused" where it may not be locked-out  "served" if small blocks are still to be
-//   had where no more memory can be locked
+//               allocates
+//   child       "idle" for the child of a fork
+//   single      "single" if the C library still knows of one thread alone while the heap has its own
+//   locked      as resident with all memory locked, present and future; "refused" where it may not be
+//   locked-out  "served" if small blocks are still to be had where no more memory can be locked
+//
+// Built with EARLY defined, it allocates before any constructor runs.
 //
 // Exit status 0: done, 1: memory was refused or a block lost its contents, 2: wrong usage.
 #include <malloc.h>
@@ -45,6 +47,13 @@ namespace {
 
 using heaplab::testing::fill;
 using heaplab::testing::holds;
+
+#ifdef EARLY
+void before_constructors(int, char**, char**) {
+  std::free(std::malloc(1));
+}
+[[gnu::section(".preinit_array"), gnu::used]] auto* const preinit = before_constructors;
+#endif
 
 void* allocate(std::size_t size) {
   void* const block = std::malloc(size);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """See each setting of scalloc's in the environment take effect, and each unusable value refused in one line.
 
-Usage: settings.py PROBE LIBRARY
+Usage: settings.py PROBE EARLY_PROBE LIBRARY        EARLY_PROBE allocates before any constructor runs
 
 Exit status 0: all do, 1: one does not, 2: wrong usage.
 """
@@ -63,10 +63,10 @@ def run(probe: str, library: str, task: str, **settings: str) -> subprocess.Comp
 
 
 def main() -> int:
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         print(__doc__, file=sys.stderr)
         return 2
-    probe, library = sys.argv[1:]
+    probe, early_probe, library = sys.argv[1:]
     faults = 0
 
     def require(holds: bool, what: str, done: subprocess.CompletedProcess[str]) -> None:
@@ -80,6 +80,8 @@ def main() -> int:
         require(
             done.returncode == 0 and holds(done.stdout) and done.stderr == "", f"{name}={value} {task}", done
         )
+    done = run(early_probe, library, "reserved", ARENA="8MiB")
+    require(done.stdout == f"{8 * MIB}\n", "ARENA=8MiB where the first block comes before constructors", done)
     done = run(probe, library, "reserved", STATISTICS="1")
     lines = done.stderr.splitlines()
     require(
@@ -96,7 +98,7 @@ def main() -> int:
     bad = dict(UNUSABLE)
     done = run(probe, library, "reserved", **bad)
     require(done.stderr.count("\n") == len(bad), "all unusable at once", done)
-    print(f"{len(TAKEN) + len(UNUSABLE) + 2} settings, {faults} faults")
+    print(f"{len(TAKEN) + len(UNUSABLE) + 3} settings, {faults} faults")
     return 1 if faults else 0
 
 

@@ -9,7 +9,7 @@
 //
 // The reservation has no access rights at first. Zones get access rights in growing steps as spans are carved
 // (opened_range.h), so that the system charges (overcommit mode 2) or locks (mlockall) only what is in use. A
-// span, once carved, is never given up.
+// span, once carved, is never given up; the memory of its record may be (drop_records).
 //
 // A limit of address space (RLIMIT_AS) counts the whole reservation. Where the process gets such a limit
 // later on, shrink() gives most of the uncarved space back: a gap between the zones, and the ends of the
@@ -23,6 +23,7 @@
 #include <numeric>
 
 #include "allocators/scalloc/arena_zone.h"
+#include "allocators/scalloc/dropped_records.h"
 #include "allocators/scalloc/hardened/guard_pages.h"
 #include "allocators/scalloc/hardened/random_source.h"
 #include "allocators/scalloc/span.h"
@@ -77,6 +78,7 @@ public:
     coarse_.cut_records(0);
     platform::unmap(base_, gap_begin_);
     platform::unmap(base_ + gap_end_, bytes_ - gap_end_);
+    dropped_.close();
     records_ = nullptr;
   }
 
@@ -142,6 +144,18 @@ public:
     return it;
   }
 
+  // Gives back the memory of `count` records, in whole pages, of fine spans that are free and without memory
+  // and that no other thread can take; a thread that still reads such a record finds zeros. carve() hands
+  // these spans out before new ones. `epoch` is above all their epochs. False: the system refuses, and
+  // nothing has changed.
+  bool drop_records(std::uint32_t first, std::uint32_t count, std::uint32_t epoch) {
+    if (const concurrent::lock_holder hold(lock_); !dropped_.open(bytes_ >> fine_shift)) return false;
+    if (!platform::purge(&records_[first], count * sizeof(span_type))) return false;
+    const concurrent::lock_holder hold(lock_);
+    dropped_.add(first, count, epoch);
+    return true;
+  }
+
   // Visits every span ever carved.
   template <class Visit>
   void for_each_span(Visit&& visit) {
@@ -161,6 +175,7 @@ public:
 
 private:
   span_type* carve_fine() {
+    if (const auto number = dropped_.take()) return renewed(*number);
     const std::size_t used = fine_.carved_bytes();
     const bool huge = huge_pages_ == huge_page_policy::grown && used >= settings.huge_zone_bytes;
     const std::size_t limit = has_gap() ? gap_begin_ : bytes_ - coarse_.carved_bytes();
@@ -171,6 +186,13 @@ private:
     if (end > border_.load(std::memory_order_relaxed)) border_.store(end, std::memory_order_relaxed);
     fine_.publish(settings.fine_span_bytes);
     return it;
+  }
+
+  span_type* renewed(std::uint32_t number) {
+    span_type& it = records_[number];
+    it.base = base_ + (std::size_t{number} << fine_shift);
+    it.word.store(span_word::expected(dropped_.epoch()).bits(), std::memory_order_relaxed);
+    return &it;
   }
 
   span_type* carve_coarse() {
@@ -222,7 +244,7 @@ private:
       return ((bytes >> shift) * sizeof(span_type) + unit - 1) / unit * unit;
     };
     const std::size_t least = records_for(fine_shift) + (has_coarse_zone ? records_for(coarse_shift) : 0);
-    const std::size_t records = align_up(least, settings.coarse_span_bytes);
+    const std::size_t records = align_up(least, settings.arena_alignment());
     const std::size_t fine_records = has_coarse_zone ? records_for(fine_shift) : records;
     const std::size_t total = records + bytes;
     char* const start = reserve_anywhere(total);
@@ -242,7 +264,7 @@ private:
   // back. So the distance from the arena to libraries and stacks, which the kernel chooses once, tells
   // nothing.
   static char* reserve_anywhere(std::size_t bytes) {
-    constexpr std::size_t step = settings.coarse_span_bytes;
+    constexpr std::size_t step = settings.arena_alignment();
     if constexpr (settings.hardened) {
       constexpr std::size_t scatter = settings.arena_scatter_bytes;
       const bool limited = platform::address_space_limit() != SIZE_MAX;
@@ -271,6 +293,7 @@ private:
   // Carving writes from here on.
   alignas(cache_line_bytes) concurrent::futex_lock<typename Traits::sync> lock_;
   arena_zone<Traits> fine_, coarse_;
+  dropped_records<Traits> dropped_;
 };
 
 }  // namespace heaplab::scalloc

@@ -4,8 +4,11 @@
 // number to the paper; the value of a knob that names neither was chosen by the argument in its comment.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+
+#include "base/os_pages.h"
 
 namespace heaplab::scalloc {
 
@@ -153,6 +156,10 @@ struct config {
   // After so many rounds, of half a decay period each, such a thread makes room for a new one: rights and
   // limits which the program gave up meanwhile are those of its threads, not of threads that exist already.
   unsigned idle_purge_rounds = 20;
+  // The heap's own thread gives back records of free spans without memory once so many bytes of records may
+  // go. Less looks for them more often, at 9 ms for 32 MiB of records (docs/decisions/0031); so much may stay
+  // for good.
+  std::size_t record_sweep_bytes = 1 * mib;
   huge_page_policy huge_pages = huge_page_policy::never;
   // With huge_page_policy::grown, fine spans beyond this many bytes of the zone get huge pages. 32 MiB: the
   // 2 MiB that a huge page may touch too early are then less than a sixteenth.
@@ -204,9 +211,15 @@ struct config {
   std::uint32_t guarded_span_period = 16;
   // Guards between fine spans that may have a mapping of the kernel's own each, on kernels before Linux 6.13.
   std::uint32_t guard_mappings = 1'024;
-  // The arena begins at a random multiple of coarse_span_bytes within so much address space, unless the
+  // The arena begins at a random multiple of arena_alignment() within so much address space, unless the
   // address space is limited.
   std::size_t arena_scatter_bytes = 64 * gib;
+
+  // Where the arena may have huge pages, they are huge pages of the system.
+  constexpr std::size_t arena_alignment() const {
+    return huge_pages == huge_page_policy::never ? coarse_span_bytes
+                                                 : std::max(coarse_span_bytes, os_pages::huge_page_bytes);
+  }
 
   // The largest request that a block of a span can serve.
   constexpr std::size_t span_request_limit() const { return span_block_limit - canary_bytes; }

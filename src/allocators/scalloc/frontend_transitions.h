@@ -213,13 +213,17 @@ void frontend<Traits>::refill_torn_lists() {
 template <class Traits>
 bool frontend<Traits>::purge_unneeded(std::int64_t now) {
   pool_.decay(spans_, now);
-  return pool_.retains_much();
+  if (pool_.retains_much()) return true;
+  pool_.sweep_records(spans_, Traits::settings.record_sweep_bytes);
+  return false;
 }
 
 template <class Traits>
 bool frontend<Traits>::trim(std::size_t pad) {
   spans_.for_each_span([this](span_type& it) { apply_due_event(it, 0); });
-  return pool_.purge_all(spans_, pad);
+  const bool any = pool_.purge_all(spans_, pad);
+  pool_.sweep_records(spans_, os_pages::page_bytes());
+  return any;
 }
 
 }  // namespace heaplab::scalloc

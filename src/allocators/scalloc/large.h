@@ -172,19 +172,13 @@ private:
     return true;
   }
 
-  // Returns the block's size; 0: no live block begins there. For the holder of the lock.
-  std::size_t forget(const void* block) {
-    const std::size_t bytes = registry_.remove(block);
-    live_.set(live_.bytes() - bytes, platform::milliseconds());
-    return bytes;
-  }
-
   // Returns the size of a block that is live no more; fatal() where no live block begins.
   std::size_t take_out(const void* block) {
     std::size_t bytes;
     {
       const holder hold(lock_);
-      bytes = forget(block);
+      bytes = registry_.remove(block);
+      live_.set(live_.bytes() - bytes, platform::milliseconds());
     }
     if (bytes == 0) refuse(block);
     return bytes;
@@ -209,23 +203,32 @@ private:
 
   // --- other sizes ---
 
-  // Null: the system refuses, or `before` is 0 because no live block begins there; nothing has changed. Under
-  // the lock throughout: another thread's mapping may come to lie where this one was.
+  // Null: the system refuses, or `before` is 0 because no live block begins there; nothing has changed. The
+  // system moves the pages without the lock. Until then the block is in no registry, because another thread's
+  // block may come to lie where this one was.
   void* try_resize(void* block, std::size_t bytes, std::size_t& before) {
-    const holder hold(lock_);
-    before = registry_.bytes_of(block);
-    // A small excess is kept: to give back so few pages does not pay for a system call.
-    if (bytes <= before && bytes >= before - before / settings.large_shrink_divisor)
-      return before == 0 ? nullptr : block;
-    if (before == 0) return nullptr;
-    mappings_.learn_from_growth(static_cast<char*>(block), before, bytes);
-    char* const resized = mappings_.resize(static_cast<char*>(block), before, bytes, has_room_to_spread());
-    if (resized == nullptr) return nullptr;
-    forget(block);
-    // The registry has room: an entry has just been removed.
-    registry_.add(resized, bytes);
-    live_.set(live_.bytes() + bytes, platform::milliseconds());
+    bool sparse;
+    {
+      const holder hold(lock_);
+      before = registry_.bytes_of(block);
+      if (before == 0) return nullptr;
+      // A small excess is kept: to give back so few pages does not pay for a system call.
+      if (bytes <= before && bytes >= before - before / settings.large_shrink_divisor) return block;
+      registry_.begin_move(block);
+      live_.set(live_.bytes() - before, platform::milliseconds());
+      sparse = has_room_to_spread();
+    }
+    auto* const start = static_cast<char*>(block);
+    mappings_.learn_from_growth(start, before, bytes);
+    char* const resized = mappings_.resize(start, before, bytes, sparse);
+    end_move(resized == nullptr ? start : resized, resized == nullptr ? before : bytes);
     return resized;
+  }
+
+  void end_move(char* block, std::size_t bytes) {
+    const holder hold(lock_);
+    registry_.end_move(block, bytes);
+    live_.set(live_.bytes() + bytes, platform::milliseconds());
   }
 
   // Copies a block into a larger one. The old pages are not retained: the program may have made some of them

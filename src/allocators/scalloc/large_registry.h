@@ -17,7 +17,7 @@ class large_registry {
 public:
   // `bytes` > 0. False: no memory for a larger table, and nothing has changed.
   bool add(char* block, std::size_t bytes) {
-    if (2 * (count_ + 1) > now().capacity && !rehash(std::max(first_capacity, 2 * now().capacity)))
+    if (2 * (count_ + moving_ + 1) > now().capacity && !rehash(std::max(first_capacity, 2 * now().capacity)))
       return false;
     if (place(now(), {block, bytes})) ++count_;
     return true;
@@ -37,6 +37,21 @@ public:
     close_gap(static_cast<std::size_t>(it - now().entries));
     --count_;
     return bytes;
+  }
+
+  // Takes out a block whose pages are about to move, and keeps room for end_move(). Returns the block's size;
+  // 0 where no block begins.
+  std::size_t begin_move(const void* block) {
+    const std::size_t bytes = remove(block);
+    if (bytes != 0) ++moving_;
+    return bytes;
+  }
+
+  // Adds the block again, wherever its pages are now. Needs no memory.
+  void end_move(char* block, std::size_t bytes) {
+    --moving_;
+    [[maybe_unused]] const bool is_added = add(block, bytes);
+    HEAPLAB_ASSERT(is_added);
   }
 
   std::size_t count() const { return count_; }
@@ -67,7 +82,7 @@ public:
   bool is_valid() const {
     std::size_t found = 0;
     for_each([&](const char* block, std::size_t bytes) { found += bytes > 0 && bytes_of(block) == bytes; });
-    return found == count_ && 2 * count_ <= now().capacity;
+    return found == count_ && 2 * (count_ + moving_) <= now().capacity;
   }
 
 private:
@@ -159,6 +174,8 @@ private:
   table tables_[2];
   unsigned current_ = 0;
   std::size_t count_ = 0;
+  // Between begin_move() and end_move(). The moves of threads that vanished in a fork never end.
+  std::size_t moving_ = 0;
 };
 
 }  // namespace heaplab::scalloc

@@ -16,14 +16,13 @@
 // Sizes take a suffix: KiB, MiB, GiB, TiB.
 #pragma once
 
-#include <stdlib.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "allocators/scalloc/tuning.h"
+#include "base/process_environment.h"
 #include "base/text_line.h"
 
 namespace heaplab::scalloc {
@@ -127,7 +126,7 @@ inline constexpr setting settings[] = {
 
 inline void read_environment(tuning& to) {
   for (const setting& it : settings) {
-    const char* const value = secure_getenv(it.variable);
+    const char* const value = process_variable(it.variable);
     if (value == nullptr || it.set(to, value)) continue;
     text_line()
         .add("heaplab: ")

@@ -8,7 +8,7 @@
 //
 // A span that passes to a class of smaller real spans keeps memory which the new class never touches, its
 // tail, within a share of the fine zone (retained_fine_divisor): the next class is likely to need it again.
-// With retention, spans without memory wait in stacks of their own, which are used last.
+// With retention, spans without memory are used last (bare_spans.h).
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "allocators/scalloc/arena.h"
+#include "allocators/scalloc/bare_spans.h"
 #include "allocators/scalloc/purge_batch.h"
 #include "allocators/scalloc/retained_account.h"
 #include "allocators/scalloc/span.h"
@@ -63,7 +64,7 @@ public:
     end_use_of_tail(it, home);
     if (is_purged(it) && !retains()) purge_from(it, 0);
     const auto granted = is_purged(it) && retains() ? retained_.add(home, it.resident_bytes()) : std::nullopt;
-    stacks_[slot][home].push(spans.number_of(it), links(spans));
+    stacks_[slot][home].push(spans.number_of(it), pool_links(spans));
     if (granted) [[unlikely]]
       after_grant(spans, slot, home, *granted);
   }
@@ -78,16 +79,14 @@ public:
       if (slot_is_fine[slot] != kind.fine) continue;
       for (unsigned turn = 0; turn < columns(); ++turn)
         if (const unsigned from = (home + turn) % columns();
-            const auto number = stacks_[slot][from].try_pop(links(spans))) {
+            const auto number = stacks_[slot][from].try_pop(pool_links(spans))) {
           span_type& it = spans.span_number(*number);
           release(it, from);
           return &with_tail_in_use(spans, it, kind, home);
         }
     }
-    for (unsigned turn = 0; turn < columns(); ++turn)
-      if (const auto number = bare_[kind.fine][(home + turn) % columns()].try_pop(links(spans)))
-        return &with_tail_in_use(spans, spans.span_number(*number), kind, home);
-    return nullptr;
+    const auto number = bare_.get(spans, kind.fine, home, columns());
+    return number ? &with_tail_in_use(spans, spans.span_number(*number), kind, home) : nullptr;
   }
 
   // Purges all free spans but the newest that have up to `pad` bytes together. Returns whether any had
@@ -98,6 +97,11 @@ public:
       for (unsigned column = 0; column < columns(); ++column)
         any |= purge_all_but(spans, slot[column], column, pad);
     return any;
+  }
+
+  // Gives back the memory of records of spans without memory, where that may be `worth` bytes or more.
+  void sweep_records(arena<Traits>& spans, std::size_t worth) {
+    if (bare_.record_bytes() >= worth) bare_.sweep_records(spans, columns());
   }
 
   // Whether the pool may retain memory of free spans.
@@ -138,10 +142,6 @@ private:
     for (const size_class& it : classes::table) result[it.pool_slot] = it.fine;
     return result;
   }();
-
-  static auto links(arena<Traits>& spans) {
-    return [&spans](std::uint32_t number) -> auto& { return spans.span_number(number).pool_next; };
-  }
 
   // The class that used the span last.
   static const size_class& kind_of(const span_type& it) {
@@ -222,16 +222,16 @@ private:
   // the stack empty may carve a new one; so the others are back before the first system call.
   std::size_t purge_oldest(arena<Traits>& spans, stack& from, unsigned column, std::size_t wanted) {
     stack reversed, leaving;
-    while (const auto number = from.try_pop(links(spans))) reversed.push(*number, links(spans));
+    while (const auto number = from.try_pop(pool_links(spans))) reversed.push(*number, pool_links(spans));
     std::size_t done = 0;
-    while (const auto number = reversed.try_pop(links(spans))) {
+    while (const auto number = reversed.try_pop(pool_links(spans))) {
       const std::size_t bytes = spans.span_number(*number).resident_bytes();
       const bool leaves = done < wanted && bytes > 0;
-      (leaves ? leaving : from).push(*number, links(spans));
+      (leaves ? leaving : from).push(*number, pool_links(spans));
       if (leaves) done += bytes;
     }
     purge_batch<Traits> batch;
-    while (const auto number = leaving.try_pop(links(spans)))
+    while (const auto number = leaving.try_pop(pool_links(spans)))
       add_to(batch, spans, column, spans.span_number(*number));
     flush(spans, batch, column);
     return done;
@@ -243,17 +243,17 @@ private:
     stack retained;
     bool any = false;
     purge_batch<Traits> batch;
-    while (const auto number = from.try_pop(links(spans))) {
+    while (const auto number = from.try_pop(pool_links(spans))) {
       span_type& it = spans.span_number(*number);
       if (it.resident_bytes() <= left) {
         left -= it.resident_bytes();
-        retained.push(*number, links(spans));
+        retained.push(*number, pool_links(spans));
       } else {
         add_to(batch, spans, column, it);
         any = true;
       }
     }
-    while (const auto number = retained.try_pop(links(spans))) from.push(*number, links(spans));
+    while (const auto number = retained.try_pop(pool_links(spans))) from.push(*number, pool_links(spans));
     flush(spans, batch, column);
     return any;
   }
@@ -263,7 +263,7 @@ private:
   void purge_newest(arena<Traits>& spans, stack& from, unsigned column, std::size_t wanted) {
     purge_batch<Traits> batch;
     for (std::size_t done = 0; done < wanted;) {
-      const auto number = from.try_pop(links(spans));
+      const auto number = from.try_pop(pool_links(spans));
       if (!number) break;
       span_type& it = spans.span_number(*number);
       done += it.resident_bytes();
@@ -279,9 +279,8 @@ private:
   }
 
   void flush(arena<Traits>& spans, purge_batch<Traits>& batch, unsigned column) {
-    batch.flush(purge_at_once_, [&](span_type& it) {
-      bare_[kind_of(it).fine][column].push(spans.number_of(it), links(spans));
-    });
+    batch.flush(purge_at_once_,
+                [&](span_type& it) { bare_.put(spans, spans.number_of(it), kind_of(it).fine, column); });
   }
 
   // relaxed: every value there was shows all stacks that were in use then. No point for the explorer.
@@ -294,7 +293,7 @@ private:
   // subtracts in its own.
   concurrent::split_account<typename Traits::sync, column_limit> tails_{settings.retained_ahead_bytes};
   stack stacks_[slot_count][column_limit];
-  stack bare_[2][column_limit];  // spans without memory: [0] coarse, [1] fine
+  bare_spans<Traits> bare_;
 };
 
 }  // namespace heaplab::scalloc

@@ -83,10 +83,23 @@ consteval span_state only_destination(span_event event) {
 // The word. From the lowest bit: state 3, newest remotely freed block 17 (its offset in the span by 16
 // bytes), number of remotely freed blocks 17, epoch 27.
 class span_word {
+  static constexpr std::uint32_t granule = 16;
+  static constexpr unsigned state_bits = 3, newest_bits = 17, count_bits = 17, epoch_bits = 27;
+  static constexpr unsigned newest_at = state_bits, count_at = newest_at + newest_bits,
+                            epoch_at = count_at + count_bits;
+  static_assert(epoch_at + epoch_bits == 64);
+
 public:
+  static constexpr std::uint32_t epoch_limit = 1U << epoch_bits;
+
   constexpr span_word() = default;
   constexpr explicit span_word(std::uint64_t bits) : bits_(bits) {}
   constexpr std::uint64_t bits() const { return bits_; }
+
+  // Of a span that is still to be taken, and whose epochs go on from `epoch` < epoch_limit.
+  static constexpr span_word expected(std::uint32_t epoch) {
+    return span_word{std::uint64_t{epoch} << epoch_at};
+  }
 
   constexpr span_state state() const { return static_cast<span_state>(field(0, state_bits)); }
   constexpr std::uint32_t remote_count() const { return field(count_at, count_bits); }
@@ -117,12 +130,6 @@ public:
   friend constexpr bool operator==(span_word, span_word) = default;
 
 private:
-  static constexpr std::uint32_t granule = 16;
-  static constexpr unsigned state_bits = 3, newest_bits = 17, count_bits = 17, epoch_bits = 27;
-  static constexpr unsigned newest_at = state_bits, count_at = newest_at + newest_bits,
-                            epoch_at = count_at + count_bits;
-  static_assert(epoch_at + epoch_bits == 64);
-
   static constexpr std::uint64_t mask(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
   constexpr std::uint32_t field(unsigned at, unsigned bits) const {
     return static_cast<std::uint32_t>((bits_ >> at) & mask(bits));

@@ -34,6 +34,7 @@ constexpr config standard() {
   config result{.name = "scalloc", .blocks_in_span = dense_blocks};
   // A span that is smaller than a page could not be purged.
   result.fine_span_bytes = std::max(16 * kib, os_pages::largest_page_bytes);
+  result.coarse_span_bytes = 1 * mib;
   result.purge_above = 8 * kib;
   result.reuse_percent = 15;
   result.reuse_newest = true;
@@ -63,6 +64,8 @@ constexpr config hardened() {
   config result = standard();
   result.name = "scalloc-hardened";
   result.hardened = true;
+  // Room for a guard behind the blocks.
+  result.coarse_span_bytes = 2 * mib;
   result.canary_bytes = 8;
   // More bytes are shuffled together. More blocks would make a refill, which also looks for writes into
   // blocks in quarantine, rarer and longer.

@@ -1,0 +1,197 @@
+// Which records of free spans lose their memory, and that no span is lost or handed out twice over it.
+#include "allocators/scalloc/record_sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "allocators/scalloc/bare_spans.h"
+#include "allocators/scalloc/dropped_records.h"
+#include "base/os_pages.h"
+#include "scalloc/pool_of.h"
+
+namespace heaplab::scalloc {
+namespace {
+
+using pool = pool_of<kept>;
+using span_type = pool::span_type;
+
+class record_sweep_test : public ::testing::Test {
+protected:
+  // Spans of whole pages of records, all of them bare.
+  std::vector<span_type*> bare(std::uint32_t pages) {
+    const auto all = it_.used(0, pages * page_);
+    it_.put(all);
+    it_.pool.purge_all(it_.spans, 0);
+    return all;
+  }
+  void sweep() { it_.pool.sweep_records(it_.spans, os_pages::page_bytes()); }
+
+  // The span as after a tenure in which blocks were handed out.
+  static span_type* used(span_type& it) {
+    const span_word word = it.load_word(std::memory_order_relaxed).take();
+    it.word.store(word.retire().all_free().bits(), std::memory_order_relaxed);
+    it.set_resident_bytes(kept.fine_span_bytes);
+    it.base[0] = 1;
+    return &it;
+  }
+
+  // The record of a carved span names the span's place.
+  static bool is_dropped(const span_type& record) { return record.base == nullptr; }
+  static std::size_t dropped(const std::vector<span_type*>& all) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(all, [](const span_type* record) { return is_dropped(*record); }));
+  }
+
+  // All spans that the pool hands out, and then `carved` new ones.
+  std::set<span_type*> taken(std::size_t carved) {
+    std::set<span_type*> result;
+    while (span_type* const span = it_.pool.get(it_.spans, 0, 0))
+      EXPECT_TRUE(result.insert(span).second) << "handed out twice";
+    for (std::size_t step = 0; step < carved; ++step) {
+      span_type* const span = it_.spans.carve(true);
+      EXPECT_TRUE(result.insert(span).second) << "handed out twice";
+      EXPECT_EQ(it_.spans.find(span->base), span);
+      EXPECT_EQ(span->load_word(std::memory_order_relaxed).state(), span_state::expected);
+    }
+    return result;
+  }
+
+  const std::uint32_t page_ = dropped_records<pool_traits<kept>>::spans_in_page();
+  pool it_;
+};
+
+TEST_F(record_sweep_test, drops_the_records_of_spans_without_memory) {
+  const auto all = bare(200);
+  sweep();
+  EXPECT_EQ(dropped(all), all.size());
+  EXPECT_EQ(it_.pool.get(it_.spans, 0, 0), nullptr);
+  const std::size_t carved = it_.spans.fine_bytes();
+  EXPECT_EQ(taken(all.size()), std::set(all.begin(), all.end())) << "before new ones";
+  EXPECT_EQ(it_.spans.fine_bytes(), carved);
+  it_.spans.carve(true);
+  EXPECT_GT(it_.spans.fine_bytes(), carved);
+}
+
+TEST_F(record_sweep_test, leaves_the_last_page_that_is_not_full) {
+  auto all = it_.used(0, 3 * page_ + 1);
+  it_.put(all);
+  it_.pool.purge_all(it_.spans, 0);
+  sweep();
+  EXPECT_EQ(dropped(all), 3 * page_);
+  EXPECT_EQ(it_.pool.get(it_.spans, 0, 0), all.back());
+}
+
+TEST_F(record_sweep_test, leaves_a_page_with_a_span_that_is_used_or_has_memory) {
+  const auto all = bare(6);
+  std::set<std::uint32_t> pages_in_use;
+  for (int step = 0; step < 2; ++step) {
+    span_type* const used = it_.pool.get(it_.spans, 0, 0);
+    pages_in_use.insert(it_.spans.number_of(*used) / page_);
+    if (step == 0) continue;
+    used->set_resident_bytes(kept.fine_span_bytes);
+    it_.pool.put(it_.spans, *used, 0);
+  }
+  sweep();
+  for (const span_type* const it : all) {
+    const std::uint32_t number = it_.spans.number_of(*it);
+    EXPECT_EQ(is_dropped(*it), !pages_in_use.contains(number / page_)) << number;
+  }
+  const std::size_t gone = all.size() - pages_in_use.size() * page_;
+  EXPECT_EQ(taken(gone).size(), all.size() - 1) << "but the used one";
+}
+
+TEST_F(record_sweep_test, sweeps_again_and_again) {
+  const auto all = bare(4);
+  for (int round = 0; round < 5; ++round) {
+    sweep();
+    ASSERT_EQ(dropped(all), all.size());
+    for (std::uint32_t step = 0; step < all.size(); ++step) it_.put({used(*it_.spans.carve(true))});
+    EXPECT_TRUE(it_.pool.purge_all(it_.spans, 0));
+  }
+}
+
+TEST_F(record_sweep_test, lets_epochs_go_on) {
+  const auto all = bare(1);
+  const auto high = span_word::expected(1'000'000).take().retire().all_free();
+  all[3]->word.store(high.bits(), std::memory_order_relaxed);
+  sweep();
+  ASSERT_EQ(dropped(all), all.size());
+  for (const span_type* const it : taken(all.size()))
+    EXPECT_GT(it->load_word(std::memory_order_relaxed).epoch(), high.epoch());
+}
+
+TEST_F(record_sweep_test, leaves_epochs_that_begin_anew_soon) {
+  const auto all = bare(2);
+  const auto late = span_word::expected(span_word::epoch_limit / 2).take().retire().all_free();
+  all[0]->word.store(late.bits(), std::memory_order_relaxed);
+  sweep();
+  EXPECT_EQ(dropped(all), page_);
+  EXPECT_EQ(taken(page_).size(), all.size());
+}
+
+TEST_F(record_sweep_test, loses_no_span_where_the_system_refuses) {
+  const auto all = bare(3);
+  counting_platform::refuses = true;
+  sweep();
+  counting_platform::refuses = false;
+  EXPECT_EQ(dropped(all), 0U);
+  EXPECT_EQ(taken(0), std::set(all.begin(), all.end()));
+}
+
+TEST_F(record_sweep_test, loses_no_span_where_there_is_no_memory_for_a_map) {
+  const auto all = bare(3);
+  for (const unsigned refused : {1U, 2U}) {  // the map of the sweep, the map of the arena
+    counting_platform::allocations_until_refused = refused;
+    sweep();
+    counting_platform::allocations_until_refused = 0;
+    EXPECT_EQ(dropped(all), 0U);
+    const auto again = taken(0);
+    EXPECT_EQ(again, std::set(all.begin(), all.end()));
+    for (span_type* const it : again) it_.put({used(*it)});
+    it_.pool.purge_all(it_.spans, 0);
+  }
+}
+
+TEST_F(record_sweep_test, waits_until_much_may_go) {
+  const std::uint32_t worth = kept.record_sweep_bytes / sizeof(span_type) / page_;
+  auto all = bare(worth - 1);
+  it_.pool.sweep_records(it_.spans, kept.record_sweep_bytes);
+  EXPECT_EQ(dropped(all), 0U);
+  all = bare(1);
+  it_.pool.sweep_records(it_.spans, kept.record_sweep_bytes);
+  EXPECT_EQ(dropped(all), page_);
+}
+
+// Threads take spans, fill and empty them while another sweeps.
+TEST_F(record_sweep_test, loses_no_span_while_threads_use_the_pool) {
+  constexpr unsigned threads = 3, rounds = 200;
+  const auto all = bare(8);
+  const auto work = [&](unsigned thread) {
+    for (unsigned round = 0; round < rounds; ++round) {
+      std::vector<span_type*> own;
+      for (unsigned step = 0; step < page_; ++step) {
+        span_type* const span = it_.pool.get(it_.spans, 0, thread);
+        own.push_back(used(span == nullptr ? *it_.spans.carve(true) : *span));
+      }
+      for (span_type* const span : own) it_.pool.put(it_.spans, *span, thread);
+      it_.pool.purge_all(it_.spans, 0);
+    }
+  };
+  {
+    std::vector<std::jthread> team;
+    for (unsigned thread = 0; thread < threads; ++thread) team.emplace_back(work, thread);
+    for (unsigned round = 0; round < rounds; ++round) sweep();
+  }
+  sweep();
+  const std::size_t carved = it_.spans.fine_bytes() / kept.fine_span_bytes;
+  const std::size_t pooled = taken(0).size();
+  EXPECT_EQ(taken(carved - pooled).size(), carved - pooled);
+  EXPECT_EQ(it_.spans.fine_bytes() / kept.fine_span_bytes, carved) << "a span was lost";
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc
