@@ -24,6 +24,7 @@ BOUNDS: list[tuple[str, str, float]] = [
         2_000,
     ),
     ("blowup --pattern generations --threads 1 --live-bytes 8MiB --rounds 100", "blowup", 1.6),
+    ("blowup --pattern pool --threads 64 --live-bytes 8MiB --rounds 100", "blowup", 6),
     ("sparse --objects 64 --size 1MiB --zeroed --written-pages 0", "peak_memory", 1 * MIB),
     (
         "sparse --objects 1 --size 128MiB --no-zeroed --written-pages 64 --filled-first 4MiB",

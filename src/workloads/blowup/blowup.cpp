@@ -3,6 +3,7 @@
 // al. (IWMM 1995), and the blow-up of Berger et al., Hoard (ASPLOS 2000).
 #include <optional>
 
+#include "workloads/blowup/shrinking_pool.h"
 #include "workloads/harness/harness.h"
 #include "workloads/harness/short_threads.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 using namespace heaplab;
 
-enum class pattern { generations, remote, shift, survivor };
+enum class pattern { generations, pool, remote, shift, survivor };
 
 class blowup final : public harness::workload, probes::team_task {
 public:
@@ -20,13 +21,16 @@ public:
   }
 
   void declare(harness::option_table& options) override {
-    options.choice("pattern", pattern_,
-                   {{"generations", pattern::generations},
-                    {"remote", pattern::remote},
-                    {"shift", pattern::shift},
-                    {"survivor", pattern::survivor}},
-                   "New threads allocate what an old thread frees; one thread only allocates, another only "
-                   "frees; all of one size, then of the next; or one object in many stays");
+    options.choice(
+        "pattern", pattern_,
+        {{"generations", pattern::generations},
+         {"pool", pattern::pool},
+         {"remote", pattern::remote},
+         {"shift", pattern::shift},
+         {"survivor", pattern::survivor}},
+        "New threads allocate what an old thread frees; a pool of threads shrinks; one thread only "
+        "allocates, another only frees; all of one size, then of the next; or one object in many "
+        "stays");
     harness::declare_threads(options, threads_, 256);
     options.size("live-bytes", live_, {1 << 20, std::uint64_t{1} << 36},
                  "Bytes alive at the most, of all threads");
@@ -51,7 +55,8 @@ public:
 
   void run(harness::measurement& measured) override {
     measured_ = &measured;
-    const std::uint64_t each = live_of_each();
+    if (pattern_ == pattern::pool) pool_.emplace(measured, threads_, sizes_, live_, rounds_);
+    const std::uint64_t each = pool_ ? 0 : live_of_each();
     filled_ = harness::thread_arrays<harness::block>(threads_, each / sizes_.least);
     survivors_ = harness::thread_arrays<harness::block>(threads_, each / sizes_.least);
     counters_ = harness::thread_arrays<progress>(threads_, 1);
@@ -59,6 +64,7 @@ public:
     meeting_ = &meeting;
     const std::uint64_t before = measured.read_memory().anonymous;
     measured.run_team(static_cast<unsigned>(threads_), *this);
+    if (pool_) counters_[0].front().most_live = pool_->most_live();
     for (unsigned thread = 0; thread < threads_; ++thread)
       measured.verify(!counters_[thread].front().refused, "every thread could be started");
     score(measured, before);
@@ -77,6 +83,7 @@ private:
 
   void run(unsigned thread) override {
     if (pattern_ == pattern::generations) return run_generations(thread);
+    if (pattern_ == pattern::pool) return run_in_pool(thread);
     measured_->with_heap(thread, [&](auto& heap) {
       for (std::uint64_t round = 0; round < rounds_; ++round) {
         if (allocates(thread)) fill(heap, thread, size_of_round(round));
@@ -139,6 +146,28 @@ private:
       counters_[thread].front().live -= all[i].bytes;
       harness::release_stamped(heap, all[i], harness::stamp_of(i));
       all[i] = {};
+    }
+  }
+
+  // --- pool ---
+
+  struct member {
+    shrinking_pool* pool;
+    unsigned thread;
+  };
+
+  // The threads of the team exist for the whole run; each waits for one of the pool, which ends earlier.
+  void run_in_pool(unsigned thread) {
+    member own{&*pool_, thread};
+    const auto live = [](void* argument) -> void* {
+      const member& it = *static_cast<member*>(argument);
+      it.pool->live(it.thread);
+      return nullptr;
+    };
+    try {
+      pthread_join(harness::start_thread(live, &own), nullptr);
+    } catch (const harness::run_error&) {
+      counters_[thread].front().refused = true;
     }
   }
 
@@ -210,6 +239,7 @@ private:
   }
 
   void release_survivors() {
+    if (pool_) pool_->release_all();
     harness::plain_heap heap;
     for (unsigned thread = 0; thread < threads_; ++thread)
       for (std::size_t i = 0; i < counters_[thread].front().survivors; ++i)
@@ -225,6 +255,7 @@ private:
   harness::thread_arrays<harness::block> filled_;
   harness::thread_arrays<harness::block> survivors_;
   harness::thread_arrays<progress> counters_;
+  std::optional<shrinking_pool> pool_;
   probes::barrier* meeting_ = nullptr;
   harness::measurement* measured_ = nullptr;
 };

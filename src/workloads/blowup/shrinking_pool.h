@@ -1,0 +1,105 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "workloads/harness/harness.h"
+
+namespace heaplab {
+
+// A pool of threads that share objects and become fewer. Each replaces objects at random places, so that most
+// blocks are freed by another thread than allocated them. All threads are there in the first phase, a quarter
+// in the second, and one of 32 in the third; every phase replaces as many objects.
+class shrinking_pool {
+public:
+  shrinking_pool(harness::measurement& measured, std::uint64_t threads, const harness::size_mix& sizes,
+                 std::uint64_t live_bytes, std::uint64_t rounds)
+      : measured_(measured),
+        threads_(threads),
+        sizes_(sizes),
+        limit_(live_bytes),
+        rounds_(rounds),
+        places_(1, live_bytes / mean_of(sizes, measured.seed())) {}
+
+  // The life of one thread of the pool.
+  void live(unsigned thread) {
+    harness::random_stream random(measured_.seed(), thread);
+    measured_.with_heap(thread, [&](auto& heap) {
+      for (const std::uint64_t share : {1, 4, 32}) {
+        const std::uint64_t team = std::max<std::uint64_t>(threads_ / share, 1);
+        if (thread >= team) return;
+        for (std::uint64_t left = rounds_ * places_[0].size() / team; left > 0; --left) replace(heap, random);
+      }
+    });
+  }
+
+  std::uint64_t most_live() const { return most_live_.load(std::memory_order_relaxed); }
+
+  // Called when no thread of the pool is left.
+  void release_all() {
+    harness::plain_heap heap;
+    for (place& it : places_[0])
+      if (it.object.start != nullptr) release(heap, it);
+  }
+
+private:
+  struct place {
+    heaplab::atomic<bool> taken{false};
+    harness::block object{};
+  };
+
+  template <class Heap>
+  void replace(Heap& heap, harness::random_stream& random) {
+    place& it = places_[0][random.below(places_[0].size())];
+    // acquire pairs with the release below: the thread sees the object that another has put here.
+    if (it.taken.exchange(true, std::memory_order_acquire)) return;
+    if (it.object.start != nullptr) release(heap, it);
+    const std::uint64_t bytes = sizes_.logarithmic(random);
+    if (may_have(bytes)) it.object = harness::allocate_stamped(heap, bytes, stamp_of(it));
+    it.taken.store(false, std::memory_order_release);
+  }
+
+  template <class Heap>
+  void release(Heap& heap, place& it) {
+    live_.fetch_sub(it.object.bytes, std::memory_order_relaxed);
+    harness::release_stamped(heap, it.object, stamp_of(it));
+    it.object = {};
+  }
+
+  // Counts an object of so many bytes as live, unless there were too many then.
+  bool may_have(std::uint64_t bytes) {
+    const std::uint64_t now = live_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    if (now > limit_) {
+      live_.fetch_sub(bytes, std::memory_order_relaxed);
+      return false;
+    }
+    std::uint64_t most = most_live_.load(std::memory_order_relaxed);
+    while (now > most && !most_live_.compare_exchange_weak(most, now, std::memory_order_relaxed,
+                                                           std::memory_order_relaxed)) {
+    }
+    return true;
+  }
+
+  static std::uint64_t mean_of(const harness::size_mix& sizes, std::uint64_t seed) {
+    constexpr std::uint64_t draws = 10'000;
+    harness::random_stream random(seed);
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < draws; ++i) sum += sizes.logarithmic(random);
+    return sum / draws;
+  }
+
+  std::uint8_t stamp_of(const place& it) const {
+    return harness::stamp_of(static_cast<std::uint64_t>(&it - places_[0].data()));
+  }
+
+  harness::measurement& measured_;
+  std::uint64_t threads_;
+  harness::size_mix sizes_;
+  std::uint64_t limit_;
+  std::uint64_t rounds_;
+  harness::thread_arrays<place> places_;
+  heaplab::atomic<std::uint64_t> live_{0}, most_live_{0};
+};
+
+}  // namespace heaplab
