@@ -210,7 +210,8 @@ def test_executions_in_a_row_stop_at_the_first_that_fails() -> None:
 def test_the_memory_of_a_very_short_program_is_absent() -> None:
     for seen in (False, True):
         given = campaign(pilot=Pilot(wall_time=0.03, executions=3, memory=seen))
-        sleep = UserProgram(given, ["/bin/sleep", "0.05"], Limits(time=20), lambda: None)
+        # Long enough to be looked at on a machine that is busy with other programs.
+        sleep = UserProgram(given, ["/bin/sleep", "0.3"], Limits(time=20), lambda: None)
         found = sleep.run({}, errors=subprocess.DEVNULL, watch=()).process
         assert found.executions == 3
         assert [found.peak_memory is not None, bool(found.memory)] == [seen, seen]

@@ -244,7 +244,7 @@ def tune(lab: Laboratory, tmp_path: Path) -> Callable[..., tuple[int, str]]:
     lab.catalog = tmp_path / "catalog"
 
     def call(*words: object, name: str = "glibc") -> tuple[int, str]:
-        common = (*WARM, "--budget", "30s", "--precision", "60%", "-o", lab.out)
+        common = (*WARM, "--budget", "90s", "--precision", "60%", "-o", lab.out)
         return lab.heaplab("tune", name, *common, *words, "--", tmp_path / "sized")
 
     return call
@@ -282,7 +282,7 @@ def test_the_leanest_settings_are_found_and_confirmed_afresh(
     assert command[:4] == ["heaplab", "compare", "--allocators", "glibc"]
     with COMMANDS["compare"].make_context("compare", command[2:]) as context:
         assert [one.name for one in context.params["own"]] == confirmed.campaign.allocators[1:]
-        assert context.params["budget"] == 30
+        assert context.params["budget"] == 90
         assert context.params["program"] == (str(lab.out.parent / "sized"),)
 
 
@@ -291,7 +291,7 @@ def test_interrupted_tuning_goes_on_where_it_was(
     tune: Callable[..., tuple[int, str]], lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured, arms = RunMeasurer.__call__, [""]
-    short = ("--budget", "12s")
+    short = ("--budget", "20s")
 
     def interrupted(self: RunMeasurer, block: plan.Block, candidate: Any, order: int, attempt: int) -> Run:
         if arms[0] in self.campaign.allocators and order == pilot.PILOT_RUNS + 1:
