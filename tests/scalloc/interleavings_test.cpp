@@ -174,6 +174,31 @@ TEST(interleavings, a_new_tenure_against_late_readers) {
                 [&] { it.free(2, 2); }, [&] { it.allocate(0); }});
 }
 
+// The span that one thread retires is emptied by another, which takes it from the pool and retires it in
+// turn.
+TEST(interleavings, retire_against_a_new_tenure) {
+  scene<explored_sync, two_blocks> it;
+  expect_sound(it, [&] { it.start(2), it.fill(2); },
+               {[&] { it.allocate(0); },
+                [&] { it.free(1, 0), it.free(1, 1), it.allocate(1), it.allocate(1), it.allocate(1); }});
+}
+
+// The span that becomes reusable is emptied, and taken from the pool, before its owner has put it into a
+// list.
+TEST(interleavings, mostly_free_against_a_new_tenure) {
+  scene<explored_sync, four_blocks> it;
+  expect_sound(it, [&] { it.start(2), it.fill(5), it.free(0, 0), it.free(0, 1); },
+               {[&] { it.free(0, 2); }, [&] { it.free(1, 3), it.allocate(1); }});
+}
+
+// A hot span is replaced by a reusable one while another thread frees all its blocks.
+TEST(interleavings, replace_against_the_last_remote_free) {
+  scene<explored_sync, four_blocks> it;
+  expect_sound(
+      it, [&] { it.start(2), it.fill(8), it.free(0, 0), it.free(0, 1), it.free(0, 2); },
+      {[&] { it.allocate(0); }, [&] { it.free(1, 4), it.free(1, 5), it.free(1, 6), it.free(1, 7); }});
+}
+
 TEST(interleavings, thread_end_against_remote_frees) {
   scene<explored_sync, two_blocks> it;
   expect_sound(it, [&] { it.start(2), it.fill(3); },

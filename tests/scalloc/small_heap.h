@@ -118,7 +118,12 @@ public:
       require(front.is_listed(it), "a span is not in the list where its word says");
       if (word.state() == span_state::hot) require(it.counts_every_block(), "a hot span has lost a block");
     });
-    for (const auto& local : labs) require(local->is_valid(), "a list holds what is not its own");
+    for (const auto& local : labs) {
+      require(local->is_valid(), "a list holds what is not its own");
+      const span_type& hot = *local->hot[class_index];
+      require(&hot == &no_span<parts> || hot.is_hot_in(*local, class_index),
+              "a hot span is another thread's");
+    }
     require(front.orphanage().is_valid(), "a list holds what is not its own");
     require(counted == live.size(), "the number of live blocks is wrong");
     require(front.pool().is_valid(), "an account exceeds its quota");

@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "allocators/scalloc/arena.h"
 #include "allocators/scalloc/hardened/block_checks.h"
@@ -153,6 +154,7 @@ private:
   static void* link_fresh(span_type& hot, std::uint32_t count, const size_class& kind);
   span_type* get_span(lab_type& local, unsigned class_index);
   span_type* reuse(lab_type& from, lab_type& local, unsigned class_index);
+  span_type* take_reusable(lab_type& from, lab_type& local, unsigned class_index);
   span_type* take_free_span(lab_type& local, unsigned class_index);
   void recheck_oldest_floating(lab_type& local, unsigned class_index);
   void return_empty_reusables(lab_type& local, unsigned class_index);
@@ -163,8 +165,12 @@ private:
   // Moving spans through their life.
   bool hand_over_some(lab_type& local);
   static auto* list_of(lab_type& owner, const span_type& it);
+  void make_floating(lab_type& local, span_type& hot);
   void retire(lab_type& local, span_type& hot);
+  span_type* replace(lab_type& local, span_type& hot);
+  std::optional<span_event> move_if_due(span_type& it);
   void apply_due_event(span_type& it, std::uint32_t column);
+  void place(lab_type& owner, span_type& it);
   void sync_list(span_type& it);
   void return_span(span_type& it, std::uint32_t column);
   bool clear_attention(lab_type& local, span_type& it);

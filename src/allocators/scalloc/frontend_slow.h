@@ -31,6 +31,7 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
                                                         bool& is_zero) {
   is_zero = false;
   for (;;) {
+    span_type* next = nullptr;
     span_type& hot = *local.hot[class_index];
     if (&hot != &no_span<Traits>) {
       if (refill(hot, limits_[class_index].refill_count)) return pop(hot);
@@ -47,9 +48,9 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
       // Too few remotely freed blocks to stay hot. Left in the remote list they would keep the attention bit
       // set, and every free of the owner would take the slow path.
       refill(hot, 1);
-      retire(local, hot);
+      next = replace(local, hot);
     }
-    span_type* const next = get_span(local, class_index);
+    if (next == nullptr) next = get_span(local, class_index);
     if (next == nullptr) return nullptr;
     local.hot[class_index] = next;
     HEAPLAB_ASSERT(next->is_hot_in(local, class_index));
@@ -75,8 +76,17 @@ HEAPLAB_SLOW_PATH void frontend<Traits>::after_free(lab_type& local, span_type& 
     if (it.used() < 0) fatal("a block was freed twice in the span of", it.base);
     return it.set_owner(&local);
   }
+  const std::optional<span_event> event = move_if_due(it);
+  if (event == span_event::all_free) return return_span(it, local.column);
+  // Only the owner empties the remote list. While that has blocks, every free of the owner looks at the span.
+  if (!event && it.load_word(std::memory_order_seq_cst).remote_count() > 0) return;
+  {
+    const concurrent::lock_holder hold(local.lists_lock);
+    if (it.owner(std::memory_order_relaxed) != &local) return;
+    if (event) place(local, it);
+    if (clear_attention(local, it)) return;
+  }
   apply_due_event(it, local.column);
-  if (!clear_attention(local, it)) apply_due_event(it, local.column);
 }
 
 template <class Traits>
@@ -195,6 +205,12 @@ template <class Traits>
 span<Traits>* frontend<Traits>::reuse(lab_type& from, lab_type& local, unsigned class_index) {
   if (from.reusable[class_index].looks_empty()) return nullptr;
   const concurrent::lock_holder hold(from.lists_lock);
+  return take_reusable(from, local, class_index);
+}
+
+// The same, called by the holder of the lock of from's lists.
+template <class Traits>
+span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, unsigned class_index) {
   auto& reusable = from.reusable[class_index];
   while (span_type* const it =
              Traits::settings.reuse_newest ? reusable.take_newest() : reusable.take_oldest()) {

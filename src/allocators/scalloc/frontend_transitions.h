@@ -8,8 +8,9 @@
 
 namespace heaplab::scalloc {
 
+// The first half of retiring a hot span: the span is floating, and still in no list.
 template <class Traits>
-void frontend<Traits>::retire(lab_type& local, span_type& hot) {
+void frontend<Traits>::make_floating(lab_type& local, span_type& hot) {
   const unsigned class_index = hot.class_index.load(std::memory_order_relaxed);
   HEAPLAB_ASSERT(hot.is_hot_in(local, class_index));
   // All blocks of a dry span are out, so that its count is known and is set anew. In a child of fork the old
@@ -24,13 +25,36 @@ void frontend<Traits>::retire(lab_type& local, span_type& hot) {
     // seq_cst: publishes the counts and the local list to the thread that applies an event or reuses the
     // span, and orders them before the load of the word in apply_due_event.
   } while (!hot.try_move(seen, seen.retire(), std::memory_order_seq_cst));
+}
+
+template <class Traits>
+void frontend<Traits>::retire(lab_type& local, span_type& hot) {
+  make_floating(local, hot);
   sync_list(hot);
   apply_due_event(hot, local.column);
 }
 
-// Performs the event that is due, if any. Correct for any span at any time, by any thread.
+// Retires a hot span and makes a reusable span of the same class hot, under one hold of the lock. Null: there
+// was none.
 template <class Traits>
-void frontend<Traits>::apply_due_event(span_type& it, std::uint32_t column) {
+span<Traits>* frontend<Traits>::replace(lab_type& local, span_type& hot) {
+  const unsigned class_index = hot.class_index.load(std::memory_order_relaxed);
+  make_floating(local, hot);
+  span_type* next = nullptr;
+  {
+    const concurrent::lock_holder hold(local.lists_lock);
+    // Another thread may have freed the last block and taken the span away.
+    if (hot.owner(std::memory_order_relaxed) == &local) place(local, hot);
+    if constexpr (Traits::settings.eager_return) next = take_reusable(local, local, class_index);
+  }
+  apply_due_event(hot, local.column);
+  return next;
+}
+
+// Moves the word by the event that is due. Returns the event, after which the caller moves the span; nothing
+// if none was due. Correct for any span at any time, by any thread.
+template <class Traits>
+std::optional<span_event> frontend<Traits>::move_if_due(span_type& it) {
   // seq_cst: after this thread's change of one count, and before its load of the other (Dekker pattern).
   span_word seen = it.load_word(std::memory_order_seq_cst);
   for (;;) {
@@ -39,15 +63,21 @@ void frontend<Traits>::apply_due_event(span_type& it, std::uint32_t column) {
     // its tenure.
     const std::int32_t live = it.used() - static_cast<std::int32_t>(seen.remote_count());
     const std::optional<span_event> event = due_event(seen.state(), live, limits_[class_index]);
-    if (!event) return;
+    if (!event) return event;
     if (live < 0 && it.load_word(std::memory_order_seq_cst) == seen)
       fatal("a block was freed twice in the span of", it.base);
-    if (*event == span_event::all_free) {
-      if (it.try_move(seen, seen.all_free(), std::memory_order_acq_rel)) return return_span(it, column);
-    } else {
-      if (it.try_move(seen, seen.mostly_free(), std::memory_order_acq_rel)) return sync_list(it);
-    }
+    const span_word next = *event == span_event::all_free ? seen.all_free() : seen.mostly_free();
+    if (it.try_move(seen, next, std::memory_order_acq_rel)) return event;
   }
+}
+
+// Performs the event that is due, if any. Correct for any span at any time, by any thread.
+template <class Traits>
+void frontend<Traits>::apply_due_event(span_type& it, std::uint32_t column) {
+  const std::optional<span_event> event = move_if_due(it);
+  if (!event) return;
+  if (*event == span_event::all_free) return return_span(it, column);
+  sync_list(it);
 }
 
 // The list of `owner` that the span's word names; null: none.
@@ -60,17 +90,22 @@ auto* frontend<Traits>::list_of(lab_type& owner, const span_type& it) {
                                          : nullptr;
 }
 
+// Puts a span of `owner` into the list that its word names. Called by the holder of the lock of owner's
+// lists.
+template <class Traits>
+void frontend<Traits>::place(lab_type& owner, span_type& it) {
+  auto* const list = list_of(owner, it);
+  if (it.hook.in != nullptr && it.hook.in != list) it.hook.in->remove(it);
+  if (list != nullptr) list->put_newest(it);
+}
+
 // Puts the span into the list of its owner that its word names. Correct for any span at any time, by any
 // thread.
 template <class Traits>
 void frontend<Traits>::sync_list(span_type& it) {
   while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
     const concurrent::lock_holder hold(owner->lists_lock);
-    if (it.owner(std::memory_order_relaxed) != owner) continue;
-    auto* const list = list_of(*owner, it);
-    if (it.hook.in != nullptr && it.hook.in != list) it.hook.in->remove(it);
-    if (list != nullptr) list->put_newest(it);
-    return;
+    if (it.owner(std::memory_order_relaxed) == owner) return place(*owner, it);
   }
 }
 
@@ -88,15 +123,11 @@ void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
 }
 
 // Lets the owner's frees take the fast path until the next event may be due, unless the remote list has
-// blocks. Works under the lock of the owner's lists, without which no thread returns the span, so that the
-// counts stay those of this tenure. False: a remote free came in between, and may have read the counts while
-// they changed.
+// blocks. Called by the owner, which holds the lock of its lists, without which no thread returns the span,
+// so that the counts stay those of this tenure. False: a remote free came in between, and may have read the
+// counts while they changed.
 template <class Traits>
 bool frontend<Traits>::clear_attention(lab_type& local, span_type& it) {
-  // Checked without the lock first: only the owner empties the remote list.
-  if (it.load_word(std::memory_order_seq_cst).remote_count() > 0) return true;
-  const concurrent::lock_holder hold(local.lists_lock);
-  if (it.owner(std::memory_order_relaxed) != &local) return true;
   const span_word seen = it.load_word(std::memory_order_seq_cst);
   if (seen.remote_count() > 0) return true;
   const std::int32_t floor = event_floor(seen.state(), it.class_index.load(std::memory_order_relaxed));
