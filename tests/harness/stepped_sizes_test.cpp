@@ -54,10 +54,13 @@ TEST(stepped_sizes, follow_their_distribution) {
   EXPECT_NEAR(series.at(100) / series.at(200), 2 / 0.81, 0.15);
   const auto fisher = shares(sizes_with({{"distribution", "fisher-f"}}));
   EXPECT_NEAR(fisher.at(50) / fisher.at(200), 2.0 * 5 / 2, 0.25);
+  const auto falling = shares(sizes_with({{"distribution", "falling"}}));
+  EXPECT_NEAR(falling.at(50) / falling.at(300), 10.0 / 5, 0.1);
+  EXPECT_NEAR(falling.at(50) / falling.at(500), 10, 1);
 }
 
 TEST(stepped_sizes, have_the_mean_of_what_is_drawn) {
-  for (const char* name : {"uniform", "geometric", "log-series", "fisher-f"}) {
+  for (const char* name : {"uniform", "geometric", "log-series", "falling", "fisher-f"}) {
     const stepped_sizes sizes = sizes_with({{"distribution", name}});
     double mean = 0;
     for (const auto& [size, share] : shares(sizes)) mean += size * share;

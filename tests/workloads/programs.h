@@ -49,6 +49,8 @@ inline constexpr program programs[] = {
      "--live-objects 100 --replacements 500 --min-size 1000 --max-size 1100"},
     {"thread_churn", "--threads 2 --lives 10 --objects 100",
      "--lives 4 --objects 100 --min-size 1000 --max-size 1100"},
+    {"exchange", "--threads 2 --live-objects 100 --replacements 1000 --lives 2 --inherited 50 --grown 30",
+     "--live-objects 100 --replacements 500 --min-size 1000 --max-size 1100 --step 10"},
     {"churn", "--threads 2 --objects 5000", "--objects 500 --min-size 1000 --max-size 1100 --step 10"},
     {"speed", "--threads 2 --chain-repeats 500 --chain malloc-realloc-free-calloc",
      "--chain-repeats 500 --min-size 1000 --max-size 1100 --step 10"},

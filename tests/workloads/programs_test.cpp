@@ -100,6 +100,11 @@ TEST(refusals, of_chains) {
                  "--chain: the step 'bogus' is not malloc, calloc, realloc or free; steps are joined by '-'");
   expect_refused("speed", "--chain malloc-calloc",
                  "--chain: step 2 would lose the object of the step before; free it first");
+  for (const char* chain : {"malloc", "free", "realloc-free --time-leftovers"})
+    expect_refused(
+        "speed", (std::string("--rounds 2 --chain ") + chain).c_str(),
+        "--rounds: more than 1 is for chains that begin with malloc or calloc, and that end with free or "
+        "have --time-leftovers");
 }
 
 TEST(refusals, of_more_threads_than_the_system_gives) {
@@ -133,6 +138,39 @@ TEST(work, of_larson_goes_through_many_threads) {
   EXPECT_GT(metric(done, "threads_started"), 2) << done.output;  // as --threads has it, and successors
   EXPECT_GT(metric(done, "throughput"), 0);
   EXPECT_EQ(metric(done, "live_memory"), 2 * 50 * 7);
+}
+
+// One call in 64 is sampled.
+TEST(work, of_speed_is_done_in_every_round) {
+  for (const char* chain : {"malloc-free", "malloc --time-leftovers"}) {
+    const outcome done = run_program(
+        "speed", std::string("--json - --latency --rounds 100 --chain-repeats 640 --chain ") + chain);
+    EXPECT_NEAR(metric(done, "allocation_latency_samples"), 1000, 500) << done.output;
+    EXPECT_NEAR(metric(done, "free_latency_samples"), 1000, 500) << done.output;
+  }
+}
+
+TEST(work, of_exchange_is_that_of_all_lives) {
+  for (const char* options :
+       {"", "--lives 3 --inherited 50%", "--swapped 100%", "--swapped 0 --grown 100%"}) {
+    const outcome done = run_program(
+        "exchange", std::string("--json - --threads 2 --live-objects 20 --replacements 500 ") + options);
+    EXPECT_EQ(metric(done, "pairs"), 2 * 500 * (options == std::string("--lives 3 --inherited 50%") ? 3 : 1))
+        << options << done.output;
+  }
+}
+
+// Where threads neither swap nor leave objects to others, each frees its own alone.
+TEST(work, of_exchange_is_in_part_done_by_others) {
+  const auto freed_by_others = [](const char* options) {
+    return metric(
+        run_program("exchange", std::string("--json - --live-objects 50 --replacements 2000 ") + options),
+        "freed_by_others");
+  };
+  EXPECT_EQ(freed_by_others("--threads 2 --lives 2 --swapped 0"), 0);
+  EXPECT_EQ(freed_by_others("--threads 1 --swapped 100%"), 0);
+  EXPECT_EQ(freed_by_others("--threads 1 --lives 3 --swapped 0 --inherited 100%"), 100);
+  EXPECT_GT(freed_by_others("--threads 1 --lives 3 --swapped 50% --shared-places 10"), 0);
 }
 
 // A heap can hold neither less than is live nor, for these small amounts, many times as much.

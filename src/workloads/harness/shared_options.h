@@ -28,6 +28,11 @@ inline void declare_rounds(option_table& options, std::uint64_t& variable, std::
   options.count("rounds", variable, {1, most}, "Rounds of allocating and freeing");
 }
 
+inline void declare_lives(option_table& options, std::uint64_t& variable) {
+  options.count("lives", variable, {1, 100'000'000},
+                "Short-lived threads that follow each other in each place of --threads");
+}
+
 inline void declare_size(option_table& options, std::uint64_t& variable, std::uint64_t most) {
   options.size("size", variable, {1, most}, "Size of every object");
 }

@@ -27,6 +27,7 @@ void stepped_sizes::declare(option_table& options) {
                  {{"uniform", size_distribution::uniform},
                   {"geometric", size_distribution::geometric},
                   {"log-series", size_distribution::log_series},
+                  {"falling", size_distribution::falling},
                   {"fisher-f", size_distribution::fisher_f}},
                  "How often each size is asked for");
 }
@@ -48,6 +49,8 @@ double stepped_sizes::weight(std::uint64_t place) const {
       return std::exp2(-k);
     case size_distribution::log_series:
       return std::pow(0.9, k) / k;
+    case size_distribution::falling:
+      return static_cast<double>(count()) - k + 1;
     case size_distribution::fisher_f:
       return 1 / (std::sqrt(k) * (1 + k));
   }

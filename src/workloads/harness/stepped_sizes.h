@@ -14,12 +14,18 @@ enum class size_distribution {
   uniform,     // all sizes alike
   geometric,   // 2^-k
   log_series,  // 0.9^k / k: the logarithmic series of Fisher, Corbet and Williams (1943)
+  falling,     // falls by the same amount from each size to the next, to zero after the largest
   fisher_f,    // density at k of Fisher's F with 1 and 1 degrees of freedom: 1 / (sqrt(k) (1 + k))
 };
 
 // The sizes --min-size, --min-size + --step, ... up to --max-size, in bytes, drawn at random.
 class stepped_sizes {
 public:
+  stepped_sizes() = default;
+  // The defaults of a workload's own.
+  stepped_sizes(const size_mix& bounds, std::uint64_t step, size_distribution distribution)
+      : least_(bounds.least), most_(bounds.most), step_(step), distribution_(distribution) {}
+
   // Declares --min-size, --max-size, --step and --distribution.
   void declare(option_table& options);
 

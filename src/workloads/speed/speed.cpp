@@ -23,6 +23,7 @@ public:
     harness::declare_threads(options, threads_);
     options.count("chain-repeats", objects_, {1, 1'000'000'000}, "Times each thread does the chain");
     options.renamed("objects", "chain-repeats");
+    harness::declare_rounds(options, rounds_, 1'000'000'000);
     sizes_.declare(options);
     options.flag("prepared", prepared_,
                  "Whether a chain that begins with realloc or free gets objects allocated before the clock "
@@ -38,6 +39,11 @@ public:
     } catch (const harness::usage_error& error) {
       throw harness::usage_error(std::string("--chain: ") + error.what());
     }
+    if (rounds_ > 1 && (chain_->needs_object() || (chain_->leaves_object() && !time_leftovers_)))
+      throw harness::usage_error(
+          "--rounds: more than 1 is for chains that begin with malloc or calloc, and that end with free or "
+          "have "
+          "--time-leftovers");
     sizes_.check();
     const double live = keeps_objects() ? static_cast<double>(threads_ * objects_) * sizes_.mean() : 0;
     harness::require_memory(static_cast<std::uint64_t>(live), "--chain-repeats in all --threads");
@@ -52,7 +58,8 @@ public:
     guard_blocks_.allocate(sizes_.bounds().most);
     measured.run_team(static_cast<unsigned>(threads_), *this);
     guard_blocks_.release();
-    measured.add_metric("calls", static_cast<double>(threads_ * objects_ * chain_->steps().size()), "1");
+    measured.add_metric("calls", static_cast<double>(threads_ * rounds_ * objects_ * chain_->steps().size()),
+                        "1");
   }
 
 private:
@@ -77,12 +84,14 @@ private:
     harness::size_cycle sizes(sizes_of_[thread]);
     sizes.next();
     measured_->with_heap(thread, [&](auto& heap) {
-      for (std::uint64_t i = 0; i < objects_; ++i) {
-        const harness::block left =
-            do_chain(heap, load ? objects[i] : harness::block{}, sizes, harness::stamp_of(i));
-        if (store) objects[i] = left;
+      for (std::uint64_t round = 0; round < rounds_; ++round) {
+        for (std::uint64_t i = 0; i < objects_; ++i) {
+          const harness::block left =
+              do_chain(heap, load ? objects[i] : harness::block{}, sizes, harness::stamp_of(i));
+          if (store) objects[i] = left;
+        }
+        if (time_leftovers_ && store) free_leftovers(heap, objects);
       }
-      if (time_leftovers_ && store) free_leftovers(heap, objects);
     });
   }
 
@@ -125,6 +134,7 @@ private:
   std::string text_ = "malloc-free";
   std::uint64_t threads_ = 1;
   std::uint64_t objects_ = 100'000;
+  std::uint64_t rounds_ = 1;
   harness::stepped_sizes sizes_;
   bool prepared_ = true;
   bool time_leftovers_ = false;

@@ -17,8 +17,7 @@ public:
 
   void declare(harness::option_table& options) override {
     harness::declare_threads(options, threads_, 512);
-    options.count("lives", lives_, {1, 100'000'000},
-                  "Short-lived threads that follow each other in each place of --threads");
+    harness::declare_lives(options, lives_);
     harness::declare_objects(options, objects_, 10'000'000);
     sizes_.declare(options, {1, std::uint64_t{1} << 26});
     options.percent("left", left_, "Objects left for the thread that started it to free");
