@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heaplab.errors import HeaplabError
-from heaplab.programs.scripts import perl_script, postscript_pages, python_script, sql_script
+from heaplab.programs.job_shop import job_shop
+from heaplab.programs.scripts import lua_script, perl_script, postscript_pages, python_script, sql_script
 from heaplab.programs.server_inputs import empty_folder, nginx_site, postgres_cluster, redis_commands
 from heaplab.programs.shop_orders import json_orders, xml_orders
 from heaplab.programs.text import WORDS, sentence
@@ -82,6 +83,8 @@ INPUTS: dict[str, Callable[[Path], None]] = {
         sql_script,
         python_script,
         perl_script,
+        lua_script,
+        job_shop,
         postscript_pages,
         git_history,
         redis_commands,

@@ -1,4 +1,4 @@
-"""Programs in four languages: inputs of sqlite3, python3, perl and ghostscript."""
+"""Programs in five languages: inputs of sqlite3, python3, perl, lua and ghostscript."""
 
 from pathlib import Path
 
@@ -89,6 +89,30 @@ $text =~ s/(\\d+) of (x+)/length($2) . "-$1"/ge;
 my @words = sort { length($b) <=> length($a) || $a cmp $b } split(/\\s+/, $text);
 print scalar(@words), " $words[0] $words[-1]\\n", substr($text, 0, 2000), "\\n";
 print "$_ $count{$_}\\n" for (sort { $count{$b} <=> $count{$a} || $a cmp $b } keys %count)[0 .. 30];
+""")
+
+
+def lua_script(folder: Path) -> None:
+    """work.lua: binary trees, one that stays and many that are built, counted and dropped."""
+    (folder / "work.lua").write_text("""
+local function tree(depth)
+  if depth == 0 then return {} end
+  return { tree(depth - 1), tree(depth - 1) }
+end
+
+local function nodes(root)
+  if not root[1] then return 1 end
+  return 1 + nodes(root[1]) + nodes(root[2])
+end
+
+local deepest = 17
+local kept = tree(deepest)
+for depth = 4, deepest, 2 do
+  local trees, sum = 1 << (deepest - depth), 0
+  for _ = 1, trees do sum = sum + nodes(tree(depth)) end
+  print(trees, depth, sum)
+end
+print(1, deepest, nodes(kept))
 """)
 
 
