@@ -80,6 +80,13 @@ TEST(memory, rises_to_all_objects_and_falls_to_none) {
 #endif
 }
 
+// Each of the two samples falls between two batches.
+TEST(memory, has_no_ratio_to_nothing) {
+  const outcome done = run_program("memory", "--objects-per-consumer 20000 --batch 100 --samples 2 --json -");
+  EXPECT_EQ(metric(done, "most_requested"), 0) << done.output;
+  EXPECT_EQ(done.output.find("null"), std::string::npos) << done.output;
+}
+
 TEST(memory, is_the_sum_of_its_parts) {
   const outcome done = run_program("memory",
                                    "--producers 2 --consumers-per-producer 3 --objects-per-consumer 1000 "

@@ -67,7 +67,9 @@ public:
     measured_.add_metric("most_total", most_total_, "B");
     measured_.add_metric("most_resident", most_resident_, "B");
     measured_.add_metric("most_heap", most_heap_, "B");
-    measured_.add_metric("resident_per_requested", most_resident_ / most_requested_, "1");
+    // Few samples may all meet a moment at which nothing is allocated.
+    if (most_requested_ > 0)
+      measured_.add_metric("resident_per_requested", most_resident_ / most_requested_, "1");
     measured_.add_metric("total_kept", last_total_ / most_total_, "1");
     measured_.add_metric("resident_kept", last_resident_ / most_resident_, "1");
     // relaxed: the threads that write these counts have been joined.
