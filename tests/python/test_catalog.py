@@ -161,6 +161,16 @@ def test_every_experiment_of_a_suite_is_of_an_aspect() -> None:
             assert (item.aspect.id == "programs") == program, item.id
 
 
+def test_what_confirms_a_change_to_scalloc_is_not_what_it_was_tuned_on() -> None:
+    """No workload of one suite is in the other, not even with other parameters."""
+    tuned, confirmed = (
+        CATALOG.experiments_matching(CATALOG.suite(name).experiments) for name in ("scalloc", "confirm")
+    )
+    assert {item.workload for item in tuned} & {item.workload for item in confirmed} == set()
+    kinds = {item.aspect.id for item in confirmed if isinstance(item.aspect, spec.Aspect)}
+    assert kinds >= {"local", "remote", "large", "memory", "programs"}
+
+
 def test_the_quick_suite_has_two_to_four_cells_of_every_aspect() -> None:
     cells = dict.fromkeys(CATALOG.aspects, 0)
     for item in CATALOG.experiments_matching(CATALOG.suite("quick").experiments):

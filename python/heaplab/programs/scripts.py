@@ -105,7 +105,7 @@ local function nodes(root)
   return 1 + nodes(root[1]) + nodes(root[2])
 end
 
-local deepest = 17
+local deepest = 16
 local kept = tree(deepest)
 for depth = 4, deepest, 2 do
   local trees, sum = 1 << (deepest - depth), 0
