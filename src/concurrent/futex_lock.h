@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "base/compiler.h"
@@ -36,6 +37,18 @@ public:
   // No thread is left that could hold the lock or wait for it.
   bool was_held() const { return held_.load(std::memory_order_relaxed) != free; }
   void forget_holder() { held_.store(free, std::memory_order_relaxed); }
+
+protected:
+  // For a thread beside which no other can take the lock or wait for it. relaxed: no other thread reads the
+  // word. The fences are for a signal handler that forks.
+  void hold_alone() {
+    held_.store(held, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  void release_alone() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    held_.store(free, std::memory_order_relaxed);
+  }
 
 private:
   static constexpr std::uint32_t free = 0, held = 1, waited_for = 2;

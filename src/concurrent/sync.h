@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "base/cpu.h"
 #include "base/futex.h"
+#include "base/single_thread.h"
 
 namespace heaplab::concurrent {
 
@@ -26,6 +27,9 @@ struct std_sync {
   // Sleeps until woken if the value of `place` is `seen`; may return for no reason.
   static void sleep(const word& place, std::uint32_t seen) { futex_wait(&place, seen); }
   static void wake_one(const word& place) { futex_wake_one(&place); }
+
+  // Whether no other thread of the program exists.
+  static bool is_alone() { return is_single_threaded(); }
 };
 
 }  // namespace heaplab::concurrent

@@ -32,6 +32,7 @@ struct simulated_sync {
   static void pause() {}
   static void sleep(const word&, std::uint32_t) { throw std::logic_error("a simulated thread waits"); }
   static void wake_one(const word&) {}
+  static bool is_alone() { return false; }
 };
 
 }  // namespace heaplab::coherence

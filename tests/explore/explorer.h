@@ -131,6 +131,7 @@ struct explored_sync {
     explorer::running()->point();
     explorer::running()->wake_one(&place);
   }
+  static bool is_alone() { return false; }
 };
 
 }  // namespace heaplab::explore

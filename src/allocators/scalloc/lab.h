@@ -9,6 +9,7 @@
 #include "allocators/scalloc/span.h"
 #include "base/cache_line.h"
 #include "concurrent/checked_deque.h"
+#include "concurrent/elided_lock.h"
 #include "concurrent/futex_lock.h"
 
 namespace heaplab::scalloc {
@@ -31,7 +32,7 @@ struct lab {
 
   // lists_lock guards the lists below, the hooks of the spans in them, and the owner of every span of this
   // buffer. Lock order: use_lock, then the thread's own lists_lock, then the lists_lock of the orphanage.
-  alignas(cache_line_bytes) concurrent::futex_lock<sync> lists_lock;
+  alignas(cache_line_bytes) concurrent::elided_lock<sync> lists_lock;
   concurrent::futex_lock<sync> use_lock;
   // Even and unique among buffers: the thread pointer of the owning thread, or the buffer's own address.
   std::uintptr_t identity = 0;
