@@ -133,9 +133,14 @@ struct alignas(4 * cache_line_bytes) span {
 
   span_word load_word(std::memory_order order) const { return span_word{word.load(order)}; }
 
-  // On failure `seen` becomes the present word.
+  // On failure `seen` becomes the present word. While the program has one thread, nobody else moves the span:
+  // the heap's own thread touches only free spans, and takes them from the pool first.
   bool try_move(span_word& seen, span_word next, std::memory_order success) {
     std::uint64_t expected = seen.bits();
+    if (sync::is_alone() && word.load(std::memory_order_relaxed) == expected) {
+      word.store(next.bits(), std::memory_order_relaxed);
+      return true;
+    }
     if (word.compare_exchange_strong(expected, next.bits(), success, std::memory_order_acquire)) return true;
     seen = span_word{expected};
     return false;
