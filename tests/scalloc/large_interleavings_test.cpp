@@ -12,7 +12,6 @@
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/variants.h"
 #include "explore/explorer.h"
-#include "explore/torn_sync.h"
 #include "scalloc/traits.h"
 #include "support/fake_platform.h"
 
@@ -23,11 +22,15 @@ using explore::explored_sync;
 
 // Others may run behind each call of the system: only then has the call had its effect.
 struct explored_platform : fake_platform {
-  static void* allocate(std::size_t bytes, std::size_t alignment) {
-    return with_point(fake_platform::allocate(bytes, alignment));
-  }
-  // Called before pages move or go back.
+  // Called before each.
   static inline std::function<void()> at_call;
+  static void* allocate(std::size_t bytes, std::size_t alignment) {
+    if (at_call) at_call();
+    const bool is_table = bytes == os_pages::page_bytes();
+    return with_point(is_table && table != nullptr ? table : fake_platform::allocate(bytes, alignment));
+  }
+  // What every table gets, if not null.
+  static inline void* table = nullptr;
   static bool unmap(void* address, std::size_t bytes) {
     if (at_call) at_call();
     return with_point(fake_platform::unmap(address, bytes));
@@ -50,7 +53,11 @@ private:
   }
 };
 
-constexpr config knobs = standard();
+constexpr config knobs = [] {
+  config result = standard();
+  result.first_registry_entries = 4;  // two blocks
+  return result;
+}();
 // A multiple of every page size.
 constexpr std::size_t unit = 64 * kib;
 
@@ -59,7 +66,6 @@ void require(bool condition, const char* what) {
 }
 
 // Blocks of a few units, each marked with its own number at both ends.
-template <class Sync>
 class scene {
 public:
   ~scene() { clear(); }
@@ -97,7 +103,7 @@ public:
   }
 
 private:
-  using heap_type = large_blocks<test_traits<Sync, knobs, explored_platform>>;
+  using heap_type = large_blocks<test_traits<explored_sync, knobs, explored_platform>>;
 
   void clear() {
     if (heap_ == nullptr) return;
@@ -127,51 +133,63 @@ private:
 
 using steps = std::function<void()>;
 
-template <class Sync>
-explore::outcome explore_scene(scene<Sync>& it, steps setup, std::vector<steps> threads) {
+explore::outcome explore_scene(scene& it, steps setup, std::vector<steps> threads) {
   return explore::explorer({std::move(setup), std::move(threads), [&it] { it.check(); }}).explore();
 }
 
-void expect_sound(scene<explored_sync>& it, steps setup, std::vector<steps> threads) {
+void expect_sound(scene& it, steps setup, std::vector<steps> threads) {
   const explore::outcome result = explore_scene(it, std::move(setup), std::move(threads));
   EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
   EXPECT_GT(result.runs, 10U);
 }
 
 TEST(large_interleavings, two_threads_take_what_one_block_left) {
-  scene<explored_sync> it;
+  scene it;
   expect_sound(it, [&] { it.start(16 * mib), it.allocate(1, 8), it.free(1); },
                {[&] { it.allocate(2, 4); }, [&] { it.allocate(3, 4); }});
 }
 
 TEST(large_interleavings, free_against_allocate_and_trim) {
-  scene<explored_sync> it;
+  scene it;
   expect_sound(it, [&] { it.start(16 * mib), it.allocate(1, 4), it.allocate(2, 6); },
                {[&] { it.free(1); }, [&] { it.allocate(3, 4); }, [&] { it.trim(); }});
 }
 
 // While one thread moves a block, others allocate where the block was and free what they have.
 TEST(large_interleavings, resize_against_others) {
-  scene<explored_sync> it;
+  scene it;
   expect_sound(it, [&] { it.start(0), it.allocate(1, 4), it.allocate(2, 4); },
                {[&] { it.resize(1, 64); }, [&] { it.free(2), it.allocate(3, 4); }});
 }
 
 // Both need the registry's first table.
-template <class Sync>
-explore::outcome first_blocks_of_two_threads() {
-  scene<Sync> it;
-  return explore_scene(it, [&] { it.start(0); }, {[&] { it.allocate(1, 4); }, [&] { it.allocate(2, 4); }});
+TEST(large_interleavings, first_blocks_of_two_threads) {
+  scene it;
+  expect_sound(it, [&] { it.start(0); }, {[&] { it.allocate(1, 4); }, [&] { it.allocate(2, 4); }});
 }
 
-TEST(large_interleavings, first_blocks_of_two_threads) {
-  const explore::outcome result = first_blocks_of_two_threads<explored_sync>();
-  EXPECT_FALSE(result.failed) << result.what;
-  EXPECT_GT(result.runs, 10U);
+TEST(large_interleavings, two_threads_need_a_larger_registry_and_another_frees) {
+  scene it;
+  expect_sound(it, [&] { it.start(0), it.allocate(1, 1), it.allocate(2, 1); },
+               {[&] { it.allocate(3, 1); }, [&] { it.allocate(4, 1); }, [&] { it.free(1); }});
+}
+
+// The first thread's table may be too small before it is installed.
+TEST(large_interleavings, a_registry_outgrows_a_table_that_another_thread_has_mapped) {
+  scene it;
+  expect_sound(
+      it, [&] { it.start(0), it.allocate(1, 1), it.allocate(2, 1); },
+      {[&] { it.allocate(3, 1); }, [&] { it.allocate(4, 1), it.allocate(5, 1), it.allocate(6, 1); }});
+}
+
+TEST(large_interleavings, a_larger_registry_while_a_block_moves) {
+  scene it;
+  expect_sound(it, [&] { it.start(0), it.allocate(1, 1), it.allocate(2, 1); },
+               {[&] { it.resize(1, 64); }, [&] { it.allocate(3, 1), it.allocate(4, 1); }});
 }
 
 TEST(large_interleavings, pages_that_the_system_refuses_to_take) {
-  scene<explored_sync> it;
+  scene it;
   expect_sound(it,
                [&] {
                  it.start(0), it.allocate(1, 4), it.allocate(2, 8);
@@ -182,31 +200,41 @@ TEST(large_interleavings, pages_that_the_system_refuses_to_take) {
 
 // What was retained for long goes back while others want it.
 TEST(large_interleavings, decay_against_allocate_and_free) {
-  scene<explored_sync> it;
+  scene it;
   expect_sound(it, [&] { it.start(16 * mib), it.allocate(1, 4), it.allocate(2, 6), it.free(1); },
                {[&] { it.decay(); }, [&] { it.allocate(3, 4); }, [&] { it.free(2); }});
 }
 
 // The explorer reports threads that wait for ever.
-TEST(large_interleavings, no_lock_is_held_while_the_system_moves_or_takes_pages) {
-  scene<explored_sync> it;
+TEST(large_interleavings, no_lock_is_held_over_a_system_call) {
+  scene it;
   const auto setup = [&] {
     explored_platform::at_call = nullptr;
-    it.start(16 * mib), it.allocate(1, 4), it.allocate(2, 4), it.allocate(3, 4), it.free(1), it.free(2);
+    it.start(16 * mib);
+    for (unsigned number = 1; number <= 4; ++number) it.allocate(number, 4);
+    it.free(1), it.free(2);
     explored_platform::at_call = [&] { it.count(); };
   };
   const steps counts = [&] { it.count(), it.count(), it.count(), it.count(); };
-  for (const steps& calls :
-       {steps([&] { it.decay(); }), steps([&] { it.trim(); }), steps([&] { it.resize(3, 64); })})
+  const steps outgrows_the_registry = [&] { it.allocate(5, 4), it.allocate(6, 4), it.allocate(7, 4); };
+  for (const steps& calls : {steps([&] { it.decay(); }), steps([&] { it.trim(); }),
+                             steps([&] { it.resize(3, 64); }), outgrows_the_registry})
     expect_sound(it, setup, {calls, counts});
   explored_platform::at_call = nullptr;
 }
 
 // --- a planted fault: the exploration has to find it ---
 
-// The blocks themselves may notice first, and give up.
-TEST(large_interleavings, find_the_lock_that_two_threads_hold) {
-  EXPECT_DEATH(if (first_blocks_of_two_threads<explore::torn_sync>().failed) std::abort(), "");
+// One thread ends the table that another has installed.
+TEST(large_interleavings, find_pages_that_two_threads_have_for_their_tables) {
+  const auto share_tables = [] {
+    explored_platform::table = os_pages::allocate(os_pages::page_bytes());
+    scene it;
+    const explore::outcome result =
+        explore_scene(it, [&] { it.start(0); }, {[&] { it.allocate(1, 4); }, [&] { it.allocate(2, 4); }});
+    if (result.failed) std::abort();
+  };
+  EXPECT_DEATH(share_tables(), "");
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/variants.h"
 #include "concurrent/sync.h"
+#include "scalloc/growing_registry.h"
 #include "scalloc/traits.h"
 #include "support/fake_platform.h"
 
@@ -55,6 +58,26 @@ TEST_F(large_refusals, no_pages_for_the_registry_is_null_and_the_block_goes_back
   EXPECT_EQ(fake_platform::unmaps, 1U);
   EXPECT_EQ(tested.count(), 0U);
   EXPECT_EQ(tested.live_bytes(), 0U);
+}
+
+// Refuses a table. Another thread gets one meanwhile.
+struct one_for_another : fake_platform {
+  static inline std::function<void()> meanwhile;
+  static void* allocate(std::size_t bytes, std::size_t alignment) {
+    const auto call = bytes < 2 * mib ? std::exchange(meanwhile, nullptr) : nullptr;
+    return call ? (call(), nullptr) : fake_platform::allocate(bytes, alignment);
+  }
+};
+
+TEST_F(large_refusals, a_table_that_another_thread_had_serves_where_one_is_refused) {
+  large_blocks<test_traits<concurrent::std_sync, knobs, one_for_another>> tested{0};
+  void* theirs = nullptr;
+  one_for_another::meanwhile = [&] { theirs = tested.allocate(3 * mib, 16, false); };
+  void* const ours = tested.allocate(2 * mib, 16, false);
+  EXPECT_EQ(tested.count(), 2U);
+  EXPECT_TRUE(tested.is_valid());
+  tested.deallocate(ours);
+  tested.deallocate(theirs);
 }
 
 TEST_F(large_refusals, a_block_that_cannot_be_resized_is_copied) {
@@ -186,8 +209,58 @@ TEST_F(large_refusals, invariants_see_what_is_retained_twice_or_out_of_order) {
   os_pages::unmap(page, 4 * mib);
 }
 
+// A registry whose first table is full of blocks, at 1 MiB, 2 MiB and so on.
+class registry_refusals : public large_refusals {
+protected:
+  static char* block(std::size_t number) { return reinterpret_cast<char*>(number * mib); }
+  static constexpr std::size_t first = knobs.first_registry_entries;
+
+  void fill() {
+    while (registry_.count() < first / 2)
+      ASSERT_TRUE(registry_.add(block(registry_.count() + 1), 1 + registry_.count()));
+  }
+  void expect_filled(std::size_t added) {
+    EXPECT_EQ(registry_.count(), first / 2 + added);
+    for (std::size_t number = 1; number <= first / 2; ++number)
+      EXPECT_EQ(registry_.bytes_of(block(number)), number);
+    EXPECT_TRUE(registry_.is_valid());
+  }
+
+  growing_registry<traits> registry_;
+};
+
+TEST_F(registry_refusals, a_refused_table_leaves_everything_as_it_was) {
+  fill();
+  fake_platform::refused_allocations = 1;
+  EXPECT_FALSE(registry_.add(block(1'000'000), 7));
+  EXPECT_EQ(registry_.bytes_of(block(1'000'000)), 0U);
+  expect_filled(0);
+  EXPECT_TRUE(registry_.add(block(1'000'000), 7));
+  expect_filled(1);
+}
+
+TEST_F(registry_refusals, a_table_that_is_not_wanted_any_more_stays_with_its_maker) {
+  using registry = large_registry<traits>;
+  fill();
+  for (const std::size_t capacity : {first / 2, first}) {
+    registry::spare small;
+    ASSERT_TRUE(small.map(capacity));
+    EXPECT_FALSE(registry_.registry::add(block(1'000'000), 7, small)) << "no larger than the present table";
+    EXPECT_EQ(small.table.capacity(), capacity);
+    expect_filled(0);
+  }
+  registry::spare early, late;
+  ASSERT_TRUE(early.map(registry_.next_capacity()) && late.map(registry_.next_capacity()));
+  EXPECT_TRUE(registry_.registry::add(block(1'000'000), 7, early));
+  EXPECT_EQ(early.table.capacity(), first) << "the table that was replaced";
+  EXPECT_TRUE(registry_.registry::add(block(1'000'001), 8, late));
+  EXPECT_EQ(late.table.capacity(), 2 * first) << "there was room by then";
+  EXPECT_EQ(registry_.bytes_of(block(1'000'000)), 7U);
+  expect_filled(2);
+}
+
 TEST_F(large_refusals, a_block_that_moves_keeps_its_room_in_the_registry) {
-  large_registry<fake_platform> it;
+  growing_registry<traits> it;
   const auto block = [](std::size_t number) { return reinterpret_cast<char*>(number * mib); };
   ASSERT_TRUE(it.add(block(1), 1));
   ASSERT_EQ(it.begin_move(block(1)), 1U);
@@ -200,7 +273,7 @@ TEST_F(large_refusals, a_block_that_moves_keeps_its_room_in_the_registry) {
 }
 
 TEST_F(large_refusals, invariants_see_an_entry_of_no_size) {
-  large_registry<fake_platform> it;
+  growing_registry<traits> it;
   it.add(reinterpret_cast<char*>(1 * mib), 1);
   EXPECT_TRUE(it.is_valid());
   it.add(reinterpret_cast<char*>(2 * mib), 0);

@@ -14,6 +14,7 @@
 
 #include "allocators/scalloc/variants.h"
 #include "concurrent/sync.h"
+#include "scalloc/growing_registry.h"
 #include "scalloc/traits.h"
 
 namespace heaplab::scalloc {
@@ -22,10 +23,11 @@ namespace {
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 constexpr config settings_tested = standard();
-using blocks_tested = large_blocks<test_traits<concurrent::std_sync, settings_tested>>;
+using traits_tested = test_traits<concurrent::std_sync, settings_tested>;
+using blocks_tested = large_blocks<traits_tested>;
 
 TEST(large_registry, agrees_with_a_map) {
-  large_registry<system_platform> it;
+  growing_registry<traits_tested> it;
   std::map<char*, std::size_t> model;
   std::vector<std::size_t> moving;  // sizes
   std::srand(1);

@@ -1,10 +1,14 @@
 // fork while another thread stands at every single instruction of malloc, realloc and free, also where it
 // holds locks: fork must not wait for them.
 #if defined(__x86_64__)
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "check/forked_heap.h"
 #include "single_stepper.h"
@@ -26,27 +30,82 @@ void allocate_and_free(const one_of_each& foreign) {
   std::free(growing);
 }
 
-TEST(fork, at_every_instruction_of_another_thread) {
+// In another thread prepare() runs, and then work() step by step. At each step a child is forked, and
+// as_child() must return 0 there.
+template <class Prepare, class Work, class AsChild>
+void fork_at(unsigned every, Prepare prepare, Work work, AsChild as_child) {
   const single_stepper stepper;
-  const one_of_each foreign = make_blocks(0);
-  one_of_each held;
   std::thread other([&] {
-    held = make_blocks(1000);
-    single_stepper::run([&] { allocate_and_free(foreign); });
+    prepare();
+    single_stepper::run(work);
   });
-  const unsigned every = 10 / rounds(10);
+  every *= 10 / rounds(10);
   unsigned stops = 0;
   int status = 0;
   for (; single_stepper::wait(); single_stepper::go_on(), ++stops) {
     if (status != 0 || stops % every != 0) continue;
     const pid_t child = fork();
-    if (child == 0) _exit(live_as_child(held));
+    if (child == 0) alarm(10), _exit(as_child());
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0) << "at stop " << stops;
   }
   other.join();
-  EXPECT_TRUE(check_and_free(held, 1000));
   EXPECT_GT(stops, 100U);
+}
+
+TEST(fork, at_every_instruction_of_another_thread) {
+  const one_of_each foreign = make_blocks(0);
+  one_of_each held;
+  fork_at(
+      1, [&] { held = make_blocks(1000); }, [&] { allocate_and_free(foreign); },
+      [&] { return live_as_child(held); });
+  EXPECT_TRUE(check_and_free(held, 1000));
+}
+
+// Blocks of some tens of spans.
+void use_many_blocks() {
+  std::array<unsigned char*, 160> blocks;
+  for (unsigned i = 0; i < blocks.size(); ++i)
+    fill(blocks[i] = static_cast<unsigned char*>(std::malloc(4000)), filled, i);
+  for (unsigned i = 0; i < blocks.size(); ++i) {
+    if (!holds(blocks[i], filled, i)) _exit(4);
+    std::free(blocks[i]);
+  }
+}
+
+// scalloc gives back not only the memory of free spans, but also the memory of their records.
+TEST(fork, while_another_thread_trims) {
+  one_of_each held;
+  const auto prepare = [&] { held = make_blocks(1000), use_many_blocks(); };
+  const auto as_child = [&] {
+    for (unsigned round = 0; round < 2; ++round) use_many_blocks(), malloc_trim(0);
+    return live_as_child(held);
+  };
+  fork_at(3, prepare, [] { malloc_trim(0); }, as_child);
+  EXPECT_TRUE(check_and_free(held, 1000));
+}
+
+// scalloc's table of large blocks becomes larger with the 129th.
+TEST(fork, while_another_thread_has_many_large_blocks) {
+  one_of_each held;
+  std::array<void*, 132> large = {};
+  constexpr std::size_t at_once = 124;
+  const auto allocate = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) large[i] = std::malloc(2'000'000);
+  };
+  const auto free_all = [&] {
+    for (void*& one : large) std::free(std::exchange(one, nullptr));
+  };
+  const auto prepare = [&] { held = make_blocks(1000), allocate(0, at_once); };
+  const auto as_child = [&] {
+    free_all();
+    allocate(0, large.size());
+    free_all();
+    return live_as_child(held);
+  };
+  fork_at(3, prepare, [&] { allocate(at_once, large.size()); }, as_child);
+  free_all();
+  EXPECT_TRUE(check_and_free(held, 1000));
 }
 
 }  // namespace

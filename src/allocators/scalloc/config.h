@@ -182,6 +182,9 @@ struct config {
   // Large blocks that may have a mapping of the kernel's own each, of the 65 530 that a process usually may
   // have (vm.max_map_count). Further ones lie side by side, where the kernel joins them.
   std::size_t spread_large_blocks = 1'024;
+  // Places in the first table of the registry of large blocks, a power of two. A table is at most half full;
+  // then one of twice the size takes over.
+  std::size_t first_registry_entries = os_pages::largest_page_bytes / 16;
   // Blocks of this size and more begin at a huge page, and consist of huge pages where the program fills its
   // blocks of about their size (large_mappings.h). Smaller ones would waste up to half in rounding to huge
   // pages.

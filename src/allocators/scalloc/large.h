@@ -162,12 +162,24 @@ private:
     return registry_.bytes_of(block);
   }
 
-  // False: no memory for a larger registry.
+  // False: no memory for a larger registry. Where the system refuses, another thread may have made room.
   bool add(char* block, std::size_t bytes) {
+    typename large_registry<Traits>::spare larger;
+    std::size_t wanted;
+    for (bool is_refused = false;; is_refused = !larger.map(wanted)) {
+      if (try_add(block, bytes, larger, wanted)) return true;
+      if (is_refused) return false;
+    }
+  }
+
+  // False: `larger` must be mapped with the capacity `wanted`, and nothing has changed.
+  bool try_add(char* block, std::size_t bytes, typename large_registry<Traits>::spare& larger,
+               std::size_t& wanted) {
     const holder hold(lock_);
     HEAPLAB_ASSERT(registry_.bytes_of(block) == 0);
     HEAPLAB_ASSERT_EXPENSIVE(!retained_.overlaps(block, bytes));
-    if (!registry_.add(block, bytes)) return false;
+    wanted = registry_.next_capacity();
+    if (!registry_.add(block, bytes, larger)) return false;
     live_.set(live_.bytes() + bytes, platform::milliseconds());
     return true;
   }
@@ -252,7 +264,7 @@ private:
   }
 
   concurrent::futex_lock<typename Traits::sync> lock_;
-  large_registry<platform> registry_;
+  large_registry<Traits> registry_;
   large_mappings<Traits> mappings_;
   live_account<Traits> live_;
   retained_mappings<Traits> retained_;

@@ -3,38 +3,51 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 
+#include "allocators/scalloc/block_table.h"
 #include "base/assertion.h"
-#include "base/os_pages.h"
 
 namespace heaplab::scalloc {
 
-// The mappings of large blocks: address to size. A hash table with linear probing in pages of its own, at
-// most half full. For the holder of a lock.
-template <class Platform>
+// The mappings of large blocks: address to size, in a table that is at most half full. For the holder of a
+// lock, under which nothing here calls the system: whoever finds the table full maps a larger one without
+// the lock, and comes again with it.
+template <class Traits>
 class large_registry {
+  using platform = typename Traits::platform;
+  using table = block_table<platform>;
+
 public:
-  // `bytes` > 0. False: no memory for a larger table, and nothing has changed.
-  bool add(char* block, std::size_t bytes) {
-    if (2 * (count_ + moving_ + 1) > now().capacity && !rehash(std::max(first_capacity, 2 * now().capacity)))
-      return false;
-    if (place(now(), {block, bytes})) ++count_;
+  using spare = spare_table<platform>;
+
+  // `bytes` > 0. Where the table is full, its entries move into a larger `other`; the two tables then change
+  // places. False: `other` is not larger, and nothing has changed.
+  bool add(char* block, std::size_t bytes, spare& other) {
+    if (is_full()) {
+      if (other.table.capacity() <= now().capacity()) return false;
+      replace_by(other);
+    }
+    if (now().place({block, bytes})) ++count_;
     return true;
+  }
+
+  // Of the table that is wanted where this one is full.
+  std::size_t next_capacity() const {
+    return std::max(Traits::settings.first_registry_entries, 2 * now().capacity());
   }
 
   // 0 where no block begins.
   std::size_t bytes_of(const void* block) const {
-    const entry* const it = find(block);
+    const auto* const it = now().find(block);
     return it == nullptr ? 0 : it->bytes;
   }
 
   // Returns the block's size; 0 where no block begins.
   std::size_t remove(const void* block) {
-    entry* const it = find(block);
+    const auto* const it = now().find(block);
     if (it == nullptr) return 0;
     const std::size_t bytes = it->bytes;
-    close_gap(static_cast<std::size_t>(it - now().entries));
+    now().remove(it);
     --count_;
     return bytes;
   }
@@ -50,8 +63,8 @@ public:
   // Adds the block again, wherever its pages are now. Needs no memory.
   void end_move(char* block, std::size_t bytes) {
     --moving_;
-    [[maybe_unused]] const bool is_added = add(block, bytes);
-    HEAPLAB_ASSERT(is_added);
+    HEAPLAB_ASSERT(!is_full());
+    if (now().place({block, bytes})) ++count_;
   }
 
   std::size_t count() const { return count_; }
@@ -59,8 +72,7 @@ public:
   // Calls visit(block, bytes) for every entry.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (std::size_t slot = 0; slot < now().capacity; ++slot)
-      if (const entry& there = now().entries[slot]; there.block != nullptr) visit(there.block, there.bytes);
+    now().for_each([&](const auto& it) { visit(it.block, it.bytes); });
   }
 
   // Of all blocks together. Walks the table.
@@ -73,7 +85,7 @@ public:
   // In the child of a fork, where another thread may have been changing the table: an entry may then stand in
   // two slots, and the count may be wrong.
   void repair() {
-    if (now().capacity == 0 || rehash(now().capacity)) return;
+    if (spare fresh; fresh.map(now().capacity())) return replace_by(fresh);
     count_ = 0;
     for_each([this](const char*, std::size_t) { ++count_; });
   }
@@ -82,93 +94,27 @@ public:
   bool is_valid() const {
     std::size_t found = 0;
     for_each([&](const char* block, std::size_t bytes) { found += bytes > 0 && bytes_of(block) == bytes; });
-    return found == count_ && 2 * (count_ + moving_) <= now().capacity;
+    return found == count_ && 2 * (count_ + moving_) <= now().capacity();
   }
 
 private:
-  struct entry {
-    char* block;  // null: no entry
-    std::size_t bytes;
-  };
-  struct table {
-    entry* entries = nullptr;
-    std::size_t capacity = 0;  // a power of two
-  };
-  static constexpr std::size_t first_capacity = os_pages::largest_page_bytes / sizeof(entry);
-
   const table& now() const { return tables_[current_]; }
 
-  // Fibonacci hashing of the page number.
-  static std::size_t slot_of(const void* block, std::size_t capacity) {
-    const std::uint64_t page = reinterpret_cast<std::uintptr_t>(block) / os_pages::smallest_page_bytes;
-    return (page * 0x9e37'79b9'7f4a'7c15U >> 32) & (capacity - 1);
-  }
+  bool is_full() const { return 2 * (count_ + moving_ + 1) > now().capacity(); }
 
-  entry* find(const void* block) const {
-    if (now().capacity == 0) return nullptr;
-    entry& there = slot_for(now(), block);
-    return there.block == nullptr ? nullptr : &there;
-  }
-
-  // The entry of the block, or the empty entry where the block would be.
-  static entry& slot_for(const table& in, const void* block) {
-    std::size_t slot = slot_of(block, in.capacity);
-    while (in.entries[slot].block != nullptr && in.entries[slot].block != block) slot = next(in, slot);
-    return in.entries[slot];
-  }
-
-  static std::size_t next(const table& in, std::size_t slot) { return (slot + 1) & (in.capacity - 1); }
-
-  // False: the block was in the table already, perhaps with another size.
-  static bool place(const table& in, entry what) {
-    entry& there = slot_for(in, what.block);
-    const bool is_new = there.block == nullptr;
-    set(there, what);
-    return is_new;
-  }
-
-  // The order of the two stores: a child of fork finds no block with the size of another block, unless that
-  // other block was being removed.
-  static void set(entry& there, entry what) {
-    there.bytes = what.bytes;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    there.block = what.block;
-  }
-
-  // Moves later entries of the probe sequence into the gap, so that every entry can still be reached.
-  void close_gap(std::size_t gap) {
-    const table& in = now();
-    for (std::size_t slot = next(in, gap); in.entries[slot].block != nullptr; slot = next(in, slot)) {
-      const std::size_t home = slot_of(in.entries[slot].block, in.capacity);
-      const bool reaches_gap = ((slot - home) & (in.capacity - 1)) >= ((slot - gap) & (in.capacity - 1));
-      if (!reaches_gap) continue;
-      set(in.entries[gap], in.entries[slot]);
-      gap = slot;
-    }
-    in.entries[gap].block = nullptr;
-  }
-
-  // Copies the entries into a new table, which becomes the present table. False: no memory, and nothing has
-  // changed.
-  bool rehash(std::size_t capacity) {
+  // Copies the entries into the other table. The two tables then change places.
+  void replace_by(spare& other) {
     const table old = now();
-    auto* const entries =
-        static_cast<entry*>(Platform::allocate(capacity * sizeof(entry), os_pages::page_bytes()));
-    if (entries == nullptr) return false;
-    table& other = tables_[1 - current_];
-    other = {entries, capacity};
+    table& larger = tables_[1 - current_];
+    larger = other.table;
     std::size_t count = 0;
-    for (std::size_t slot = 0; slot < old.capacity; ++slot)
-      if (old.entries[slot].block != nullptr && place(other, old.entries[slot])) ++count;
+    old.for_each([&](const auto& it) { count += larger.place(it); });
     // A child of fork finds either the old table or the new table whole.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     current_ = 1 - current_;
     count_ = count;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    const std::size_t old_bytes = old.capacity * sizeof(entry);
-    if (!Platform::unmap(old.entries, old_bytes)) Platform::purge(old.entries, old_bytes);
+    other.table = old;
     HEAPLAB_ASSERT_EXPENSIVE(is_valid());
-    return true;
   }
 
   table tables_[2];
