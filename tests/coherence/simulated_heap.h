@@ -32,6 +32,10 @@ struct simulated_platform : system_platform {
     allocated.emplace_back(place, bytes);
     return place;
   }
+  static bool unmap(void* place, std::size_t bytes) {
+    std::erase(allocated, std::pair(place, bytes));
+    return os_pages::unmap(place, bytes);
+  }
   static void give_all_back() {
     for (const auto& [place, bytes] : allocated) os_pages::unmap(place, bytes);
     allocated.clear();

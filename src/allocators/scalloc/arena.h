@@ -17,10 +17,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 
 #include "allocators/scalloc/arena_zone.h"
 #include "allocators/scalloc/dropped_records.h"
@@ -74,8 +76,8 @@ public:
 
   // Gives the reservation back, and every block in it.
   void close() {
-    fine_.cut_records(0);
-    coarse_.cut_records(0);
+    unmap(fine_.cut_records(0));
+    unmap(coarse_.cut_records(0));
     platform::unmap(base_, gap_begin_);
     platform::unmap(base_ + gap_end_, bytes_ - gap_end_);
     dropped_.close();
@@ -84,20 +86,27 @@ public:
 
   // Gives address space back until the arena has about `wanted` bytes, or as many as are in use. False: the
   // arena had no more than that. The border moves below the gap before another mapping can come to lie there,
-  // so that no address in the gap is taken for a span's.
+  // so that no address in the gap is taken for a span's. What the system refuses to take back, as at the
+  // limit of mappings, lies idle.
   bool shrink(std::size_t wanted) {
-    const concurrent::lock_holder hold(lock_);
-    if (records_ == nullptr) return false;
-    const std::size_t share = align_down(has_coarse_zone ? wanted / 2 : wanted, settings.coarse_span_bytes);
-    std::size_t begin = fine_.in_use(share), end = bytes_ - (has_coarse_zone ? coarse_.in_use(share) : 0);
-    if (has_gap()) begin = std::min(begin, gap_begin_), end = std::max(end, gap_end_);
-    if (begin >= end || end - begin == gap_end_ - gap_begin_) return false;
-    border_.store(begin >> step_shift, std::memory_order_relaxed);
-    widen_gap(begin, end);
-    given_back_.store(gap_end_ - gap_begin_, std::memory_order_relaxed);
-    fine_.cut_records(gap_begin_ >> fine_shift);
-    coarse_.cut_records((bytes_ - gap_end_) >> coarse_shift);
-    return has_gap();
+    std::array<std::span<char>, 4> leaving;
+    {
+      const concurrent::lock_holder hold(lock_);
+      if (records_ == nullptr) return false;
+      const std::size_t share = align_down(has_coarse_zone ? wanted / 2 : wanted, settings.coarse_span_bytes);
+      std::size_t begin = fine_.in_use(share), end = bytes_ - (has_coarse_zone ? coarse_.in_use(share) : 0);
+      if (has_gap()) begin = std::min(begin, gap_begin_), end = std::max(end, gap_end_);
+      if (begin >= end || end - begin == gap_end_ - gap_begin_) return false;
+      border_.store(begin >> step_shift, std::memory_order_relaxed);
+      const std::size_t before = has_gap() ? gap_begin_ : end, behind = has_gap() ? gap_end_ : end;
+      gap_begin_ = begin;
+      gap_end_ = end;
+      given_back_.store(end - begin, std::memory_order_relaxed);
+      leaving = {std::span(base_ + begin, before - begin), std::span(base_ + behind, end - behind),
+                 fine_.cut_records(begin >> fine_shift), coarse_.cut_records((bytes_ - end) >> coarse_shift)};
+    }
+    for (const std::span<char> it : leaving) unmap(it);
+    return true;
   }
 
   // The distance of an address from the beginning of the arena, in steps of 16 bytes. Rotating instead of
@@ -149,7 +158,7 @@ public:
   // these spans out before new ones. `epoch` is above all their epochs. False: the system refuses, and
   // nothing has changed.
   bool drop_records(std::uint32_t first, std::uint32_t count, std::uint32_t epoch) {
-    if (const concurrent::lock_holder hold(lock_); !dropped_.open(bytes_ >> fine_shift)) return false;
+    if (!dropped_.open()) return false;
     if (!platform::purge(&records_[first], count * sizeof(span_type))) return false;
     const concurrent::lock_holder hold(lock_);
     dropped_.add(first, count, epoch);
@@ -224,17 +233,7 @@ private:
 
   bool has_gap() const { return gap_begin_ != gap_end_; }
 
-  // Makes the gap [begin, end), which contains the present gap. Address space that the system refuses to take
-  // back, as at the limit of mappings, lies idle.
-  void widen_gap(std::size_t begin, std::size_t end) {
-    const std::size_t begin_before = has_gap() ? gap_begin_ : end, end_before = has_gap() ? gap_end_ : end;
-    gap_begin_ = begin;
-    gap_end_ = end;
-    // A child of fork must not carve what is gone.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    platform::unmap(base_ + begin, begin_before - begin);
-    platform::unmap(base_ + end_before, end - end_before);
-  }
+  static void unmap(std::span<char> pages) { platform::unmap(pages.data(), pages.size()); }
 
   bool reserve(std::size_t bytes) {
     // Each zone's records begin at a page, and those of the coarse zone a whole number of records behind the
@@ -255,6 +254,7 @@ private:
     fine_.set(start, fine_records, base_, direction::up);
     coarse_.set(start + fine_records, records - fine_records, base_ + bytes, direction::down);
     bytes_ = bytes;
+    dropped_.set(bytes >> fine_shift);
     border_.store((has_coarse_zone ? bytes / 2 : bytes) >> step_shift, std::memory_order_relaxed);
     records_ = fine_.records();
     return true;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
+#include <utility>
 
 #include "allocators/scalloc/opened_range.h"
 #include "allocators/scalloc/span.h"
@@ -40,13 +42,13 @@ public:
     return std::max(wanted, align_up(block_range_.opened(), Traits::settings.coarse_span_bytes));
   }
 
-  // Gives back the address space of all records but the first `count` and those already opened; with a
-  // `count` of 0, of all.
-  void cut_records(std::size_t count) {
+  // Gives up the records but for the first `count` and those already opened; with a `count` of 0, all.
+  // Returns their addresses, which are to be unmapped.
+  std::span<char> cut_records(std::size_t count) {
     const std::size_t wanted = align_up(count * sizeof(span_type), os_pages::page_bytes());
     const std::size_t kept = count == 0 ? 0 : std::max(wanted, record_range_.opened());
-    if (kept >= record_limit_) return;
-    if (platform::unmap(reinterpret_cast<char*>(records_) + kept, record_limit_ - kept)) record_limit_ = kept;
+    if (kept >= record_limit_) return {};
+    return {reinterpret_cast<char*>(records_) + kept, std::exchange(record_limit_, kept) - kept};
   }
 
   // The record of the next span; record and span are usable. Null: no memory, or more than `limit` bytes

@@ -14,7 +14,7 @@ namespace heaplab::scalloc {
 
 // Fine spans whose records have lost their memory (record_sweep.h). Such a span is as good as one that was
 // never carved, except that its epochs must go on: a thread that is late by a tenure must not find the word
-// that it has seen before. For the holder of the arena's lock.
+// that it has seen before. For the holder of the arena's lock, but for what calls the system.
 //
 // A map with one bit for each page of records. A child of fork may have lost spans, and takes none twice.
 template <class Traits>
@@ -31,24 +31,32 @@ public:
     return static_cast<std::uint32_t>(os_pages::page_bytes() / sizeof(span_type));
   }
 
-  // Makes room for an arena of so many fine spans. False: no memory.
-  bool open(std::size_t spans) {
-    if (words_ != nullptr) return true;
-    count_ = lowest_ = spans / spans_in_page() / word_bits + 1;
-    words_ = static_cast<std::uint64_t*>(platform::allocate(map_bytes(), os_pages::page_bytes()));
-    return words_ != nullptr;
+  // Called once, before every other function: the arena has room for so many fine spans.
+  void set(std::size_t spans) { count_ = lowest_ = spans / spans_in_page() / word_bits + 1; }
+
+  // Called before add(), without the lock, because a system call may be made. False: no memory.
+  bool open() {
+    if (words_.load(std::memory_order_relaxed) != nullptr) return true;
+    auto* const words = static_cast<std::uint64_t*>(platform::allocate(map_bytes(), os_pages::page_bytes()));
+    if (words == nullptr) return false;
+    // relaxed, here and elsewhere: new pages are zero, and later writes to them are ordered by the lock.
+    std::uint64_t* none = nullptr;
+    if (!words_.compare_exchange_strong(none, words, std::memory_order_relaxed, std::memory_order_relaxed))
+      platform::unmap(words, map_bytes());
+    return true;
   }
 
   void close() {
-    if (words_ != nullptr) platform::unmap(words_, map_bytes());
-    words_ = nullptr;
+    if (auto* const words = words_.load(std::memory_order_relaxed)) platform::unmap(words, map_bytes());
+    words_.store(nullptr, std::memory_order_relaxed);
   }
 
   // Both numbers are multiples of spans_in_page(). `epoch` is above the epoch of each of these spans.
   void add(std::uint32_t first, std::uint32_t count, std::uint32_t epoch) {
     epoch_ = std::max(epoch_, epoch);
+    std::uint64_t* const words = words_.load(std::memory_order_relaxed);
     for (std::uint32_t page = first / spans_in_page(); page < (first + count) / spans_in_page(); ++page) {
-      words_[page / word_bits] |= std::uint64_t{1} << page % word_bits;
+      words[page / word_bits] |= std::uint64_t{1} << page % word_bits;
       lowest_ = std::min<std::size_t>(lowest_, page / word_bits);
     }
   }
@@ -67,9 +75,11 @@ private:
 
   // False: no page is left.
   bool begin_page() {
-    while (lowest_ < count_ && words_[lowest_] == 0) ++lowest_;
     if (lowest_ >= count_) return false;
-    std::uint64_t& word = words_[lowest_];
+    std::uint64_t* const words = words_.load(std::memory_order_relaxed);
+    while (lowest_ < count_ && words[lowest_] == 0) ++lowest_;
+    if (lowest_ >= count_) return false;
+    std::uint64_t& word = words[lowest_];
     const std::size_t page = lowest_ * word_bits + static_cast<unsigned>(std::countr_zero(word));
     word &= word - 1;
     next_ = static_cast<std::uint32_t>(page) * spans_in_page();
@@ -78,7 +88,7 @@ private:
 
   std::size_t map_bytes() const { return align_up(count_ * sizeof(std::uint64_t), os_pages::page_bytes()); }
 
-  std::uint64_t* words_ = nullptr;
+  typename Traits::template atomic<std::uint64_t*> words_{nullptr};
   std::size_t count_ = 0;   // of words
   std::size_t lowest_ = 0;  // the words before are zero
   // The next span of the page that was taken last, until it is a multiple of spans_in_page().

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <utility>
 
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/lab.h"
@@ -21,16 +22,16 @@ class lab_registry {
   using policy = lab_policy<Traits>;
 
 public:
-  // The buffer for the thread `self`. Null: no memory.
+  // The buffer for the thread `self`. Null: no memory. Pages for a new buffer are mapped without the lock; a
+  // child of fork loses those of another thread.
   lab_type* attach(std::size_t columns, std::uintptr_t self) {
-    const concurrent::lock_holder hold(lock_);
-    lab_type* const it = policy_.choose(threads_started_++, columns, known_, [this] { return make(); });
-    if (it == nullptr) return nullptr;
-    // Threads that have the buffer already read these without the registry's lock.
-    if (it->threads++ == 0) {
-      it->identity = policy::identity_of(*it, self);
-      it->adopts = true;
-    }
+    lab_type* fresh = nullptr;
+    if (lab_type* const it = try_attach(columns, self, fresh)) return it;
+    void* const pages = Traits::platform::allocate(lab_bytes(), os_pages::page_bytes());
+    if (pages == nullptr) return nullptr;
+    fresh = new (pages) lab_type;
+    lab_type* const it = try_attach(columns, self, fresh);
+    if (fresh != nullptr) Traits::platform::unmap(pages, lab_bytes());
     return it;
   }
 
@@ -82,11 +83,25 @@ private:
     front.abandon(it);
   }
 
-  lab_type* make() {
-    const std::size_t bytes = align_up(sizeof(lab_type), os_pages::page_bytes());
-    void* const place = Traits::platform::allocate(bytes, os_pages::page_bytes());
-    if (place == nullptr) return nullptr;
-    lab_type* const it = new (place) lab_type;
+  static std::size_t lab_bytes() { return align_up(sizeof(lab_type), os_pages::page_bytes()); }
+
+  // Null: `fresh` is needed and null. Where `fresh` becomes the thread's buffer, `fresh` is null afterwards.
+  lab_type* try_attach(std::size_t columns, std::uintptr_t self, lab_type*& fresh) {
+    const concurrent::lock_holder hold(lock_);
+    lab_type* const it = policy_.choose(threads_started_, columns, known_,
+                                        [&] { return make_known(std::exchange(fresh, nullptr)); });
+    if (it == nullptr) return nullptr;
+    ++threads_started_;
+    // Threads that have the buffer already read these without the registry's lock.
+    if (it->threads++ == 0) {
+      it->identity = policy::identity_of(*it, self);
+      it->adopts = true;
+    }
+    return it;
+  }
+
+  lab_type* make_known(lab_type* it) {
+    if (it == nullptr) return nullptr;
     it->next_known = known_;
     // A child of fork finds every known buffer whole.
     std::atomic_signal_fence(std::memory_order_seq_cst);

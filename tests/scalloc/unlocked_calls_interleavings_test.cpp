@@ -1,0 +1,128 @@
+// No lock of the arena or of the registry of buffers is held over a system call, in every interleaving with
+// two preemptions: before each call of the system another call takes the lock. The explorer reports threads
+// that wait for ever. For large blocks see large_interleavings_test.cpp.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "allocators/scalloc/lab_registry.h"
+#include "explore/explorer.h"
+#include "scalloc/small_heap.h"
+
+namespace heaplab::scalloc::testing {
+namespace {
+
+struct watched_platform : system_platform {
+  static inline std::function<void()> at_call;
+  static void* allocate(std::size_t bytes, std::size_t alignment) {
+    if (at_call) at_call();
+    return os_pages::allocate(bytes, alignment);
+  }
+  static bool unmap(void* address, std::size_t bytes) {
+    if (at_call) at_call();
+    return os_pages::unmap(address, bytes);
+  }
+  static bool purge(void* address, std::size_t bytes) {
+    if (at_call) at_call();
+    return os_pages::purge(address, bytes);
+  }
+};
+
+constexpr config knobs = small_config<4>();
+using traits = test_traits<explore::explored_sync, knobs, watched_platform>;
+using steps = std::function<void()>;
+
+class unlocked_calls : public ::testing::Test {
+protected:
+  ~unlocked_calls() override { end(); }
+
+  void start(steps at_call) {
+    end();
+    front_ = std::make_unique<frontend<traits>>();
+    labs_ = std::make_unique<lab_registry<traits>>();
+    require(front_->open(tuning{knobs}, 2), "no address space");
+    watched_platform::at_call = std::move(at_call);
+  }
+  arena<traits>& spans() { return front_->spans(); }
+
+  static void expect_sound(steps setup, std::vector<steps> threads, steps check) {
+    const explore::outcome result =
+        explore::explorer({std::move(setup), std::move(threads), std::move(check)}).explore();
+    EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
+    EXPECT_GT(result.runs, 10U);
+  }
+
+  std::unique_ptr<frontend<traits>> front_;
+  std::unique_ptr<lab_registry<traits>> labs_;
+
+private:
+  void end() {
+    watched_platform::at_call = nullptr;
+    if (front_ != nullptr) spans().close();
+  }
+};
+
+// Two sweeps need the map of dropped records at once.
+TEST_F(unlocked_calls, records_are_dropped) {
+  const std::uint32_t page = dropped_records<traits>::spans_in_page();
+  const auto setup = [&] {
+    start([this] { spans().shrink(knobs.arena_bytes); });
+    for (std::uint32_t span = 0; span < 3 * page; ++span) spans().carve(true);
+  };
+  const auto check = [&] {
+    std::set<span<traits>*> carved;
+    for (std::uint32_t step = 0; step < 2 * page; ++step) carved.insert(spans().carve(true));
+    require(carved.size() == 2 * page, "a span was carved twice");
+    require(spans().number_of(**carved.rbegin()) < 3 * page, "the records of a page were lost");
+  };
+  expect_sound(setup,
+               {[&] { require(spans().drop_records(0, page, 1), "out of memory"); },
+                [&] { require(spans().drop_records(2 * page, page, 1), "out of memory"); }},
+               check);
+}
+
+TEST_F(unlocked_calls, the_arena_shrinks) {
+  span<traits>* carved[2] = {};
+  const auto setup = [&] { start([this] { spans().carve(true); }), spans().carve(true); };
+  const auto check = [&] {
+    for (span<traits>* const it : carved) require(it->base[0] == 0, "a span lies in the gap");
+    require(!spans().shrink(knobs.arena_bytes / 4), "the arena could shrink more");
+  };
+  expect_sound(setup,
+               {[&] { spans().shrink(knobs.arena_bytes / 2), carved[0] = spans().carve(true); },
+                [&] { spans().shrink(knobs.arena_bytes / 4), carved[1] = spans().carve(true); }},
+               check);
+}
+
+// Each of two new threads maps a buffer. A third ends, and leaves its own to one of them.
+TEST_F(unlocked_calls, threads_get_buffers) {
+  constexpr std::uintptr_t first = 2;
+  lab<traits>* given[2] = {};
+  lab<traits>* ended = nullptr;
+  const auto setup = [&] {
+    start(nullptr);
+    ended = labs_->attach(1, first);
+    watched_platform::at_call = [&] {
+      watched_platform::at_call = nullptr;
+      labs_->detach(*front_, *ended);
+    };
+  };
+  const auto attach = [&](unsigned thread) {
+    return [&, thread] { given[thread] = labs_->attach(1, first + 2 * (thread + 1)); };
+  };
+  const auto check = [&] {
+    require(given[0] != nullptr && given[1] != nullptr && given[0] != given[1], "two threads have a buffer");
+    for (unsigned thread = 0; thread < 2; ++thread)
+      require(given[thread]->identity == first + 2 * (thread + 1), "a buffer has a wrong identity");
+    require(given[0]->column != given[1]->column, "two threads have a column");
+  };
+  expect_sound(setup, {attach(0), attach(1)}, check);
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc::testing
