@@ -33,7 +33,11 @@ struct watched_platform : system_platform {
   }
 };
 
-constexpr config knobs = small_config<4>();
+constexpr config knobs = [] {
+  config result = small_config<4>();
+  result.arena_bytes = 64 * mib;
+  return result;
+}();
 using traits = test_traits<explore::explored_sync, knobs, watched_platform>;
 using steps = std::function<void()>;
 
@@ -91,6 +95,7 @@ TEST_F(unlocked_calls, the_arena_shrinks) {
   const auto setup = [&] { start([this] { spans().carve(true); }), spans().carve(true); };
   const auto check = [&] {
     for (span<traits>* const it : carved) require(it->base[0] == 0, "a span lies in the gap");
+    require(spans().bytes() == knobs.arena_bytes / 4, "the arena is not as large as asked");
     require(!spans().shrink(knobs.arena_bytes / 4), "the arena could shrink more");
   };
   expect_sound(setup,
