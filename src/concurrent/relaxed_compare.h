@@ -20,6 +20,11 @@ HEAPLAB_FAST_PATH bool differs(const Atomic& place, std::uintptr_t value) {
     asm volatile("cmpq %2, %1" : "=@ccne"(result) : "m"(place), "r"(value));
     return result;
   }
+  if constexpr (std::is_same_v<Atomic, atomic<std::uint8_t>>) {
+    bool result;
+    asm volatile("cmpb %2, %1" : "=@ccne"(result) : "m"(place), "qi"(static_cast<std::uint8_t>(value)));
+    return result;
+  }
 #endif
   return place.load(std::memory_order_relaxed) != value;
 }

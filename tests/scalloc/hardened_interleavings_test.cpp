@@ -12,14 +12,6 @@ namespace {
 
 using explore::explored_sync;
 
-template <unsigned Blocks>
-constexpr config hardened_config() {
-  config result = small_config<Blocks>();
-  result.hardened = true;
-  result.canary_bytes = 8;
-  result.arena_scatter_bytes = 0;
-  return result;
-}
 constexpr config two_blocks = hardened_config<2>();
 
 // Of two threads that free a block at once, one is told that the block was not live.
@@ -84,6 +76,37 @@ TEST(hardened_interleavings, remote_frees_against_the_owner) {
                          [&] { heap->check(live); }},
                         {.preemptions = 2})
           .explore();
+  EXPECT_FALSE(result.failed) << result.what;
+  EXPECT_GT(result.runs, 10U);
+}
+
+// The same where another thread gives blocks of the owner's span back together, and then ends.
+TEST(hardened_interleavings, a_batch_against_the_owner) {
+  small_heap<explored_sync, two_blocks>* heap = nullptr;
+  std::unique_ptr<small_heap<explored_sync, two_blocks>> made;
+  void* blocks[4];
+  std::set<void*> live;
+  const auto setup = [&] {
+    made.reset();
+    made = std::make_unique<small_heap<explored_sync, two_blocks>>(2);
+    heap = made.get();
+    live.clear();
+    for (void*& it : blocks) live.insert(it = heap->allocate(0));
+  };
+  const auto owner = [&] {
+    live.erase(blocks[3]);
+    heap->free(0, blocks[3]);
+    for (unsigned step = 0; step < 2; ++step) live.insert(heap->allocate(0));
+  };
+  const auto other = [&] {
+    for (void* const block : {blocks[0], blocks[1], blocks[2]}) {
+      live.erase(block);
+      heap->free_later(1, block);
+    }
+    heap->end_thread(1);
+  };
+  const explore::outcome result =
+      explore::explorer({setup, {owner, other}, [&] { heap->check(live); }}, {.preemptions = 2}).explore();
   EXPECT_FALSE(result.failed) << result.what;
   EXPECT_GT(result.runs, 10U);
 }

@@ -36,6 +36,15 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
   return result;
 }
 
+template <unsigned Blocks>
+constexpr config hardened_config() {
+  config result = small_config<Blocks>();
+  result.hardened = true;
+  result.canary_bytes = 8;
+  result.arena_scatter_bytes = 0;
+  return result;
+}
+
 template <class Sync, const config& Config, class Platform = system_platform>
 class small_heap {
   using parts = test_traits<Sync, Config, Platform>;
@@ -74,6 +83,12 @@ public:
       front.deallocate_slow(local, it, block);
     else if (due)
       front.after_free(local, it);
+  }
+
+  // A block that leaves a thread's quarantine.
+  void free_later(unsigned thread, void* block) {
+    withdraw(span_of(block), block);
+    front.deallocate_later(*labs[thread], span_of(block), block);
   }
 
   void end_thread(unsigned thread) {

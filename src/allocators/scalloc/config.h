@@ -204,6 +204,9 @@ struct config {
   // A freed block of the fine zone is used again after so many further frees by the same thread, a power of
   // two. More detects late frees of freed blocks, and pins up to as many spans for each thread.
   static constexpr std::size_t quarantine_blocks = 32;
+  // Most blocks of a span of another owner that leave quarantine together. More make compare-and-swaps rarer,
+  // and pin as many more blocks of one span for each thread.
+  static constexpr std::uint32_t remote_batch_blocks = 16;
   // So many first bytes of a block that leaves quarantine are looked at, to find writes after free.
   static constexpr std::size_t watched_bytes = 64;
   // Of larger blocks of spans only the pages that hold data are overwritten with zeros when freed. To read

@@ -26,6 +26,7 @@
 #include <optional>
 
 #include "allocators/scalloc/arena.h"
+#include "allocators/scalloc/freed_blocks.h"
 #include "allocators/scalloc/hardened/block_checks.h"
 #include "allocators/scalloc/lab.h"
 #include "allocators/scalloc/span.h"
@@ -77,6 +78,10 @@ public:
 
   // fatal() for an address at which no live block of `it` begins, as far as the span's record shows.
   void deallocate_slow(lab_type& local, span_type& it, void* block);
+
+  // Of a hardened heap, with a block that leaves quarantine and that try_deallocate has not taken: gives the
+  // block back, or lets it wait for others of its span.
+  void deallocate_later(lab_type& local, span_type& it, void* block);
 
   // After a local free that was `due`.
   void after_free(lab_type& local, span_type& it);
@@ -145,8 +150,11 @@ private:
 
   // Freeing.
   static const size_class& class_of(const span_type& it, span_word seen, const void* block);
-  void deallocate_remote(lab_type& local, span_type& it, void* block);
-  span_word push_remote(span_type& it, void* block);
+  template <class Freed>
+  void deallocate_remote(lab_type& local, span_type& it, Freed freed);
+  template <class Freed>
+  span_word push_remote(span_type& it, Freed freed);
+  void give_batch_back(lab_type& local);
 
   // Making blocks available.
   bool refill(span_type& hot, std::int32_t worth);

@@ -61,7 +61,7 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
 
 template <class Traits>
 void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* block) {
-  if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, block);
+  if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, freed_block{block});
   class_of(it, block);
   if (it.local_list == block) refuse_double_free(block);
   if (push(local.identity, it, block)) after_free(local, it);
@@ -90,14 +90,27 @@ HEAPLAB_SLOW_PATH void frontend<Traits>::after_free(lab_type& local, span_type& 
 }
 
 template <class Traits>
-void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, void* block) {
-  const span_word before = push_remote(it, block);
+void frontend<Traits>::deallocate_later(lab_type& local, span_type& it, void* block) {
+  if (it.owner(std::memory_order_relaxed) == &local) return deallocate_slow(local, it, block);
+  if (!local.remote.accepts(it)) give_batch_back(local);
+  local.remote.add(it, block);
+}
+
+template <class Traits>
+void frontend<Traits>::give_batch_back(lab_type& local) {
+  local.remote.take([&](span_type& it, const freed_chain& freed) { deallocate_remote(local, it, freed); });
+}
+
+template <class Traits>
+template <class Freed>
+void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, Freed freed) {
+  const span_word before = push_remote(it, freed);
   if (before.state() == span_state::hot) return;
-  // The block is free, so that the span may have another owner or be in the pool by now. Everything below is
-  // correct in any state of the span.
+  // The blocks are free, so that the span may have another owner or be in the pool by now. Everything below
+  // is correct in any state of the span.
   if (before.remote_count() == 0) it.ask_for_attention();
   // Saves the call in the common case that no event is due.
-  const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + 1);
+  const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + freed.count());
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   if (live <= event_floor(before.state(), class_index)) apply_due_event(it, local.column);
   if (Traits::settings.adopt_on_free && local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_)
@@ -106,19 +119,20 @@ void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, void* b
 
 // Returns the word as the push found it.
 template <class Traits>
-span_word frontend<Traits>::push_remote(span_type& it, void* block) {
-  const std::uint32_t offset = it.offset_of(block);
+template <class Freed>
+span_word frontend<Traits>::push_remote(span_type& it, Freed freed) {
+  const std::uint32_t offset = it.offset_of(freed.newest());
   span_word before = it.load_word(std::memory_order_acquire);
-  const size_class& kind = class_of(it, before, block);
+  const size_class& kind = class_of(it, before, freed.newest());
   for (;;) {
     const bool first = before.remote_count() == 0;
-    if (!before.allows(span_event::push) || before.remote_count() >= kind.blocks ||
+    if (!before.allows(span_event::push) || before.remote_count() + freed.count() > kind.blocks ||
         (!first && before.remote_newest() == offset))
-      refuse_double_free(block);
-    it.secrets.link(block, first ? nullptr : it.base + before.remote_newest());
-    // release publishes the link, and pairs with refill. seq_cst orders the push before the load of `used` in
-    // apply_due_event (Dekker pattern).
-    if (it.try_move(before, before.push(offset), std::memory_order_seq_cst)) return before;
+      refuse_double_free(freed.newest());
+    it.secrets.link(freed.oldest(), first ? nullptr : it.base + before.remote_newest());
+    // release publishes the links, and pairs with refill. seq_cst orders the push before the load of `used`
+    // in apply_due_event (Dekker pattern).
+    if (it.try_move(before, before.push(offset, freed.count()), std::memory_order_seq_cst)) return before;
   }
 }
 

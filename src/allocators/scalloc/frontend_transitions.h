@@ -161,8 +161,10 @@ void frontend<Traits>::adopt(lab_type& local, span_type& it) {
 
 template <class Traits>
 void frontend<Traits>::abandon(lab_type& local) {
-  if constexpr (Traits::settings.hardened)
-    local.quarantine.drain([&](void* block) { deallocate_slow(local, *spans_.find(block), block); });
+  if constexpr (Traits::settings.hardened) {
+    local.quarantine.drain([&](void* block) { deallocate_later(local, *spans_.find(block), block); });
+    give_batch_back(local);
+  }
   for (span_type*& hot : local.hot) {
     if (hot == &no_span<Traits>) continue;
     span_type& it = *hot;

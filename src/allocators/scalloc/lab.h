@@ -5,6 +5,7 @@
 
 #include "allocators/scalloc/hardened/quarantine.h"
 #include "allocators/scalloc/hardened/random_source.h"
+#include "allocators/scalloc/hardened/remote_batch.h"
 #include "allocators/scalloc/hardened/unhardened.h"
 #include "allocators/scalloc/span.h"
 #include "base/cache_line.h"
@@ -54,6 +55,9 @@ struct lab {
                                            no_random_source> random;
   [[no_unique_address]] std::conditional_t<hardened, scalloc::quarantine<Traits::settings.quarantine_blocks>,
                                            no_quarantine> quarantine;
+  [[no_unique_address]] std::conditional_t<
+      hardened, scalloc::remote_batch<span_type, Traits::settings.remote_batch_blocks>, no_remote_batch>
+      remote;
 
   // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks
   // the lists.

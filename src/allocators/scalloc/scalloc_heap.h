@@ -13,6 +13,7 @@
 
 #include "allocators/scalloc/calling_thread.h"
 #include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/hardened/checked_free.h"
 #include "allocators/scalloc/hardened/told_size.h"
 #include "allocators/scalloc/idle_purge.h"
 #include "allocators/scalloc/idle_work.h"
@@ -57,8 +58,16 @@ public:
   static constexpr bool deallocates_null = true;
 
   HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
-    if constexpr (Config.hardened) return deallocate_checked(block);
-    return put_back(block);
+    if constexpr (Config.hardened) return checked_free<traits, front_, large_>::deallocate(block);
+    const std::size_t step = front_.spans().step_of(block);
+    if (!policy::has_fast_path || !front_.spans().in_fine_zone(step)) [[unlikely]]
+      return deallocate_slow(block);
+    span_type& it = front_.spans().fine_span_at(step);
+    bool due;
+    if (!front_.try_deallocate(thread::self(), it, block, due)) [[unlikely]]
+      return deallocate_slow(block);
+    if (due) [[unlikely]]
+      after_free(it);
   }
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
@@ -200,57 +209,6 @@ private:
 
   static bool shrink_arena_to_fit(std::size_t address_space) {
     return front_.spans().shrink(address_space / Config.address_space_divisor);
-  }
-
-  HEAPLAB_FAST_PATH static void put_back(void* block) {
-    const std::size_t step = front_.spans().step_of(block);
-    if (!policy::has_fast_path || !front_.spans().in_fine_zone(step)) [[unlikely]]
-      return deallocate_slow(block);
-    span_type& it = front_.spans().fine_span_at(step);
-    if constexpr (Config.hardened) check_untouched(it, block);
-    bool due;
-    if (!front_.try_deallocate(thread::self(), it, block, due)) [[unlikely]]
-      return deallocate_slow(block);
-    if (due) [[unlikely]]
-      after_free(it);
-  }
-
-  // Checks and clears a block, and puts back the one that leaves the quarantine for it.
-  HEAPLAB_FAST_PATH static void deallocate_checked(void* block) {
-    const std::size_t step = front_.spans().step_of(block);
-    if (!front_.spans().in_carved_fine_zone(step)) [[unlikely]]
-      return deallocate_checked_slow(block);
-    span_type& it = front_.spans().fine_span_at(step);
-    if (concurrent::differs(it.owner_tag, thread::self())) [[unlikely]]
-      return deallocate_checked_slow(block);
-    withdraw_own(it, block);
-    if (!has_small_blocks(it)) [[unlikely]]
-      return wipe_and_quarantine(it, block);
-    wipe_small(it, block);
-    quarantine(block);
-  }
-
-  HEAPLAB_FAST_PATH static void quarantine(void* block) {
-    if (void* const oldest = thread::buffer()->quarantine.exchange(block)) put_back(oldest);
-  }
-
-  // Out of line, for the registers that a call of memset needs; not rare.
-  [[gnu::noinline]] static void wipe_and_quarantine(span_type& it, void* block) {
-    wipe(it, block);
-    quarantine(block);
-  }
-
-  // The same for blocks of the coarse zone, of other owners or with mappings of their own, and for null. Only
-  // blocks of the fine zone go into quarantine: few others could pin much memory.
-  HEAPLAB_SLOW_PATH static void deallocate_checked_slow(void* block) {
-    if (block == nullptr) return;
-    span_type* const it = front_.spans().find(block);
-    if (it == nullptr) return large_.deallocate(block);
-    withdraw(*it, block);
-    const bool is_fine = it->secrets.block_bytes() <= Config.fine_block_limit;
-    void* const leaving =
-        is_fine && thread::has_buffer() ? thread::buffer()->quarantine.exchange(block) : block;
-    if (leaving != nullptr) put_back(leaving);
   }
 
   // Frees a block of the coarse zone, of another owner or with a mapping of its own, or refuses the address.

@@ -113,12 +113,12 @@ public:
 
   // The span gets an owner and a class; no block is handed out.
   constexpr span_word take() const { return moved_by<span_event::take>().without_remote(); }
-  // A block at `offset` joins the remote list.
-  constexpr span_word push(std::uint32_t offset) const {
+  // `count` blocks, the newest at `offset`, join the remote list.
+  constexpr span_word push(std::uint32_t offset, std::uint32_t count = 1) const {
     HEAPLAB_ASSERT(allows(span_event::push));
     const std::uint64_t kept = bits_ & ~(mask(newest_bits) << newest_at);
     return span_word{(kept | (std::uint64_t{offset / granule} << newest_at)) +
-                     (std::uint64_t{1} << count_at)};
+                     (std::uint64_t{count} << count_at)};
   }
   // The owner takes the remote list.
   constexpr span_word refill() const { return moved_by<span_event::refill>().without_remote(); }

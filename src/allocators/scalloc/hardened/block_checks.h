@@ -88,12 +88,15 @@ inline void check_first_word(const void* block) {
     fatal("a freed block was written to", block);
 }
 
-// The union (or) of the words at `place`, without a loop.
+// The union (or) of the words at `place`: one instruction for each, and no loop.
 template <std::size_t... Index>
 HEAPLAB_FAST_PATH std::uint64_t bits_of(const char* place, std::index_sequence<Index...>) {
-  std::uint64_t words[sizeof...(Index)];
-  std::memcpy(words, place, sizeof words);
-  return (words[Index] | ...);
+  const auto word_at = [place](std::size_t index) {
+    std::uint64_t word;
+    std::memcpy(&word, place + index * sizeof word, sizeof word);
+    return word;
+  };
+  return (word_at(Index) | ...);
 }
 
 // A longer look at the block that leaves.
@@ -118,7 +121,15 @@ HEAPLAB_FAST_PATH void check_untouched(const span<Traits>& it, const void* block
 // of 16. The caller overwrites the block.
 template <class Traits>
 HEAPLAB_FAST_PATH void withdraw_own(span<Traits>& it, void* block) {
-  if (!it.live.end_own(it.secrets.granule_of(block))) [[unlikely]]
+  if (!it.live.end_own(it.live.fine_granule_of(block))) [[unlikely]]
+    refuse_address(it, block);
+  check_canary(it, block);
+}
+
+// The same, called by any thread.
+template <class Traits>
+HEAPLAB_FAST_PATH void withdraw_fine(span<Traits>& it, void* block) {
+  if (!it.live.end(it.live.fine_granule_of(block))) [[unlikely]]
     refuse_address(it, block);
   check_canary(it, block);
 }
@@ -134,6 +145,13 @@ template <class Traits>
 HEAPLAB_FAST_PATH void wipe_small(const span<Traits>& it, void* block) {
   cover(static_cast<char*>(block), it.secrets.usable_bytes(),
         [](char* place, std::size_t bytes) { std::memset(place, 0, bytes); });
+}
+
+// As wipe(), for blocks of fine spans.
+template <class Traits>
+HEAPLAB_FAST_PATH void wipe_fine(const span<Traits>& it, void* block) {
+  if (has_small_blocks(it)) return wipe_small(it, block);
+  std::memset(block, 0, it.secrets.usable_bytes());
 }
 
 // Precondition: a live block begins in the granule of the address. Whether it begins elsewhere in the

@@ -25,16 +25,16 @@ public:
     canary_key_ = random.next();
     not_between_blocks_ = ~std::uint64_t{span_bytes - class_step};
     granule_shift_ = log2_floor(span_bytes / granules);
-    block_bytes_ = kind.block_bytes;
+    usable_bytes_ = kind.block_bytes - std::uint32_t{sizeof(canary)};
   }
 
-  std::uint32_t block_bytes() const { return block_bytes_; }
-  std::size_t usable_bytes() const { return block_bytes_ - sizeof(canary); }
+  std::uint32_t block_bytes() const { return usable_bytes_ + std::uint32_t{sizeof(canary)}; }
+  std::size_t usable_bytes() const { return usable_bytes_; }
 
   // The part of the span in which the block begins, counted from anywhere.
   std::size_t granule_of(const void* block) const { return number_of(block) >> granule_shift_; }
 
-  // --- links: the difference (xor) of two addresses, xor the key ---
+  // --- links: the difference (xor) of two addresses, xor the key; the last block is linked to null ---
   //
   // Bytes are reversed: whatever overwrites the beginning of a link changes the bits that all addresses of
   // the span have in common. So it is noticed without knowledge of what the link should be.
@@ -43,14 +43,14 @@ public:
     std::uint64_t word;
     std::memcpy(&word, block, sizeof word);
     const std::uint64_t difference = __builtin_bswap64(word ^ link_key_);
-    if ((difference & not_between_blocks_) != 0) [[unlikely]]
-      return end_or_refuse(block, difference);
+    const bool is_last = difference == number_of(block);
+    if ((difference & not_between_blocks_) != 0 && !is_last) [[unlikely]]
+      fatal("a freed block was written to", block);
     return reinterpret_cast<void*>(number_of(block) ^ difference);
   }
 
   HEAPLAB_FAST_PATH void link(void* block, const void* next) const {
-    const std::uint64_t difference = next == nullptr ? end_of_list : number_of(block) ^ number_of(next);
-    const std::uint64_t word = __builtin_bswap64(difference) ^ link_key_;
+    const std::uint64_t word = __builtin_bswap64(number_of(block) ^ number_of(next)) ^ link_key_;
     std::memcpy(block, &word, sizeof word);
   }
 
@@ -68,15 +68,7 @@ public:
   }
 
 private:
-  // No difference of two blocks: those are multiples of 16.
-  static constexpr std::uint64_t end_of_list = 1;
-
   static std::uint64_t number_of(const void* block) { return reinterpret_cast<std::uintptr_t>(block); }
-
-  HEAPLAB_SLOW_PATH static void* end_or_refuse(const void* block, std::uint64_t difference) {
-    if (difference != end_of_list) fatal("a freed block was written to", block);
-    return nullptr;
-  }
 
   canary canary_of(const void* block) const { return canary_key_ ^ number_of(block); }
   char* place_of_canary(void* block) const { return static_cast<char*>(block) + usable_bytes(); }
@@ -89,7 +81,7 @@ private:
   // The bits in which the addresses of two blocks of the span never differ.
   std::uint64_t not_between_blocks_ = 0;
   std::uint32_t granule_shift_ = 0;
-  std::uint32_t block_bytes_ = 0;
+  std::uint32_t usable_bytes_ = 0;
 };
 
 }  // namespace heaplab::scalloc

@@ -7,6 +7,7 @@
 #include "allocators/scalloc/size_classes.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
+#include "concurrent/relaxed_compare.h"
 
 namespace heaplab::scalloc {
 
@@ -20,11 +21,16 @@ class live_map {
 public:
   static constexpr std::size_t granules = Traits::settings.fine_span_bytes / class_step;
 
+  // The granule of a block of a fine span.
+  HEAPLAB_FAST_PATH static std::size_t fine_granule_of(const void* block) {
+    return reinterpret_cast<std::uintptr_t>(block) / class_step;
+  }
+
   bool holds(std::size_t granule) const { return at(granule).load(std::memory_order_relaxed) != 0; }
 
   // Called by the owner of the span. False: a live block begins there already.
   HEAPLAB_FAST_PATH bool begin(std::size_t granule) {
-    if (at(granule).load(std::memory_order_relaxed) != 0) [[unlikely]]
+    if (concurrent::differs(at(granule), 0)) [[unlikely]]
       return false;
     at(granule).store(1, std::memory_order_relaxed);
     return true;
@@ -34,7 +40,7 @@ public:
   // same instant, both may be told that the block was live. The block is then in two lists, and begin()
   // notices when the block is handed out from the second list while it is live.
   HEAPLAB_FAST_PATH bool end_own(std::size_t granule) {
-    if (at(granule).load(std::memory_order_relaxed) == 0) [[unlikely]]
+    if (!concurrent::differs(at(granule), 0)) [[unlikely]]
       return false;
     at(granule).store(0, std::memory_order_relaxed);
     return true;

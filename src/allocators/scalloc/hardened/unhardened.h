@@ -2,8 +2,8 @@
 
 namespace heaplab::scalloc {
 
-// The other variants have these instead of block_secrets, live_map, random_source and quarantine. They need
-// no memory.
+// The other variants have these instead of block_secrets, live_map, random_source, quarantine and
+// remote_batch. They need no memory.
 
 // A link is the address of the next free block.
 struct plain_links {
@@ -14,5 +14,6 @@ struct plain_links {
 struct no_live_map {};
 struct no_random_source {};
 struct no_quarantine {};
+struct no_remote_batch {};
 
 }  // namespace heaplab::scalloc

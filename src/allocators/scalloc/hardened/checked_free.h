@@ -1,0 +1,88 @@
+// How scalloc-hardened frees a block. The block is checked and overwritten (block_checks.h) and goes into the
+// thread's quarantine; the block that leaves quarantine for it goes back to its span.
+#pragma once
+
+#include <cstddef>
+
+#include "allocators/scalloc/calling_thread.h"
+#include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/hardened/block_checks.h"
+#include "allocators/scalloc/large.h"
+#include "base/compiler.h"
+#include "concurrent/relaxed_compare.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large>
+class checked_free {
+  using span_type = span<Traits>;
+  using thread = calling_thread<Traits, Front>;
+
+public:
+  // Any address.
+  HEAPLAB_FAST_PATH static void deallocate(void* block) {
+    const std::size_t step = Front.spans().step_of(block);
+    if (!Front.spans().in_carved_fine_zone(step)) [[unlikely]]
+      return deallocate_elsewhere(block);
+    span_type& it = Front.spans().fine_span_at(step);
+    if (concurrent::differs(it.owner_tag, thread::self())) [[unlikely]]
+      return deallocate_of_other(it, block);
+    withdraw_own(it, block);
+    if (!has_small_blocks(it)) [[unlikely]]
+      return wipe_and_quarantine(it, block);
+    wipe_small(it, block);
+    quarantine(block);
+  }
+
+private:
+  HEAPLAB_FAST_PATH static void quarantine(void* block) {
+    if (void* const oldest = thread::buffer()->quarantine.exchange(block)) release(oldest);
+  }
+
+  // Gives a block back that leaves quarantine.
+  HEAPLAB_FAST_PATH static void release(void* block) {
+    span_type& it = Front.spans().fine_span_at(Front.spans().step_of(block));
+    check_untouched(it, block);
+    bool due;
+    if (!Front.try_deallocate(thread::self(), it, block, due)) [[unlikely]]
+      return release_later(it, block);
+    if (due) [[unlikely]]
+      after_free(it);
+  }
+
+  // --- out of line, for the registers that calls need; not rare ---
+
+  [[gnu::noinline]] static void wipe_and_quarantine(span_type& it, void* block) {
+    wipe_fine(it, block);
+    quarantine(block);
+  }
+
+  // A block of the fine zone, of another owner or where others have freed blocks of the span.
+  [[gnu::noinline]] static void deallocate_of_other(span_type& it, void* block) {
+    withdraw_fine(it, block);
+    wipe_fine(it, block);
+    if (!thread::has_buffer()) [[unlikely]]
+      return Front.deallocate_slow(*thread::buffer(), it, block);
+    quarantine(block);
+  }
+
+  [[gnu::noinline]] static void release_later(span_type& it, void* block) {
+    Front.deallocate_later(*thread::buffer(), it, block);
+  }
+
+  // --- rare ---
+
+  HEAPLAB_SLOW_PATH static void after_free(span_type& it) { Front.after_free(*thread::buffer(), it); }
+
+  // Blocks of the coarse zone, with mappings of their own, null, and what is no block. None goes into
+  // quarantine: few of them could pin much memory.
+  HEAPLAB_SLOW_PATH static void deallocate_elsewhere(void* block) {
+    if (block == nullptr) return;
+    span_type* const it = Front.spans().find(block);
+    if (it == nullptr) return Large.deallocate(block);
+    withdraw(*it, block);
+    Front.deallocate_slow(*thread::buffer(), *it, block);
+  }
+};
+
+}  // namespace heaplab::scalloc
