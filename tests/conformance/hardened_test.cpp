@@ -2,6 +2,7 @@
 // correct programs may still do.
 #include <dlfcn.h>
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <csignal>
@@ -295,6 +296,37 @@ TEST(hardened, freed_blocks_are_zero) {
       return b == 0;
     })) << size;
   }
+}
+
+// Whether many of its pages were written or few, with holes of any size.
+TEST(hardened, a_freed_block_of_pages_written_in_part_is_zero) {
+  constexpr std::size_t page = 4096;
+  for (const std::size_t size : {20'000UL, 32'760UL, 33'000UL, 60'000UL, 100'000UL, 1'000'000UL})
+    for (const std::size_t begin : {std::size_t{0}, size / 2 - page, size - page})
+      for (const std::size_t distance : {1UL, page - 1, 3 * page, 40 * page}) {
+        bytes* const block = make(size);
+        const std::size_t usable = malloc_usable_size(block);
+        for (std::size_t at = begin; at < usable; at += distance) block[at] = 0x41;
+        block[usable - 1] = 0x41;
+        free_now(block);
+        const bytes* const freed = opaque(block);
+        ASSERT_TRUE(std::all_of(freed + 8, freed + usable, [](bytes b) { return b == 0; }))
+            << size << " from " << begin << " each " << distance;
+      }
+}
+
+long page_faults() {
+  rusage used{};
+  getrusage(RUSAGE_THREAD, &used);
+  return used.ru_minflt;
+}
+
+TEST(hardened, to_free_a_block_does_not_touch_its_untouched_pages) {
+  constexpr std::size_t size = 1'000'000;
+  bytes* const block = make(size);
+  const long before = page_faults();
+  free_now(block);
+  EXPECT_LT(page_faults() - before, 30);
 }
 
 TEST(hardened, new_blocks_show_no_link) {

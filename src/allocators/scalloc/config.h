@@ -209,9 +209,10 @@ struct config {
   static constexpr std::uint32_t remote_batch_blocks = 16;
   // So many first bytes of a block that leaves quarantine are looked at, to find writes after free.
   static constexpr std::size_t watched_bytes = 64;
-  // Of larger blocks of spans only the pages that hold data are overwritten with zeros when freed. To read
-  // all of a smaller block first would cost more than the pages that it leaves untouched.
-  std::size_t zeroed_block_bytes = 64 * kib;
+  // Freed blocks of spans below this size are overwritten with zeros. Of larger ones the pages go back to the
+  // system where few seem to be written, and only the pages that hold data are overwritten elsewhere: a
+  // smaller limit means fewer page faults and more system calls. Measured with acdc (docs/decisions/0022).
+  std::size_t zeroed_block_bytes = 32 * kib;
   // Of so many fine spans carved in a row the last is a guard, without access. Fewer guard more, at the price
   // of address space and page tables; no memory.
   std::uint32_t guarded_span_period = 16;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "allocators/scalloc/span.h"
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
 #include "base/os_pages.h"
@@ -56,21 +57,31 @@ HEAPLAB_FAST_PATH void cover(Char* begin, std::size_t size, Visit&& visit) {
   both_ends(std::integral_constant<std::size_t, 8>{});
 }
 
-// Overwrites a freed block with zeros. Of a larger block only the pages that hold data are written, so that
-// untouched pages get no memory.
+// Makes whole pages zero without touching many that were never written: where the page in the middle holds
+// nothing, all of them go back to the system.
+template <class Platform>
+void wipe_pages(char* begin, std::size_t bytes) {
+  const std::size_t page = os_pages::page_bytes();
+  const auto holds_nothing = [page](const char* it) { return os_pages::is_zero(it, page); };
+  if (holds_nothing(begin + align_down(bytes / 2, page)) && Platform::purge(begin, bytes)) return;
+  for (char* const end = begin + bytes; begin < end; begin += page)
+    if (!holds_nothing(begin)) std::memset(begin, 0, page);
+}
+
+// Overwrites a freed block with zeros.
 template <class Traits>
 void wipe(const span<Traits>& it, void* block) {
-  char* begin = static_cast<char*>(block);
-  char* const end = begin + it.secrets.usable_bytes();
-  if (it.secrets.block_bytes() <= Traits::settings.zeroed_block_bytes) [[likely]] {
-    std::memset(begin, 0, static_cast<std::size_t>(end - begin));
+  const std::size_t usable = it.secrets.usable_bytes(), page = os_pages::page_bytes();
+  if (usable < std::max(Traits::settings.zeroed_block_bytes, 4 * page)) [[likely]] {
+    std::memset(block, 0, usable);
     return;
   }
-  const std::size_t page = os_pages::page_bytes();
-  for (std::size_t bytes = page - it.offset_of(begin) % page; begin < end; begin += bytes, bytes = page) {
-    bytes = std::min(bytes, static_cast<std::size_t>(end - begin));
-    if (!os_pages::is_zero(begin, bytes)) std::memset(begin, 0, bytes);
-  }
+  // The first page is likely to be needed again, the last one has the canary.
+  const std::size_t begin = it.offset_of(block), end = begin + usable;
+  const std::size_t second_page = align_up(begin + page, page), last_page = align_down(end, page);
+  std::memset(block, 0, second_page - begin);
+  wipe_pages<typename Traits::platform>(it.base + second_page, last_page - second_page);
+  std::memset(it.base + last_page, 0, end - last_page);
 }
 
 template <class Traits>
