@@ -46,6 +46,10 @@ void free_now(void* block) {
   std::free(opaque(block));
 }
 
+void free_by_another(void* block) {
+  std::thread(free_now, block).join();
+}
+
 // A child does it; its one line must say what is wrong and name the pointer.
 #define EXPECT_FATAL(statement, what, pointer) \
   EXPECT_EXIT(statement, testing::KilledBySignal(SIGABRT), line_of(what, pointer))
@@ -135,11 +139,13 @@ TEST(hardened, finds_a_write_past_the_end_when_the_block_is_freed) {
     bytes* const block = make(size);
     const std::size_t end = malloc_usable_size(block);
     for (const std::size_t excess : {1U, 7U, 8U}) {
-      const auto wrong = [&] {
+      const auto wrong = [&](auto freeing) {
         for (std::size_t byte = 0; byte < excess; ++byte) opaque(block)[end + byte] ^= 1;
-        free_now(block);
+        freeing(block);
       };
-      EXPECT_FATAL(wrong(), "written past the end of a block", block) << size << " by " << excess;
+      EXPECT_FATAL(wrong(free_now), "written past the end of a block", block) << size << " by " << excess;
+      EXPECT_FATAL(wrong(free_by_another), "written past the end of a block", block)
+          << size << " by " << excess;
     }
     free_now(block);
   }
@@ -163,6 +169,22 @@ TEST(hardened, finds_a_write_after_free_when_the_block_leaves_quarantine) {
     }
     free_now(block);
   }
+}
+
+TEST(hardened, finds_a_write_after_free_by_a_thread_that_only_frees) {
+  constexpr std::size_t size = 100;
+  std::vector<bytes*> blocks(3 * quarantine_blocks);
+  for (bytes*& it : blocks) it = make(size);
+  const auto free_all = [&](bytes* written) {
+    for (bytes* const it : blocks) {
+      free_now(it);
+      if (it == written) opaque(it)[20] = 1;
+    }
+  };
+  bytes* const written = blocks[quarantine_blocks];
+  const auto wrong = [&] { std::thread(free_all, written).join(); };
+  EXPECT_FATAL(wrong(), "a freed block was written to", written);
+  std::thread(free_all, nullptr).join();
 }
 
 TEST(hardened, finds_a_write_into_the_first_word_of_a_freed_block_when_the_thread_needs_blocks) {
@@ -285,17 +307,18 @@ TEST(hardened, takes_every_right_size) {
 // --- what a program sees ---
 
 TEST(hardened, freed_blocks_are_zero) {
-  for (const std::size_t size : in_spans) {
-    bytes* const block = make(size);
-    const std::size_t usable = malloc_usable_size(block);
-    std::memset(block, 0x41, usable);
-    free_now(block);
-    const bytes* const freed = opaque(block);
-    // But for the link of a block that may be used again.
-    EXPECT_TRUE(std::all_of(freed + std::min<std::size_t>(usable, 8), freed + usable, [](bytes b) {
-      return b == 0;
-    })) << size;
-  }
+  for (const auto freeing : {free_now, free_by_another})
+    for (const std::size_t size : in_spans) {
+      bytes* const block = make(size);
+      const std::size_t usable = malloc_usable_size(block);
+      std::memset(block, 0x41, usable);
+      freeing(block);
+      const bytes* const freed = opaque(block);
+      // But for the link of a block that may be used again.
+      EXPECT_TRUE(std::all_of(freed + std::min<std::size_t>(usable, 8), freed + usable, [](bytes b) {
+        return b == 0;
+      })) << size;
+    }
 }
 
 // Whether many of its pages were written or few, with holes of any size.
@@ -323,10 +346,28 @@ long page_faults() {
 
 TEST(hardened, to_free_a_block_does_not_touch_its_untouched_pages) {
   constexpr std::size_t size = 1'000'000;
+  malloc_trim(0);
   bytes* const block = make(size);
   const long before = page_faults();
   free_now(block);
   EXPECT_LT(page_faults() - before, 30);
+}
+
+// Zeros that were written are no reason to give pages back again and again.
+TEST(hardened, the_pages_of_a_block_that_is_used_again_stay) {
+  constexpr std::size_t size = 1'000'000;
+  malloc_trim(0);
+  void* const neighbour = make(size);
+  std::size_t touched = 0;
+  for (unsigned turn = 0; turn < 20; ++turn) {
+    bytes* const block = make(size);
+    const long before = page_faults();
+    for (std::size_t at = 0; at < size; at += 1024) opaque(block)[at] = 0;
+    touched += static_cast<std::size_t>(page_faults() - before);
+    free_now(block);
+  }
+  free_now(neighbour);
+  EXPECT_LT(touched, 3 * size / 4096);
 }
 
 TEST(hardened, new_blocks_show_no_link) {

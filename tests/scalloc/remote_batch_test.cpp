@@ -14,6 +14,16 @@ namespace {
 
 constexpr config two_blocks = hardened_config<2>();
 constexpr config sixteen_blocks = hardened_config<16>();
+constexpr config five_together = [] {
+  config result = hardened_config<16>(1);
+  result.remote_batch_blocks = 5;
+  return result;
+}();
+constexpr config one_kib_together = [] {
+  config result = hardened_config<16>(1);
+  result.remote_batch_bytes = 1024;
+  return result;
+}();
 
 // Stand for the links and the span of a heap.
 struct plain_span {
@@ -23,13 +33,14 @@ struct plain_span {
 TEST(remote_batch, links_its_blocks_and_is_empty_before_they_go_back) {
   plain_span it, other;
   void* blocks[4];
-  remote_batch<plain_span, 3> batch;
+  remote_batch<plain_span> batch;
   batch.take([](auto&...) { ADD_FAILURE() << "an empty batch"; });
-  EXPECT_FALSE(batch.accepts(it));
+  EXPECT_FALSE(batch.is_of(it));
   for (unsigned index = 0; index < 3; ++index) {
-    batch.add(it, &blocks[index]);
-    EXPECT_FALSE(batch.accepts(other));
-    EXPECT_EQ(batch.accepts(it), index < 2) << index;
+    index == 0 ? batch.begin(it, &blocks[index]) : batch.add(it, &blocks[index]);
+    EXPECT_TRUE(batch.is_of(it));
+    EXPECT_FALSE(batch.is_of(other));
+    EXPECT_EQ(batch.count(), index + 1);
   }
   unsigned visits = 0;
   batch.take([&](plain_span& of, const freed_chain& chain) {
@@ -44,23 +55,27 @@ TEST(remote_batch, links_its_blocks_and_is_empty_before_they_go_back) {
     batch.take([](auto&...) { ADD_FAILURE() << "given back twice"; });
   });
   EXPECT_EQ(visits, 1U);
-  batch.add(other, &blocks[3]);
-  EXPECT_TRUE(batch.accepts(other));
+  EXPECT_FALSE(batch.is_of(it));
+  batch.begin(other, &blocks[3]);
+  EXPECT_TRUE(batch.is_of(other));
 }
 
-// Blocks of a span go back together: once there are so many, or when a block of another span comes.
+std::uint32_t returned(const auto& it) {
+  return it.load_word(std::memory_order_relaxed).remote_count();
+}
+
+// Blocks of a span go back together, when a block of another span of the class comes.
 TEST(remote_batch, waits_for_blocks_of_one_span) {
   small_heap<concurrent::std_sync, sixteen_blocks> heap(2);
-  constexpr unsigned most = sixteen_blocks.remote_batch_blocks;
-  std::vector<void*> blocks(2 * most);
+  constexpr unsigned many = 16;
+  std::vector<void*> blocks(2 * many);
   for (void*& it : blocks) it = heap.allocate(0);
   auto& one = heap.span_of(blocks.front());
   auto& two = heap.span_of(blocks.back());
   ASSERT_NE(&one, &two);
-  const auto returned = [](auto& it) { return it.load_word(std::memory_order_relaxed).remote_count(); };
   for (unsigned index = 0; index < 3; ++index) heap.free_later(1, blocks[index]);
   EXPECT_EQ(returned(one), 0U);
-  heap.free_later(1, blocks[most]);
+  heap.free_later(1, blocks[many]);
   EXPECT_EQ(returned(one), 3U);
   EXPECT_EQ(returned(two), 0U);
   heap.free_later(1, blocks[3]);
@@ -69,8 +84,31 @@ TEST(remote_batch, waits_for_blocks_of_one_span) {
   heap.end_thread(1);
   EXPECT_EQ(returned(one), 4U);
   std::set<void*> live(blocks.begin() + 4, blocks.end());
-  live.erase(blocks[most]);
+  live.erase(blocks[many]);
   heap.check(live);
+}
+
+template <const config& Config>
+void expect_full_with(unsigned count) {
+  small_heap<concurrent::std_sync, Config> heap(2);
+  std::vector<void*> blocks(count);
+  for (void*& it : blocks) it = heap.allocate(0);
+  auto& span = heap.span_of(blocks.front());
+  for (void* const it : blocks) {
+    EXPECT_EQ(returned(span), 0U);
+    heap.free_later(1, it);
+  }
+  EXPECT_EQ(returned(span), count);
+  // The owner gets every block, those never used before and those that came back.
+  std::set<void*> got;
+  for (unsigned step = 0; step < 16; ++step) got.insert(heap.allocate(0));
+  EXPECT_EQ(got.size(), 16U);
+  for (void* const it : blocks) EXPECT_TRUE(got.contains(it));
+}
+
+TEST(remote_batch, goes_back_when_it_has_as_many_blocks_or_bytes_as_it_may) {
+  expect_full_with<five_together>(5);
+  expect_full_with<one_kib_together>(4);
 }
 
 TEST(remote_batch, refuses_more_blocks_than_the_span_has) {

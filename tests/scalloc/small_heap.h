@@ -37,8 +37,8 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
 }
 
 template <unsigned Blocks>
-constexpr config hardened_config() {
-  config result = small_config<Blocks>();
+constexpr config hardened_config(unsigned reuse_percent = 50) {
+  config result = small_config<Blocks>(reuse_percent);
   result.hardened = true;
   result.canary_bytes = 8;
   result.arena_scatter_bytes = 0;

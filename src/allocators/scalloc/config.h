@@ -204,9 +204,13 @@ struct config {
   // A freed block of the fine zone is used again after so many further frees by the same thread, a power of
   // two. More detects late frees of freed blocks, and pins up to as many spans for each thread.
   static constexpr std::size_t quarantine_blocks = 32;
-  // Most blocks of a span of another owner that leave quarantine together. More make compare-and-swaps rarer,
-  // and pin as many more blocks of one span for each thread.
-  static constexpr std::uint32_t remote_batch_blocks = 16;
+  // Blocks of a span of another owner that leave quarantine go back together, so many at most, or as many as
+  // have so many bytes. More make compare-and-swaps rarer, and pin more blocks for each thread and size
+  // class.
+  std::uint32_t remote_batch_blocks = 16;
+  std::uint32_t remote_batch_bytes = static_cast<std::uint32_t>(4 * kib);
+  // A thread that only frees has no quarantine for its first frees.
+  static constexpr std::uint32_t frees_without_buffer = 16;
   // So many first bytes of a block that leaves quarantine are looked at, to find writes after free.
   static constexpr std::size_t watched_bytes = 64;
   // Freed blocks of spans below this size are overwritten with zeros. Of larger ones the pages go back to the

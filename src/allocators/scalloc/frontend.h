@@ -71,7 +71,7 @@ public:
     return true;
   }
 
-  // --- everything else (frontend_slow.h, frontend_transitions.h) ---
+  // --- everything else (frontend_slow.h, frontend_transitions.h, batched_frees.h) ---
 
   // Null: no memory. `is_zero`: whether the block is known to hold nothing but zeros.
   void* allocate_slow(lab_type& local, unsigned class_index, bool& is_zero);
@@ -154,7 +154,11 @@ private:
   void deallocate_remote(lab_type& local, span_type& it, Freed freed);
   template <class Freed>
   span_word push_remote(span_type& it, Freed freed);
-  void give_batch_back(lab_type& local);
+  void begin_batch(lab_type& local, span_type& it, void* block);
+  template <class Batch>
+  static bool is_full(const Batch& batch, const span_type& it);
+  template <class Batch>
+  void give_back(lab_type& local, Batch& batch);
 
   // Making blocks available.
   bool refill(span_type& hot, std::int32_t worth);
@@ -201,3 +205,4 @@ private:
 
 #include "allocators/scalloc/frontend_slow.h"
 #include "allocators/scalloc/frontend_transitions.h"
+#include "allocators/scalloc/hardened/batched_frees.h"

@@ -41,7 +41,10 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
           local.quarantine.for_each([](void* freed) { check_first_word(freed); });
         void* const block = pop(hot);
         is_zero = hot.offset_of(block) >= written;
-        if constexpr (!Traits::settings.hardened) hot.secrets.link(block, nullptr);
+        if constexpr (!Traits::settings.hardened)
+          hot.secrets.link(block, nullptr);
+        else if (is_zero)
+          hot.live.mark_untouched(hot.secrets.granule_of(block));
         return block;
       }
       local.hot[class_index] = &no_span<Traits>;
@@ -87,18 +90,6 @@ HEAPLAB_SLOW_PATH void frontend<Traits>::after_free(lab_type& local, span_type& 
     if (clear_attention(local, it)) return;
   }
   apply_due_event(it, local.column);
-}
-
-template <class Traits>
-void frontend<Traits>::deallocate_later(lab_type& local, span_type& it, void* block) {
-  if (it.owner(std::memory_order_relaxed) == &local) return deallocate_slow(local, it, block);
-  if (!local.remote.accepts(it)) give_batch_back(local);
-  local.remote.add(it, block);
-}
-
-template <class Traits>
-void frontend<Traits>::give_batch_back(lab_type& local) {
-  local.remote.take([&](span_type& it, const freed_chain& freed) { deallocate_remote(local, it, freed); });
 }
 
 template <class Traits>

@@ -163,7 +163,7 @@ template <class Traits>
 void frontend<Traits>::abandon(lab_type& local) {
   if constexpr (Traits::settings.hardened) {
     local.quarantine.drain([&](void* block) { deallocate_later(local, *spans_.find(block), block); });
-    give_batch_back(local);
+    for (auto& batch : local.remote) give_back(local, batch);
   }
   for (span_type*& hot : local.hot) {
     if (hot == &no_span<Traits>) continue;

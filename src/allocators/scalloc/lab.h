@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <type_traits>
 
@@ -55,9 +56,10 @@ struct lab {
                                            no_random_source> random;
   [[no_unique_address]] std::conditional_t<hardened, scalloc::quarantine<Traits::settings.quarantine_blocks>,
                                            no_quarantine> quarantine;
-  [[no_unique_address]] std::conditional_t<
-      hardened, scalloc::remote_batch<span_type, Traits::settings.remote_batch_blocks>, no_remote_batch>
-      remote;
+  // One for each class: a thread that allocates takes blocks of a class from one span for a while, and so
+  // they often come to the thread that frees them.
+  using batches = std::array<remote_batch<span_type>, class_count>;
+  [[no_unique_address]] std::conditional_t<hardened, batches, no_remote_batches> remote;
 
   // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks
   // the lists.

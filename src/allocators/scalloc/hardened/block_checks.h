@@ -57,20 +57,22 @@ HEAPLAB_FAST_PATH void cover(Char* begin, std::size_t size, Visit&& visit) {
   both_ends(std::integral_constant<std::size_t, 8>{});
 }
 
-// Makes whole pages zero without touching many that were never written: where the page in the middle holds
-// nothing, all of them go back to the system.
+// Makes whole pages zero. `were_untouched`: they had no memory when the program got them. Then to look at one
+// that the program left untouched costs a page fault. So if the page in the middle holds nothing, all of them
+// go back to the system unseen.
 template <class Platform>
-void wipe_pages(char* begin, std::size_t bytes) {
+void wipe_pages(char* begin, std::size_t bytes, bool were_untouched) {
   const std::size_t page = os_pages::page_bytes();
   const auto holds_nothing = [page](const char* it) { return os_pages::is_zero(it, page); };
-  if (holds_nothing(begin + align_down(bytes / 2, page)) && Platform::purge(begin, bytes)) return;
+  if (were_untouched && holds_nothing(begin + align_down(bytes / 2, page)) && Platform::purge(begin, bytes))
+    return;
   for (char* const end = begin + bytes; begin < end; begin += page)
     if (!holds_nothing(begin)) std::memset(begin, 0, page);
 }
 
 // Overwrites a freed block with zeros.
 template <class Traits>
-void wipe(const span<Traits>& it, void* block) {
+void wipe(const span<Traits>& it, void* block, bool was_untouched) {
   const std::size_t usable = it.secrets.usable_bytes(), page = os_pages::page_bytes();
   if (usable < std::max(Traits::settings.zeroed_block_bytes, 4 * page)) [[likely]] {
     std::memset(block, 0, usable);
@@ -80,7 +82,7 @@ void wipe(const span<Traits>& it, void* block) {
   const std::size_t begin = it.offset_of(block), end = begin + usable;
   const std::size_t second_page = align_up(begin + page, page), last_page = align_down(end, page);
   std::memset(block, 0, second_page - begin);
-  wipe_pages<typename Traits::platform>(it.base + second_page, last_page - second_page);
+  wipe_pages<typename Traits::platform>(it.base + second_page, last_page - second_page, was_untouched);
   std::memset(it.base + last_page, 0, end - last_page);
 }
 
@@ -183,10 +185,12 @@ void require_live(const span<Traits>& it, const void* block) {
 // The program gives a block back. Called by any thread, with any address in a span.
 template <class Traits>
 void withdraw(span<Traits>& it, void* block) {
+  const std::size_t granule = it.secrets.granule_of(block);
+  const bool was_untouched = it.live.was_untouched(granule);
   // An address inside a block ends the process, so that the map may already say that the block is free.
-  if (!it.live.end(it.secrets.granule_of(block)) || is_inside_block(it, block)) refuse_address(it, block);
+  if (!it.live.end(granule) || is_inside_block(it, block)) refuse_address(it, block);
   check_canary(it, block);
-  wipe(it, block);
+  wipe(it, block, was_untouched);
 }
 
 }  // namespace heaplab::scalloc

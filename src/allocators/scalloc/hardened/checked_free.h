@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "allocators/scalloc/calling_thread.h"
 #include "allocators/scalloc/frontend.h"
@@ -61,9 +62,19 @@ private:
   [[gnu::noinline]] static void deallocate_of_other(span_type& it, void* block) {
     withdraw_fine(it, block);
     wipe_fine(it, block);
-    if (!thread::has_buffer()) [[unlikely]]
+    if (!has_buffer()) [[unlikely]]
       return Front.deallocate_slow(*thread::buffer(), it, block);
     quarantine(block);
+  }
+
+  // A thread that only frees gets a buffer, for its quarantine and its batch, after some frees: the first
+  // ones of a thread wait for no lock, and a thread that frees few needs none.
+  static bool has_buffer() {
+    if (thread::has_buffer()) [[likely]]
+      return true;
+    if (++frees_without_buffer_ <= Traits::settings.frees_without_buffer) return false;
+    thread::own_buffer([] { return false; });
+    return thread::has_buffer();
   }
 
   [[gnu::noinline]] static void release_later(span_type& it, void* block) {
@@ -83,6 +94,8 @@ private:
     withdraw(*it, block);
     Front.deallocate_slow(*thread::buffer(), *it, block);
   }
+
+  static constinit inline thread_local std::uint32_t frees_without_buffer_ = 0;
 };
 
 }  // namespace heaplab::scalloc

@@ -32,8 +32,15 @@ public:
   HEAPLAB_FAST_PATH bool begin(std::size_t granule) {
     if (concurrent::differs(at(granule), 0)) [[unlikely]]
       return false;
-    at(granule).store(1, std::memory_order_relaxed);
+    at(granule).store(live, std::memory_order_relaxed);
     return true;
+  }
+
+  // Called by the owner with a live block that the program does not have yet, and whose memory was never
+  // handed out since the system gave it.
+  void mark_untouched(std::size_t granule) { at(granule).store(untouched, std::memory_order_relaxed); }
+  bool was_untouched(std::size_t granule) const {
+    return at(granule).load(std::memory_order_relaxed) == untouched;
   }
 
   // Called by the owner. False: no live block begins there. If another thread frees the same block at the
@@ -51,6 +58,9 @@ public:
   bool end(std::size_t granule) { return at(granule).exchange(0, std::memory_order_relaxed) != 0; }
 
 private:
+  // Values of a byte; 0: no live block begins there.
+  static constexpr std::uint8_t live = 1, untouched = 2;
+
   using byte = typename Traits::template atomic<std::uint8_t>;
 
   HEAPLAB_FAST_PATH byte& at(std::size_t granule) { return live_[granule % granules]; }

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <utility>
 
 #include "allocators/scalloc/freed_blocks.h"
 #include "base/compiler.h"
@@ -12,17 +11,24 @@ namespace heaplab::scalloc {
 // Blocks of one span of another owner, which a thread gives back together: one compare-and-swap for all of
 // them. For one thread. A fork may copy the thread at any instruction: the child may lose blocks, or count
 // fewer than there are, and finds none twice.
-template <class Span, std::uint32_t Most>
+template <class Span>
 class remote_batch {
 public:
-  bool accepts(const Span& it) const { return span_ == &it && chain_.length < Most; }
+  // False if empty.
+  HEAPLAB_FAST_PATH bool is_of(const Span& it) const { return span_ == &it; }
+  std::uint32_t count() const { return chain_.count(); }
 
-  // Precondition: accepts(it), or empty.
-  HEAPLAB_FAST_PATH void add(Span& it, void* block) {
-    if (chain_.length == 0) {
-      span_ = &it;
-      chain_ = {nullptr, block, 0};
-    }
+  // Precondition: empty.
+  void begin(Span& it, void* block) {
+    it.secrets.link(block, nullptr);
+    span_ = &it;
+    chain_ = {block, block, 0};
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    chain_.length = 1;
+  }
+
+  // Precondition: is_of(it).
+  HEAPLAB_FAST_PATH void add(const Span& it, void* block) {
     it.secrets.link(block, chain_.newest_block);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     chain_.newest_block = block;
@@ -30,14 +36,17 @@ public:
     ++chain_.length;
   }
 
-  // Calls visit(span, chain) unless empty. The batch is empty before: a child of fork must not give the
+  // Calls visit(span, chain) unless empty. The batch is empty before that: a child of fork must not give the
   // blocks back again.
   template <class Visit>
-  void take(Visit&& visit) {
+  HEAPLAB_FAST_PATH void take(Visit&& visit) {
     if (chain_.length == 0) return;
-    const freed_chain taken = std::exchange(chain_, {});
+    Span& of = *span_;
+    const freed_chain taken = chain_;
+    chain_.length = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    visit(*span_, taken);
+    span_ = nullptr;
+    visit(of, taken);
   }
 
 private:

@@ -14,6 +14,6 @@ struct plain_links {
 struct no_live_map {};
 struct no_random_source {};
 struct no_quarantine {};
-struct no_remote_batch {};
+struct no_remote_batches {};
 
 }  // namespace heaplab::scalloc
