@@ -321,13 +321,18 @@ TEST(hardened, freed_blocks_are_zero) {
     }
 }
 
-// Whether many of its pages were written or few, with holes of any size.
+// Whether many of its pages were written or few, with holes of any size; of memory never used before, and of
+// other memory.
 TEST(hardened, a_freed_block_of_pages_written_in_part_is_zero) {
   constexpr std::size_t page = 4096;
-  for (const std::size_t size : {20'000UL, 32'760UL, 33'000UL, 60'000UL, 100'000UL, 1'000'000UL})
+  for (const std::size_t size : {20'000UL, 32'760UL, 33'000UL, 60'000UL, 100'000UL, 1'000'000UL}) {
+    malloc_trim(0);
+    bytes* blocks[12];
+    for (bytes*& it : blocks) it = make(size);
+    unsigned next = 0;
     for (const std::size_t begin : {std::size_t{0}, size / 2 - page, size - page})
       for (const std::size_t distance : {1UL, page - 1, 3 * page, 40 * page}) {
-        bytes* const block = make(size);
+        bytes* const block = blocks[next++];
         const std::size_t usable = malloc_usable_size(block);
         for (std::size_t at = begin; at < usable; at += distance) block[at] = 0x41;
         block[usable - 1] = 0x41;
@@ -336,6 +341,7 @@ TEST(hardened, a_freed_block_of_pages_written_in_part_is_zero) {
         ASSERT_TRUE(std::all_of(freed + 8, freed + usable, [](bytes b) { return b == 0; }))
             << size << " from " << begin << " each " << distance;
       }
+  }
 }
 
 long page_faults() {
@@ -344,30 +350,38 @@ long page_faults() {
   return used.ru_minflt;
 }
 
-TEST(hardened, to_free_a_block_does_not_touch_its_untouched_pages) {
-  constexpr std::size_t size = 1'000'000;
+// Calls run() in a thread, whose first spans hold no memory.
+template <class Run>
+void with_fresh_memory(Run run) {
   malloc_trim(0);
-  bytes* const block = make(size);
-  const long before = page_faults();
-  free_now(block);
-  EXPECT_LT(page_faults() - before, 30);
+  std::thread(run).join();
+}
+
+TEST(hardened, to_free_a_block_does_not_touch_its_untouched_pages) {
+  with_fresh_memory([] {
+    bytes* const block = make(600'000);
+    const long before = page_faults();
+    free_now(block);
+    EXPECT_LT(page_faults() - before, 30);
+  });
 }
 
 // Zeros that were written are no reason to give pages back again and again.
 TEST(hardened, the_pages_of_a_block_that_is_used_again_stay) {
-  constexpr std::size_t size = 1'000'000;
-  malloc_trim(0);
-  void* const neighbour = make(size);
-  std::size_t touched = 0;
-  for (unsigned turn = 0; turn < 20; ++turn) {
-    bytes* const block = make(size);
-    const long before = page_faults();
-    for (std::size_t at = 0; at < size; at += 1024) opaque(block)[at] = 0;
-    touched += static_cast<std::size_t>(page_faults() - before);
-    free_now(block);
-  }
-  free_now(neighbour);
-  EXPECT_LT(touched, 3 * size / 4096);
+  constexpr std::size_t size = 400'000;
+  with_fresh_memory([] {
+    void* const neighbour = make(size);
+    long touched = 0;
+    for (unsigned turn = 0; turn < 20; ++turn) {
+      bytes* const block = make(size);
+      const long before = page_faults();
+      for (std::size_t at = 0; at < size; at += 1024) opaque(block)[at] = 0;
+      touched += page_faults() - before;
+      free_now(block);
+    }
+    free_now(neighbour);
+    EXPECT_LT(touched, 3 * size / 4096);
+  });
 }
 
 TEST(hardened, new_blocks_show_no_link) {
