@@ -18,7 +18,7 @@ public:
   HEAPLAB_FAST_PATH bool is_of(const Span& it) const { return span_ == &it; }
   std::uint32_t count() const { return chain_.count(); }
 
-  // Precondition: empty.
+  // Precondition: empty. The length comes last: until then a child of fork finds an empty batch.
   void begin(Span& it, void* block) {
     it.secrets.link(block, nullptr);
     span_ = &it;
@@ -37,16 +37,15 @@ public:
   }
 
   // Calls visit(span, chain) unless empty. The batch is empty before that: a child of fork must not give the
-  // blocks back again.
+  // blocks back again. What a vanished thread had begun is forgotten as well.
   template <class Visit>
   HEAPLAB_FAST_PATH void take(Visit&& visit) {
-    if (chain_.length == 0) return;
-    Span& of = *span_;
+    Span* const of = span_;
     const freed_chain taken = chain_;
     chain_.length = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     span_ = nullptr;
-    visit(of, taken);
+    if (taken.length != 0) visit(*of, taken);
   }
 
 private:
