@@ -42,16 +42,18 @@ protected:
   // For a thread beside which no other can take the lock or wait for it. relaxed: no other thread reads the
   // word. The fences are for a signal handler that forks.
   void hold_alone() {
-    held_.store(held, std::memory_order_relaxed);
+    held_.store(alone, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
+  // Called by the holder.
+  bool is_held_alone() const { return held_.load(std::memory_order_relaxed) == alone; }
   void release_alone() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     held_.store(free, std::memory_order_relaxed);
   }
 
 private:
-  static constexpr std::uint32_t free = 0, held = 1, waited_for = 2;
+  static constexpr std::uint32_t free = 0, held = 1, waited_for = 2, alone = 3;
 
   HEAPLAB_SLOW_PATH void lock_slow() {
     for (unsigned attempt = 0; attempt < Sync::attempts_before_sleep; ++attempt) {

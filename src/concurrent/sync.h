@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "base/cpu.h"
 #include "base/futex.h"
+#include "base/process_barrier.h"
 #include "base/single_thread.h"
 
 namespace heaplab::concurrent {
@@ -30,6 +31,8 @@ struct std_sync {
 
   // Whether no other thread of the program exists.
   static bool is_alone() { return is_single_threaded(); }
+  // Every thread of the process passes a full barrier. False: the system refuses.
+  static bool barrier() { return process_barrier(); }
 };
 
 }  // namespace heaplab::concurrent

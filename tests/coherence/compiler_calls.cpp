@@ -45,13 +45,18 @@ void __tsan_write_range(void* place, std::size_t bytes) {
   report([&](machine& it) { it.write(place, bytes); });
 }
 
-// The few atomics that have no decision points and are those of the library (span_pool.h, os_pages.h).
+// The few atomics that have no decision points and are those of the library (span_pool.h, os_pages.h,
+// frontend.h).
 std::uint32_t __tsan_atomic32_load(const volatile std::uint32_t* place, int) {
   __tsan_read4(const_cast<std::uint32_t*>(place));
   return *place;
 }
 void __tsan_atomic32_store(volatile std::uint32_t* place, std::uint32_t value, int) {
   __tsan_write4(const_cast<std::uint32_t*>(place));
+  *place = value;
+}
+void __tsan_atomic64_store(volatile std::uint64_t* place, std::uint64_t value, int) {
+  __tsan_write8(const_cast<std::uint64_t*>(place));
   *place = value;
 }
 int __tsan_atomic32_compare_exchange_weak(volatile std::uint32_t* place, std::uint32_t* expected,

@@ -33,6 +33,7 @@ struct simulated_sync {
   static void sleep(const word&, std::uint32_t) { throw std::logic_error("a simulated thread waits"); }
   static void wake_one(const word&) {}
   static bool is_alone() { return false; }
+  static bool barrier() { return true; }
 };
 
 }  // namespace heaplab::coherence

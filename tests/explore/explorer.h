@@ -132,6 +132,7 @@ struct explored_sync {
     explorer::running()->wake_one(&place);
   }
   static bool is_alone() { return false; }
+  static bool barrier() { return true; }
 };
 
 }  // namespace heaplab::explore

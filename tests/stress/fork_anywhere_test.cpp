@@ -74,16 +74,30 @@ void use_many_blocks() {
   }
 }
 
-// scalloc gives back not only the memory of free spans, but also the memory of their records. Other libraries
-// have nothing to trim.
+// One of eight of them lives on.
+void thin_out(std::array<unsigned char*, 96>& blocks) {
+  for (unsigned i = 0; i < blocks.size(); ++i)
+    fill(blocks[i] = static_cast<unsigned char*>(std::malloc(1000)), filled, i);
+  for (unsigned i = 0; i < blocks.size(); ++i)
+    if (i % 8 != 0) std::free(std::exchange(blocks[i], nullptr));
+}
+
+// scalloc gives back the memory of free spans, the memory of their records, and free pages of spans in use.
+// Other libraries have nothing to trim.
 TEST(fork, while_another_thread_trims) {
   one_of_each held;
-  const auto prepare = [&] { held = make_blocks(1000), use_many_blocks(); };
+  std::array<unsigned char*, 96> thinned;
+  const auto prepare = [&] { held = make_blocks(1000), use_many_blocks(), thin_out(thinned); };
   const auto as_child = [&] {
     for (unsigned round = 0; round < 2; ++round) use_many_blocks(), malloc_trim(0);
+    for (unsigned i = 0; i < thinned.size(); ++i) {
+      if (thinned[i] != nullptr && !holds(thinned[i], filled, i)) return 5;
+      std::free(thinned[i]);
+    }
     return live_as_child(held);
   };
   EXPECT_GT(fork_at(3, prepare, [] { malloc_trim(0); }, as_child), 0U);
+  for (unsigned char* const block : thinned) std::free(block);
   EXPECT_TRUE(check_and_free(held, 1000));
 }
 

@@ -10,6 +10,8 @@
 //   resident    bytes of anonymous memory of the process with 100 KiB in small blocks
 //   idle        bytes of anonymous memory that a program which does nothing keeps of 100 MiB of small
 //               blocks and 20 MiB of large ones: when it has come below 16 MiB, or after five seconds
+//   thinned     bytes of anonymous memory that such a program keeps of 100 MiB of blocks of which one in 16
+//               lives on: when they have come below 48 MiB, or after five seconds
 //   refused     "later" if a program in which no thread can be made gives the memory back when it next
 //               allocates
 //   child       "idle" for the child of a fork
@@ -172,9 +174,26 @@ void free_many_blocks() {
 }
 
 // What up to 5 seconds without a call of malloc or free leave.
-std::size_t left_when_idle() {
-  for (unsigned waits = 0; waits < 50 && anonymous_bytes() >= idle_limit; ++waits) usleep(100'000);
+std::size_t left_when_idle(std::size_t limit = idle_limit) {
+  for (unsigned waits = 0; waits < 50 && anonymous_bytes() >= limit; ++waits) usleep(100'000);
   return anonymous_bytes();
+}
+
+void thinned() {
+  constexpr std::size_t sizes[] = {1000, 20'000}, count[] = {50'000, 2'500};
+  std::vector<void*> blocks[2];
+  for (unsigned kind = 0; kind < 2; ++kind)
+    for (std::size_t i = 0; i < count[kind]; ++i) blocks[kind].push_back(allocate(sizes[kind]));
+  const auto each = [&](bool lives, auto&& visit) {
+    for (unsigned kind = 0; kind < 2; ++kind)
+      for (std::size_t i = 0; i < count[kind]; ++i)
+        if ((i % 16 == 0) == lives) visit(blocks[kind][i], sizes[kind]);
+  };
+  each(false, [](void* block, std::size_t bytes) { release(block, bytes); });
+  std::printf("%zu\n", left_when_idle(48U << 20));
+  each(false, [](void*& block, std::size_t bytes) { block = allocate(bytes); });
+  for (const bool lives : {true, false})
+    each(lives, [](void* block, std::size_t bytes) { release(block, bytes); });
 }
 
 void idle() {
@@ -246,10 +265,11 @@ int main(int count, char** arguments) {
   struct {
     std::string_view name;
     void (*run)();
-  } constexpr tasks[] = {{"reuse", reuse}, {"retained", retained},     {"reserved", reserved},
-                         {"flags", flags}, {"resident", resident},     {"locked", locked},
-                         {"huge", huge},   {"locked-out", locked_out}, {"idle", idle},
-                         {"child", child}, {"refused", refused},       {"single", single}};
+  } constexpr tasks[] = {{"reuse", reuse},    {"retained", retained},     {"reserved", reserved},
+                         {"flags", flags},    {"resident", resident},     {"locked", locked},
+                         {"huge", huge},      {"locked-out", locked_out}, {"idle", idle},
+                         {"child", child},    {"refused", refused},       {"single", single},
+                         {"thinned", thinned}};
   for (const auto& task : tasks)
     if (count == 2 && task.name == arguments[1]) return task.run(), 0;
   return std::fputs("usage: probe TASK\n", stderr), 2;

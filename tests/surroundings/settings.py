@@ -35,6 +35,8 @@ TAKEN: list[tuple[str, str, str, Callable[[str], bool]]] = [
     ("PURGE_AT_ONCE", "1", "retained", lambda kept: int(kept) < 75 * MIB),
     ("PURGE_WHEN_IDLE", "0", "idle", lambda left: int(left) >= 16 * MIB),
     ("PURGE_WHEN_IDLE", "1", "idle", lambda left: int(left) < 16 * MIB),
+    ("PURGE_WHEN_IDLE", "0", "thinned", lambda left: int(left) >= 48 * MIB),
+    ("PURGE_WHEN_IDLE", "1", "thinned", lambda left: int(left) < 48 * MIB),
     ("PURGE_WHEN_IDLE", "1", "child", lambda said: said == "idle\n"),
     ("PURGE_WHEN_IDLE", "1", "refused", lambda said: said == "later\n"),
     ("PURGE_WHEN_IDLE", "1", "single", lambda said: said == "single\n"),

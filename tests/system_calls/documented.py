@@ -15,8 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-IN_USE, WAITING, START = "in use", "waiting", "start"
-WHEN = {IN_USE, WAITING, START, "refusal", "asked"}
+IN_USE, WAITING, IDLE, START = "in use", "waiting", "idle", "start"
+WHEN = {IN_USE, WAITING, IDLE, START, "refusal", "asked"}
 
 
 def documented(page: Path, name: str) -> tuple[dict[str, set[str]], bool]:
@@ -53,7 +53,7 @@ def main() -> int:
         return 2
     program, page, name, library = sys.argv[1:]
     table, own = documented(Path(page), name)
-    allowed = {call for call, when in table.items() if when & {IN_USE, WAITING}}
+    allowed = {call for call, when in table.items() if when & {IN_USE, WAITING, IDLE}}
     at_start = {call for call, when in table.items() if START in when}
     needed = {call for call, when in table.items() if IN_USE in when and own}
     faults = 0

@@ -39,6 +39,7 @@ constexpr call known[] = {
     {"clone", SYS_clone},
     {"futex", SYS_futex},
     {"madvise", SYS_madvise},
+    {"membarrier", SYS_membarrier},
     {"mmap", SYS_mmap},
     {"mprotect", SYS_mprotect},
     {"mremap", SYS_mremap},

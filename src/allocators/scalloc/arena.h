@@ -27,7 +27,7 @@
 #include "allocators/scalloc/arena_zone.h"
 #include "allocators/scalloc/dropped_records.h"
 #include "allocators/scalloc/hardened/guard_pages.h"
-#include "allocators/scalloc/hardened/random_source.h"
+#include "allocators/scalloc/hardened/scattered_place.h"
 #include "allocators/scalloc/span.h"
 #include "base/bits.h"
 #include "base/cache_line.h"
@@ -165,19 +165,38 @@ public:
     return true;
   }
 
+  // Called by the heap's own thread when free memory has gone back. The kernel makes no more huge pages in
+  // the zone as it is: it would fill up every 2 MiB of which one page is left.
+  void keep_small_pages() {
+    const std::size_t used = fine_.carved_bytes();
+    if (huge_pages_ != huge_page_policy::grown || used <= std::max(small_bytes_, settings.huge_zone_bytes))
+      return;
+    platform::advise_huge(base_ + small_bytes_, used - small_bytes_, false);
+    small_bytes_ = used;
+  }
+
+  // Visits the spans carved so far, from the one at `position` in the order of carving, the fine ones first,
+  // for as long as visit(span) returns true. Returns the position where to go on; 0: all have been visited.
+  template <class Visit>
+  std::size_t visit_spans(std::size_t position, Visit&& visit) {
+    const std::size_t fine = fine_.carved_bytes() >> fine_shift;
+    const std::size_t all = fine + (coarse_.carved_bytes() >> coarse_shift);
+    for (bool goes_on = true; goes_on && position < all; ++position)
+      goes_on = visit(position < fine ? fine_.records()[position] : coarse_.records()[position - fine]);
+    return position < all ? position : 0;
+  }
+
   // Visits every span ever carved.
   template <class Visit>
   void for_each_span(Visit&& visit) {
-    const std::size_t fine = fine_.carved_bytes() >> fine_shift;
-    const std::size_t coarse = coarse_.carved_bytes() >> coarse_shift;
-    for (std::size_t number = 0; number < fine; ++number) visit(fine_.records()[number]);
-    for (std::size_t number = 0; number < coarse; ++number) visit(coarse_.records()[number]);
+    visit_spans(0, [&](span_type& it) { return visit(it), true; });
   }
 
   // The size of the arena's address space. relaxed: the number publishes nothing.
   std::size_t bytes() const { return bytes_ - given_back_.load(std::memory_order_relaxed); }
-  // The size of all fine spans carved so far.
+  // The size of all fine spans carved so far, and of all spans.
   std::size_t fine_bytes() const { return fine_.carved_bytes(); }
+  std::size_t carved_bytes() const { return fine_bytes() + coarse_.carved_bytes(); }
 
   // A span that another thread was carving is carved again: a span exists once it is published.
   void after_fork_in_child() { lock_.forget_holder(); }
@@ -246,7 +265,7 @@ private:
     const std::size_t records = align_up(least, settings.arena_alignment());
     const std::size_t fine_records = has_coarse_zone ? records_for(fine_shift) : records;
     const std::size_t total = records + bytes;
-    char* const start = reserve_anywhere(total);
+    auto* const start = static_cast<char*>(reserve_scattered<platform, settings>(total));
     if (start == nullptr) return false;
     // No huge pages for the records either: a young process has few, and would pay a huge page for each zone.
     platform::advise_huge(start, total, false);
@@ -260,26 +279,6 @@ private:
     return true;
   }
 
-  // Null: the system refuses. Hardened: at a random place of a larger reservation, the rest of which goes
-  // back. So the distance from the arena to libraries and stacks, which the kernel chooses once, tells
-  // nothing.
-  static char* reserve_anywhere(std::size_t bytes) {
-    constexpr std::size_t step = settings.arena_alignment();
-    if constexpr (settings.hardened) {
-      constexpr std::size_t scatter = settings.arena_scatter_bytes;
-      const bool limited = platform::address_space_limit() != SIZE_MAX;
-      if (auto* const place =
-              limited ? nullptr
-                      : static_cast<char*>(platform::reserve_without_access(bytes + scatter, step))) {
-        const std::size_t before = random_source<platform>().next() % (scatter / step + 1) * step;
-        platform::unmap(place, before);
-        platform::unmap(place + before + bytes, scatter - before);
-        return place + before;
-      }
-    }
-    return static_cast<char*>(platform::reserve_without_access(bytes, step));
-  }
-
   // Every free reads these three. Only the border changes once the arena is open, under lock_, and seldom.
   char* base_ = nullptr;
   typename Traits::template atomic<std::size_t> border_{0};
@@ -290,6 +289,7 @@ private:
   std::size_t gap_begin_ = 0, gap_end_ = 0;
   typename Traits::template atomic<std::size_t> given_back_{0};
   huge_page_policy huge_pages_ = huge_page_policy::never;
+  std::size_t small_bytes_ = 0;  // of the fine zone, in which no huge pages are made any more
   // Carving writes from here on.
   alignas(cache_line_bytes) concurrent::futex_lock<typename Traits::sync> lock_;
   arena_zone<Traits> fine_, coarse_;

@@ -160,6 +160,17 @@ struct config {
   // go. Less looks for them more often, at 9 ms for 32 MiB of records (docs/decisions/0031); so much may stay
   // for good.
   std::size_t record_sweep_bytes = 1 * mib;
+  // Whole free pages inside spans in use go back to the system (hole_sweep.h), at malloc_trim and, where
+  // there is an idle purge, from spans that nobody changed for a decay period.
+  bool purges_holes = false;
+  // The heap's own thread looks for holes where all spans have so much address space. Less asks for the
+  // thread in small programs, where holes are no more than this.
+  std::size_t hole_sweep_bytes = 16 * mib;
+  // A thread asks for that look after so many spans became reusable or free by its frees.
+  std::uint32_t events_per_sweep = 1'024;
+  // Most spans of one look, and most ranges of pages that one look gives back: some milliseconds each, once
+  // in a decay period.
+  std::size_t spans_per_look = 256 * kib, purges_per_look = 32 * kib;
   huge_page_policy huge_pages = huge_page_policy::never;
   // With huge_page_policy::grown, fine spans beyond this many bytes of the zone get huge pages. 32 MiB: the
   // 2 MiB that a huge page may touch too early are then less than a sixteenth.

@@ -97,6 +97,14 @@ public:
   // lists were forgotten.
   void refill_torn_lists();
 
+  // --- while the pages of a span's holes go back to the system (hole_sweep.h, frontend_holes.h) ---
+
+  // True: find(it) found holes, under the lock of the lists of the span's owner, and until end_purge nobody
+  // takes blocks from the span, which is not hot.
+  template <class Find>
+  bool begin_purge(span_type& it, Find&& find);
+  void end_purge(span_type& it);
+
   // Purges memory that was not needed for a decay period; `now` is in ms. True if much is left.
   bool purge_unneeded(std::int64_t now);
 
@@ -141,7 +149,8 @@ private:
   // Called by the owner. True: after_free must be called for the span.
   HEAPLAB_FAST_PATH static bool push(std::uintptr_t self, span_type& it, void* block) {
     it.secrets.link(block, it.local_list);
-    it.local_list = block;
+    // release publishes the link to a sweep of holes.
+    atomic_ref<void*>(it.local_list).store(block, std::memory_order_release);
     // After the count another thread may own the span. The count goes down before the attention bit is read,
     // as a remote free sets the bit before it reads the count (Dekker pattern).
     const bool is_spent = it.countdown.decrement_is_spent();
@@ -149,6 +158,7 @@ private:
   }
 
   // Freeing.
+  void count_event(lab_type& local);
   static const size_class& class_of(const span_type& it, span_word seen, const void* block);
   template <class Freed>
   void deallocate_remote(lab_type& local, span_type& it, Freed freed);
@@ -163,6 +173,7 @@ private:
   // Making blocks available.
   bool refill(span_type& hot, std::int32_t worth);
   bool extend(span_type& hot);
+  bool fill_hole(span_type& hot);
   static void* link_fresh(span_type& hot, std::uint32_t count, const size_class& kind);
   span_type* get_span(lab_type& local, unsigned class_index);
   span_type* reuse(lab_type& from, lab_type& local, unsigned class_index);
@@ -181,7 +192,7 @@ private:
   void retire(lab_type& local, span_type& hot);
   span_type* replace(lab_type& local, span_type& hot);
   std::optional<span_event> move_if_due(span_type& it);
-  void apply_due_event(span_type& it, std::uint32_t column);
+  bool apply_due_event(span_type& it, std::uint32_t column);
   void place(lab_type& owner, span_type& it);
   void sync_list(span_type& it);
   void return_span(span_type& it, std::uint32_t column);
@@ -203,6 +214,7 @@ private:
 
 }  // namespace heaplab::scalloc
 
+#include "allocators/scalloc/frontend_holes.h"
 #include "allocators/scalloc/frontend_slow.h"
 #include "allocators/scalloc/frontend_transitions.h"
 #include "allocators/scalloc/hardened/batched_frees.h"

@@ -80,6 +80,7 @@ HEAPLAB_SLOW_PATH void frontend<Traits>::after_free(lab_type& local, span_type& 
     return it.set_owner(&local);
   }
   const std::optional<span_event> event = move_if_due(it);
+  if (event) count_event(local);
   if (event == span_event::all_free) return return_span(it, local.column);
   // Only the owner empties the remote list. While that has blocks, every free of the owner looks at the span.
   if (!event && it.load_word(std::memory_order_seq_cst).remote_count() > 0) return;
@@ -103,7 +104,8 @@ void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, Freed f
   // Saves the call in the common case that no event is due.
   const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + freed.count());
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
-  if (live <= event_floor(before.state(), class_index)) apply_due_event(it, local.column);
+  if (live <= event_floor(before.state(), class_index) && apply_due_event(it, local.column))
+    count_event(local);
   if (Traits::settings.adopt_on_free && local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_)
     adopt(local, it);
 }
@@ -157,10 +159,11 @@ bool frontend<Traits>::refill(span_type& hot, std::int32_t worth) {
   }
 }
 
-// Precondition: the local list is empty. Links the next fresh blocks, about fresh_batch_bytes of them, into
-// the local list.
+// Precondition: the local list is empty. Links the blocks of a hole, or the next fresh blocks, about
+// fresh_batch_bytes of them, into the local list.
 template <class Traits>
 bool frontend<Traits>::extend(span_type& hot) {
+  if (hot.holes != 0 && fill_hole(hot)) return true;
   const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
   const std::uint32_t wanted =
       std::min(Traits::settings.fresh_batch_bytes / kind.block_bytes, Traits::settings.fresh_batch_blocks);
@@ -244,6 +247,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
     it->secrets.renew(kind, spans_.span_bytes(kind.fine), it->live.granules, local.random);
   it->local_list = nullptr;
   it->fresh = 0;
+  it->holes = 0;
   it->set_used(0, hot_floor);
   it->set_owner(&local);
   // release publishes the stores above to the threads that read the word of this tenure. A store suffices:

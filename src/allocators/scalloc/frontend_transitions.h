@@ -17,7 +17,8 @@ void frontend<Traits>::make_floating(lab_type& local, span_type& hot) {
   // count may miss a block that was taken and not yet counted; the span would stay reusable, and dry, for
   // ever.
   const auto blocks = static_cast<std::int32_t>(classes::table[class_index].blocks);
-  const bool is_dry = hot.local_list == nullptr && hot.fresh == classes::table[class_index].blocks;
+  const bool is_dry =
+      hot.local_list == nullptr && hot.fresh == classes::table[class_index].blocks && hot.holes == 0;
   hot.set_used(is_dry ? blocks : hot.used(), event_floor(span_state::floating, class_index));
   span_word seen = hot.load_word(std::memory_order_relaxed);
   do {
@@ -71,18 +72,21 @@ std::optional<span_event> frontend<Traits>::move_if_due(span_type& it) {
   }
 }
 
-// Performs the event that is due, if any. Correct for any span at any time, by any thread.
+// Performs the event that is due. False: none was. Correct for any span at any time, by any thread.
 template <class Traits>
-void frontend<Traits>::apply_due_event(span_type& it, std::uint32_t column) {
+bool frontend<Traits>::apply_due_event(span_type& it, std::uint32_t column) {
   const std::optional<span_event> event = move_if_due(it);
-  if (!event) return;
-  if (*event == span_event::all_free) return return_span(it, column);
-  sync_list(it);
+  if (event == span_event::all_free)
+    return_span(it, column);
+  else if (event)
+    sync_list(it);
+  return event.has_value();
 }
 
-// The list of `owner` that the span's word names; null: none.
+// The list of `owner` where the span belongs, mostly as its word says; null: none.
 template <class Traits>
 auto* frontend<Traits>::list_of(lab_type& owner, const span_type& it) {
+  if (it.purging != purge_state::none) return &owner.purging;
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   const span_state state = it.load_word(std::memory_order_acquire).state();
   return state == span_state::floating   ? &owner.floating[class_index]
@@ -109,12 +113,17 @@ void frontend<Traits>::sync_list(span_type& it) {
   }
 }
 
-// Precondition: this thread made the span free. Takes the span from its owner, which no other thread does.
+// Precondition: this thread made the span free. Takes the span from its owner, which no other thread does; a
+// span whose holes are being purged is left to the thread that purges them.
 template <class Traits>
 void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
   while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
     const concurrent::lock_holder hold(owner->lists_lock);
     if (it.owner(std::memory_order_relaxed) != owner) continue;
+    if (it.purging != purge_state::none) {
+      it.purging = purge_state::under_way_and_free;
+      return;
+    }
     if (it.hook.in != nullptr) it.hook.in->remove(it);
     it.set_owner(nullptr);
   }
@@ -193,6 +202,7 @@ bool frontend<Traits>::hand_over_some(lab_type& local) {
     hand_over(local.floating[index], orphanage_.floating[index]);
     hand_over(local.reusable[index], orphanage_.reusable[index]);
   }
+  hand_over(local.purging, orphanage_.purging);
   HEAPLAB_ASSERT_EXPENSIVE(local.is_valid() && orphanage_.is_valid());
   return left == 0;
 }
@@ -203,6 +213,7 @@ template <class Traits>
 bool frontend<Traits>::is_listed(const span_type& it) const {
   lab_type* const owner = it.owner(std::memory_order_seq_cst);
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+  if (it.purging != purge_state::none) return owner->purging.contains(it);
   switch (it.load_word(std::memory_order_seq_cst).state()) {
     case span_state::floating:
       return owner->floating[class_index].contains(it);
@@ -228,6 +239,7 @@ bool frontend<Traits>::forget_torn_lists(lab_type& local) {
   if (!local.lists_lock.was_held()) return false;
   for (auto& list : local.floating) list.forget_all();
   for (auto& list : local.reusable) list.forget_all();
+  local.purging.forget_all();
   return true;
 }
 
@@ -247,6 +259,7 @@ template <class Traits>
 bool frontend<Traits>::purge_unneeded(std::int64_t now) {
   pool_.decay(spans_, now);
   if (pool_.retains_much()) return true;
+  spans_.keep_small_pages();
   pool_.sweep_records(spans_, Traits::settings.record_sweep_bytes);
   return false;
 }

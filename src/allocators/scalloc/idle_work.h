@@ -3,12 +3,13 @@
 #include <cstdint>
 
 #include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/hole_sweep.h"
 #include "allocators/scalloc/large.h"
 
 namespace heaplab::scalloc {
 
 // What the heap's own thread does again and again (idle_purge.h): lets retained memory decay.
-template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large>
+template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large, hole_sweep<Traits>& Holes>
 struct idle_work {
   // ms until something may have decayed. The clock lags by up to a step.
   static std::int64_t wait() {
@@ -20,7 +21,9 @@ struct idle_work {
   static bool purge() {
     const std::int64_t now = Traits::platform::milliseconds();
     Large.decay(now);
-    return Front.purge_unneeded(now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;
+    bool much = Front.purge_unneeded(now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;
+    if constexpr (Traits::settings.purges_holes) much |= Holes.sweep_quiet(now);
+    return much;
   }
 };
 

@@ -27,7 +27,7 @@ template <class Traits>
 struct lab {
   using sync = typename Traits::sync;
   using span_type = span<Traits>;
-  static constexpr unsigned class_count = Traits::classes::count;
+  static constexpr unsigned class_count = Traits::classes::count, any_class = class_count;
 
   // One for each class. Owner only.
   span_type* hot[class_count];
@@ -49,6 +49,11 @@ struct lab {
 
   concurrent::checked_deque<sync, span_type> floating[class_count];
   concurrent::checked_deque<sync, span_type> reusable[class_count];
+  // Of all classes: spans whose holes are being purged (hole_sweep.h).
+  concurrent::checked_deque<sync, span_type> purging;
+
+  // Events that this buffer's thread has caused. Owner only.
+  std::uint32_t events = 0;
 
   // Owner only. Of a hardened heap.
   static constexpr bool hardened = Traits::settings.hardened;
@@ -67,10 +72,11 @@ struct lab {
     const auto holds_own = [this](const auto& list, unsigned index) {
       for (const span_type* it = list.oldest(); it != nullptr; it = it->hook.newer)
         if (it->owner(std::memory_order_relaxed) != this ||
-            it->class_index.load(std::memory_order_relaxed) != index)
+            (index != any_class && it->class_index.load(std::memory_order_relaxed) != index))
           return false;
       return true;
     };
+    if (!purging.is_valid() || !holds_own(purging, any_class)) return false;
     for (unsigned index = 0; index < class_count; ++index)
       for (const auto* const list : {&floating[index], &reusable[index]})
         if (!list->is_valid() || !holds_own(*list, index)) return false;

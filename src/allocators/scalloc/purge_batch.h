@@ -18,6 +18,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 class purge_batch {
   using span_type = span<Traits>;
+  using classes = typename Traits::classes;
 
 public:
   bool is_full() const { return count_ == limit; }
@@ -36,7 +37,7 @@ public:
     iovec ranges[limit];
     std::size_t used = 0;
     for (const span_type* const it : all) {
-      const std::size_t bytes = align_up(it->resident_bytes(), os_pages::page_bytes());
+      const std::size_t bytes = bytes_of(*it);
       if (used > 0 && end_of(ranges[used - 1]) == it->base)
         ranges[used - 1].iov_len += bytes;
       else
@@ -53,6 +54,13 @@ public:
 
 private:
   static constexpr std::size_t limit = config::purge_batch_spans;
+
+  // The whole of a fine span: a huge page backs the part, too, that blocks never touched.
+  static std::size_t bytes_of(const span_type& it) {
+    return classes::table[it.class_index.load(std::memory_order_relaxed)].fine
+               ? Traits::settings.fine_span_bytes
+               : align_up(it.resident_bytes(), os_pages::page_bytes());
+  }
 
   static char* end_of(const iovec& range) { return static_cast<char*>(range.iov_base) + range.iov_len; }
 

@@ -15,6 +15,7 @@
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/hardened/checked_free.h"
 #include "allocators/scalloc/hardened/told_size.h"
+#include "allocators/scalloc/hole_sweep.h"
 #include "allocators/scalloc/idle_purge.h"
 #include "allocators/scalloc/idle_work.h"
 #include "allocators/scalloc/lab_policy.h"
@@ -27,6 +28,7 @@
 #include "base/fatal.h"
 #include "base/os_pages.h"
 #include "concurrent/futex_lock.h"
+#include "concurrent/solo_sections.h"
 #include "concurrent/sync.h"
 #include "shim/heap_concept.h"
 
@@ -114,7 +116,8 @@ public:
 
   // Free spans keep memory up to the pad; retained large blocks get the rest of the pad.
   static bool trim(std::size_t pad) noexcept {
-    const bool small = front_.trim(pad);
+    bool small = front_.trim(pad);
+    small |= holes_.sweep_all();
     return large_.trim(pad - std::min(pad, front_.pool().retained_bytes())) || small;
   }
 
@@ -127,7 +130,9 @@ public:
     idle_purge_.after_fork_in_child();
     open_lock_.forget_holder();
     front_.spans().after_fork_in_child();
+    concurrent::solo_sections<typename traits::sync>::after_fork_in_child();
     thread::after_fork_in_child();
+    holes_.after_fork_in_child();
     large_.after_fork_in_child();
   }
 
@@ -244,11 +249,12 @@ private:
 
   // The heap's own thread.
   static int help(void* number) {
-    idle_purge_.serve(number, idle_work<traits, front_, large_>());
+    idle_purge_.serve(number, idle_work<traits, front_, large_, holes_>());
     return 0;
   }
 
   static constinit inline large_blocks<traits> large_{Config.retained_large_bytes};
+  static constinit inline hole_sweep<traits> holes_{front_};
   static constinit inline idle_purge<traits> idle_purge_;
   static constinit inline tuning tuning_{Config};
   static constinit inline heaplab::atomic<bool> is_open_ = false;

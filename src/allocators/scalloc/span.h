@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "allocators/scalloc/block_pages.h"
 #include "allocators/scalloc/hardened/block_secrets.h"
 #include "allocators/scalloc/hardened/live_map.h"
 #include "allocators/scalloc/hardened/unhardened.h"
@@ -18,6 +19,10 @@ namespace heaplab::scalloc {
 
 template <class Traits>
 struct lab;
+
+// Whether the pages of a span's holes are on their way to the system, and whether the span has become free
+// meanwhile, so that the thread that gives them back returns the span.
+enum class purge_state : std::uint8_t { none, under_way, under_way_and_free };
 
 // The record of one span. Records lie in a dense array apart from the spans, indexed by span number. So
 // free() finds the record without touching the span, and records do not compete for one cache set as headers
@@ -58,7 +63,8 @@ struct alignas(4 * cache_line_bytes) span {
 
   // --- the owner's line ---
 
-  // Blocks the owner may hand out, linked through their first word (secrets). Owner only.
+  // Blocks the owner may hand out, linked through their first word (secrets). writer: the owner / readers: a
+  // sweep of holes, while the span is not hot.
   alignas(cache_line_bytes) void* local_list = nullptr;
   // used = countdown + countdown_floor is the number of blocks handed out and not back in local_list: live
   // blocks and those in the remote list. The owner's free counts down, and takes the slow path at zero. The
@@ -85,6 +91,14 @@ struct alignas(4 * cache_line_bytes) span {
   alignas(cache_line_bytes) concurrent::deque_hook<sync, span> hook;
   // Link of the span-pool's stacks.
   atomic<std::uint32_t> pool_next{0};
+  // Bit p: the blocks that begin in page p are free, and in no list (span_holes.h). Owner only while the span
+  // is hot; else guarded by the lock of the owner's lists.
+  std::uint32_t holes = 0;
+  // While the pages of holes go back to the system, the span is in the list `purging` of its owner. Guarded
+  // by the lock of the owner's lists.
+  purge_state purging = purge_state::none;
+  // What the last sweep saw (hole_sweep.h). Used by the sweep alone.
+  std::uint32_t last_seen = 0;
 
   [[no_unique_address]] std::conditional_t<hardened, live_map<Traits>, no_live_map> live;
 
@@ -163,7 +177,7 @@ struct alignas(4 * cache_line_bytes) span {
            class_index.load(std::memory_order_relaxed) == index;
   }
 
-  // Whether every block ever handed out is either used or in the local list. Called by the owner of a hot
+  // Whether every block ever handed out is used, in the local list or in a hole. Called by the owner of a hot
   // span. Walks the list.
   bool counts_every_block() const {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
@@ -173,7 +187,8 @@ struct alignas(4 * cache_line_bytes) span {
       if (listed == fresh || offset_of(block) % kind.block_bytes != 0 ||
           offset_of(block) >= fresh * kind.block_bytes)
         return false;
-    return used() + static_cast<std::int32_t>(listed) == static_cast<std::int32_t>(fresh);
+    return used() + static_cast<std::int32_t>(listed + blocks_in_holes(holes, kind)) ==
+           static_cast<std::int32_t>(fresh);
   }
 
   std::uint32_t offset_of(const void* block) const {

@@ -45,6 +45,7 @@ constexpr config standard() {
   result.retained_span_bytes = 32 * mib;
   result.retained_large_bytes = 64 * mib;
   result.idle_purge_bytes = 4 * mib;
+  result.purges_holes = true;
   result.huge_pages = huge_page_policy::grown;
   return result;
 }
@@ -64,6 +65,8 @@ constexpr config hardened() {
   config result = standard();
   result.name = "scalloc-hardened";
   result.hardened = true;
+  // The links and contents of free blocks are checked, and a purge would change them.
+  result.purges_holes = false;
   // Room for a guard behind the blocks.
   result.coarse_span_bytes = 2 * mib;
   result.canary_bytes = 8;

@@ -1,0 +1,86 @@
+// Free pages inside spans go back to the system, in every interleaving with two preemptions with what the
+// owner and others do to the span.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "explore/explorer.h"
+#include "scalloc/holed_heap.h"
+
+namespace heaplab::scalloc::testing {
+namespace {
+
+using explore::explored_sync;
+using steps = std::function<void()>;
+
+constexpr config four_pages = paged_config<4>();
+
+class hole_sweep_interleavings : public ::testing::Test {
+protected:
+  hole_sweep_interleavings() {
+    hooked_platform::before_purge = [] {
+      if (explore::explorer* const it = explore::explorer::running()) it->point();
+    };
+  }
+  ~hole_sweep_interleavings() override { hooked_platform::before_purge = nullptr; }
+
+  // Thread 0 has `filled` blocks, of which it then frees the first `freed`.
+  void start(unsigned filled, unsigned freed) {
+    it_.reset();
+    it_ = std::make_unique<holed_heap<explored_sync, four_pages>>(3);
+    it_->fill(filled);
+    for (unsigned index = 0; index < freed; ++index) it_->release(0, index);
+  }
+  void sweep() { it_->holes.sweep_all(); }
+
+  void expect_sound(const steps& setup, std::vector<steps> threads) {
+    setup(), sweep();
+    ASSERT_NE(it_->span_of(it_->blocks[0]).holes, 0U) << "there is no hole";
+    it_->check_all();
+    const explore::outcome result =
+        explore::explorer({setup, std::move(threads), [this] { it_->check_all(); }}).explore();
+    EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
+    EXPECT_GT(result.runs, 10U);
+  }
+
+  std::unique_ptr<holed_heap<explored_sync, four_pages>> it_;
+};
+
+TEST_F(hole_sweep_interleavings, against_frees_of_the_owner) {
+  expect_sound([&] { start(5, 2); }, {[&] { sweep(); }, [&] { it_->release(0, 2), it_->release(0, 3); }});
+}
+
+TEST_F(hole_sweep_interleavings, against_the_last_frees_by_others) {
+  expect_sound([&] { start(5, 2); },
+               {[&] { sweep(); }, [&] { it_->release(1, 2); }, [&] { it_->release(2, 3); }});
+}
+
+// The owner's hot span is dry, and the swept span the only reusable one.
+TEST_F(hole_sweep_interleavings, against_the_owner_that_allocates) {
+  expect_sound([&] { start(8, 2); }, {[&] { sweep(); }, [&] { it_->take(0), it_->take(0), it_->take(0); }});
+}
+
+TEST_F(hole_sweep_interleavings, against_a_remote_free_and_a_refill) {
+  expect_sound(
+      [&] { start(8, 1), it_->release(1, 1), it_->release(1, 2); },
+      {[&] { sweep(); }, [&] { it_->take(0), it_->take(0), it_->take(0); }, [&] { it_->release(2, 3); }});
+}
+
+TEST_F(hole_sweep_interleavings, against_the_end_of_the_owner) {
+  expect_sound([&] { start(5, 2); }, {[&] { sweep(); }, [&] { it_->end_thread(0); }});
+}
+
+TEST_F(hole_sweep_interleavings, against_the_reuse_of_an_orphan) {
+  expect_sound([&] { start(5, 2), it_->end_thread(0); },
+               {[&] { sweep(); }, [&] { it_->take(1), it_->take(1); }, [&] { it_->release(2, 2); }});
+}
+
+TEST_F(hole_sweep_interleavings, against_the_adoption_of_an_orphan) {
+  expect_sound([&] { start(5, 2), it_->end_thread(0); },
+               {[&] { sweep(); }, [&] { it_->release(1, 2); }, [&] { it_->release(2, 3); }});
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc::testing

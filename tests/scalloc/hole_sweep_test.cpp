@@ -1,0 +1,255 @@
+// Whole free pages inside spans in use: which go back, and that every block is there again afterwards, once.
+#include "allocators/scalloc/hole_sweep.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <memory>
+
+#include "allocators/scalloc/variants.h"
+#include "base/os_pages.h"
+#include "concurrent/sync.h"
+#include "scalloc/holed_heap.h"
+
+namespace heaplab::scalloc::testing {
+namespace {
+
+constexpr config many_blocks = paged_config<64>();
+constexpr config block_is_page = paged_config<4>();
+// Blocks of four pages, 64 to a span: a record has no room to name the pages.
+constexpr config many_pages = [] {
+  config result = small_config<64>();
+  result.arena_bytes = 64 * mib;
+  result.fine_span_bytes = result.coarse_span_bytes = 1 * mib;
+  result.fine_block_limit = result.span_block_limit = 16 * kib;
+  result.purges_holes = true;
+  return result;
+}();
+
+bool has_memory(const char* page) {
+  unsigned char state = 0;
+  EXPECT_EQ(::mincore(const_cast<char*>(page), 1, &state), 0);
+  return (state & 1) != 0;
+}
+
+template <const config& Config>
+class sweep_of : public ::testing::Test {
+protected:
+  void SetUp() override {
+    fake_platform::reset();
+    hooked_platform::before_purge = nullptr;
+    it_ = std::make_unique<holed_heap<concurrent::std_sync, Config>>(3);
+  }
+  ~sweep_of() override { hooked_platform::before_purge = nullptr; }
+
+  // Frees blocks [first, end) by a thread.
+  void release(unsigned first, unsigned end, unsigned thread = 0) {
+    for (; first < end; ++first) it_->release(thread, first);
+  }
+  // Of the span of a block.
+  unsigned pages_with_memory(unsigned block) {
+    const char* const base = it_->span_of(it_->blocks[block]).base;
+    unsigned count = 0;
+    for (std::size_t offset = 0; offset < Config.fine_span_bytes; offset += os_pages::page_bytes())
+      count += has_memory(base + offset) ? 1U : 0U;
+    return count;
+  }
+  std::uint32_t holes_around(unsigned block) { return it_->span_of(it_->blocks[block]).holes; }
+
+  std::unique_ptr<holed_heap<concurrent::std_sync, Config>> it_;
+};
+
+using holes = sweep_of<many_blocks>;
+
+TEST_F(holes, are_purged_but_for_the_first_blocks_page) {
+  it_->fill(65);   // the second span is hot
+  release(0, 48);  // the last freed, 47, lies in the third page
+  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_EQ(holes_around(0), 0b0011U);
+  EXPECT_EQ(pages_with_memory(0), 2U);
+  it_->check_all();
+}
+
+TEST_F(holes, need_whole_pages_of_free_blocks) {
+  it_->fill(65);
+  release(1, 16), release(17, 32), release(33, 47);
+  EXPECT_FALSE(it_->holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(0), 4U);
+  it_->check_all();
+}
+
+TEST_F(holes, are_filled_again_with_every_block_once) {
+  it_->fill(129);
+  release(0, 60), release(64, 120);
+  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(0), 1U);
+  for (unsigned step = 0; step < 63 + 60 + 56; ++step) it_->take(0);
+  EXPECT_EQ(it_->spans_in(span_state::hot) + it_->spans_in(span_state::floating), 3U) << "a block was lost";
+  EXPECT_EQ(holes_around(0) | holes_around(64), 0U);
+  it_->check_all();
+}
+
+// Of the blocks that others freed, few or most of the span.
+TEST_F(holes, hold_blocks_that_other_threads_freed) {
+  for (const unsigned by_others : {20, 40}) {
+    SetUp();
+    it_->fill(65);
+    release(0, by_others, 1), release(by_others, 48);
+    EXPECT_TRUE(it_->holes.sweep_all());
+    EXPECT_NE(holes_around(0), 0U);
+    for (unsigned step = 0; step < 63 + 48; ++step) it_->take(0);
+    EXPECT_EQ(it_->spans_in(span_state::hot) + it_->spans_in(span_state::floating), 2U) << "a block was lost";
+    it_->check_all();
+  }
+}
+
+// The hot span has no listed block any more, but holes.
+TEST_F(holes, of_a_thread_that_ends_keep_their_count) {
+  it_->fill(128);
+  release(0, 48);
+  EXPECT_TRUE(it_->holes.sweep_all());
+  it_->fill(16);
+  ASSERT_NE(holes_around(0), 0U);
+  it_->end_thread(0);
+  release(48, 64, 1), release(128, 144, 1);
+  EXPECT_EQ(it_->spans_in(span_state::free), 1U);
+  it_->check_all();
+}
+
+TEST_F(holes, of_a_span_that_becomes_free_are_forgotten) {
+  it_->fill(65);
+  release(0, 48);
+  EXPECT_TRUE(it_->holes.sweep_all());
+  release(48, 64);
+  EXPECT_EQ(it_->spans_in(span_state::free), 1U);
+  for (unsigned step = 0; step < 63 + 64; ++step) it_->take(0);
+  it_->check_all();
+}
+
+TEST_F(holes, are_looked_for_once_until_the_span_changes) {
+  it_->fill(65);
+  release(0, 32);
+  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_FALSE(it_->holes.sweep_all());
+  release(32, 48);
+  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(0), 2U);
+  it_->check_all();
+}
+
+// A program that writes to a freed block damages the list.
+TEST_F(holes, are_left_alone_where_a_list_is_damaged) {
+  it_->fill(65);
+  release(0, 48);
+  std::memset(it_->blocks[20], 0x5a, 16);
+  EXPECT_FALSE(it_->holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(0), 4U);
+}
+
+TEST_F(holes, are_left_alone_where_a_list_runs_in_a_circle) {
+  it_->fill(65);
+  release(0, 48);
+  std::memcpy(it_->blocks[20], &it_->blocks[40], sizeof(void*));
+  EXPECT_FALSE(it_->holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(0), 4U);
+}
+
+// Only the heap's own thread waits for spans to be quiet.
+TEST_F(holes, of_quiet_spans_are_purged_at_the_second_look) {
+  it_->fill(129);
+  release(0, 48), release(64, 112);
+  std::int64_t now = 1'000'000;
+  it_->holes.sweep_quiet(now);
+  EXPECT_EQ(pages_with_memory(0), 4U);
+  it_->release(0, 48);  // the first span changes
+  it_->holes.sweep_quiet(now + many_blocks.decay_milliseconds - 1);
+  EXPECT_EQ(pages_with_memory(64), 4U) << "too early";
+  it_->holes.sweep_quiet(now += many_blocks.decay_milliseconds);
+  EXPECT_EQ(pages_with_memory(0), 4U);
+  EXPECT_EQ(pages_with_memory(64), 2U);
+  it_->holes.sweep_quiet(now += many_blocks.decay_milliseconds);
+  EXPECT_EQ(pages_with_memory(0), 1U);
+  it_->check_all();
+}
+
+// While the pages go back, nobody takes blocks from the span.
+TEST_F(holes, are_purged_while_the_owner_allocates) {
+  it_->fill(128);
+  release(0, 48);
+  bool called = false;
+  hooked_platform::before_purge = [&] {
+    called = true;
+    for (unsigned step = 0; step < 80; ++step) it_->take(0);
+  };
+  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_TRUE(called);
+  it_->check_all();
+}
+
+TEST_F(holes, are_purged_while_the_last_blocks_are_freed) {
+  it_->fill(65);
+  release(0, 48);
+  hooked_platform::before_purge = [&] {
+    release(48, 60), release(60, 64, 1);
+    for (unsigned step = 0; step < 80; ++step) it_->take(0);
+  };
+  EXPECT_TRUE(it_->holes.sweep_all());
+  hooked_platform::before_purge = nullptr;
+  EXPECT_EQ(it_->spans_in(span_state::free), 1U);
+  it_->check_all();
+}
+
+TEST_F(holes, are_purged_while_the_owner_ends) {
+  it_->fill(65);
+  release(0, 48);
+  hooked_platform::before_purge = [&] { it_->end_thread(0); };
+  EXPECT_TRUE(it_->holes.sweep_all());
+  hooked_platform::before_purge = nullptr;
+  EXPECT_EQ(it_->span_of(it_->blocks[0]).owner(std::memory_order_relaxed), &it_->front.orphanage());
+  for (unsigned step = 0; step < 63 + 48; ++step) it_->take(1);
+  it_->check_all();
+}
+
+// A child that is forked in the middle of a sweep may lose blocks, and hands none out twice.
+TEST_F(holes, that_are_being_purged_are_lost_in_a_child_of_fork) {
+  it_->fill(65);
+  release(0, 48);
+  hooked_platform::before_purge = [&] { it_->holes.after_fork_in_child(); };
+  it_->holes.sweep_all();
+  hooked_platform::before_purge = nullptr;
+  EXPECT_EQ(holes_around(0), 0U);
+  for (unsigned step = 0; step < 200; ++step) it_->take(0);
+  release(48, 64);
+}
+
+using pages_that_are_blocks = sweep_of<block_is_page>;
+
+TEST_F(pages_that_are_blocks, are_purged_but_for_the_first) {
+  it_->fill(5);
+  release(0, 3);
+  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(0), 2U);
+  for (unsigned step = 0; step < 6; ++step) it_->take(0);
+  EXPECT_EQ(it_->spans_in(span_state::floating) + it_->spans_in(span_state::hot), 2U);
+  it_->check_all();
+}
+
+using pages_inside_blocks = sweep_of<many_pages>;
+
+TEST_F(pages_inside_blocks, are_purged_behind_the_link) {
+  it_->fill(65);
+  for (void* const block : it_->blocks)
+    std::memset(static_cast<char*>(block) + 16, 1, many_pages.span_block_limit - 16);
+  const unsigned before = pages_with_memory(0);
+  release(0, 40), release(40, 50, 1);
+  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(0), before - 50 * 3);
+  EXPECT_EQ(holes_around(0), 0U);
+  for (unsigned step = 0; step < 63 + 40; ++step) it_->take(0);
+  EXPECT_EQ(it_->spans_in(span_state::floating) + it_->spans_in(span_state::hot), 2U);
+  it_->check_all();
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc::testing
