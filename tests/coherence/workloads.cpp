@@ -227,14 +227,14 @@ std::unique_ptr<session> start_threadtest(program& of, unsigned threads) {
 
 std::unique_ptr<session> start_span_pool(program& of, unsigned threads) {
   constexpr std::size_t bytes = 8 << 10;
-  return std::make_unique<fill_and_empty>(of, threads, bytes, 4 * of.blocks_in_span(bytes));
+  return std::make_unique<fill_and_empty>(of, threads, bytes, 8 * of.blocks_in_span(bytes));
 }
 
 constexpr workload all_workloads[] = {
     {"threadtest", "600 blocks of 64 B, allocated and then freed", true, 1200, 1200, start_threadtest},
     {"shbench", "random replacement of 200 blocks of 1 to 8 B", true, 800, 800, start_shbench},
     {"random-sizes", "random replacement of 200 blocks of 1 to 1000 B", true, 800, 800, start_random_sizes},
-    {"span-pool", "blocks of 8 KiB for four spans, allocated and then freed", true, 256, 256,
+    {"span-pool", "blocks of 8 KiB for eight spans, allocated and then freed", true, 512, 512,
      start_span_pool},
     {"growth", "every second thread never frees its blocks of 64 B", true, 600, 600, start<growth>},
     {"larson", "random replacement of 50 blocks of 7 B, which pass to a new thread after 250", false, 1000,

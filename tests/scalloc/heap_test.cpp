@@ -104,6 +104,21 @@ TYPED_TEST(heap, clears_what_the_system_did_not_take_back) {
   for (const std::size_t size : {24UL, 6000UL, 60'000UL}) expect_zeros_again<TypeParam>(size, true, true);
 }
 
+// The blocks freed first, one of each span, become guests of the hot span.
+TEST(standard_heap, keeps_no_guests_on_trim) {
+  using tested = scalloc_heap<standard_config>;
+  constexpr std::size_t size = 4096;
+  constexpr unsigned spans = 10;
+  std::vector<void*> blocks(4 * spans);
+  for (void*& block : blocks) std::memset(block = tested::allocate(size), 7, size);
+  for (unsigned of_span = 0; of_span < 4; ++of_span)
+    for (unsigned span = 0; span < spans; ++span) tested::deallocate(blocks[4 * span + of_span]);
+  tested::trim(0);
+  std::size_t resident = 0;
+  for (void* const block : blocks) resident += resident_pages(block, size);
+  EXPECT_LE(resident * os_pages::page_bytes(), standard_config.fine_span_bytes) << "more than the hot span";
+}
+
 // A block that was cut from a larger one grows over the guard behind it, which holds what the larger block
 // held there.
 TEST(hardened_heap, shows_nothing_of_a_freed_block_in_what_realloc_adds) {

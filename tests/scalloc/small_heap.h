@@ -36,6 +36,14 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
   return result;
 }
 
+// Spans stay as they are while the hot span has fewer than `guests` free blocks.
+template <unsigned Blocks>
+constexpr config guest_config(unsigned guests) {
+  config result = small_config<Blocks>();
+  result.guest_blocks = guests;
+  return result;
+}
+
 template <unsigned Blocks>
 constexpr config hardened_config(unsigned reuse_percent = 50) {
   config result = small_config<Blocks>(reuse_percent);
@@ -105,6 +113,13 @@ public:
     return *it;
   }
 
+  static std::int32_t guests_of(const span_type& hot) {
+    std::int32_t result = 0;
+    for (void* block = hot.local_list; block != nullptr; block = hot.secrets.next_of(block))
+      result += hot.is_guest(block) ? 1 : 0;
+    return result;
+  }
+
   std::size_t spans_in(span_state state) {
     std::size_t result = 0;
     front.spans().for_each_span(
@@ -127,7 +142,8 @@ public:
       }
       const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
       require(owner != nullptr, "a span that is not free has no owner");
-      require(out >= 0, "more blocks are free than there are");
+      const std::int32_t guests = word.state() == span_state::hot ? guests_of(it) : 0;
+      require(out + guests >= 0, "more blocks are free than there are");
       counted += static_cast<std::size_t>(out);
       require(front.has_no_due_event(it), "an event is due that nobody has performed");
       require(front.is_listed(it), "a span is not in the list where its word says");

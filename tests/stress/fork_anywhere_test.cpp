@@ -74,6 +74,28 @@ void use_many_blocks() {
   }
 }
 
+// The other thread frees blocks of a span from which it does not allocate, and allocates them again. In the
+// child only one block of the other span stays.
+TEST(fork, while_another_thread_reuses_blocks_of_an_earlier_span) {
+  std::array<unsigned char*, 8> blocks;  // scalloc's spans have four
+  const auto prepare = [&] {
+    for (unsigned i = 0; i < blocks.size(); ++i)
+      fill(blocks[i] = static_cast<unsigned char*>(std::malloc(4000)), filled, i);
+    std::free(std::exchange(blocks[7], nullptr));
+  };
+  const auto work = [&] {
+    for (unsigned i = 0; i < 2; ++i) std::free(blocks[i]);
+    for (unsigned i = 0; i < 2; ++i) blocks[i] = static_cast<unsigned char*>(std::malloc(4000));
+  };
+  const auto as_child = [&] {
+    for (unsigned i = 4; i < 6; ++i) std::free(blocks[i]);
+    use_many_blocks();
+    return holds(blocks[2], filled, 2) && holds(blocks[3], filled, 3) && holds(blocks[6], filled, 6) ? 0 : 1;
+  };
+  EXPECT_GT(fork_at(1, prepare, work, as_child), 0U);
+  for (unsigned char* const block : blocks) std::free(block);
+}
+
 // One of eight of them lives on.
 void thin_out(std::array<unsigned char*, 96>& blocks) {
   for (unsigned i = 0; i < blocks.size(); ++i)

@@ -66,7 +66,7 @@ struct config {
   unsigned (*blocks_in_span)(const config&, std::size_t block_bytes);
   // The class of a size up to this is looked up in a table, one byte for 16 bytes of size; the class of a
   // larger size is computed. Only looked-up sizes take malloc's fast path.
-  std::size_t class_lookup_limit = 8 * kib;
+  std::size_t class_lookup_limit = 32 * kib;
 
   // --- when spans change hands ---
 
@@ -92,6 +92,16 @@ struct config {
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
   // CLAB), and every operation takes the buffer's lock (lab_policy.h).
   bool shared_labs = false;
+  // A block that its owner frees into a span that is not hot becomes a guest of the hot span of its class
+  // while the hot span has fewer free blocks than this, and the next malloc takes the guest. Spans of few
+  // blocks then change hands less often. More guests keep more spans from becoming empty, for each thread and
+  // class. 0: none (paper).
+  std::uint32_t guest_blocks = 0;
+  // The same bound in bytes. Classes of larger blocks have no guests.
+  std::uint32_t guest_bytes = static_cast<std::uint32_t>(64 * kib);
+  // Fine spans of more blocks have no guests: such spans change hands seldom, and frees that need not look
+  // for a hot span take the fast path.
+  std::uint32_t guest_span_blocks = 16;
   // Blocks never used before are linked into a free list in batches of about this many bytes. A page: larger
   // batches touch pages that the program may never need, smaller ones leave the fast path more often.
   std::uint32_t fresh_batch_bytes = 4 * kib;

@@ -71,7 +71,7 @@ public:
     return true;
   }
 
-  // --- everything else (frontend_slow.h, frontend_transitions.h, batched_frees.h) ---
+  // --- everything else (frontend_slow.h, frontend_transitions.h, guests.h, batched_frees.h) ---
 
   // Null: no memory. `is_zero`: whether the block is known to hold nothing but zeros.
   void* allocate_slow(lab_type& local, unsigned class_index, bool& is_zero);
@@ -85,6 +85,9 @@ public:
 
   // After a local free that was `due`.
   void after_free(lab_type& local, span_type& it);
+
+  // Frees the guests of all hot spans. Called by the owner.
+  void send_guests_home(lab_type& local);
 
   // Hands all spans of `local` to the orphanage, and empty spans to the pool.
   void abandon(lab_type& local);
@@ -160,6 +163,7 @@ private:
   // Freeing.
   void count_event(lab_type& local);
   static const size_class& class_of(const span_type& it, span_word seen, const void* block);
+  static const size_class& class_at(const span_type& it, const void* block);
   template <class Freed>
   void deallocate_remote(lab_type& local, span_type& it, Freed freed);
   template <class Freed>
@@ -182,6 +186,14 @@ private:
   void recheck_oldest_floating(lab_type& local, unsigned class_index);
   void return_empty_reusables(lab_type& local, unsigned class_index);
 
+  // Guests.
+  static constexpr bool has_guests = Traits::settings.guest_blocks > 0;
+  static bool takes_guests(unsigned class_index) {
+    return has_guests && classes::table[class_index].guest_limit > 0;
+  }
+  bool put_up(lab_type& local, span_type& it, void* block);
+  void send_guests_home(lab_type& local, span_type& hot);
+
   // The invariant of a hot span after a change of its local list.
   bool is_counted(const span_type& hot) const { return !counts_are_exact_ || hot.counts_every_block(); }
 
@@ -199,6 +211,7 @@ private:
   bool clear_attention(lab_type& local, span_type& it);
   void adopt(lab_type& local, span_type& it);
   std::int32_t event_floor(span_state state, unsigned class_index) const;
+  static std::int32_t hot_floor(unsigned class_index);
 
   [[noreturn]] HEAPLAB_SLOW_PATH static void refuse_double_free(const void* block) {
     fatal("free of a block that is free already", block);
@@ -217,4 +230,5 @@ private:
 #include "allocators/scalloc/frontend_holes.h"
 #include "allocators/scalloc/frontend_slow.h"
 #include "allocators/scalloc/frontend_transitions.h"
+#include "allocators/scalloc/guests.h"
 #include "allocators/scalloc/hardened/batched_frees.h"

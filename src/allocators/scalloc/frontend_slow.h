@@ -27,8 +27,8 @@ bool frontend<Traits>::open(const tuning& chosen, unsigned columns) {
 // --- leaving the fast path ---
 
 template <class Traits>
-HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
-                                                        bool& is_zero) {
+HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
+                                                          bool& is_zero) {
   is_zero = false;
   for (;;) {
     span_type* next = nullptr;
@@ -65,30 +65,32 @@ HEAPLAB_SLOW_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigne
 template <class Traits>
 void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* block) {
   if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, freed_block{block});
-  class_of(it, block);
+  class_at(it, block);
   if (it.local_list == block) refuse_double_free(block);
+  if (has_guests && put_up(local, it, block)) return;
   if (push(local.identity, it, block)) after_free(local, it);
 }
 
 template <class Traits>
-HEAPLAB_SLOW_PATH void frontend<Traits>::after_free(lab_type& local, span_type& it) {
+HEAPLAB_OUT_OF_LINE void frontend<Traits>::after_free(lab_type& local, span_type& it) {
   // The word is read before the owner: if this thread still owns the span, the word is of its tenure.
   const span_state state = it.load_word(std::memory_order_seq_cst).state();
   if (it.owner(std::memory_order_acquire) != &local) return;
   if (state == span_state::hot) {
-    if (it.used() < 0) fatal("a block was freed twice in the span of", it.base);
+    if (it.countdown.read_own() <= 0) fatal("a block was freed twice in the span of", it.base);
     return it.set_owner(&local);
   }
   const std::optional<span_event> event = move_if_due(it);
   if (event) count_event(local);
   if (event == span_event::all_free) return return_span(it, local.column);
-  // Only the owner empties the remote list. While that has blocks, every free of the owner looks at the span.
-  if (!event && it.load_word(std::memory_order_seq_cst).remote_count() > 0) return;
+  // Where the class has guests, or while the remote list has blocks, every free of the owner comes here.
+  const bool asks = takes_guests(it.class_index.load(std::memory_order_relaxed));
+  if (!event && (asks || it.load_word(std::memory_order_seq_cst).remote_count() > 0)) return;
   {
     const concurrent::lock_holder hold(local.lists_lock);
     if (it.owner(std::memory_order_relaxed) != &local) return;
     if (event) place(local, it);
-    if (clear_attention(local, it)) return;
+    if (asks || clear_attention(local, it)) return;
   }
   apply_due_event(it, local.column);
 }
@@ -131,11 +133,17 @@ span_word frontend<Traits>::push_remote(span_type& it, Freed freed) {
 
 template <class Traits>
 const size_class& frontend<Traits>::class_of(const span_type& it, span_word seen, const void* block) {
+  if (!seen.allows(span_event::push)) fatal("not a live block", block);
+  return class_at(it, block);
+}
+
+// The same for a span that is known not to be free.
+template <class Traits>
+const size_class& frontend<Traits>::class_at(const span_type& it, const void* block) {
   const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
   const std::uint64_t offset = it.offset_of(block);
   const std::uint64_t index = (offset * kind.reciprocal) >> reciprocal_shift;
-  if (!seen.allows(span_event::push) || index >= kind.blocks || index * kind.block_bytes != offset)
-    fatal("not a live block", block);
+  if (index >= kind.blocks || index * kind.block_bytes != offset) fatal("not a live block", block);
   return kind;
 }
 
@@ -226,7 +234,7 @@ span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, u
     while (seen.state() == span_state::reusable) {
       if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
       it->set_owner(&local);
-      it->set_used(it->used(), hot_floor);
+      it->set_used(it->used(), hot_floor(class_index));
       return it;
     }
     // The thread that freed the last block of this span is about to return the span.
@@ -248,7 +256,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   it->local_list = nullptr;
   it->fresh = 0;
   it->holes = 0;
-  it->set_used(0, hot_floor);
+  it->set_used(0, hot_floor(class_index));
   it->set_owner(&local);
   // release publishes the stores above to the threads that read the word of this tenure. A store suffices:
   // only the thread that took a free span moves the span.

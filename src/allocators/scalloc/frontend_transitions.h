@@ -22,7 +22,8 @@ void frontend<Traits>::make_floating(lab_type& local, span_type& hot) {
   hot.set_used(is_dry ? blocks : hot.used(), event_floor(span_state::floating, class_index));
   span_word seen = hot.load_word(std::memory_order_relaxed);
   do {
-    hot.set_owner(&local, seen.remote_count() > 0 ? span_type::attention : 0);
+    const bool asks = takes_guests(class_index) || seen.remote_count() > 0;
+    hot.set_owner(&local, asks ? span_type::attention : 0);
     // seq_cst: publishes the counts and the local list to the thread that applies an event or reuses the
     // span, and orders them before the load of the word in apply_due_event.
   } while (!hot.try_move(seen, seen.retire(), std::memory_order_seq_cst));
@@ -154,6 +155,12 @@ std::int32_t frontend<Traits>::event_floor(span_state state, unsigned class_inde
   return state == span_state::floating ? std::max(limits_[class_index].reuse_live, 0) : 0;
 }
 
+// The floor of a hot span, at which no event is due: only a free too many reaches it.
+template <class Traits>
+std::int32_t frontend<Traits>::hot_floor(unsigned class_index) {
+  return takes_guests(class_index) ? -1 - classes::table[class_index].guest_limit : -1;
+}
+
 // Makes the owner of `local`, which frees a block of an orphan, the owner of the orphan.
 template <class Traits>
 void frontend<Traits>::adopt(lab_type& local, span_type& it) {
@@ -174,6 +181,7 @@ void frontend<Traits>::abandon(lab_type& local) {
     local.quarantine.drain([&](void* block) { deallocate_later(local, *spans_.find(block), block); });
     for (auto& batch : local.remote) give_back(local, batch);
   }
+  if constexpr (has_guests) send_guests_home(local);
   for (span_type*& hot : local.hot) {
     if (hot == &no_span<Traits>) continue;
     span_type& it = *hot;

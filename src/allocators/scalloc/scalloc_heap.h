@@ -116,6 +116,8 @@ public:
 
   // Free spans keep memory up to the pad; retained large blocks get the rest of the pad.
   static bool trim(std::size_t pad) noexcept {
+    if constexpr (Config.guest_blocks > 0)
+      if (thread::has_buffer()) front_.send_guests_home(*thread::buffer());
     bool small = front_.trim(pad);
     small |= holes_.sweep_all();
     return large_.trim(pad - std::min(pad, front_.pool().retained_bytes())) || small;
@@ -154,7 +156,7 @@ private:
   enum class contents : bool { any, zeros };
 
   template <contents Wanted>
-  HEAPLAB_SLOW_PATH static void* allocate_slow(std::size_t bytes) noexcept {
+  HEAPLAB_OUT_OF_LINE static void* allocate_slow(std::size_t bytes) noexcept {
     if (bytes > PTRDIFF_MAX) return nullptr;
     if (!ensure_open()) return nullptr;
     if (bytes > Config.span_request_limit()) return allocate_large(bytes, heap_alignment, Wanted);
@@ -217,7 +219,7 @@ private:
   }
 
   // Frees a block of the coarse zone, of another owner or with a mapping of its own, or refuses the address.
-  HEAPLAB_SLOW_PATH static void deallocate_slow(void* block) noexcept {
+  HEAPLAB_OUT_OF_LINE static void deallocate_slow(void* block) noexcept {
     if (block == nullptr) return;
     span_type* const it = front_.spans().find(block);
     if (it == nullptr) return large_.deallocate(block);
@@ -225,6 +227,7 @@ private:
     front_.deallocate_slow(*thread::buffer(), *it, block);
   }
 
+  // Marked as seldom called, so that the compiler assigns the registers of deallocate for its fast path.
   HEAPLAB_SLOW_PATH static void after_free(span_type& it) noexcept {
     front_.after_free(*thread::buffer(), it);
   }

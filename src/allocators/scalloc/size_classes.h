@@ -22,6 +22,8 @@ struct size_class {
   std::uint32_t real_span_bytes = 0;  // the part of a span's address space that blocks may touch
   std::uint16_t pool_slot = 0;        // classes of one zone and one real span size share a slot
   bool fine = false;
+  // A hot span with so many free blocks takes no guests; 0: none at all (config.h).
+  std::uint8_t guest_limit = 0;
   // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a span.
   std::uint64_t reciprocal = 0;
 };
@@ -86,6 +88,7 @@ public:
       it.blocks = Config.blocks_in_span(Config, bytes);
       it.real_span_bytes =
           static_cast<std::uint32_t>(align_up(it.blocks * bytes, os_pages::smallest_page_bytes));
+      it.guest_limit = static_cast<std::uint8_t>(guest_limit_of(it));
       it.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
     }
     assign_slots(result);
@@ -115,6 +118,11 @@ private:
     const unsigned step = (index - linear_count) % Config.classes_per_doubling;
     const std::size_t base = linear_limit << doubling;
     return base + (step + 1) * (base / Config.classes_per_doubling);
+  }
+
+  static constexpr std::uint32_t guest_limit_of(const size_class& it) {
+    if (it.fine && it.blocks > Config.guest_span_blocks) return 0;
+    return std::min(Config.guest_blocks, Config.guest_bytes / it.block_bytes);
   }
 
   // Classes of one zone and one real-span size share a slot of the span-pool. Fine spans that fill their
@@ -164,6 +172,7 @@ public:
 
 private:
   static_assert(is_power_of_two(Config.classes_per_doubling) && Config.classes_per_doubling <= 16);
+  static_assert(Config.guest_blocks <= UINT8_MAX);
 };
 
 }  // namespace heaplab::scalloc

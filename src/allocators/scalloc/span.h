@@ -67,9 +67,10 @@ struct alignas(4 * cache_line_bytes) span {
   // sweep of holes, while the span is not hot.
   alignas(cache_line_bytes) void* local_list = nullptr;
   // used = countdown + countdown_floor is the number of blocks handed out and not back in local_list: live
-  // blocks and those in the remote list. The owner's free counts down, and takes the slow path at zero. The
-  // floor is the number of used blocks at which an event may be due. writer: the owner / readers: threads
-  // that check whether the span is empty.
+  // blocks, those in the remote list, and guests of the hot span. Of a hot span, less its own guests
+  // (guests.h). The owner's free counts down, and takes the slow path at zero. The floor is the number of
+  // used blocks at which an event may be due. writer: the owner / readers: threads that check whether the
+  // span is empty.
   concurrent::owned_counter<sync> countdown;
   // While the span is not hot the floor only falls, and `countdown` is raised before. So a thread that reads
   // the floor first never computes fewer used blocks than there are.
@@ -177,26 +178,33 @@ struct alignas(4 * cache_line_bytes) span {
            class_index.load(std::memory_order_relaxed) == index;
   }
 
-  // Whether every block ever handed out is used, in the local list or in a hole. Called by the owner of a hot
-  // span. Walks the list.
+  // Whether every block ever handed out is used, in the local list or in a hole, guests apart. Called by the
+  // owner of a hot span. Walks the list.
   bool counts_every_block() const {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
     if (fresh > kind.blocks) return false;
     std::uint32_t listed = 0;
     for (void* block = local_list; block != nullptr; block = secrets.next_of(block), ++listed)
-      if (listed == fresh || offset_of(block) % kind.block_bytes != 0 ||
-          offset_of(block) >= fresh * kind.block_bytes)
-        return false;
+      if (listed == fresh + kind.guest_limit || (!is_guest(block) && !was_handed_out(block))) return false;
     return used() + static_cast<std::int32_t>(listed + blocks_in_holes(holes, kind)) ==
            static_cast<std::int32_t>(fresh);
+  }
+
+  // Whether a block in the local list belongs to another span (guests.h).
+  bool is_guest(const void* block) const {
+    const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
+    return kind.guest_limit > 0 && (block < base || block >= base + kind.real_span_bytes);
+  }
+
+  // Whether a block of the span begins there and was handed out in this tenure.
+  bool was_handed_out(const void* block) const {
+    const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
+    return offset_of(block) % kind.block_bytes == 0 && offset_of(block) < fresh * kind.block_bytes;
   }
 
   std::uint32_t offset_of(const void* block) const {
     return static_cast<std::uint32_t>(static_cast<const char*>(block) - base);
   }
 };
-
-// The floor of a hot span, at which no event is due: only a free too many reaches it.
-inline constexpr std::int32_t hot_floor = -1;
 
 }  // namespace heaplab::scalloc

@@ -40,6 +40,7 @@ constexpr config standard() {
   result.reuse_newest = true;
   result.refill_percent = 10;
   result.adopt_on_free = false;
+  result.guest_blocks = 8;
   result.growth_percent = 25;
   result.growth_ahead_percent = 50;
   result.retained_span_bytes = 32 * mib;
@@ -67,6 +68,8 @@ constexpr config hardened() {
   result.hardened = true;
   // The links and contents of free blocks are checked, and a purge would change them.
   result.purges_holes = false;
+  // The links of a block are encoded with the secrets of its own span.
+  result.guest_blocks = 0;
   // Room for a guard behind the blocks.
   result.coarse_span_bytes = 2 * mib;
   result.canary_bytes = 8;

@@ -1,0 +1,128 @@
+// Blocks of spans that are not hot become guests of the hot span, and find their way home.
+#include "allocators/scalloc/guests.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "concurrent/sync.h"
+#include "scalloc/small_heap.h"
+
+namespace heaplab::scalloc::testing {
+namespace {
+
+constexpr config two_guests = guest_config<4>(2);
+
+struct heap : small_heap<concurrent::std_sync, two_guests> {
+  using small_heap::small_heap;
+
+  // Fills `spans` spans, of which the last is hot and dry.
+  std::vector<void*> fill(unsigned spans) {
+    std::vector<void*> blocks;
+    for (unsigned step = 0; step < 4 * spans; ++step) blocks.push_back(allocate(0));
+    return blocks;
+  }
+  span_state state_of(void* block) { return span_of(block).load_word(std::memory_order_seq_cst).state(); }
+  void send_guests_home() { front.send_guests_home(*labs[0]); }
+};
+
+TEST(guests, are_allocated_next_while_their_span_stays_what_it_is) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  it.free(0, blocks[0]);
+  it.free(0, blocks[1]);
+  EXPECT_EQ(it.span_of(blocks[0]).used(), 4);
+  EXPECT_EQ(it.span_of(blocks[4]).used(), 2);
+  EXPECT_EQ(it.allocate(0), blocks[1]);
+  EXPECT_EQ(it.allocate(0), blocks[0]);
+  EXPECT_EQ(it.span_of(blocks[4]).used(), 4);
+  it.check({blocks.begin(), blocks.end()});
+}
+
+TEST(guests, are_no_more_than_the_bound) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  for (unsigned index = 0; index < 4; ++index) it.free(0, blocks[index]);
+  EXPECT_EQ(it.span_of(blocks[0]).used(), 2);
+  it.check({blocks.begin() + 4, blocks.end()});
+}
+
+TEST(guests, come_to_no_span_that_has_free_blocks_enough) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  it.free(0, blocks[4]);
+  it.free(0, blocks[5]);
+  it.free(0, blocks[0]);
+  EXPECT_EQ(it.span_of(blocks[0]).used(), 3);
+}
+
+TEST(guests, come_from_reusable_spans_as_well) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  for (const unsigned index : {4U, 5U, 0U, 1U, 2U}) it.free(0, blocks[index]);
+  ASSERT_EQ(it.state_of(blocks[3]), span_state::reusable);
+  it.allocate(0);
+  it.free(0, blocks[3]);
+  EXPECT_EQ(it.span_of(blocks[3]).used(), 1);
+}
+
+// More guests than the hot span has live blocks, whose frees pass for no double frees.
+TEST(guests, leave_the_frees_of_the_hot_span_alone) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  it.free(0, blocks[0]);
+  it.free(0, blocks[1]);
+  for (unsigned index = 4; index < 8; ++index) it.free(0, blocks[index]);
+  EXPECT_EQ(it.span_of(blocks[4]).used(), -2);
+  it.check({blocks[2], blocks[3]});
+}
+
+TEST(guests, keep_their_span_from_being_returned_until_they_go_home) {
+  heap it{2};
+  const auto blocks = it.fill(2);
+  it.free(0, blocks[0]);
+  it.free(0, blocks[4]);
+  it.free(0, blocks[1]);
+  for (const unsigned index : {2U, 3U}) it.free(1, blocks[index]);
+  ASSERT_NE(it.state_of(blocks[0]), span_state::free);
+  it.send_guests_home();
+  EXPECT_EQ(it.state_of(blocks[0]), span_state::free);
+  EXPECT_EQ(it.span_of(blocks[4]).used(), 3);
+  it.check({blocks.begin() + 5, blocks.end()});
+}
+
+TEST(guests, go_home_when_their_thread_ends) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  for (void* const block : blocks) it.free(0, block);
+  it.end_thread(0);
+  EXPECT_EQ(it.spans_in(span_state::free), 2U);
+  it.check({});
+}
+
+TEST(guests, are_not_freed_again) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  EXPECT_DEATH((it.free(0, blocks[0]), it.free(0, blocks[0])), "heaplab: [^\n]*free[^\n]*: 0x");
+}
+
+TEST(guests, are_blocks_and_nothing_else) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  EXPECT_DEATH(it.free(0, static_cast<char*>(blocks[0]) + 16), "heaplab: not a live block: 0x");
+}
+
+TEST(guests, hide_no_free_too_many) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  EXPECT_DEATH(
+      {
+        for (unsigned index = 4; index < 8; ++index) it.free(0, blocks[index]);
+        for (unsigned again = 0; again < 4; ++again)
+          for (const unsigned index : {4U, 5U}) it.free(0, blocks[index]);
+      },
+      "a block was freed twice");
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc::testing
