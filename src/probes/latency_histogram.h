@@ -30,14 +30,20 @@ public:
   std::uint64_t count() const { return count_; }
   std::uint64_t largest() const { return largest_; }
 
-  // The smallest value of the bucket in which the cumulative count reaches `fraction` (0 to 1) of all values;
-  // 0 for an empty histogram.
-  std::uint64_t quantile(double fraction) const {
-    const auto rank = static_cast<std::uint64_t>(fraction * static_cast<double>(count_));
-    std::uint64_t seen = 0;
+  // The value below which `fraction` (0 to 1) of all values lie; 0 for an empty histogram. `step` is the
+  // step of the clock in ticks: a time of 1.4 steps is read as one step or as two, and only the share of each
+  // tells that it was 1.4. So the values of a bucket are taken to be spread evenly over one step around them,
+  // or over the bucket where that is wider.
+  double quantile(double fraction, std::uint64_t step = 1) const {
+    const double rank = fraction * static_cast<double>(count_);
+    double below = 0;
     for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
-      seen += buckets_[bucket];
-      if (seen != 0 && seen >= std::max<std::uint64_t>(rank, 1)) return smallest_in(bucket);
+      const auto inside = static_cast<double>(buckets_[bucket]);
+      if (inside != 0 && below + inside >= rank) {
+        const auto largest = static_cast<double>(largest_);
+        return std::clamp(spread(bucket, step, (rank - below) / inside), 0.0, largest);
+      }
+      below += inside;
     }
     return 0;
   }
@@ -59,6 +65,18 @@ private:
     if (bucket < fine) return bucket;
     const unsigned shift = static_cast<unsigned>(bucket / fine) - 1;
     return (fine + bucket % fine) << shift;
+  }
+
+  // The value at `part` (0 to 1) of the stretch over which the values of a bucket are spread.
+  static double spread(std::size_t bucket, std::uint64_t step, double part) {
+    const auto smallest = static_cast<double>(smallest_in(bucket));
+    const auto width = static_cast<double>(width_of(bucket));
+    const auto clock_step = static_cast<double>(step);
+    return width > clock_step ? smallest + width * part : smallest + clock_step * (part - 0.5);
+  }
+
+  static constexpr std::uint64_t width_of(std::size_t bucket) {
+    return bucket < fine ? 1 : std::uint64_t{1} << (bucket / fine - 1);
   }
 
   std::array<std::uint64_t, buckets> buckets_{};

@@ -9,6 +9,8 @@
 #include <cpuid.h>
 #endif
 
+#include "probes/latency_histogram.h"
+
 namespace heaplab::probes {
 
 namespace {
@@ -97,15 +99,31 @@ double trusted_rate() {
   return agrees_on_processors(third, whole) ? whole : 0;
 }
 
-std::uint64_t median_empty_interval() {
-  std::array<std::uint64_t, 1001> intervals;
-  for (std::uint64_t& interval : intervals) {
+// Intervals of 0 to 63 additions, each of which waits for the last, take times a fraction of a nanosecond
+// apart. So the widest gap between the readings, sorted, is the step of the clock. The longest readings were
+// interrupted, and are left out.
+std::uint64_t smallest_step() {
+  std::array<std::uint64_t, 1024> intervals;
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    std::uint64_t sum = i;
     const std::uint64_t before = read_ticks();
-    interval = read_ticks() - before;
+    for (std::size_t additions = i % 64; additions != 0; --additions) asm volatile("" : "+r"(++sum));
+    intervals[i] = read_ticks() - before;
   }
-  const auto middle = intervals.begin() + intervals.size() / 2;
-  std::nth_element(intervals.begin(), middle, intervals.end());
-  return *middle;
+  std::sort(intervals.begin(), intervals.end());
+  std::uint64_t step = 1;
+  for (std::size_t i = 1; i < intervals.size() * 9 / 10; ++i)
+    step = std::max(step, intervals[i] - intervals[i - 1]);
+  return step;
+}
+
+double median_empty_interval(std::uint64_t step) {
+  latency_histogram intervals;
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t before = read_ticks();
+    intervals.record(read_ticks() - before);
+  }
+  return intervals.quantile(0.5, step);
 }
 
 }  // namespace
@@ -119,7 +137,8 @@ tick_clock tick_clock::calibrate(clock_source wanted) {
       clock.ticks_per_second_ = found;
     }
   }
-  clock.empty_interval_ = median_empty_interval();
+  clock.step_ = smallest_step();
+  clock.empty_interval_ = median_empty_interval(clock.step_);
   return clock;
 }
 

@@ -8,6 +8,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace heaplab::probes {
@@ -52,15 +53,26 @@ public:
 
   clock_source source() const { return source_; }
   double ticks_per_second() const { return ticks_per_second_; }
-  double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks) / ticks_per_second_; }
-  // The median number of ticks between two stamps with nothing in between: the part of a short interval that
-  // the measurement itself causes.
-  std::uint64_t empty_interval() const { return empty_interval_; }
+  double seconds(double ticks) const { return ticks / ticks_per_second_; }
+  double seconds(std::uint64_t ticks) const { return seconds(static_cast<double>(ticks)); }
+
+  // The smallest difference between two readings, in ticks. Some processors count in steps of 10 ns, which is
+  // more than a call of malloc takes.
+  std::uint64_t step() const { return step_; }
+  // The median number of ticks between two stamps with nothing in between, which is the part of a short
+  // interval that the measurement itself causes. Found to a fraction of a step.
+  double empty_interval() const { return empty_interval_; }
+  // The seconds in `ticks`, which were measured as the sum of `intervals` intervals, without what their
+  // stamps took; at least 0.
+  double seconds_without_stamps(double ticks, std::uint64_t intervals = 1) const {
+    return seconds(std::max(0.0, ticks - static_cast<double>(intervals) * empty_interval_));
+  }
 
 private:
   clock_source source_ = clock_source::monotonic;
   double ticks_per_second_ = 1e9;
-  std::uint64_t empty_interval_ = 0;
+  std::uint64_t step_ = 1;
+  double empty_interval_ = 0;
 };
 
 }  // namespace heaplab::probes

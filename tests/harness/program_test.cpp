@@ -166,7 +166,7 @@ TEST(program, offers_latencies) {
   const outcome done = run("--latency --pairs 10k --threads 2 --json -");
   ASSERT_EQ(done.status, 0);
   for (const char* part : {R"("allocation_latency_p50":{"value":)", "allocation_latency_p999",
-                           "free_latency_p99", "free_latency_max", "free_latency_samples"})
+                           "free_latency_p99", "free_latency_max", "free_latency_samples", "latency_step"})
     EXPECT_TRUE(done.output.find(part) != std::string::npos) << part;
 }
 

@@ -27,7 +27,27 @@ void expect_agreement(const tick_clock& clock) {
 TEST(tick_clock, agrees_with_the_system_clock) {
   const tick_clock clock = tick_clock::calibrate();
   expect_agreement(clock);
-  EXPECT_GT(clock.empty_interval(), 0U);
+  EXPECT_GT(clock.empty_interval(), 0);
+}
+
+TEST(tick_clock, knows_its_step) {
+  const tick_clock clock = tick_clock::calibrate();
+  EXPECT_GE(clock.step(), 1U);
+  EXPECT_LT(clock.seconds(clock.step()), 1e-6);
+  std::uint64_t shortest = ~std::uint64_t{0};
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t begin = read_ticks();
+    if (const std::uint64_t interval = read_ticks() - begin; interval != 0)
+      shortest = std::min(shortest, interval);
+  }
+  EXPECT_LE(clock.step(), shortest + shortest / 2);
+}
+
+TEST(tick_clock, subtracts_the_time_of_stamps) {
+  const tick_clock clock = tick_clock::calibrate(clock_source::monotonic);
+  EXPECT_EQ(clock.seconds_without_stamps(clock.empty_interval()), 0);
+  EXPECT_EQ(clock.seconds_without_stamps(0, 3), 0);
+  EXPECT_NEAR(clock.seconds_without_stamps(1000 + 3 * clock.empty_interval(), 3), 1e-6, 1e-12);
 }
 
 TEST(tick_clock, falls_back_to_nanoseconds) {

@@ -136,10 +136,9 @@ private:
   // Section 2.2: the sum over all threads, divided by the number of threads. The time that the stamps take is
   // subtracted.
   void add_time(const char* name, const acdc::stretches& spent) {
-    const std::uint64_t stamps = spent.count * measured_->clock().empty_interval();
-    const std::uint64_t ticks = spent.ticks > stamps ? spent.ticks - stamps : 0;
-    measured_->add_metric(name, measured_->clock().seconds(ticks) / static_cast<double>(settings_.threads),
-                          "s");
+    const double seconds =
+        measured_->clock().seconds_without_stamps(static_cast<double>(spent.ticks), spent.count);
+    measured_->add_metric(name, seconds / static_cast<double>(settings_.threads), "s");
   }
 
   void report() {

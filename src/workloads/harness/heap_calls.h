@@ -47,7 +47,7 @@ private:
   }
 };
 
-// The samples of one thread. The empty interval of the clock is subtracted from each latency.
+// The samples of one thread, in ticks, with the time that the stamps took.
 struct latency_samples {
   probes::latency_histogram allocation;
   probes::latency_histogram release;
@@ -56,8 +56,8 @@ struct latency_samples {
 // Like plain_heap, but measures the time of one call in 64.
 class sampled_heap {
 public:
-  sampled_heap(latency_samples& samples, std::uint64_t empty_interval, std::uint64_t seed)
-      : samples_(&samples), empty_interval_(empty_interval), allocations_(seed), releases_(~seed) {}
+  sampled_heap(latency_samples& samples, std::uint64_t seed)
+      : samples_(&samples), allocations_(seed), releases_(~seed) {}
 
   void* allocate(std::size_t bytes) {
     return allocation([&] { return heap_.allocate(bytes); });
@@ -81,7 +81,7 @@ public:
       return call();
     const std::uint64_t begin = probes::read_ticks();
     call();
-    record(samples_->release, begin);
+    samples_->release.record(probes::read_ticks() - begin);
   }
   template <class Call>
   HEAPLAB_FAST_PATH void* allocation(Call call) {
@@ -89,19 +89,13 @@ public:
       return call();
     const std::uint64_t begin = probes::read_ticks();
     void* const block = call();
-    record(samples_->allocation, begin);
+    samples_->allocation.record(probes::read_ticks() - begin);
     return block;
   }
 
 private:
-  void record(probes::latency_histogram& histogram, std::uint64_t begin) const {
-    const std::uint64_t ticks = probes::read_ticks() - begin;
-    histogram.record(ticks > empty_interval_ ? ticks - empty_interval_ : 0);
-  }
-
   plain_heap heap_;
   latency_samples* samples_;
-  std::uint64_t empty_interval_;
   probes::sampling allocations_;
   probes::sampling releases_;
 };

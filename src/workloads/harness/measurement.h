@@ -102,7 +102,7 @@ public:
       plain_heap heap;
       body(heap);
     } else {
-      sampled_heap heap(samples_[thread], clock_.empty_interval(), services_.seed + thread);
+      sampled_heap heap(samples_[thread], services_.seed + thread);
       body(heap);
     }
   }

@@ -50,17 +50,18 @@ void measurement::add_latency_metrics() {
     all.allocation.merge(one.allocation);
     all.release.merge(one.release);
   }
-  const auto add = [&](const probes::latency_histogram& from, const char* name, std::uint64_t ticks) {
-    if (from.count() != 0) add_metric(name, clock_.seconds(ticks), "s");
+  const auto add = [&](const probes::latency_histogram& from, const char* name, double ticks) {
+    if (from.count() != 0) add_metric(name, clock_.seconds_without_stamps(ticks), "s");
   };
   for (const quantile_name& one : quantiles) {
-    add(all.allocation, one.of_allocation, all.allocation.quantile(one.fraction));
-    add(all.release, one.of_release, all.release.quantile(one.fraction));
+    add(all.allocation, one.of_allocation, all.allocation.quantile(one.fraction, clock_.step()));
+    add(all.release, one.of_release, all.release.quantile(one.fraction, clock_.step()));
   }
-  add(all.allocation, "allocation_latency_max", all.allocation.largest());
-  add(all.release, "free_latency_max", all.release.largest());
+  add(all.allocation, "allocation_latency_max", static_cast<double>(all.allocation.largest()));
+  add(all.release, "free_latency_max", static_cast<double>(all.release.largest()));
   add_metric("allocation_latency_samples", static_cast<double>(all.allocation.count()), "1");
   add_metric("free_latency_samples", static_cast<double>(all.release.count()), "1");
+  add_metric("latency_step", clock_.seconds(clock_.step()), "s");
 }
 
 void measurement::measure_memory_left() {
