@@ -39,6 +39,9 @@ public:
     return state == vacant || state == offered;
   }
 
+  // Whether a helper works, be it until another has the post. A hint.
+  bool is_held() const { return state_of(word_.load(std::memory_order_relaxed)) != vacant; }
+
   // The helper of this number could not be started.
   void dismiss(std::uint32_t number) { move_from(number, vacant); }
 

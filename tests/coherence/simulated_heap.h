@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -16,8 +17,10 @@
 #include "allocators/scalloc/lab_policy.h"
 #include "allocators/scalloc/lab_registry.h"
 #include "allocators/scalloc/library_traits.h"
+#include "base/cache_line.h"
 #include "coherence/machine.h"
 #include "coherence/simulated_sync.h"
+#include "concurrent/helper_post.h"
 #include "scalloc/traits.h"
 
 namespace heaplab::coherence {
@@ -46,9 +49,23 @@ struct simulated_platform : system_platform {
   static std::int64_t milliseconds() { return 1'000'000; }
 };
 
+// The heap's own thread is there once somebody asks for it. As time stands still, the thread does nothing;
+// the word by which others ask for it is simulated.
+template <const scalloc::config& Config>
+struct simulated_traits : scalloc::test_traits<simulated_sync, Config, simulated_platform> {
+  struct alignas(cache_line_bytes) post_type : concurrent::helper_post<simulated_sync> {};
+  static inline std::optional<post_type> post;
+
+  static bool ask_for_purge() {
+    post->ask();
+    return true;
+  }
+  static bool has_helper() { return post->is_held(); }
+};
+
 template <const scalloc::config& Config>
 class simulated_heap {
-  using traits = scalloc::test_traits<simulated_sync, Config, simulated_platform>;
+  using traits = simulated_traits<Config>;
   using policy = scalloc::lab_policy<traits>;
   // What is simulated lies on lines as in the library.
   static_assert(sizeof(scalloc::frontend<traits>) ==
@@ -60,6 +77,7 @@ public:
   using classes = typename traits::classes;
 
   simulated_heap() {
+    traits::post.emplace();
     if (!front_.open(scalloc::tuning{Config}, std::max(Config.pool_columns, 1U)))
       throw std::runtime_error("no address space");
   }

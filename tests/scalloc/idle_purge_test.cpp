@@ -60,7 +60,7 @@ protected:
 };
 
 TEST_F(idle_purge_test, has_one_helper_however_often_it_is_asked) {
-  for (int times = 0; times < 5; ++times) it_.ask(nullptr);
+  for (int times = 0; times < 5; ++times) EXPECT_TRUE(it_.ask(nullptr));
   EXPECT_EQ(helpers(), 1U);
 }
 
@@ -100,12 +100,14 @@ TEST_F(idle_purge_test, keeps_an_old_helper_where_nobody_asks_for_another) {
 
 TEST_F(idle_purge_test, asks_the_system_once_in_a_decay_period_where_it_refuses_threads) {
   idle_platform::refuses = true;
-  it_.ask(nullptr);
+  EXPECT_FALSE(it_.ask(nullptr));
   idle_platform::refuses = false;
-  it_.ask(nullptr);
+  EXPECT_FALSE(it_.ask(nullptr));
+  EXPECT_FALSE(it_.has_helper());
   EXPECT_EQ(helpers(), 0U);
   fake_platform::now += knobs.decay_milliseconds;
-  it_.ask(nullptr);
+  EXPECT_TRUE(it_.ask(nullptr));
+  EXPECT_TRUE(it_.has_helper());
   EXPECT_EQ(helpers(), 1U);
 }
 

@@ -34,17 +34,21 @@ constexpr config no_adoption = [] {
   return result;
 }();
 
-// Retains the memory of two spans.
+// Retains the memory of two spans, and while there is a helper of all. A span has one block.
+constexpr std::size_t span_memory = 256;
 constexpr config retaining = [] {
   config result = small_config<1>();
   result.purge_above = 0;
-  result.retained_span_bytes = 2 * result.fine_span_bytes;
+  result.idle_purge_bytes = 2 * span_memory;
+  result.retains_fine_zone = true;
+  result.retained_span_bytes = 2 * span_memory;
   result.retained_fine_divisor = 1'000;
   return result;
 }();
 
 // Others may run before pages go.
 struct explored_platform : fake_platform {
+  static inline bool has_helper = false;
   static bool purge(void* address, std::size_t bytes) {
     if (explore::explorer* const it = explore::explorer::running()) it->point();
     return fake_platform::purge(address, bytes);
@@ -294,8 +298,28 @@ TEST(interleavings, accounts_of_the_pool_against_each_other) {
 // A thread exceeds the bound, takes quotas back and purges, while another retains more.
 TEST(interleavings, the_bound_of_the_pool_against_a_put) {
   scene<explored_sync, retaining> it;
-  expect_sound(it, [&] { it.start(2), it.fill(6), it.free(0, 0), it.free(1, 1); },
-               {[&] { it.free(0, 2), it.free(0, 3); }, [&] { it.free(1, 4), it.allocate(1); }});
+  const auto setup = [&] { it.start(2), it.fill(6), it.free(0, 0), it.free(1, 1); };
+  setup(), it.free(0, 2), it.free(0, 3);
+  ASSERT_LE(it.heap->front.pool().retained_bytes(), 2 * span_memory) << "the bound was not exceeded";
+  expect_sound(it, setup, {[&] { it.free(0, 2), it.free(0, 3); }, [&] { it.free(1, 4), it.allocate(1); }});
+}
+
+// What exceeds the bound gives way to memory elsewhere, while another thread retains more and takes spans.
+TEST(interleavings, the_excess_of_the_pool_against_puts_and_gets) {
+  scene<explored_sync, retaining> it;
+  explored_platform::has_helper = true;
+  std::size_t before = 0;
+  const auto give_way = [&] { it.heap->front.pool().give_way(it.heap->front.spans(), 0, 2 * span_memory); };
+  const auto setup = [&] {
+    it.start(2), it.fill(8);
+    for (unsigned index = 0; index < 5; ++index) it.free(index % 2, index);
+    before = it.heap->front.pool().retained_bytes();
+  };
+  setup(), give_way();
+  EXPECT_EQ(before, 5 * span_memory);
+  EXPECT_EQ(it.heap->front.pool().retained_bytes(), 3 * span_memory) << "nothing gave way";
+  expect_sound(it, setup, {give_way, [&] { it.free(1, 5), it.free(1, 6), it.allocate(1); }});
+  explored_platform::has_helper = false;
 }
 
 // A thread frees the last block of a page of records' spans, and still looks at the span when another has

@@ -53,6 +53,24 @@ TEST(large_registry, agrees_with_a_map) {
   for (const auto& [block, bytes] : model) ASSERT_EQ(it.bytes_of(block), bytes);
 }
 
+// Counts the bytes for which the rest of the heap was asked to give way.
+struct traits_counted : traits_tested {
+  static inline std::size_t asked;
+  static void give_way(std::size_t bytes) { asked += bytes; }
+};
+
+TEST(large_blocks, ask_the_rest_of_the_heap_to_give_way) {
+  large_blocks<traits_counted> it{64 * mebibyte};
+  void* block = it.allocate(4 * mebibyte, 4096, true);
+  EXPECT_EQ(traits_counted::asked, 4 * mebibyte);
+  block = it.reallocate(block, 6 * mebibyte);
+  EXPECT_EQ(traits_counted::asked, 6 * mebibyte);
+  block = it.reallocate(block, 3 * mebibyte);
+  it.deallocate(block);
+  it.deallocate(it.allocate(3 * mebibyte, 4096, true));
+  EXPECT_EQ(traits_counted::asked, 6 * mebibyte) << "a retained block is no new memory";
+}
+
 TEST(large_blocks, are_aligned_zero_and_as_large_as_asked) {
   blocks_tested it{0};
   for (const std::size_t alignment : {std::size_t{16}, std::size_t{4096}, 2 * mebibyte, 64 * mebibyte}) {

@@ -30,6 +30,7 @@ struct counting_platform : system_platform {
   static inline heaplab::atomic<unsigned> purges;
   static inline bool refuses;
   static inline heaplab::atomic<unsigned> requests;  // for the heap's own thread
+  static inline bool has_helper = false;
 
   // 1: the next allocation is refused, 2: the one after it; 0: none is.
   static inline unsigned allocations_until_refused;
@@ -51,7 +52,10 @@ struct counting_platform : system_platform {
 
 template <const config& Config>
 struct pool_traits : test_traits<concurrent::std_sync, Config, counting_platform> {
-  static void ask_for_purge() { counting_platform::requests.fetch_add(1, std::memory_order_relaxed); }
+  static bool ask_for_purge() {
+    counting_platform::requests.fetch_add(1, std::memory_order_relaxed);
+    return counting_platform::has_helper;
+  }
 };
 
 template <const config& Config>

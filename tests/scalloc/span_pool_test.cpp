@@ -191,6 +191,89 @@ TEST(span_pool, bounds_what_all_columns_retain) {
   EXPECT_TRUE(it.pool.is_valid());
 }
 
+// --- while the heap's own thread is there ---
+
+class helped_span_pool : public testing::Test {
+protected:
+  helped_span_pool() { counting_platform::has_helper = true; }
+  ~helped_span_pool() override { counting_platform::has_helper = false; }
+
+  // Spans of two columns, four times the bound.
+  std::vector<pool_of<kept>::span_type*> fill() {
+    auto all = it_.used(0, 2 * twice_the_bound);
+    for (unsigned step = 0; step < all.size(); ++step) it_.pool.put(it_.spans, *all[step], step % 2);
+    return all;
+  }
+
+  pool_of<kept> it_;
+};
+
+TEST_F(helped_span_pool, keeps_all_memory_of_fine_spans) {
+  counting_platform::purges.store(0, std::memory_order_relaxed);
+  const auto all = fill();
+  EXPECT_EQ(counting_platform::purges.load(std::memory_order_relaxed), 0U);
+  EXPECT_EQ(it_.pool.retained_bytes(), all.size() * kept.fine_span_bytes);
+  EXPECT_TRUE(it_.pool.is_valid());
+}
+
+TEST_F(helped_span_pool, leaves_decay_to_the_helper) {
+  const auto all = fill();
+  it_.pool.decay(it_.spans, 1'000);
+  it_.pool.decay_unless_helped(it_.spans);
+  EXPECT_EQ(it_.pool.retained_bytes(), all.size() * kept.fine_span_bytes);
+  counting_platform::has_helper = false;
+  it_.pool.decay_unless_helped(it_.spans);
+  EXPECT_EQ(it_.pool.retained_bytes(), 0U) << "the clock of the system is far beyond a second";
+}
+
+// What is beyond the bound goes back, in the end all of that, and none of the rest.
+TEST_F(helped_span_pool, gives_way_to_memory_elsewhere) {
+  fill();
+  const std::size_t before = it_.pool.retained_bytes(), bound = it_.bound();
+  it_.pool.give_way(it_.spans, 0, 1);
+  EXPECT_LE(it_.pool.retained_bytes(), before - bound / 16);
+  EXPECT_GE(it_.pool.retained_bytes(), before - bound / 16 - kept.fine_span_bytes);
+  it_.pool.give_way(it_.spans, 1, bound);
+  EXPECT_LE(it_.pool.retained_bytes(), before - bound / 16 - bound);
+  it_.pool.give_way(it_.spans, 0, 100 * bound);
+  EXPECT_LE(it_.pool.retained_bytes(), bound);
+  EXPECT_GT(it_.pool.retained_bytes(), bound - kept.fine_span_bytes);
+  const std::size_t after = it_.pool.retained_bytes();
+  it_.pool.give_way(it_.spans, 0, 100 * bound);
+  EXPECT_EQ(it_.pool.retained_bytes(), after);
+  EXPECT_EQ(it_.resident(), after);
+}
+
+TEST_F(helped_span_pool, gives_way_to_coarse_spans) {
+  fill();
+  const std::size_t before = it_.pool.retained_bytes();
+  constexpr unsigned coarse = pool_traits<kept>::classes::index_of_computed(16 * kib);
+  EXPECT_EQ(it_.pool.get(it_.spans, coarse, 0), nullptr) << "the caller carves one";
+  EXPECT_LT(it_.pool.retained_bytes(), before);
+  // Of about half a bound, so that the column's quota is exceeded.
+  const auto used = it_.used(coarse, 4);
+  it_.put(used);
+  EXPECT_LE(it_.pool.retained_bytes(), it_.bound()) << "fine spans alone may exceed the bound";
+  for (const auto* const span : used) EXPECT_EQ(span->base[0], 1) << "fine spans go back first";
+  EXPECT_TRUE(it_.pool.is_valid());
+}
+
+TEST_F(helped_span_pool, keeps_to_the_bound_where_the_user_set_one) {
+  tuning chosen{kept};
+  chosen.retains_fine_zone = false;
+  pool_of<kept> it{chosen};
+  it.put(it.used(0, twice_the_bound));
+  EXPECT_LE(it.pool.retained_bytes(), it.bound());
+}
+
+TEST_F(helped_span_pool, keeps_to_the_bound_where_nothing_is_purged_when_idle) {
+  tuning chosen{kept};
+  chosen.purge_when_idle = false;
+  pool_of<kept> it{chosen};
+  it.put(it.used(0, twice_the_bound));
+  EXPECT_LE(it.pool.retained_bytes(), it.bound());
+}
+
 // Whoever finds the stack empty in the meantime carves a new span.
 TEST(span_pool, has_what_stays_within_reach_while_the_system_takes_the_rest) {
   pool_of<kept> it;

@@ -14,7 +14,13 @@ struct test_traits {
   using atomic = typename Sync::template atomic<T>;
   static constexpr const config& settings = Config;
   using classes = size_classes<Config>;
-  static void ask_for_purge() {}
+  // A platform may say that the heap's own thread is there.
+  static bool has_helper() {
+    if constexpr (requires { Platform::has_helper; }) return Platform::has_helper;
+    return false;
+  }
+  static bool ask_for_purge() { return has_helper(); }
+  static void give_way(std::size_t) {}
 };
 
 }  // namespace heaplab::scalloc

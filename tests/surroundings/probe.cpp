@@ -4,6 +4,8 @@
 //
 //   reuse       bytes that spans grow by when blocks are allocated after 3 of 10 of their kind were freed
 //   retained    bytes that spans keep when 100 MiB of small blocks have been freed
+//   replaced    bytes of anonymous memory of the process when the small blocks have been freed and a large
+//               block of 100 MiB has been filled
 //   reserved    bytes of address space held
 //   flags       the kernel's flags (smaps, VmFlags) of the mapping that holds a small block
 //   huge        bytes of anonymous memory that may be huge pages where the system gives them to everybody
@@ -201,6 +203,12 @@ void idle() {
   std::printf("%zu\n", left_when_idle());
 }
 
+void replaced() {
+  free_many_small_blocks();
+  allocate(100U << 20);
+  std::printf("%zu\n", anonymous_bytes());
+}
+
 void child() {
   free_many_blocks();
   const pid_t it = fork();
@@ -265,11 +273,11 @@ int main(int count, char** arguments) {
   struct {
     std::string_view name;
     void (*run)();
-  } constexpr tasks[] = {{"reuse", reuse},    {"retained", retained},     {"reserved", reserved},
-                         {"flags", flags},    {"resident", resident},     {"locked", locked},
-                         {"huge", huge},      {"locked-out", locked_out}, {"idle", idle},
-                         {"child", child},    {"refused", refused},       {"single", single},
-                         {"thinned", thinned}};
+  } constexpr tasks[] = {{"reuse", reuse},     {"retained", retained},     {"reserved", reserved},
+                         {"flags", flags},     {"resident", resident},     {"locked", locked},
+                         {"huge", huge},       {"locked-out", locked_out}, {"idle", idle},
+                         {"child", child},     {"refused", refused},       {"single", single},
+                         {"thinned", thinned}, {"replaced", replaced}};
   for (const auto& task : tasks)
     if (count == 2 && task.name == arguments[1]) return task.run(), 0;
   return std::fputs("usage: probe TASK\n", stderr), 2;

@@ -13,34 +13,39 @@ from collections.abc import Callable
 
 MIB = 1 << 20
 
-# Variable, value, task of the probe, what must become of it.
-TAKEN: list[tuple[str, str, str, Callable[[str], bool]]] = [
-    ("REUSE_PERCENT", "0", "reuse", lambda grown: int(grown) < MIB // 2),
-    ("REUSE_PERCENT", "20", "reuse", lambda grown: int(grown) < MIB // 2),
-    ("REUSE_PERCENT", "40", "reuse", lambda grown: int(grown) >= MIB // 2),
-    ("REUSE_PERCENT", "100", "reuse", lambda grown: int(grown) >= MIB // 2),
-    ("MADVISE_ABOVE", "never", "retained", lambda kept: int(kept) >= 100 * MIB),
-    ("MADVISE_ABOVE", "1TiB", "retained", lambda kept: int(kept) >= 100 * MIB),
-    ("MADVISE_ABOVE", "0", "retained", lambda kept: int(kept) < 75 * MIB),
-    ("MADVISE_ABOVE", "8KiB", "retained", lambda kept: int(kept) < 75 * MIB),
-    ("MADVISE_ABOVE", "16KiB", "retained", lambda kept: int(kept) >= 100 * MIB),
-    ("ARENA", "8MiB", "reserved", lambda bytes_: int(bytes_) == 8 * MIB),
-    ("ARENA", "1073741824", "reserved", lambda bytes_: int(bytes_) == 1024 * MIB),
-    ("ARENA", "1TiB", "reserved", lambda bytes_: int(bytes_) >= 1024 * MIB),
-    ("ARENA", "8MiB", "retained", lambda kept: int(kept) <= 8 * MIB),  # the rest are mappings
-    ("HUGE_PAGES", "never", "flags", lambda flags: " nh" in flags and " hg" not in flags),
-    ("HUGE_PAGES", "grown", "flags", lambda flags: " nh" in flags and " hg" not in flags),
-    ("HUGE_PAGES", "always", "flags", lambda flags: " hg" in flags and " nh" not in flags),
-    ("PURGE_AT_ONCE", "0", "retained", lambda kept: int(kept) < 75 * MIB),
-    ("PURGE_AT_ONCE", "1", "retained", lambda kept: int(kept) < 75 * MIB),
-    ("PURGE_WHEN_IDLE", "0", "idle", lambda left: int(left) >= 16 * MIB),
-    ("PURGE_WHEN_IDLE", "1", "idle", lambda left: int(left) < 16 * MIB),
-    ("PURGE_WHEN_IDLE", "0", "thinned", lambda left: int(left) >= 48 * MIB),
-    ("PURGE_WHEN_IDLE", "1", "thinned", lambda left: int(left) < 48 * MIB),
-    ("PURGE_WHEN_IDLE", "1", "child", lambda said: said == "idle\n"),
-    ("PURGE_WHEN_IDLE", "1", "refused", lambda said: said == "later\n"),
-    ("PURGE_WHEN_IDLE", "1", "single", lambda said: said == "single\n"),
-    ("STATISTICS", "0", "reserved", lambda bytes_: int(bytes_) > 0),
+# Settings, task of the probe, what must become of it.
+TAKEN: list[tuple[str, str, Callable[[str], bool]]] = [
+    ("REUSE_PERCENT=0", "reuse", lambda grown: int(grown) < MIB // 2),
+    ("REUSE_PERCENT=20", "reuse", lambda grown: int(grown) < MIB // 2),
+    ("REUSE_PERCENT=40", "reuse", lambda grown: int(grown) >= MIB // 2),
+    ("REUSE_PERCENT=100", "reuse", lambda grown: int(grown) >= MIB // 2),
+    ("MADVISE_ABOVE=never", "retained", lambda kept: int(kept) >= 100 * MIB),
+    ("MADVISE_ABOVE=1TiB", "retained", lambda kept: int(kept) >= 100 * MIB),
+    ("MADVISE_ABOVE=0 RETAIN=32MiB", "retained", lambda kept: int(kept) < 75 * MIB),
+    ("MADVISE_ABOVE=8KiB RETAIN=32MiB", "retained", lambda kept: int(kept) < 75 * MIB),
+    ("MADVISE_ABOVE=16KiB", "retained", lambda kept: int(kept) >= 100 * MIB),
+    ("RETAIN=1GiB", "retained", lambda kept: int(kept) >= 100 * MIB),
+    ("RETAIN=0", "retained", lambda kept: int(kept) < MIB),
+    ("PURGE_WHEN_IDLE=1", "retained", lambda kept: int(kept) >= 100 * MIB),
+    ("PURGE_WHEN_IDLE=0", "retained", lambda kept: int(kept) < 75 * MIB),
+    ("PURGE_WHEN_IDLE=1", "replaced", lambda held: int(held) < 150 * MIB),
+    ("ARENA=8MiB", "reserved", lambda bytes_: int(bytes_) == 8 * MIB),
+    ("ARENA=1073741824", "reserved", lambda bytes_: int(bytes_) == 1024 * MIB),
+    ("ARENA=1TiB", "reserved", lambda bytes_: int(bytes_) >= 1024 * MIB),
+    ("ARENA=8MiB", "retained", lambda kept: int(kept) <= 8 * MIB),  # the rest are mappings
+    ("HUGE_PAGES=never", "flags", lambda flags: " nh" in flags and " hg" not in flags),
+    ("HUGE_PAGES=grown", "flags", lambda flags: " nh" in flags and " hg" not in flags),
+    ("HUGE_PAGES=always", "flags", lambda flags: " hg" in flags and " nh" not in flags),
+    ("PURGE_AT_ONCE=0 RETAIN=32MiB", "retained", lambda kept: int(kept) < 75 * MIB),
+    ("PURGE_AT_ONCE=1 RETAIN=32MiB", "retained", lambda kept: int(kept) < 75 * MIB),
+    ("PURGE_WHEN_IDLE=0", "idle", lambda left: int(left) >= 16 * MIB),
+    ("PURGE_WHEN_IDLE=1", "idle", lambda left: int(left) < 16 * MIB),
+    ("PURGE_WHEN_IDLE=0", "thinned", lambda left: int(left) >= 48 * MIB),
+    ("PURGE_WHEN_IDLE=1", "thinned", lambda left: int(left) < 48 * MIB),
+    ("PURGE_WHEN_IDLE=1", "child", lambda said: said == "idle\n"),
+    ("PURGE_WHEN_IDLE=1", "refused", lambda said: said == "later\n"),
+    ("PURGE_WHEN_IDLE=1", "single", lambda said: said == "single\n"),
+    ("STATISTICS=0", "reserved", lambda bytes_: int(bytes_) > 0),
 ]
 
 UNUSABLE = [
@@ -77,11 +82,9 @@ def main() -> int:
             faults += 1
             print(f"FAULT: {what}: exit status {done.returncode}: {done.stdout!r} {done.stderr!r}")
 
-    for name, value, task, holds in TAKEN:
-        done = run(probe, library, task, **{name: value})
-        require(
-            done.returncode == 0 and holds(done.stdout) and done.stderr == "", f"{name}={value} {task}", done
-        )
+    for settings, task, holds in TAKEN:
+        done = run(probe, library, task, **dict(setting.split("=") for setting in settings.split()))
+        require(done.returncode == 0 and holds(done.stdout) and done.stderr == "", f"{settings} {task}", done)
     done = run(early_probe, library, "reserved", ARENA="8MiB")
     require(done.stdout == f"{8 * MIB}\n", "ARENA=8MiB where the first block comes before constructors", done)
     done = run(probe, library, "reserved", STATISTICS="1")

@@ -143,6 +143,9 @@ struct config {
   // smaller real spans: less would purge tails which the next class faults in again. Measured
   // (random_age --emptied-every).
   std::size_t retained_fine_divisor = 16;
+  // While the heap's own thread is there to purge what is not needed for a decay period, free fine spans are
+  // retained whatever the bound (span_pool.h).
+  bool retains_fine_zone = false;
   // When retained memory exceeds its bound, 1/N of the bound is purged at once. A small N makes system calls
   // rarer and page faults more.
   std::size_t purge_divisor = 16;

@@ -245,7 +245,7 @@ span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, u
 template <class Traits>
 span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_index) {
   const size_class& kind = classes::table[class_index];
-  if (pool_.retains()) pool_.decay(spans_, Traits::platform::milliseconds());
+  pool_.decay_unless_helped(spans_);
   span_type* it = pool_.get(spans_, class_index, local.column);
   if (it == nullptr) it = spans_.carve(kind.fine);
   if (it == nullptr) return nullptr;

@@ -129,7 +129,7 @@ void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
     it.set_owner(nullptr);
   }
   pool_.put(spans_, it, column);
-  if (pool_.retains()) pool_.decay(spans_, Traits::platform::milliseconds());
+  pool_.decay_unless_helped(spans_);
 }
 
 // Lets the owner's frees take the fast path until the next event may be due, unless the remote list has

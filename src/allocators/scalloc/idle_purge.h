@@ -21,15 +21,20 @@ class idle_purge {
 
 public:
   // Called where at least idle_purge_bytes are retained. Starts a thread that calls `helper` with the
-  // helper's number, which it must pass to serve, unless there is a helper.
-  void ask(typename thread::body helper) {
+  // helper's number, which it must pass to serve, unless there is a helper. False: the system refuses a
+  // thread, and memory is not purged.
+  bool ask(typename thread::body helper) {
     if (post_.looks_vacant() && platform::milliseconds() < refused_until_.load(std::memory_order_relaxed))
-      return;
+      return false;
     const auto number = post_.ask();
-    if (!number || threads_[*number % 2].start(helper, argument_of(*number))) return;
+    if (!number || threads_[*number % 2].start(helper, argument_of(*number))) return true;
     refused_until_.store(platform::milliseconds() + settings.decay_milliseconds, std::memory_order_relaxed);
     post_.dismiss(*number);
+    return false;
   }
+
+  // A hint, in one load.
+  bool has_helper() const { return post_.is_held(); }
 
   // Called by the helper. Purges again and again, each time after as many ms as work.wait() tells, until
   // work.purge() returns that little is left or another helper is there.

@@ -46,6 +46,7 @@ public:
   // of the kernel's own. Null: no memory.
   char* map(std::size_t bytes, std::size_t alignment, bool sparse) {
     const std::size_t all = bytes + guard_bytes();
+    Traits::give_way(bytes);
     void* block = unreturned_.try_take(all, alignment);
     if (block == nullptr && sparse && is_huge(bytes))
       block = platform::allocate(all, std::max(alignment, huge_page));
@@ -55,6 +56,7 @@ public:
 
   // `sparse` as for map(). Null: the system refuses, and nothing has changed.
   char* resize(char* block, std::size_t before, std::size_t bytes, bool sparse) {
+    if (bytes > before) Traits::give_way(bytes - before);
     unguard(block, before);
     const std::size_t all_before = before + guard_bytes(), all = bytes + guard_bytes();
     void* const resized = is_huge(bytes) && bytes > before

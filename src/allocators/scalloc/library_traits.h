@@ -21,8 +21,12 @@ struct library_traits {
   using atomic = heaplab::atomic<T>;
   static constexpr const config& settings = Config;
   using classes = size_classes<Config>;
-  // Called where much memory is retained (idle_purge.h).
-  static void ask_for_purge() { scalloc_heap<Config>::ask_for_purge(); }
+  // Called where much memory is retained. False: nobody will purge any (idle_purge.h).
+  static bool ask_for_purge() { return scalloc_heap<Config>::ask_for_purge(); }
+  // Whether the heap's own thread purges memory. A hint.
+  static bool has_helper() { return scalloc_heap<Config>::has_helper(); }
+  // Called before memory grows by up to `bytes` outside the fine zone (span_pool.h).
+  static void give_way(std::size_t bytes) { scalloc_heap<Config>::give_way(bytes); }
 };
 
 }  // namespace heaplab::scalloc

@@ -12,6 +12,16 @@
 
 namespace heaplab::scalloc {
 
+// Purges a span's memory beyond its first `kept` bytes, in whole pages. The system may refuse; the span then
+// has all its memory as before. Precondition: no other thread can reach the span.
+template <class Traits>
+void purge_from(span<Traits>& it, std::uint32_t kept) {
+  const std::size_t begin = align_up(kept, os_pages::page_bytes());
+  const std::size_t end = align_up(it.resident_bytes(), os_pages::page_bytes());
+  if (begin < end && Traits::platform::purge(it.base + begin, end - begin))
+    it.set_resident_bytes(static_cast<std::uint32_t>(begin));
+}
+
 // Collects free spans and purges them with few system calls. Purging makes the kernel interrupt every CPU on
 // which the process runs, to drop translations; the interrupts cost more than the pages. Adjacent spans
 // therefore become one range, and all ranges go into one call where that is wanted.

@@ -144,8 +144,13 @@ public:
 
   static void print_statistics(int file) noexcept { print_statistics_of(front_, large_, statistics(), file); }
 
-  HEAPLAB_SLOW_PATH static void ask_for_purge() noexcept {
-    if (tuning_.purge_when_idle) idle_purge_.ask(help);
+  // The functions that library_traits offers to the parts of the heap.
+  HEAPLAB_SLOW_PATH static bool ask_for_purge() noexcept {
+    return tuning_.purge_when_idle && idle_purge_.ask(help);
+  }
+  static bool has_helper() noexcept { return idle_purge_.has_helper(); }
+  static void give_way(std::size_t bytes) noexcept {
+    front_.pool().give_way(front_.spans(), thread::buffer()->column, bytes);
   }
 
   static void end_process() noexcept {

@@ -3,8 +3,9 @@
 //
 //   HEAPLAB_SCALLOC_REUSE_PERCENT   0 to 100: a span is reusable when more than this part of it is free
 //   HEAPLAB_SCALLOC_MADVISE_ABOVE   bytes, or "never": free spans larger than this return their memory
-//   HEAPLAB_SCALLOC_RETAIN          bytes of free spans retained for reuse, and as many of freed large
-//                                   blocks; 0: none
+//   HEAPLAB_SCALLOC_RETAIN          bytes of free spans retained for reuse, besides a sixteenth of the zone
+//   of
+//                                   small spans, and as many bytes of freed large blocks; 0: none
 //   HEAPLAB_SCALLOC_ARENA           bytes of address space, 8MiB to 1TiB; at most half of RLIMIT_AS
 //   HEAPLAB_SCALLOC_HUGE_PAGES      never, grown, always
 //   HEAPLAB_SCALLOC_PURGE_AT_ONCE   0, 1: free spans return their memory by process_madvise, where Linux has
@@ -69,6 +70,7 @@ constexpr bool set_madvise_above(tuning& to, std::string_view text) {
 constexpr bool set_retain(tuning& to, std::string_view text) {
   const auto value = parse_size(text);
   if (value) to.retained_span_bytes = to.retained_large_bytes = *value;
+  if (value) to.retains_fine_zone = false;
   return value.has_value();
 }
 

@@ -4,11 +4,12 @@
 //
 // The pool retains the memory of free spans up to a bound (config.h, retained_span_bytes). A put that exceeds
 // the bound purges a fraction of it together. Memory that no get needed for a whole decay period is purged by
-// the next thread that puts or gets a span, or where much is retained by the heap's own (idle_purge.h).
+// the heap's own thread where much is retained (idle_purge.h), else by the next thread that puts or gets a
+// span. With retention, spans without memory are used last (bare_spans.h).
 //
-// A span that passes to a class of smaller real spans keeps memory which the new class never touches, its
-// tail, within a share of the fine zone (retained_fine_divisor): the next class is likely to need it again.
-// With retention, spans without memory are used last (bare_spans.h).
+// While the heap's own thread is there, fine spans may exceed the bound: every fine class takes every free
+// fine span, so that the fine zone never has more memory than it once needed. The excess goes back before
+// memory grows elsewhere (give_way).
 #pragma once
 
 #include <algorithm>
@@ -19,13 +20,14 @@
 #include "allocators/scalloc/bare_spans.h"
 #include "allocators/scalloc/purge_batch.h"
 #include "allocators/scalloc/retained_account.h"
+#include "allocators/scalloc/retention.h"
 #include "allocators/scalloc/span.h"
+#include "allocators/scalloc/span_tails.h"
 #include "allocators/scalloc/tuning.h"
 #include "base/assertion.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "concurrent/index_stack.h"
-#include "concurrent/split_account.h"
 
 namespace heaplab::scalloc {
 
@@ -41,9 +43,8 @@ public:
   // Called once, before every other function.
   void open(unsigned columns, const tuning& chosen) {
     columns_.store(std::clamp(columns, 1U, column_limit), std::memory_order_relaxed);
-    purge_above_ = chosen.purge_above;
     purge_at_once_ = chosen.purge_at_once;
-    retained_limit_ = chosen.retained_span_bytes;
+    retention_ = retention{chosen};
   }
 
   // A thread runs on the processor of this number. Columns only become more: what is in the others is found
@@ -61,7 +62,7 @@ public:
     HEAPLAB_ASSERT(it.is_free());
     const unsigned home = column % columns();
     const unsigned slot = kind_of(it).pool_slot;
-    end_use_of_tail(it, home);
+    tails_.end_use(it, kind_of(it), home);
     if (is_purged(it) && !retains()) purge_from(it, 0);
     const auto granted = is_purged(it) && retains() ? retained_.add(home, it.resident_bytes()) : std::nullopt;
     stacks_[slot][home].push(spans.number_of(it), pool_links(spans));
@@ -82,11 +83,12 @@ public:
             const auto number = stacks_[slot][from].try_pop(pool_links(spans))) {
           span_type& it = spans.span_number(*number);
           release(it, from);
-          return &with_tail_in_use(spans, it, kind, home);
+          return &with_tail(spans, it, kind, home);
         }
     }
+    if (!kind.fine) give_way(spans, home, kind.real_span_bytes);
     const auto number = bare_.get(spans, kind.fine, home, columns());
-    return number ? &with_tail_in_use(spans, spans.span_number(*number), kind, home) : nullptr;
+    return number ? &with_tail(spans, spans.span_number(*number), kind, home) : nullptr;
   }
 
   // Purges all free spans but the newest that have up to `pad` bytes together. Returns whether any had
@@ -99,15 +101,30 @@ public:
     return any;
   }
 
+  // Called before memory grows by up to `bytes` outside the fine zone: as much of the excess goes back.
+  void give_way(arena<Traits>& spans, unsigned column, std::size_t bytes) {
+    if (!retention_.whole_fine_zone()) return;
+    const std::int64_t most = bound(spans), excess = retained_.sum(columns()) - most;
+    if (excess <= 0) return;
+    const std::size_t worth = std::max(bytes, static_cast<std::size_t>(most) / settings.purge_divisor);
+    purge_fine(spans, column % columns(), std::min(static_cast<std::size_t>(excess), worth));
+  }
+
   // Gives back the memory of records of spans without memory, where that may be `worth` bytes or more.
   void sweep_records(arena<Traits>& spans, std::size_t worth) {
     if (bare_.record_bytes() >= worth) bare_.sweep_records(spans, columns());
   }
 
   // Whether the pool may retain memory of free spans.
-  bool retains() const { return retained_limit_ > 0; }
+  bool retains() const { return retention_.retains(); }
 
-  // Purges what no get needed for a decay period (retained_account.h). `now` is in ms. Call often.
+  // Called often by the program's threads, for whom a purge of all that was retained would take too long.
+  void decay_unless_helped(arena<Traits>& spans) {
+    if (retains() && !(retention_.whole_fine_zone() && Traits::has_helper()))
+      decay(spans, Traits::platform::milliseconds());
+  }
+
+  // Purges what no get needed for a decay period (retained_account.h). `now` is in ms.
   void decay(arena<Traits>& spans, std::int64_t now) {
     retained_.end_window(columns(), now, [&](unsigned column, std::size_t unneeded) {
       purge_column(spans, column, unneeded);
@@ -148,63 +165,48 @@ private:
     return classes::table[it.class_index.load(std::memory_order_relaxed)];
   }
 
-  // Purges the span's memory beyond its first `kept` bytes, in whole pages. The system may refuse; the span
-  // then has all its memory as before.
-  static void purge_from(span_type& it, std::uint32_t kept) {
-    const std::size_t begin = align_up(kept, os_pages::page_bytes());
-    const std::size_t end = align_up(it.resident_bytes(), os_pages::page_bytes());
-    if (begin < end && Traits::platform::purge(it.base + begin, end - begin))
-      it.set_resident_bytes(static_cast<std::uint32_t>(begin));
-  }
-
-  // --- tails ---
-
-  // Bytes of memory beyond the real span of a class.
-  static std::size_t tail_of(const span_type& it, const size_class& kind) {
-    return it.resident_bytes() - std::min(it.resident_bytes(), kind.real_span_bytes);
-  }
-
-  // Called for a span that a class begins to use. The account counts exactly the tails there are, so that
-  // end_use_of_tail subtracts what was added: a tail does not change while the span is in use.
-  span_type& with_tail_in_use(arena<Traits>& spans, span_type& it, const size_class& kind, unsigned home) {
-    const std::size_t tail = tail_of(it, kind);
-    if (tail == 0) return it;
-    const std::int64_t most = retains() ? share_of_fine_zone(spans) : 0;
-    if (tails_.add(home, tail).value_or(0) <= most || tails_.take_back(columns()) <= most) return it;
-    purge_from(it, kind.real_span_bytes);
-    tails_.subtract(home, tail - tail_of(it, kind));
-    tails_.take_back(columns());
+  span_type& with_tail(const arena<Traits>& spans, span_type& it, const size_class& kind, unsigned home) {
+    tails_.begin_use(it, kind, home, columns(), retention_.bound_of_tails(settings, spans.fine_bytes()));
     return it;
   }
 
-  void end_use_of_tail(const span_type& it, unsigned home) {
-    if (const std::size_t tail = tail_of(it, kind_of(it)); tail > 0) tails_.subtract(home, tail);
-  }
-
-  // --- retained memory ---
-
-  // The part of the fine zone by which retained memory, and tails, may grow with the program.
-  static std::int64_t share_of_fine_zone(const arena<Traits>& spans) {
-    return static_cast<std::int64_t>(spans.fine_bytes() / settings.retained_fine_divisor);
+  std::int64_t bound(const arena<Traits>& spans) const {
+    return retention_.bound(settings, spans.fine_bytes());
   }
 
   // A column was granted more; all have `granted` now. Above the bound, unused quotas are taken back; if none
-  // is left to give then, a fraction of the bound is purged from the stack that grew.
+  // is left to give then, a fraction of the bound is purged: fine spans, which may exceed the bound, and then
+  // spans of the stack that grew.
   void after_grant(arena<Traits>& spans, unsigned slot, unsigned home, std::int64_t granted) {
-    if (const std::int64_t most = static_cast<std::int64_t>(retained_limit_) + share_of_fine_zone(spans);
-        granted > most) {
+    if (const std::int64_t most = bound(spans); granted > most && !may_exceed_bound(slot)) {
       granted = retained_.take_back(columns());
       const auto kept = static_cast<std::int64_t>(most - most / settings.purge_divisor);
       if (granted > kept && granted + settings.retained_ahead_bytes > most) {
-        purge_newest(spans, stacks_[slot][home], home, static_cast<std::size_t>(granted - kept));
+        const auto excess = static_cast<std::size_t>(granted - kept);
+        const std::size_t done = retention_.whole_fine_zone() ? purge_fine(spans, home, excess) : 0;
+        if (done < excess) purge_newest(spans, stacks_[slot][home], home, excess - done);
         granted = retained_.take_back(columns());
       }
     }
     if (granted >= worth_a_helper) Traits::ask_for_purge();
   }
 
-  // Whether the memory of this free span is purged some day.
-  bool is_purged(const span_type& it) const { return kind_of(it).real_span_bytes > purge_above_; }
+  bool may_exceed_bound(unsigned slot) const {
+    return retention_.whole_fine_zone() && slot_is_fine[slot] && Traits::ask_for_purge();
+  }
+
+  // Purges free fine spans, those of the column `home` first, until `wanted` bytes are purged or none is
+  // left. Returns the bytes that were purged.
+  std::size_t purge_fine(arena<Traits>& spans, unsigned home, std::size_t wanted) {
+    std::size_t done = 0;
+    for (unsigned turn = 0; turn < columns(); ++turn)
+      for (unsigned slot = 0; slot < slot_count; ++slot)
+        if (const unsigned column = (home + turn) % columns(); slot_is_fine[slot] && done < wanted)
+          done += purge_newest(spans, stacks_[slot][column], column, wanted - done);
+    return done;
+  }
+
+  bool is_purged(const span_type& it) const { return retention_.is_purged(kind_of(it).real_span_bytes); }
 
   // Called for a span that was popped from a stack of the column.
   void release(const span_type& it, unsigned column) {
@@ -258,11 +260,12 @@ private:
     return any;
   }
 
-  // Purges from the newest span of a stack on, until `wanted` bytes are purged or the stack is empty. The
-  // newest spans lie where memory is being freed now, many of them side by side.
-  void purge_newest(arena<Traits>& spans, stack& from, unsigned column, std::size_t wanted) {
+  // Purges from the newest span of a stack on, until `wanted` bytes are purged or the stack is empty. Returns
+  // the bytes. The newest spans lie where memory is being freed now, many of them side by side.
+  std::size_t purge_newest(arena<Traits>& spans, stack& from, unsigned column, std::size_t wanted) {
     purge_batch<Traits> batch;
-    for (std::size_t done = 0; done < wanted;) {
+    std::size_t done = 0;
+    while (done < wanted) {
       const auto number = from.try_pop(pool_links(spans));
       if (!number) break;
       span_type& it = spans.span_number(*number);
@@ -270,6 +273,7 @@ private:
       add_to(batch, spans, column, it);
     }
     flush(spans, batch, column);
+    return done;
   }
 
   void add_to(purge_batch<Traits>& batch, arena<Traits>& spans, unsigned column, span_type& it) {
@@ -285,13 +289,10 @@ private:
 
   // relaxed: every value there was shows all stacks that were in use then. No point for the explorer.
   heaplab::atomic<unsigned> columns_{1};
-  std::size_t purge_above_ = unlimited;
   bool purge_at_once_ = false;
-  std::size_t retained_limit_ = 0;
+  retention retention_;
   retained_account<Traits> retained_;
-  // A tail counts in the column of the thread that took the span, until the thread that puts the span back
-  // subtracts in its own.
-  concurrent::split_account<typename Traits::sync, column_limit> tails_{settings.retained_ahead_bytes};
+  span_tails<Traits> tails_;
   stack stacks_[slot_count][column_limit];
   bare_spans<Traits> bare_;
 };

@@ -13,6 +13,7 @@ struct tuning {
   std::size_t purge_above;
   std::size_t retained_span_bytes;
   std::size_t retained_large_bytes;
+  bool retains_fine_zone;
   bool purge_at_once;
   bool purge_when_idle;
   huge_page_policy huge_pages;
@@ -24,6 +25,7 @@ struct tuning {
         purge_above(from.purge_above),
         retained_span_bytes(from.retained_span_bytes),
         retained_large_bytes(from.retained_large_bytes),
+        retains_fine_zone(from.retains_fine_zone),
         purge_at_once(from.purge_at_once),
         purge_when_idle(from.idle_purge_bytes != unlimited),
         huge_pages(from.huge_pages) {}
