@@ -63,11 +63,14 @@ TEST(fork, at_every_instruction_of_another_thread) {
   EXPECT_TRUE(check_and_free(held, 1000));
 }
 
-// Blocks of some tens of spans.
-void use_many_blocks() {
+unsigned char* allocate(std::size_t bytes) {
+  return static_cast<unsigned char*>(std::malloc(bytes));
+}
+
+// Blocks of ten spans at least.
+void use_many_blocks(std::size_t bytes) {
   std::array<unsigned char*, 160> blocks;
-  for (unsigned i = 0; i < blocks.size(); ++i)
-    fill(blocks[i] = static_cast<unsigned char*>(std::malloc(4000)), filled, i);
+  for (unsigned i = 0; i < blocks.size(); ++i) fill(blocks[i] = allocate(bytes), filled, i);
   for (unsigned i = 0; i < blocks.size(); ++i) {
     if (!holds(blocks[i], filled, i)) _exit(4);
     std::free(blocks[i]);
@@ -79,27 +82,59 @@ void use_many_blocks() {
 TEST(fork, while_another_thread_reuses_blocks_of_an_earlier_span) {
   std::array<unsigned char*, 8> blocks;  // scalloc's spans have four
   const auto prepare = [&] {
-    for (unsigned i = 0; i < blocks.size(); ++i)
-      fill(blocks[i] = static_cast<unsigned char*>(std::malloc(4000)), filled, i);
+    for (unsigned i = 0; i < blocks.size(); ++i) fill(blocks[i] = allocate(4000), filled, i);
     std::free(std::exchange(blocks[7], nullptr));
   };
   const auto work = [&] {
     for (unsigned i = 0; i < 2; ++i) std::free(blocks[i]);
-    for (unsigned i = 0; i < 2; ++i) blocks[i] = static_cast<unsigned char*>(std::malloc(4000));
+    for (unsigned i = 0; i < 2; ++i) blocks[i] = allocate(4000);
   };
   const auto as_child = [&] {
     for (unsigned i = 4; i < 6; ++i) std::free(blocks[i]);
-    use_many_blocks();
+    use_many_blocks(4000);
     return holds(blocks[2], filled, 2) && holds(blocks[3], filled, 3) && holds(blocks[6], filled, 6) ? 0 : 1;
   };
   EXPECT_GT(fork_at(1, prepare, work, as_child), 0U);
   for (unsigned char* const block : blocks) std::free(block);
 }
 
+// The other thread's spans run dry, and others take their place, while blocks of theirs are free and wait in
+// the thread's quarantine, where the library has one.
+TEST(fork, while_another_thread_changes_spans) {
+  constexpr std::size_t bytes = 1000;  // scalloc's spans have 16
+  std::array<unsigned char*, 64> kept;
+  std::array<unsigned char*, 20> changing = {};
+  const auto change = [&](unsigned times) {
+    for (unsigned i = 0; i < times; ++i) {
+      unsigned char*& one = changing[i % changing.size()];
+      std::free(one);
+      one = allocate(bytes);
+    }
+  };
+  const auto prepare = [&] {
+    for (unsigned i = 0; i < kept.size(); ++i) fill(kept[i] = allocate(bytes), filled, i);
+    for (unsigned i = 0; i < kept.size(); ++i)
+      if (i % 4 != 0) std::free(std::exchange(kept[i], nullptr));
+    change(60);
+  };
+  const auto as_child = [&] {
+    for (unsigned rest = 0; rest < 8; rest += 4) {
+      use_many_blocks(bytes);
+      for (unsigned i = rest; i < kept.size(); i += 8) {
+        if (!holds(kept[i], filled, i)) return 5;
+        std::free(kept[i]);
+      }
+    }
+    return 0;
+  };
+  EXPECT_GT(fork_at(1, prepare, [&] { change(40); }, as_child), 100U);
+  for (unsigned char* const one : kept) std::free(one);
+  for (unsigned char* const one : changing) std::free(one);
+}
+
 // One of eight of them lives on.
 void thin_out(std::array<unsigned char*, 96>& blocks) {
-  for (unsigned i = 0; i < blocks.size(); ++i)
-    fill(blocks[i] = static_cast<unsigned char*>(std::malloc(1000)), filled, i);
+  for (unsigned i = 0; i < blocks.size(); ++i) fill(blocks[i] = allocate(1000), filled, i);
   for (unsigned i = 0; i < blocks.size(); ++i)
     if (i % 8 != 0) std::free(std::exchange(blocks[i], nullptr));
 }
@@ -109,9 +144,9 @@ void thin_out(std::array<unsigned char*, 96>& blocks) {
 TEST(fork, while_another_thread_trims) {
   one_of_each held;
   std::array<unsigned char*, 96> thinned;
-  const auto prepare = [&] { held = make_blocks(1000), use_many_blocks(), thin_out(thinned); };
+  const auto prepare = [&] { held = make_blocks(1000), use_many_blocks(4000), thin_out(thinned); };
   const auto as_child = [&] {
-    for (unsigned round = 0; round < 2; ++round) use_many_blocks(), malloc_trim(0);
+    for (unsigned round = 0; round < 2; ++round) use_many_blocks(4000), malloc_trim(0);
     for (unsigned i = 0; i < thinned.size(); ++i) {
       if (thinned[i] != nullptr && !holds(thinned[i], filled, i)) return 5;
       std::free(thinned[i]);

@@ -99,6 +99,8 @@ public:
   // Puts spans back into the forgotten lists, each where its word says. The locks, still held, show which
   // lists were forgotten.
   void refill_torn_lists();
+  // Finishes what another thread had begun with a hot span of `local`. The locks are free.
+  void repair_hot_spans(lab_type& local);
 
   // --- while the pages of a span's holes go back to the system (hole_sweep.h, frontend_holes.h) ---
 
@@ -227,6 +229,7 @@ private:
 
 }  // namespace heaplab::scalloc
 
+#include "allocators/scalloc/frontend_after_fork.h"
 #include "allocators/scalloc/frontend_holes.h"
 #include "allocators/scalloc/frontend_slow.h"
 #include "allocators/scalloc/frontend_transitions.h"

@@ -47,15 +47,14 @@ HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_slow(lab_type& local, unsig
           hot.live.mark_untouched(hot.secrets.granule_of(block));
         return block;
       }
-      local.hot[class_index] = &no_span<Traits>;
       // Too few remotely freed blocks to stay hot. Left in the remote list they would keep the attention bit
       // set, and every free of the owner would take the slow path.
       refill(hot, 1);
       next = replace(local, hot);
     }
     if (next == nullptr) next = get_span(local, class_index);
+    local.hot[class_index] = next != nullptr ? next : &no_span<Traits>;
     if (next == nullptr) return nullptr;
-    local.hot[class_index] = next;
     HEAPLAB_ASSERT(next->is_hot_in(local, class_index));
     HEAPLAB_ASSERT_EXPENSIVE(is_counted(*next));
     if (next->local_list != nullptr || refill(*next, 1)) return pop(*next);
@@ -231,6 +230,7 @@ span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, u
   while (span_type* const it =
              Traits::settings.reuse_newest ? reusable.take_newest() : reusable.take_oldest()) {
     span_word seen = it->load_word(std::memory_order_acquire);
+    local.hot[class_index] = it;
     while (seen.state() == span_state::reusable) {
       if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
       it->set_owner(&local);

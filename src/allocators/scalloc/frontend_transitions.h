@@ -1,5 +1,5 @@
-// The life of a span at the frontend: the transitions of span_state.h, the lists that follow them,
-// invariants, and the repair after a fork. Included by frontend.h.
+// The life of a span at the frontend: the transitions of span_state.h, the lists that follow them, and
+// invariants. Included by frontend.h.
 #pragma once
 
 #include <optional>
@@ -184,9 +184,8 @@ void frontend<Traits>::abandon(lab_type& local) {
   if constexpr (has_guests) send_guests_home(local);
   for (span_type*& hot : local.hot) {
     if (hot == &no_span<Traits>) continue;
-    span_type& it = *hot;
+    retire(local, *hot);
     hot = &no_span<Traits>;
-    retire(local, it);
   }
   while (hand_over_some(local)) continue;
 }
@@ -238,29 +237,6 @@ bool frontend<Traits>::has_no_due_event(const span_type& it) const {
   const std::int32_t live = it.used() - static_cast<std::int32_t>(word.remote_count());
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   return due_event(word.state(), live, limits_[class_index]) == std::nullopt;
-}
-
-// --- after a fork ---
-
-template <class Traits>
-bool frontend<Traits>::forget_torn_lists(lab_type& local) {
-  if (!local.lists_lock.was_held()) return false;
-  for (auto& list : local.floating) list.forget_all();
-  for (auto& list : local.reusable) list.forget_all();
-  local.purging.forget_all();
-  return true;
-}
-
-// A thread that takes a span from its owner first removes the span from the owner's list, under the same
-// lock. So a span is in no list but its present owner's, at whatever instruction a thread was stopped.
-template <class Traits>
-void frontend<Traits>::refill_torn_lists() {
-  spans_.for_each_span([](span_type& it) {
-    lab_type* const owner = it.owner(std::memory_order_relaxed);
-    if (owner == nullptr || !owner->lists_lock.was_held()) return;
-    it.hook = {};
-    if (auto* const list = list_of(*owner, it)) list->put_newest(it);
-  });
 }
 
 template <class Traits>

@@ -63,6 +63,8 @@ public:
     if (torn) front.refill_torn_lists();
     forget_holders(front.orphanage());
     for (lab_type* it = known_; it != nullptr; it = it->next_known) forget_holders(*it);
+    front.repair_hot_spans(front.orphanage());
+    for (lab_type* it = known_; it != nullptr; it = it->next_known) front.repair_hot_spans(*it);
     policy_.forget_idle();
     for (lab_type* it = known_; it != nullptr; it = it->next_known) {
       it->threads = it == survivor ? 1 : 0;

@@ -125,10 +125,15 @@ struct alignas(4 * cache_line_bytes) span {
     return floor + countdown.read(std::memory_order_seq_cst);
   }
 
-  // Called by the owner of a hot span.
+  // Called by the owner of a hot span. A fork may copy the owner between the two stores: their order lets the
+  // child find more used blocks than there are, and never fewer.
   void set_used(std::int32_t used, std::int32_t floor) {
+    const bool falls = floor < countdown_floor.load(std::memory_order_relaxed);
+    if (falls) countdown.set(used - floor);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     countdown_floor.store(floor, std::memory_order_relaxed);
-    countdown.set(used - floor);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (!falls) countdown.set(used - floor);
   }
 
   // Called by the owner of any span. `floor` is at most the present floor.
