@@ -40,7 +40,8 @@ TEST_P(planted_faults_test, blocks_off_their_alignment) {
 
 TEST(planted_fault, contents_lost_by_realloc) {
   for (const auto& [name, arguments] : {std::pair{"growing_buffers", "--steps 2000 --buffers 20"},
-                                        std::pair{"exchange", "--replacements 20000 --grown 50"}}) {
+                                        std::pair{"exchange", "--replacements 20000 --grown 50"},
+                                        std::pair{"lru_cache", "--requests 20000 --replaced 0 --grown 50"}}) {
     const testing::outcome broken = run_program(name, arguments, std::string("LD_PRELOAD=") + FORGETFUL);
     EXPECT_EQ(broken.status, 1) << broken.output;
     EXPECT_TRUE(broken.output.find("lost its contents when it was reallocated") != std::string::npos)

@@ -173,6 +173,56 @@ TEST(work, of_exchange_is_in_part_done_by_others) {
   EXPECT_GT(freed_by_others("--threads 1 --lives 3 --swapped 50% --shared-places 10"), 0);
 }
 
+outcome run_lru_cache(const std::string& options) {
+  return run_program("lru_cache", "--json - --requests 5000 --shards 4 --cache-bytes 1MiB " + options);
+}
+
+// Every request that finds nothing puts two blocks into the cache, and every value replaced one more.
+TEST(work, of_lru_cache_is_what_misses_and_replacements_make) {
+  for (const char* options : {"", "--threads 2", "--lives 3", "--grown 50%"}) {
+    const outcome done = run_lru_cache(std::string("--replaced 0 ") + options);
+    const double requests = options == std::string("--threads 2") ? 10'000
+                            : options == std::string("--lives 3") ? 15'000
+                                                                  : 5000;
+    EXPECT_NEAR(metric(done, "pairs"), 2 * (1 - metric(done, "hits")) * requests, 0.01)
+        << options << done.output;
+  }
+  const outcome replacing = run_lru_cache("--replaced 100%");
+  EXPECT_NEAR(metric(replacing, "pairs"), (2 - metric(replacing, "hits")) * 5000, 0.01);
+}
+
+TEST(work, of_lru_cache_finds_what_the_cache_has_room_for) {
+  const auto hits = [](const char* options) { return metric(run_lru_cache(options), "hits"); };
+  EXPECT_GT(hits("--keys 100 --max-size 1000"), 0.98);  // all keys stay
+  EXPECT_LT(hits("--keys 1M --max-size 1000"), 0.1);
+  EXPECT_GT(hits("--keys 2000 --cache-bytes 4MiB"), hits("--keys 2000") + 0.1);
+  // With room for an entry or two in each shard, a popular key is found more often than one of 2000.
+  EXPECT_GT(hits("--keys 2000 --max-size 1000 --cache-bytes 8KiB"), 2.0 / 2000);
+}
+
+TEST(work, of_lru_cache_is_in_part_done_by_others) {
+  const auto freed_by_others = [](const char* options) {
+    return metric(run_lru_cache(options), "freed_by_others");
+  };
+  EXPECT_EQ(freed_by_others("--threads 1"), 0);
+  EXPECT_GT(freed_by_others("--threads 2"), 100);
+  EXPECT_GT(freed_by_others("--threads 1 --lives 2"), 100);
+  EXPECT_EQ(freed_by_others("--threads 2 --keys 100 --max-size 1000 --replaced 0"), 0);  // nothing is evicted
+}
+
+TEST(work, of_trees_is_that_of_all_nodes) {
+  for (const auto& [options, nodes] :
+       {std::pair{"--depth 0 --kept-depth 0", 1 + 3}, std::pair{"--depth 4 --kept-depth 2", 7 + 3 * 31}})
+    for (int threads = 1; threads <= 2; ++threads)
+      EXPECT_EQ(metric(run_program("trees", "--json - --rounds 3 --threads " + std::to_string(threads) + " " +
+                                                options),
+                       "pairs"),
+                threads * nodes);
+  // The tree that stays, and one beside it, lie in memory at a time.
+  const outcome large = run_program("trees", "--json - --depth 12 --kept-depth 13 --rounds 20 --size 256");
+  EXPECT_GT(metric(large, "peak_memory"), 3 * 8191 * 256);
+}
+
 // A heap can hold neither less than is live nor, for these small amounts, many times as much.
 TEST(work, of_blowup_is_scored) {
   for (const char* pattern : {"generations", "pool", "remote", "shift", "survivor"}) {
