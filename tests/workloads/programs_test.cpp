@@ -210,6 +210,20 @@ TEST(work, of_lru_cache_is_in_part_done_by_others) {
   EXPECT_EQ(freed_by_others("--threads 2 --keys 100 --max-size 1000 --replaced 0"), 0);  // nothing is evicted
 }
 
+// Objects whose inner pages are never written need no memory there, with a mapping for each object.
+TEST(work, of_large_objects_is_in_all_pages_where_they_are_written) {
+  const auto peak_memory = [](const std::string& arguments) {
+    const std::size_t space = arguments.find(' ');
+    const outcome done =
+        run_program(arguments.substr(0, space).c_str(), "--json - " + arguments.substr(space + 1));
+    return metric(done, "peak_memory");
+  };
+  for (const std::string arguments :
+       {"lru_cache --min-size 1MiB --max-size 2MiB --keys 20 --shards 1 --cache-bytes 64MiB --requests 200",
+        "exchange --min-size 1MiB --max-size 2MiB --live-objects 20 --swapped 0 --replacements 200"})
+    EXPECT_GT(peak_memory(arguments + " --written"), peak_memory(arguments) + (12 << 20)) << arguments;
+}
+
 TEST(work, of_trees_is_that_of_all_nodes) {
   for (const auto& [options, nodes] :
        {std::pair{"--depth 0 --kept-depth 0", 1 + 3}, std::pair{"--depth 4 --kept-depth 2", 7 + 3 * 31}})

@@ -31,6 +31,7 @@ public:
                     "Objects swapped with one of the shared array before they are replaced");
     options.percent("grown", grown_,
                     "Objects that realloc makes up to twice as large, instead of being replaced");
+    harness::declare_written(options, written_);
     harness::declare_lives(options, lives_);
     options.percent("inherited", inherited_, "Objects that a thread leaves to its successor when it ends");
   }
@@ -146,12 +147,15 @@ private:
     if (held.object.start != nullptr && own.random.chance(grown_)) {
       const std::size_t bytes = held.object.bytes + own.random.between(1, held.object.bytes);
       if (bytes <= sizes_.bounds().most) {
+        const std::size_t before = held.object.bytes;
         held.object = harness::reallocate_stamped(heap, held.object, bytes, harness::stamp_of(number));
+        if (written_) harness::fill_with_stamp(held.object, harness::stamp_of(number), before);
         return false;
       }
     }
     const bool of_another = release(heap, number, own.number);
     held = {harness::allocate_stamped(heap, own.sizes.next(), harness::stamp_of(number)), own.number};
+    if (written_) harness::fill_with_stamp(held.object, harness::stamp_of(number));
     return of_another;
   }
 
@@ -171,6 +175,7 @@ private:
   std::uint64_t shared_places_ = 1000;
   double swapped_ = 10;
   double grown_ = 0;
+  bool written_ = false;
   std::uint64_t lives_ = 1;
   double inherited_ = 0;
   harness::thread_arrays<holder> holders_;

@@ -33,6 +33,12 @@ inline void declare_lives(option_table& options, std::uint64_t& variable) {
                 "Short-lived threads that follow each other in each place of --threads");
 }
 
+inline void declare_written(option_table& options, bool& variable) {
+  options.flag(
+      "written", variable,
+      "Whether every byte of an object is written when it is allocated or grows; else both ends are");
+}
+
 inline void declare_size(option_table& options, std::uint64_t& variable, std::uint64_t most) {
   options.size("size", variable, {1, most}, "Size of every object");
 }

@@ -65,6 +65,11 @@ HEAPLAB_FAST_PATH void write_stamp(block target, std::uint8_t stamp) {
   }
 }
 
+// Writes the stamp to every byte from the offset `from` on.
+inline void fill_with_stamp(block target, std::uint8_t stamp, std::size_t from = 0) {
+  std::memset(static_cast<std::byte*>(target.start) + from, stamp, target.bytes - from);
+}
+
 // Whether both ends still carry the stamp.
 HEAPLAB_FAST_PATH bool has_stamp(block target, std::uint8_t stamp) {
   if (target.bytes == 0) return true;

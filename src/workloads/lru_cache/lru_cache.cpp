@@ -31,6 +31,7 @@ public:
     options.percent("replaced", replaced_, "Requests for a cached entry that give it another value");
     options.percent("grown", grown_,
                     "Requests for a cached entry that make its value up to twice as large by realloc");
+    harness::declare_written(options, written_);
     harness::declare_lives(options, lives_);
   }
 
@@ -176,8 +177,10 @@ private:
   void grow(Heap& heap, entry& it, std::uint32_t key, harness::random_stream& random, shard& of) {
     const std::size_t bytes = it.value.bytes + random.between(1, it.value.bytes);
     if (bytes > sizes_.most) return;
-    of.bytes += bytes - it.value.bytes;
+    const std::size_t before = it.value.bytes;
+    of.bytes += bytes - before;
     it.value = harness::reallocate_stamped(heap, it.value, bytes, harness::stamp_of(key));
+    if (written_) harness::fill_with_stamp(it.value, harness::stamp_of(key), before);
   }
 
   template <class Heap>
@@ -190,11 +193,12 @@ private:
   }
 
   template <class Heap>
-  static harness::block allocate(Heap& heap, std::size_t bytes, std::uint32_t key, shard& of,
-                                 tally& counted) {
+  harness::block allocate(Heap& heap, std::size_t bytes, std::uint32_t key, shard& of, tally& counted) const {
     of.bytes += bytes;
     ++counted.pairs;
-    return harness::allocate_stamped(heap, bytes, harness::stamp_of(key));
+    const harness::block fresh = harness::allocate_stamped(heap, bytes, harness::stamp_of(key));
+    if (written_) harness::fill_with_stamp(fresh, harness::stamp_of(key));
+    return fresh;
   }
 
   template <class Heap>
@@ -229,6 +233,7 @@ private:
   harness::size_mix sizes_{8, 16 << 10};
   double replaced_ = 10;
   double grown_ = 0;
+  bool written_ = false;
   std::uint64_t lives_ = 1;
   harness::thread_arrays<entry> entries_;
   harness::thread_arrays<shard> shards_;
