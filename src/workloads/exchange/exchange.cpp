@@ -84,7 +84,6 @@ private:
   };
   // One of the threads that follow each other in the same place.
   struct life {
-    exchange* work;
     unsigned thread;
     std::uint64_t number;  // no other thread has it
     harness::random_stream random;
@@ -98,28 +97,15 @@ private:
     sizes_.draw(sizes_of_[thread], harness::random_stream(measured_->seed(), thread));
   }
 
-  // A single life is that of the team's thread, so that one thread makes a single-threaded process.
   void run(unsigned thread) override {
-    life own{this, thread, thread, harness::random_stream(measured_->seed() + 1, thread),
+    life own{thread, thread, harness::random_stream(measured_->seed() + 1, thread),
              harness::size_cycle(sizes_of_[thread])};
     try {
-      for (; own.number < lives_ * threads_; own.number += threads_) {
-        if (lives_ == 1) {
-          live(own);
-        } else {
-          pthread_join(harness::start_thread(begin, &own), nullptr);
-        }
-      }
+      harness::run_lives(lives_, [&] { live(own), own.number += threads_; });
     } catch (const harness::run_error&) {
       refused_[thread].front() = true;
     }
     of_others_[thread].front() = own.of_others;
-  }
-
-  static void* begin(void* argument) {
-    life& own = *static_cast<life*>(argument);
-    own.work->live(own);
-    return nullptr;
   }
 
   void live(life& own) {

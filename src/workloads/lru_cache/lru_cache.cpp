@@ -106,7 +106,6 @@ private:
   };
   // One of the threads that follow each other in the same place.
   struct life {
-    lru_cache* work;
     unsigned thread;
     std::uint64_t number;  // no other life has it; from 1
     harness::random_stream random;
@@ -114,26 +113,13 @@ private:
 
   std::uint64_t shard_bytes() const { return cache_bytes_ / shard_count_; }
 
-  // A single life is that of the team's thread, so that one thread makes a single-threaded process.
   void run(unsigned thread) override {
-    life own{this, thread, thread + 1, harness::random_stream(measured_->seed(), thread)};
+    life own{thread, thread + 1, harness::random_stream(measured_->seed(), thread)};
     try {
-      for (; own.number <= lives_ * threads_; own.number += threads_) {
-        if (lives_ == 1) {
-          live(own);
-        } else {
-          pthread_join(harness::start_thread(begin, &own), nullptr);
-        }
-      }
+      harness::run_lives(lives_, [&] { live(own), own.number += threads_; });
     } catch (const harness::run_error&) {
       tallies_[thread].front().refused = true;
     }
-  }
-
-  static void* begin(void* argument) {
-    life& own = *static_cast<life*>(argument);
-    own.work->live(own);
-    return nullptr;
   }
 
   void live(life& own) {
