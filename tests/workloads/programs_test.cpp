@@ -226,7 +226,7 @@ TEST(work, of_large_objects_is_in_all_pages_where_they_are_written) {
   for (const std::string arguments :
        {"lru_cache --min-size 1MiB --max-size 2MiB --keys 20 --shards 1 --cache-bytes 64MiB --requests 200",
         "exchange --min-size 1MiB --max-size 2MiB --live-objects 20 --swapped 0 --replacements 200"})
-    EXPECT_GT(peak_memory(arguments + " --written"), peak_memory(arguments) + (12 << 20)) << arguments;
+    EXPECT_GT(peak_memory(arguments + " --write-all"), peak_memory(arguments) + (12 << 20)) << arguments;
 }
 
 TEST(work, of_trees_is_that_of_all_nodes) {

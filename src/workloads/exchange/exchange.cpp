@@ -29,9 +29,8 @@ public:
                   "Objects in the array that all threads share, at most");
     options.percent("swapped", swapped_,
                     "Objects swapped with one of the shared array before they are replaced");
-    options.percent("grown", grown_,
-                    "Objects that realloc makes up to twice as large, instead of being replaced");
-    harness::declare_written(options, written_);
+    harness::declare_grown(options, grown_);
+    harness::declare_write_all(options, write_all_);
     harness::declare_lives(options, lives_);
     options.percent("inherited", inherited_, "Objects that a thread leaves to its successor when it ends");
   }
@@ -135,13 +134,13 @@ private:
       if (bytes <= sizes_.bounds().most) {
         const std::size_t before = held.object.bytes;
         held.object = harness::reallocate_stamped(heap, held.object, bytes, harness::stamp_of(number));
-        if (written_) harness::fill_with_stamp(held.object, harness::stamp_of(number), before);
+        if (write_all_) harness::fill_with_stamp(held.object, harness::stamp_of(number), before);
         return false;
       }
     }
     const bool of_another = release(heap, number, own.number);
     held = {harness::allocate_stamped(heap, own.sizes.next(), harness::stamp_of(number)), own.number};
-    if (written_) harness::fill_with_stamp(held.object, harness::stamp_of(number));
+    if (write_all_) harness::fill_with_stamp(held.object, harness::stamp_of(number));
     return of_another;
   }
 
@@ -161,7 +160,7 @@ private:
   std::uint64_t shared_places_ = 1000;
   double swapped_ = 10;
   double grown_ = 0;
-  bool written_ = false;
+  bool write_all_ = false;
   std::uint64_t lives_ = 1;
   double inherited_ = 0;
   harness::thread_arrays<holder> holders_;

@@ -33,14 +33,19 @@ inline void declare_lives(option_table& options, std::uint64_t& variable) {
                 "Short-lived threads that follow each other in each place of --threads");
 }
 
-inline void declare_written(option_table& options, bool& variable) {
+inline void declare_grown(option_table& options, double& variable) {
+  options.percent("grown", variable, "Chosen objects that realloc makes up to twice as large");
+}
+
+inline void declare_write_all(option_table& options, bool& variable) {
   options.flag(
-      "written", variable,
+      "write-all", variable,
       "Whether every byte of an object is written when it is allocated or grows; else both ends are");
 }
 
-inline void declare_size(option_table& options, std::uint64_t& variable, std::uint64_t most) {
-  options.size("size", variable, {1, most}, "Size of every object");
+inline void declare_size(option_table& options, std::uint64_t& variable, std::uint64_t most,
+                         std::uint64_t least = 1) {
+  options.size("size", variable, {least, most}, "Size of every object");
 }
 
 inline void declare_min_size(option_table& options, std::uint64_t& variable, range<std::uint64_t> allowed) {

@@ -29,9 +29,8 @@ public:
     options.count("shards", shard_count_, {1, 4096}, "Parts of the cache, each with a lock and an age order");
     sizes_.declare(options, {8, std::uint64_t{1} << 30});
     options.percent("replaced", replaced_, "Requests for a cached entry that give it another value");
-    options.percent("grown", grown_,
-                    "Requests for a cached entry that make its value up to twice as large by realloc");
-    harness::declare_written(options, written_);
+    harness::declare_grown(options, grown_);
+    harness::declare_write_all(options, write_all_);
     harness::declare_lives(options, lives_);
   }
 
@@ -166,7 +165,7 @@ private:
     const std::size_t before = it.value.bytes;
     of.bytes += bytes - before;
     it.value = harness::reallocate_stamped(heap, it.value, bytes, harness::stamp_of(key));
-    if (written_) harness::fill_with_stamp(it.value, harness::stamp_of(key), before);
+    if (write_all_) harness::fill_with_stamp(it.value, harness::stamp_of(key), before);
   }
 
   template <class Heap>
@@ -183,7 +182,7 @@ private:
     of.bytes += bytes;
     ++counted.pairs;
     const harness::block fresh = harness::allocate_stamped(heap, bytes, harness::stamp_of(key));
-    if (written_) harness::fill_with_stamp(fresh, harness::stamp_of(key));
+    if (write_all_) harness::fill_with_stamp(fresh, harness::stamp_of(key));
     return fresh;
   }
 
@@ -219,7 +218,7 @@ private:
   harness::size_mix sizes_{8, 16 << 10};
   double replaced_ = 10;
   double grown_ = 0;
-  bool written_ = false;
+  bool write_all_ = false;
   std::uint64_t lives_ = 1;
   harness::thread_arrays<entry> entries_;
   harness::thread_arrays<shard> shards_;

@@ -17,11 +17,10 @@ public:
 
   void declare(harness::option_table& options) override {
     harness::declare_threads(options, threads_);
-    options.count("rounds", rounds_, {1, 10'000'000'000}, "Trees of each thread, one after the other");
+    harness::declare_rounds(options, rounds_, 10'000'000'000);
     options.count("depth", depth_, {0, 30}, "A tree has 2^(depth + 1) - 1 nodes");
     options.count("kept-depth", kept_depth_, {0, 30}, "Depth of the tree of each thread that stays");
-    options.size("size", size_, {sizeof(node) + sizeof(std::uint64_t), std::uint64_t{1} << 20},
-                 "Size of every node");
+    harness::declare_size(options, size_, std::uint64_t{1} << 20, sizeof(node) + sizeof(std::uint64_t));
   }
 
   void check(const harness::option_table&) override {
