@@ -20,6 +20,8 @@ EVERY = [test for part in parts.PARTS for test in parts.tests_of(part, long=Fals
 OPTIONS = (
     "-std=c++20 -shared -fPIC -O2 -fno-exceptions -fno-builtin -fvisibility=hidden -ftls-model=initial-exec"
 )
+# Where the threads of the parent stand at a fork decides whether the child trips over what they held.
+TRIES = {"resets_in_child": 5}
 # The test that finds each fault.
 FOUND_BY = {
     "misaligned": "malloc.is_aligned_for_every_type_at_every_size",
@@ -92,8 +94,11 @@ def test_no_part_passes_on_all_of_them() -> None:
 )
 def test_a_planted_fault_is_found(libraries: Path, fault: str, name: str) -> None:
     tests = [test for test in EVERY if test.name == name]
-    [outcome] = check(libraries / f"libplanted_{fault}.so", tests).outcomes
-    assert outcome.bad, outcome
+    for _ in range(TRIES.get(fault, 1)):
+        [outcome] = check(libraries / f"libplanted_{fault}.so", tests).outcomes
+        if outcome.bad:
+            return
+    pytest.fail(f"the fault was not found: {outcome}")
 
 
 @pytest.mark.slow
