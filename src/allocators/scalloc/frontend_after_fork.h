@@ -27,7 +27,8 @@ void frontend<Traits>::refill_torn_lists() {
   });
 }
 
-// allocate_slow names a span in the buffer before the span becomes hot, and until another takes its place. So
+// A buffer names a span before the span becomes hot (take_reusable), and until the span is hot no more
+// (allocate_slow, abandon). So
 // the buffer of a vanished thread names all its hot spans that have blocks, and maybe spans that are not hot,
 // or not its own. Where the thread stood between the change of a span's counts and of its word, the counts
 // would take the frees that follow for frees too many.
@@ -39,7 +40,7 @@ void frontend<Traits>::repair_hot_spans(lab_type& local) {
     if (is_hot && it.owner(std::memory_order_relaxed) == &orphanage_) it.set_owner(&local);
     const bool is_own = it.owner(std::memory_order_relaxed) == &local;
     if (is_hot && is_own) {
-      // The floor of another state, unless none had been set: the page of a record is not copied for nothing.
+      // With the floor of a hot span the counts are right: to write them would copy a page of records.
       if (it.countdown_floor.load(std::memory_order_relaxed) != hot_floor(index))
         it.set_used(it.used(), hot_floor(index));
       continue;

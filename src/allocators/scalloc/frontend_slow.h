@@ -230,7 +230,7 @@ span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, u
   while (span_type* const it =
              Traits::settings.reuse_newest ? reusable.take_newest() : reusable.take_oldest()) {
     span_word seen = it->load_word(std::memory_order_acquire);
-    local.hot[class_index] = it;
+    local.hot[class_index] = it;  // before the span is hot: repair_hot_spans relies on it
     while (seen.state() == span_state::reusable) {
       if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
       it->set_owner(&local);

@@ -64,7 +64,9 @@ public:
     forget_holders(front.orphanage());
     for (lab_type* it = known_; it != nullptr; it = it->next_known) forget_holders(*it);
     front.repair_hot_spans(front.orphanage());
-    for (lab_type* it = known_; it != nullptr; it = it->next_known) front.repair_hot_spans(*it);
+    // A signal may have interrupted a malloc of the surviving thread, which goes on with its own buffer.
+    for (lab_type* it = known_; it != nullptr; it = it->next_known)
+      if (it != survivor || !policy::has_fast_path) front.repair_hot_spans(*it);
     policy_.forget_idle();
     for (lab_type* it = known_; it != nullptr; it = it->next_known) {
       it->threads = it == survivor ? 1 : 0;

@@ -1,7 +1,8 @@
-// A cache that all threads share. Each entry has a description and a value of its own size; what nobody asked
-// for the longest goes when the cache is full, whichever thread has put it there.
+// A cache that all threads share. Each entry has a description and a value, of random sizes. When the cache
+// is full, the entry that was asked for least recently goes, whichever thread has put it there.
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -89,7 +90,7 @@ private:
   struct alignas(cache_line_bytes) entry {
     harness::block description, value;
     std::uint32_t newer = none, older = none;
-    std::uint64_t put_by = 0;  // number of the life
+    std::uint64_t description_by = 0, value_by = 0;  // numbers of the lives that allocated them
   };
   struct alignas(2 * cache_line_bytes) shard {
     pthread_mutex_t lock;
@@ -125,7 +126,7 @@ private:
     tally counted = tallies_[own.thread].front();
     measured_->with_heap(own.thread, [&](auto& heap) {
       for (std::uint64_t done = 0; done < requests_; ++done) {
-        // A key is the more popular the smaller it is: its frequency falls with its logarithm.
+        // Small keys are popular: the frequency of a key falls with the logarithm of the key.
         const auto key = static_cast<std::uint32_t>(1 + own.random.below(1 + own.random.below(keys_)));
         shard& of = shards_[0][key % shard_count_];
         pthread_mutex_lock(&of.lock);
@@ -142,14 +143,15 @@ private:
     if (it.value.start == nullptr) {
       it.description = allocate(heap, description_sizes.uniform(own.random), key, of, counted);
       it.value = allocate(heap, sizes_.logarithmic(own.random), key, of, counted);
-      it.put_by = own.number;
+      it.description_by = it.value_by = own.number;
     } else {
       ++counted.hits;
       harness::expect_stamp(it.description, harness::stamp_of(key));
       unlink(of, key);
       if (own.random.chance(replaced_)) {
-        release(heap, it.value, key, it.put_by, own.number, of, counted);
+        release(heap, it.value, key, it.value_by, own.number, of, counted);
         it.value = allocate(heap, sizes_.logarithmic(own.random), key, of, counted);
+        it.value_by = own.number;
       } else if (own.random.chance(grown_)) {
         grow(heap, it, key, own.random, of);
       }
@@ -173,8 +175,8 @@ private:
     const std::uint32_t key = of.oldest;
     unlink(of, key);
     entry& it = at(key);
-    release(heap, it.value, key, it.put_by, by, of, counted);
-    release(heap, it.description, key, it.put_by, by, of, counted);
+    release(heap, it.value, key, it.value_by, by, of, counted);
+    release(heap, it.description, key, it.description_by, by, of, counted);
   }
 
   template <class Heap>
@@ -187,10 +189,10 @@ private:
   }
 
   template <class Heap>
-  static void release(Heap& heap, harness::block& held, std::uint32_t key, std::uint64_t put_by,
+  static void release(Heap& heap, harness::block& held, std::uint32_t key, std::uint64_t allocated_by,
                       std::uint64_t by, shard& of, tally& counted) {
     of.bytes -= held.bytes;
-    counted.of_others += put_by != by;
+    counted.of_others += allocated_by != by;
     harness::release_stamped(heap, std::exchange(held, {}), harness::stamp_of(key));
   }
 
