@@ -36,6 +36,16 @@ public:
     }
   }
 
+  HEAPLAB_FAST_PATH void decrement() {
+    if constexpr (is_one_instruction) {
+#if defined(__x86_64__)
+      asm volatile("subl $1, %0" : "+m"(value_) : : "memory", "cc");
+#endif
+    } else {
+      set(read_own() - 1);
+    }
+  }
+
   // Returns whether the number is now zero or less.
   HEAPLAB_FAST_PATH bool decrement_is_spent() {
     if constexpr (is_one_instruction) {

@@ -33,7 +33,7 @@ TEST_P(thread_local_bars, hold_for_2_to_256_threads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(coherence, thread_local_bars,
-                         ::testing::Values("threadtest", "shbench", "span-pool", "growth"),
+                         ::testing::Values("threadtest", "shbench", "random-sizes", "span-pool", "growth"),
                          [](const auto& it) {
                            std::string name = it.param;
                            std::ranges::replace(name, '-', '_');
@@ -46,9 +46,9 @@ TEST(coherence, is_bounded_where_threads_exchange_memory) {
     const char* work;
     unsigned threads;
     double most;
-  } bounds[] = {{"random-sizes", 16, 0.03},      {"larson", 16, 0.12},      {"larson", 256, 0.12},
-                {"producer-consumer", 2, 1.0},   {"thread-churn", 2, 0.7},  {"thread-churn", 64, 1.4},
-                {"producer-consumer", 256, 1.0}, {"thread-churn", 256, 1.4}};
+  } bounds[] = {{"larson", 16, 0.19},      {"larson", 256, 0.19},     {"producer-consumer", 2, 1.0},
+                {"thread-churn", 2, 0.7},  {"thread-churn", 64, 1.4}, {"producer-consumer", 256, 1.0},
+                {"thread-churn", 256, 1.4}};
   for (const auto& it : bounds)
     EXPECT_LE(transfers(simulate(workload_named(it.work), scalloc(), it.threads)), it.most)
         << it.work << " with " << it.threads << " threads";

@@ -88,10 +88,10 @@ public:
   simulated_heap(const simulated_heap&) = delete;
   simulated_heap& operator=(const simulated_heap&) = delete;
 
-  // A thread begins on the core. `self` is even and unique among living threads.
-  lab_type& begin_thread(unsigned core, std::uintptr_t self) {
+  // A thread begins on the core.
+  lab_type& begin_thread(unsigned core) {
     if (Config.pool_columns == 0) front_.pool().see_processor(core);
-    return *labs_.attach(front_.columns(), self);
+    return *labs_.attach(front_.columns());
   }
   void end_thread(lab_type& local) { labs_.detach(front_, local); }
 
@@ -107,14 +107,14 @@ public:
     return block != nullptr ? block : front_.allocate_slow(local, class_index, is_zero);
   }
 
-  void deallocate(lab_type& local, std::uintptr_t self, void* block, bool& fast) {
+  void deallocate(lab_type& local, void* block, bool& fast) {
     auto& spans = front_.spans();
     const std::size_t step = spans.step_of(block);
     bool due = false;
     fast = false;
     if (!policy::has_fast_path || !spans.in_fine_zone(step)) return deallocate_slow(local, block);
     span_type& it = spans.fine_span_at(step);
-    if (!front_.try_deallocate(self, it, block, due)) return deallocate_slow(local, block);
+    if (!front_.try_deallocate(local, it, block, due)) return deallocate_slow(local, block);
     fast = !due;
     if (due) front_.after_free(local, it);
   }

@@ -20,7 +20,7 @@ public:
   // The program's own variables are read and written between the turns, where nothing is counted.
   void begin_thread(unsigned thread) override {
     lab_type* local = nullptr;
-    add(machine_.run(thread, [&] { local = &heap_.begin_thread(thread, self(thread)); }), 0, false);
+    add(machine_.run(thread, [&] { local = &heap_.begin_thread(thread); }), 0, false);
     buffers_[thread] = local;
   }
   void end_thread(unsigned thread) override {
@@ -42,7 +42,7 @@ public:
     lab_type& local = *buffers_[thread];
     bool fast = false;
     machine_.run(thread, [&] { machine_.read(block); });
-    const counts seen = machine_.run(thread, [&] { heap_.deallocate(local, self(thread), block, fast); });
+    const counts seen = machine_.run(thread, [&] { heap_.deallocate(local, block, fast); });
     add(seen, 1, fast);
   }
 
@@ -52,9 +52,6 @@ public:
   }
 
 private:
-  // In the place of the thread pointer.
-  static std::uintptr_t self(unsigned thread) { return std::uintptr_t{2} * (thread + 1); }
-
   simulated_heap<Config> heap_;
   std::vector<lab_type*> buffers_;
 };

@@ -14,7 +14,7 @@ namespace {
 
 using explore::explored_sync;
 
-constexpr config one_guest = guest_config<2>(1);
+constexpr config one_guest = guest_config<2>(1, 1);
 
 // Thread 0 has one floating span, blocks 0 and 1, and a hot and dry one, blocks 2 and 3.
 struct scene {

@@ -11,10 +11,13 @@
 namespace heaplab::scalloc::testing {
 namespace {
 
-constexpr config two_guests = guest_config<4>(2);
+constexpr config two_guests = guest_config<4>(2, 2);
+constexpr config up_to_three_guests = guest_config<4>(3, 1);
 
-struct heap : small_heap<concurrent::std_sync, two_guests> {
-  using small_heap::small_heap;
+template <const config& Config>
+struct guest_heap : small_heap<concurrent::std_sync, Config> {
+  using base = small_heap<concurrent::std_sync, Config>;
+  using base::allocate, base::base, base::front, base::labs, base::span_of;
 
   // Fills `spans` spans, of which the last is hot and dry.
   std::vector<void*> fill(unsigned spans) {
@@ -25,6 +28,7 @@ struct heap : small_heap<concurrent::std_sync, two_guests> {
   span_state state_of(void* block) { return span_of(block).load_word(std::memory_order_seq_cst).state(); }
   void send_guests_home() { front.send_guests_home(*labs[0]); }
 };
+using heap = guest_heap<two_guests>;
 
 TEST(guests, are_allocated_next_while_their_span_stays_what_it_is) {
   heap it{1};
@@ -100,15 +104,46 @@ TEST(guests, go_home_when_their_thread_ends) {
   it.check({});
 }
 
+TEST(guests, come_from_spans_that_others_free_into) {
+  heap it{2};
+  const auto blocks = it.fill(2);
+  it.free(1, blocks[0]);
+  it.free(0, blocks[1]);
+  EXPECT_EQ(it.span_of(blocks[1]).used(), 4);
+  EXPECT_EQ(it.allocate(0), blocks[1]);
+}
+
+// The first span lowers the limit to 2, the second and the third to 1.
+TEST(guests, are_few_where_free_spans_follow_each_other) {
+  guest_heap<up_to_three_guests> it{1};
+  const auto blocks = it.fill(3);
+  for (unsigned index = 0; index < 3; ++index) it.free(0, blocks[index]);
+  EXPECT_EQ(it.guests_of(it.span_of(blocks[8])), 1);
+  it.check({blocks.begin() + 3, blocks.end()});
+}
+
+TEST(guests, are_many_where_a_reusable_span_follows) {
+  guest_heap<up_to_three_guests> it{1};
+  const auto blocks = it.fill(3);
+  for (unsigned index = 0; index < 4; ++index) it.free(0, blocks[index]);
+  ASSERT_EQ(it.state_of(blocks[0]), span_state::reusable);
+  for (unsigned index = 0; index < 4; ++index) it.allocate(0);
+  ASSERT_EQ(it.state_of(blocks[0]), span_state::hot);
+  for (unsigned index = 4; index < 8; ++index) it.free(0, blocks[index]);
+  EXPECT_EQ(it.guests_of(it.span_of(blocks[0])), 3);
+}
+
 TEST(guests, are_not_freed_again) {
   heap it{1};
   const auto blocks = it.fill(2);
   EXPECT_DEATH((it.free(0, blocks[0]), it.free(0, blocks[0])), "heaplab: [^\n]*free[^\n]*: 0x");
 }
 
+// Where the owner's free takes the slow path.
 TEST(guests, are_blocks_and_nothing_else) {
-  heap it{1};
+  heap it{2};
   const auto blocks = it.fill(2);
+  it.free(1, blocks[1]);
   EXPECT_DEATH(it.free(0, static_cast<char*>(blocks[0]) + 16), "heaplab: not a live block: 0x");
 }
 

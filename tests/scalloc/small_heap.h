@@ -36,11 +36,14 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
   return result;
 }
 
-// Spans stay as they are while the hot span has fewer than `guests` free blocks.
+// Spans stay as they are while the hot span has fewer than `most` free blocks. Each free span lowers that
+// limit by one, to `fewest`.
 template <unsigned Blocks>
-constexpr config guest_config(unsigned guests) {
+constexpr config guest_config(unsigned most, unsigned fewest) {
   config result = small_config<Blocks>();
-  result.guest_blocks = guests;
+  result.most_guests = most;
+  result.fewest_guests = fewest;
+  result.guest_step = 1;
   return result;
 }
 
@@ -67,7 +70,6 @@ public:
     for (unsigned thread = 0; thread < threads; ++thread) {
       labs[thread] = std::make_unique<lab_type>();
       labs[thread]->column = thread;
-      labs[thread]->identity = reinterpret_cast<std::uintptr_t>(labs[thread].get());
       labs[thread]->adopts = true;
     }
   }
@@ -87,7 +89,7 @@ public:
     span_type& it = span_of(block);
     if constexpr (Config.hardened) withdraw(it, block);
     bool due;
-    if (!front.try_deallocate(local.identity, it, block, due))
+    if (!front.try_deallocate(local, it, block, due))
       front.deallocate_slow(local, it, block);
     else if (due)
       front.after_free(local, it);

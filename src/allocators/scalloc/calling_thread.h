@@ -1,5 +1,5 @@
-// The calling thread: its identity, and its local allocation buffer. A thread gets a buffer with its first
-// allocation, and hands the buffer back when it ends.
+// The local allocation buffer of the calling thread. A thread gets a buffer with its first allocation, and
+// hands the buffer back when it ends.
 #pragma once
 
 #include <pthread.h>
@@ -20,11 +20,6 @@ class calling_thread {
   using lab_type = lab<Traits>;
 
 public:
-  // Identifies the thread among the living threads, in one instruction.
-  HEAPLAB_FAST_PATH static std::uintptr_t self() {
-    return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
-  }
-
   // The buffer of the thread. A thread that has none reads an empty buffer here, which is never written.
   HEAPLAB_FAST_PATH static lab_type* buffer() { return local_; }
 
@@ -50,8 +45,8 @@ private:
     if (Traits::settings.pool_columns == 0)
       if (const int processor = sched_getcpu(); processor >= 0)
         Front.pool().see_processor(static_cast<unsigned>(processor));
-    lab_type* it = labs_.attach(Front.columns(), self());
-    if (it == nullptr && make_room()) it = labs_.attach(Front.columns(), self());
+    lab_type* it = labs_.attach(Front.columns());
+    if (it == nullptr && make_room()) it = labs_.attach(Front.columns());
     if (it == nullptr) return nullptr;
     local_ = it;
     // pthread_setspecific may allocate, from the buffer just set. Without a key, the buffer of a thread that

@@ -93,15 +93,14 @@ struct config {
   // CLAB), and every operation takes the buffer's lock (lab_policy.h).
   bool shared_labs = false;
   // A block that its owner frees into a span that is not hot becomes a guest of the hot span of its class
-  // while the hot span has fewer free blocks than this, and the next malloc takes the guest. Spans of few
-  // blocks then change hands less often. More guests keep more spans from becoming empty, for each thread and
-  // class. 0: none (paper).
-  std::uint32_t guest_blocks = 0;
-  // The same bound in bytes. Classes of larger blocks have no guests.
+  // while the hot span has fewer free blocks than a limit, and the next malloc takes the guest. More guests
+  // spare more moves of spans, and keep more spans from becoming empty, for each thread and class. The limit
+  // moves between fewest_guests and most_guests, down by guest_step (guests.h). 0: none (paper).
+  std::uint32_t most_guests = 0;
+  std::uint32_t fewest_guests = 0;
+  std::uint32_t guest_step = 0;
+  // No more guests than fit into so many bytes. Classes of larger blocks have none.
   std::uint32_t guest_bytes = static_cast<std::uint32_t>(64 * kib);
-  // Fine spans of more blocks have no guests: such spans change hands seldom, and frees that need not look
-  // for a hot span take the fast path.
-  std::uint32_t guest_span_blocks = 16;
   // Blocks never used before are linked into a free list in batches of about this many bytes. A page: larger
   // batches touch pages that the program may never need, smaller ones leave the fast path more often.
   std::uint32_t fresh_batch_bytes = 4 * kib;

@@ -59,15 +59,24 @@ public:
     return pop(hot);
   }
 
-  // Called by the thread `self`. False: nothing was done, and deallocate_slow must be called. `due`: the
-  // block is free, and after_free must be called for the span.
-  HEAPLAB_FAST_PATH static bool try_deallocate(std::uintptr_t self, span_type& it, void* block, bool& due) {
-    // relaxed: only this thread makes itself the owner of a span with live blocks, or ends its ownership.
-    if (concurrent::differs(it.owner_tag, self)) [[unlikely]]
+  // False: nothing was done, and deallocate_slow must be called. `due`: the block is free, and after_free
+  // must be called for the span.
+  HEAPLAB_FAST_PATH static bool try_deallocate(const lab_type& local, span_type& it, void* block, bool& due) {
+    if (!it.is_quietly_owned_by(local)) [[unlikely]]
       return false;
+    if constexpr (has_guests) {
+      span_type& hot = *local.hot[it.class_index.load(std::memory_order_relaxed)];
+      if (has_room(hot)) {
+        if (hot.local_list == block) [[unlikely]]
+          return false;
+        put_up(hot, block);
+        due = false;
+        return true;
+      }
+    }
     if (it.local_list == block) [[unlikely]]
       return false;
-    due = push(self, it, block);
+    due = push(local, it, block);
     return true;
   }
 
@@ -151,15 +160,27 @@ private:
     return block;
   }
 
+  // Whether the hot span takes a block of another span (guests.h).
+  HEAPLAB_FAST_PATH static bool has_room(const span_type& hot) {
+    return hot.countdown.read_own() > static_cast<std::int32_t>(hot.fresh);
+  }
+
+  // The free block becomes a guest, or a block of the hot span itself is back.
+  HEAPLAB_FAST_PATH static void put_up(span_type& hot, void* block) {
+    hot.secrets.link(block, hot.local_list);
+    hot.local_list = block;
+    hot.countdown.decrement();
+  }
+
   // Called by the owner. True: after_free must be called for the span.
-  HEAPLAB_FAST_PATH static bool push(std::uintptr_t self, span_type& it, void* block) {
+  HEAPLAB_FAST_PATH static bool push(const lab_type& local, span_type& it, void* block) {
     it.secrets.link(block, it.local_list);
     // release publishes the link to a sweep of holes.
     atomic_ref<void*>(it.local_list).store(block, std::memory_order_release);
     // After the count another thread may own the span. The count goes down before the attention bit is read,
     // as a remote free sets the bit before it reads the count (Dekker pattern).
     const bool is_spent = it.countdown.decrement_is_spent();
-    return is_spent || concurrent::differs(it.owner_tag, self);
+    return is_spent || !it.is_quietly_owned_by(local);
   }
 
   // Freeing.
@@ -189,11 +210,10 @@ private:
   void return_empty_reusables(lab_type& local, unsigned class_index);
 
   // Guests.
-  static constexpr bool has_guests = Traits::settings.guest_blocks > 0;
-  static bool takes_guests(unsigned class_index) {
-    return has_guests && classes::table[class_index].guest_limit > 0;
-  }
-  bool put_up(lab_type& local, span_type& it, void* block);
+  static constexpr bool has_guests = Traits::settings.most_guests > 0;
+  static bool try_put_up(const lab_type& local, const span_type& it, void* block);
+  static void take_more_guests(lab_type& local, unsigned class_index);
+  static void take_fewer_guests(lab_type& local, unsigned class_index);
   void send_guests_home(lab_type& local, span_type& hot);
 
   // The invariant of a hot span after a change of its local list.
@@ -213,7 +233,7 @@ private:
   bool clear_attention(lab_type& local, span_type& it);
   void adopt(lab_type& local, span_type& it);
   std::int32_t event_floor(span_state state, unsigned class_index) const;
-  static std::int32_t hot_floor(unsigned class_index);
+  static std::int32_t hot_floor(const lab_type& local, unsigned class_index);
 
   [[noreturn]] HEAPLAB_SLOW_PATH static void refuse_double_free(const void* block) {
     fatal("free of a block that is free already", block);

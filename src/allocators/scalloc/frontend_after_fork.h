@@ -41,8 +41,8 @@ void frontend<Traits>::repair_hot_spans(lab_type& local) {
     const bool is_own = it.owner(std::memory_order_relaxed) == &local;
     if (is_hot && is_own) {
       // With the floor of a hot span the counts are right: to write them would copy a page of records.
-      if (it.countdown_floor.load(std::memory_order_relaxed) != hot_floor(index))
-        it.set_used(it.used(), hot_floor(index));
+      if (it.countdown_floor.load(std::memory_order_relaxed) != hot_floor(local, index))
+        it.set_used(it.used(), hot_floor(local, index));
       continue;
     }
     local.hot[index] = &no_span<Traits>;

@@ -19,7 +19,6 @@ bool frontend<Traits>::open(const tuning& chosen, unsigned columns) {
                       .refill_count = part(refill_percent) + 1,
                       .eager_return = Traits::settings.eager_return};
   }
-  orphanage_.identity = reinterpret_cast<std::uintptr_t>(&orphanage_);
   pool_.open(columns, chosen);
   return spans_.open(chosen.arena_bytes, chosen.huge_pages);
 }
@@ -66,8 +65,8 @@ void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* blo
   if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, freed_block{block});
   class_at(it, block);
   if (it.local_list == block) refuse_double_free(block);
-  if (has_guests && put_up(local, it, block)) return;
-  if (push(local.identity, it, block)) after_free(local, it);
+  if (has_guests && try_put_up(local, it, block)) return;
+  if (push(local, it, block)) after_free(local, it);
 }
 
 template <class Traits>
@@ -76,20 +75,20 @@ HEAPLAB_OUT_OF_LINE void frontend<Traits>::after_free(lab_type& local, span_type
   const span_state state = it.load_word(std::memory_order_seq_cst).state();
   if (it.owner(std::memory_order_acquire) != &local) return;
   if (state == span_state::hot) {
-    if (it.countdown.read_own() <= 0) fatal("a block was freed twice in the span of", it.base);
+    if (it.used() < -local.guest_limit[it.class_index.load(std::memory_order_relaxed)])
+      fatal("a block was freed twice in the span of", it.base);
     return it.set_owner(&local);
   }
   const std::optional<span_event> event = move_if_due(it);
   if (event) count_event(local);
   if (event == span_event::all_free) return return_span(it, local.column);
-  // Where the class has guests, or while the remote list has blocks, every free of the owner comes here.
-  const bool asks = takes_guests(it.class_index.load(std::memory_order_relaxed));
-  if (!event && (asks || it.load_word(std::memory_order_seq_cst).remote_count() > 0)) return;
+  // While the remote list has blocks, every free of the owner comes here.
+  if (!event && it.load_word(std::memory_order_seq_cst).remote_count() > 0) return;
   {
     const concurrent::lock_holder hold(local.lists_lock);
     if (it.owner(std::memory_order_relaxed) != &local) return;
     if (event) place(local, it);
-    if (asks || clear_attention(local, it)) return;
+    if (clear_attention(local, it)) return;
   }
   apply_due_event(it, local.column);
 }
@@ -234,7 +233,8 @@ span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, u
     while (seen.state() == span_state::reusable) {
       if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
       it->set_owner(&local);
-      it->set_used(it->used(), hot_floor(class_index));
+      take_more_guests(local, class_index);
+      it->set_used(it->used(), hot_floor(local, class_index));
       return it;
     }
     // The thread that freed the last block of this span is about to return the span.
@@ -247,8 +247,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   const size_class& kind = classes::table[class_index];
   pool_.decay_unless_helped(spans_);
   span_type* it = pool_.get(spans_, class_index, local.column);
-  if (it == nullptr) it = spans_.carve(kind.fine);
-  if (it == nullptr) return nullptr;
+  if (it == nullptr && (it = spans_.carve(kind.fine)) == nullptr) return nullptr;
   HEAPLAB_ASSERT(it->is_free() || it->load_word(std::memory_order_relaxed).state() == span_state::expected);
   it->class_index.store(class_index, std::memory_order_relaxed);
   if constexpr (Traits::settings.hardened)
@@ -256,7 +255,8 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   it->local_list = nullptr;
   it->fresh = 0;
   it->holes = 0;
-  it->set_used(0, hot_floor(class_index));
+  take_fewer_guests(local, class_index);
+  it->set_used(0, hot_floor(local, class_index));
   it->set_owner(&local);
   // release publishes the stores above to the threads that read the word of this tenure. A store suffices:
   // only the thread that took a free span moves the span.

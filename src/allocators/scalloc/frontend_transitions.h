@@ -22,8 +22,7 @@ void frontend<Traits>::make_floating(lab_type& local, span_type& hot) {
   hot.set_used(is_dry ? blocks : hot.used(), event_floor(span_state::floating, class_index));
   span_word seen = hot.load_word(std::memory_order_relaxed);
   do {
-    const bool asks = takes_guests(class_index) || seen.remote_count() > 0;
-    hot.set_owner(&local, asks ? span_type::attention : 0);
+    hot.set_owner(&local, seen.remote_count() > 0 ? span_type::attention : 0);
     // seq_cst: publishes the counts and the local list to the thread that applies an event or reuses the
     // span, and orders them before the load of the word in apply_due_event.
   } while (!hot.try_move(seen, seen.retire(), std::memory_order_seq_cst));
@@ -155,10 +154,11 @@ std::int32_t frontend<Traits>::event_floor(span_state state, unsigned class_inde
   return state == span_state::floating ? std::max(limits_[class_index].reuse_live, 0) : 0;
 }
 
-// The floor of a hot span, at which no event is due: only a free too many reaches it.
+// The floor of a hot span, where no event is due. With this floor the span has room for guests while its
+// countdown is above `fresh` (has_room).
 template <class Traits>
-std::int32_t frontend<Traits>::hot_floor(unsigned class_index) {
-  return takes_guests(class_index) ? -1 - classes::table[class_index].guest_limit : -1;
+std::int32_t frontend<Traits>::hot_floor(const lab_type& local, unsigned class_index) {
+  return -std::max<std::int32_t>(local.guest_limit[class_index], 1);
 }
 
 // Makes the owner of `local`, which frees a block of an orphan, the owner of the orphan.

@@ -1,8 +1,9 @@
 // Guests: blocks in the local list of a hot span that belong to other spans of the same owner and class.
 // Included by frontend.h.
 //
-// In a span of few blocks, nearly every free makes the span reusable, and nearly every malloc retires one. A
-// guest spares both: the freed block is handed out again while its span stays what it is.
+// The block that was freed last is the best one to hand out next: it is in the cache, and its span need not
+// change hands. So what the owner frees goes to the hot span, whichever span the block came from, while the
+// hot span has room.
 //
 //   The span of a guest counts the guest as used, so that no thread takes the span for empty.
 //   The hot span counts a guest as a block of its own that came back, and its next malloc counts the guest
@@ -10,34 +11,48 @@
 //   by the number of its guests. No other thread acts on that count while the span is hot. A hot span retires
 //   when its list is empty, and so without guests, or after they were sent home.
 //
-// A span that is not hot keeps the attention bit, where its class has guests, so that the owner's frees come
-// here.
+// How many. A guest keeps its span from becoming empty. A program that replaces blocks loses nothing by that,
+// and its hot spans are followed by reusable ones: a reusable span raises the limit to the most. A program
+// that allocates much and later frees all, in whatever order, would keep a span for each guest; its hot spans
+// are followed by free ones: each lowers the limit by a step.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "allocators/scalloc/frontend.h"
 
 namespace heaplab::scalloc {
 
-// Makes a freed block of the owner's span `it` a guest of the hot span of the class. False: nothing was done.
+// The same as put_up, for a block that does not take the fast path. False: nothing was done.
 template <class Traits>
-bool frontend<Traits>::put_up(lab_type& local, span_type& it, void* block) {
+bool frontend<Traits>::try_put_up(const lab_type& local, const span_type& it, void* block) {
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   span_type& hot = *local.hot[class_index];
   if (hot.local_list == block) refuse_double_free(block);
-  const std::int32_t free_blocks = static_cast<std::int32_t>(hot.fresh) - hot.used();
-  if (free_blocks >= classes::table[class_index].guest_limit || &hot == &it || &hot == &no_span<Traits>)
-    return false;
-  push(local.identity, hot, block);
+  if (local.guest_limit[class_index] == 0 || !has_room(hot)) return false;
+  put_up(hot, block);
   HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
   return true;
 }
 
+// Called when a reusable span follows the hot one.
+template <class Traits>
+void frontend<Traits>::take_more_guests(lab_type& local, unsigned class_index) {
+  local.guest_limit[class_index] = classes::table[class_index].most_guests;
+}
+
+// Called when a free span follows the hot one.
+template <class Traits>
+void frontend<Traits>::take_fewer_guests(lab_type& local, unsigned class_index) {
+  const int limit = local.guest_limit[class_index] - static_cast<int>(Traits::settings.guest_step);
+  local.guest_limit[class_index] =
+      static_cast<std::uint8_t>(std::max<int>(limit, classes::table[class_index].fewest_guests));
+}
+
 template <class Traits>
 void frontend<Traits>::send_guests_home(lab_type& local) {
-  for (unsigned index = 0; index < classes::count; ++index)
-    if (takes_guests(index)) send_guests_home(local, *local.hot[index]);
+  for (unsigned index = 0; index < classes::count; ++index) send_guests_home(local, *local.hot[index]);
 }
 
 // In a child of fork the count may be wrong by one. Without guests the count is known from the list, and is
@@ -63,12 +78,12 @@ void frontend<Traits>::send_guests_home(lab_type& local, span_type& hot) {
       hot.secrets.link(own, block);
     }
     span_type& home = *spans_.find(it);
-    if (push(local.identity, home, it)) after_free(local, home);
+    if (push(local, home, it)) after_free(local, home);
   }
   if (!counts_are_exact_) hot.holes = 0;
   const std::int32_t used = counts_are_exact_ ? hot.used() + static_cast<std::int32_t>(guests)
                                               : static_cast<std::int32_t>(hot.fresh - listed);
-  hot.set_used(used, hot_floor(hot.class_index.load(std::memory_order_relaxed)));
+  hot.set_used(used, hot_floor(local, hot.class_index.load(std::memory_order_relaxed)));
   HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
 }
 

@@ -31,13 +31,13 @@ struct lab {
 
   // One for each class. Owner only.
   span_type* hot[class_count];
+  // A hot span with so many free blocks takes no guests (guests.h). One for each class. Owner only.
+  std::uint8_t guest_limit[class_count];
 
   // lists_lock guards the lists below, the hooks of the spans in them, and the owner of every span of this
   // buffer. Lock order: use_lock, then the thread's own lists_lock, then the lists_lock of the orphanage.
   alignas(cache_line_bytes) concurrent::elided_lock<sync> lists_lock;
   concurrent::futex_lock<sync> use_lock;
-  // Even and unique among buffers: the thread pointer of the owning thread, or the buffer's own address.
-  std::uintptr_t identity = 0;
   // Whether the buffer adopts orphans. True while the buffer belongs to a living thread.
   bool adopts = false;
   // Which column of the span-pool its spans go to.
@@ -84,7 +84,10 @@ struct lab {
   }
 
   constexpr lab() {
-    for (span_type*& it : hot) it = &no_span<Traits>;
+    for (unsigned index = 0; index < class_count; ++index) {
+      hot[index] = &no_span<Traits>;
+      guest_limit[index] = Traits::classes::table[index].most_guests;
+    }
   }
 };
 

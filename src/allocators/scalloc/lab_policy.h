@@ -26,9 +26,6 @@ public:
     explicit use(lab_type*) {}
   };
 
-  // The identity of a buffer that is used by the thread `self`.
-  static std::uintptr_t identity_of(const lab_type&, std::uintptr_t self) { return self; }
-
   // The buffer for a new thread. Null: no memory for a new one. A buffer keeps its column of the span-pool:
   // so living threads have different columns as long as there are enough, and a thread that follows another
   // finds the spans that the other left.
@@ -83,10 +80,6 @@ public:
   private:
     lab_type* const it_;
   };
-
-  static std::uintptr_t identity_of(const lab_type& it, std::uintptr_t) {
-    return reinterpret_cast<std::uintptr_t>(&it);
-  }
 
   template <class Make>
   lab_type* choose(std::uint32_t thread, std::size_t columns, lab_type* known, Make&& make) {

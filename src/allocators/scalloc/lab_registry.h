@@ -22,15 +22,15 @@ class lab_registry {
   using policy = lab_policy<Traits>;
 
 public:
-  // The buffer for the thread `self`. Null: no memory. Pages for a new buffer are mapped without the lock; a
+  // The buffer for the calling thread. Null: no memory. Pages for a new buffer are mapped without the lock; a
   // child of fork loses those of another thread.
-  lab_type* attach(std::size_t columns, std::uintptr_t self) {
+  lab_type* attach(std::size_t columns) {
     lab_type* fresh = nullptr;
-    if (lab_type* const it = try_attach(columns, self, fresh)) return it;
+    if (lab_type* const it = try_attach(columns, fresh)) return it;
     void* const pages = Traits::platform::allocate(lab_bytes(), os_pages::page_bytes());
     if (pages == nullptr) return nullptr;
     fresh = new (pages) lab_type;
-    lab_type* const it = try_attach(columns, self, fresh);
+    lab_type* const it = try_attach(columns, fresh);
     if (fresh != nullptr) Traits::platform::unmap(pages, lab_bytes());
     return it;
   }
@@ -90,17 +90,14 @@ private:
   static std::size_t lab_bytes() { return align_up(sizeof(lab_type), os_pages::page_bytes()); }
 
   // Null: `fresh` is needed and null. Where `fresh` becomes the thread's buffer, `fresh` is null afterwards.
-  lab_type* try_attach(std::size_t columns, std::uintptr_t self, lab_type*& fresh) {
+  lab_type* try_attach(std::size_t columns, lab_type*& fresh) {
     const concurrent::lock_holder hold(lock_);
     lab_type* const it = policy_.choose(threads_started_, columns, known_,
                                         [&] { return make_known(std::exchange(fresh, nullptr)); });
     if (it == nullptr) return nullptr;
     ++threads_started_;
-    // Threads that have the buffer already read these without the registry's lock.
-    if (it->threads++ == 0) {
-      it->identity = policy::identity_of(*it, self);
-      it->adopts = true;
-    }
+    // Threads that have the buffer already read this without the registry's lock.
+    if (it->threads++ == 0) it->adopts = true;
     return it;
   }
 

@@ -66,7 +66,7 @@ public:
       return deallocate_slow(block);
     span_type& it = front_.spans().fine_span_at(step);
     bool due;
-    if (!front_.try_deallocate(thread::self(), it, block, due)) [[unlikely]]
+    if (!front_.try_deallocate(*thread::buffer(), it, block, due)) [[unlikely]]
       return deallocate_slow(block);
     if (due) [[unlikely]]
       after_free(it);
@@ -116,7 +116,7 @@ public:
 
   // Free spans keep memory up to the pad; retained large blocks get the rest of the pad.
   static bool trim(std::size_t pad) noexcept {
-    if constexpr (Config.guest_blocks > 0)
+    if constexpr (Config.most_guests > 0)
       if (thread::has_buffer()) front_.send_guests_home(*thread::buffer());
     bool small = front_.trim(pad);
     small |= holes_.sweep_all();

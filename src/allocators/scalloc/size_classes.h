@@ -22,8 +22,8 @@ struct size_class {
   std::uint32_t real_span_bytes = 0;  // the part of a span's address space that blocks may touch
   std::uint16_t pool_slot = 0;        // classes of one zone and one real span size share a slot
   bool fine = false;
-  // A hot span with so many free blocks takes no guests; 0: none at all (config.h).
-  std::uint8_t guest_limit = 0;
+  // The bounds of the limit of guests (guests.h); 0: the class has none.
+  std::uint8_t most_guests = 0, fewest_guests = 0;
   // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a span.
   std::uint64_t reciprocal = 0;
 };
@@ -88,7 +88,9 @@ public:
       it.blocks = Config.blocks_in_span(Config, bytes);
       it.real_span_bytes =
           static_cast<std::uint32_t>(align_up(it.blocks * bytes, os_pages::smallest_page_bytes));
-      it.guest_limit = static_cast<std::uint8_t>(guest_limit_of(it));
+      const std::uint32_t fitting = Config.guest_bytes / it.block_bytes;
+      it.fewest_guests = static_cast<std::uint8_t>(std::min(Config.fewest_guests, fitting));
+      it.most_guests = static_cast<std::uint8_t>(std::min(Config.most_guests, fitting));
       it.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
     }
     assign_slots(result);
@@ -118,11 +120,6 @@ private:
     const unsigned step = (index - linear_count) % Config.classes_per_doubling;
     const std::size_t base = linear_limit << doubling;
     return base + (step + 1) * (base / Config.classes_per_doubling);
-  }
-
-  static constexpr std::uint32_t guest_limit_of(const size_class& it) {
-    if (it.fine && it.blocks > Config.guest_span_blocks) return 0;
-    return std::min(Config.guest_blocks, Config.guest_bytes / it.block_bytes);
   }
 
   // Classes of one zone and one real-span size share a slot of the span-pool. Fine spans that fill their
@@ -172,7 +169,10 @@ public:
 
 private:
   static_assert(is_power_of_two(Config.classes_per_doubling) && Config.classes_per_doubling <= 16);
-  static_assert(Config.guest_blocks <= UINT8_MAX);
+  static_assert(Config.fewest_guests <= Config.most_guests && Config.most_guests <= UINT8_MAX);
+  // The fast path of free does not ask whether a class has guests.
+  static_assert(Config.most_guests == 0 ||
+                (Config.fewest_guests > 0 && Config.guest_bytes >= Config.fine_block_limit));
 };
 
 }  // namespace heaplab::scalloc

@@ -11,9 +11,11 @@
 #include "allocators/scalloc/size_classes.h"
 #include "allocators/scalloc/span_state.h"
 #include "base/cache_line.h"
+#include "base/compiler.h"
 #include "base/fatal.h"
 #include "concurrent/checked_deque.h"
 #include "concurrent/owned_counter.h"
+#include "concurrent/relaxed_compare.h"
 
 namespace heaplab::scalloc {
 
@@ -45,13 +47,10 @@ struct alignas(4 * cache_line_bytes) span {
 
   // --- the line that every free reads ---
 
-  // The identity of the owner (lab.h), which every free compares with the identity of its own thread. The
-  // `attention` bit, set by other threads, makes the owner's frees look at the remote list. writers: the
-  // holder of the lock of the present owner's lists, or the thread that took the free span / readers: any
-  // free.
+  // The address of the owner, which every free compares with the buffer of its own thread. The `attention`
+  // bit, set by other threads, makes the owner's frees look at the remote list. writers: the holder of the
+  // lock of the present owner's lists, or the thread that took the free span / readers: any free.
   atomic<std::uintptr_t> owner_tag{0};
-  // The owner, for all code but the fast path.
-  atomic<lab<Traits>*> owner_lab{nullptr};
   // Where the span begins. Written once, before the span is first taken.
   char* base = nullptr;
   // Index of the size class. Constant during a tenure. A reader that is late by a tenure throws away what it
@@ -107,13 +106,21 @@ struct alignas(4 * cache_line_bytes) span {
 
   static constexpr std::uintptr_t attention = 1;
 
-  lab<Traits>* owner(std::memory_order order) const { return owner_lab.load(order); }
+  static std::uintptr_t tag_of(const lab<Traits>* owner) { return reinterpret_cast<std::uintptr_t>(owner); }
+
+  lab<Traits>* owner(std::memory_order order) const {
+    return reinterpret_cast<lab<Traits>*>(owner_tag.load(order) & ~attention);
+  }
+  // Whether `local` owns the span and no other thread asks for attention. relaxed: only a thread itself makes
+  // its buffer the owner of a span with live blocks, or ends that.
+  HEAPLAB_FAST_PATH bool is_quietly_owned_by(const lab<Traits>& local) const {
+    return !concurrent::differs(owner_tag, tag_of(&local));
+  }
   // release suffices where the caller then releases a lock or moves the word. seq_cst: the store clears the
   // attention bit, and the load of the word that follows must not come before the store.
   void set_owner(lab<Traits>* owner, std::uintptr_t flag = 0,
                  std::memory_order order = std::memory_order_release) {
-    owner_lab.store(owner, std::memory_order_release);
-    owner_tag.store(owner == nullptr ? 0 : owner->identity | flag, order);
+    owner_tag.store(tag_of(owner) | flag, order);
   }
   // Called by a thread whose free makes the remote list non-empty.
   void ask_for_attention() { owner_tag.fetch_or(attention, std::memory_order_seq_cst); }
@@ -190,7 +197,7 @@ struct alignas(4 * cache_line_bytes) span {
     if (fresh > kind.blocks) return false;
     std::uint32_t listed = 0;
     for (void* block = local_list; block != nullptr; block = secrets.next_of(block), ++listed)
-      if (listed == fresh + kind.guest_limit || (!is_guest(block) && !was_handed_out(block))) return false;
+      if (listed == fresh + kind.most_guests || (!is_guest(block) && !was_handed_out(block))) return false;
     return used() + static_cast<std::int32_t>(listed + blocks_in_holes(holes, kind)) ==
            static_cast<std::int32_t>(fresh);
   }
@@ -198,7 +205,7 @@ struct alignas(4 * cache_line_bytes) span {
   // Whether a block in the local list belongs to another span (guests.h).
   bool is_guest(const void* block) const {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
-    return kind.guest_limit > 0 && (block < base || block >= base + kind.real_span_bytes);
+    return kind.most_guests > 0 && (block < base || block >= base + kind.real_span_bytes);
   }
 
   // Whether a block of the span begins there and was handed out in this tenure.

@@ -40,7 +40,9 @@ constexpr config standard() {
   result.reuse_newest = true;
   result.refill_percent = 10;
   result.adopt_on_free = false;
-  result.guest_blocks = 8;
+  result.most_guests = 128;
+  result.fewest_guests = 8;
+  result.guest_step = 16;
   result.growth_percent = 25;
   result.growth_ahead_percent = 50;
   result.retained_span_bytes = 32 * mib;
@@ -70,7 +72,7 @@ constexpr config hardened() {
   // The links and contents of free blocks are checked, and a purge would change them.
   result.purges_holes = false;
   // The links of a block are encoded with the secrets of its own span.
-  result.guest_blocks = 0;
+  result.most_guests = result.fewest_guests = 0;
   // Room for a guard behind the blocks.
   result.coarse_span_bytes = 2 * mib;
   result.canary_bytes = 8;

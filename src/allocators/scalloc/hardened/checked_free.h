@@ -26,7 +26,7 @@ public:
     if (!Front.spans().in_carved_fine_zone(step)) [[unlikely]]
       return deallocate_elsewhere(block);
     span_type& it = Front.spans().fine_span_at(step);
-    if (concurrent::differs(it.owner_tag, thread::self())) [[unlikely]]
+    if (!it.is_quietly_owned_by(*thread::buffer())) [[unlikely]]
       return deallocate_of_other(it, block);
     withdraw_own(it, block);
     if (!has_small_blocks(it)) [[unlikely]]
@@ -45,7 +45,7 @@ private:
     span_type& it = Front.spans().fine_span_at(Front.spans().step_of(block));
     check_untouched(it, block);
     bool due;
-    if (!Front.try_deallocate(thread::self(), it, block, due)) [[unlikely]]
+    if (!Front.try_deallocate(*thread::buffer(), it, block, due)) [[unlikely]]
       return release_later(it, block);
     if (due) [[unlikely]]
       after_free(it);
