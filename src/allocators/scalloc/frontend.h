@@ -211,7 +211,7 @@ private:
 
   // Guests.
   static constexpr bool has_guests = Traits::settings.most_guests > 0;
-  static bool try_put_up(const lab_type& local, const span_type& it, void* block);
+  bool try_put_up(const lab_type& local, const span_type& it, void* block);
   static void take_more_guests(lab_type& local, unsigned class_index);
   static void take_fewer_guests(lab_type& local, unsigned class_index);
   void send_guests_home(lab_type& local, span_type& hot);
