@@ -80,7 +80,8 @@ public:
     return true;
   }
 
-  // --- everything else (frontend_slow.h, frontend_transitions.h, guests.h, batched_frees.h) ---
+  // --- everything else (frontend_slow.h, frontend_frees.h, frontend_transitions.h, guests.h,
+  // batched_frees.h) ---
 
   // Null: no memory. `is_zero`: whether the block is known to hold nothing but zeros.
   void* allocate_slow(lab_type& local, unsigned class_index, bool& is_zero);
@@ -250,6 +251,7 @@ private:
 }  // namespace heaplab::scalloc
 
 #include "allocators/scalloc/frontend_after_fork.h"
+#include "allocators/scalloc/frontend_frees.h"
 #include "allocators/scalloc/frontend_holes.h"
 #include "allocators/scalloc/frontend_slow.h"
 #include "allocators/scalloc/frontend_transitions.h"
