@@ -294,16 +294,6 @@ TEST(frontend, refuses_what_is_no_live_block) {
   EXPECT_DEATH(it.free(0, blocks[1]), "heaplab: not a live block: 0x");
 }
 
-// The owner's frees leave the fast path, and are looked at no less.
-TEST(frontend, refuses_what_is_no_live_block_also_where_another_thread_has_freed_one) {
-  heap it{2};
-  const auto blocks = it.take(0, 5);
-  it.free(1, blocks[0]);
-  auto* const other = static_cast<char*>(blocks[1]);
-  EXPECT_DEATH(it.free(0, other + 16), "heaplab: not a live block: 0x");
-  EXPECT_DEATH(it.free(0, other + 1), "heaplab: not a live block: 0x");
-}
-
 TEST(frontend, trims_free_spans) {
   heap it{1};
   const auto blocks = it.take(0, 5);

@@ -139,14 +139,6 @@ TEST(guests, are_not_freed_again) {
   EXPECT_DEATH((it.free(0, blocks[0]), it.free(0, blocks[0])), "heaplab: [^\n]*free[^\n]*: 0x");
 }
 
-// Where the owner's free takes the slow path.
-TEST(guests, are_blocks_and_nothing_else) {
-  heap it{2};
-  const auto blocks = it.fill(2);
-  it.free(1, blocks[1]);
-  EXPECT_DEATH(it.free(0, static_cast<char*>(blocks[0]) + 16), "heaplab: not a live block: 0x");
-}
-
 TEST(guests, hide_no_free_too_many) {
   heap it{1};
   const auto blocks = it.fill(2);

@@ -62,7 +62,7 @@ public:
   // False: nothing was done, and deallocate_slow must be called. `due`: the block is free, and after_free
   // must be called for the span.
   HEAPLAB_FAST_PATH static bool try_deallocate(const lab_type& local, span_type& it, void* block, bool& due) {
-    if (!it.is_quietly_owned_by(local)) [[unlikely]]
+    if (!it.is_owned_by(local)) [[unlikely]]
       return false;
     if constexpr (has_guests) {
       span_type& hot = *local.hot[it.class_index.load(std::memory_order_relaxed)];

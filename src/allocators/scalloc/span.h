@@ -48,8 +48,9 @@ struct alignas(4 * cache_line_bytes) span {
   // --- the line that every free reads ---
 
   // The address of the owner, which every free compares with the buffer of its own thread. The `attention`
-  // bit, set by other threads, makes the owner's frees look at the remote list. writers: the holder of the
-  // lock of the present owner's lists, or the thread that took the free span / readers: any free.
+  // bit, set by other threads, makes the owner's frees into the span look at the remote list. writers: the
+  // holder of the lock of the present owner's lists, or the thread that took the free span / readers: any
+  // free.
   atomic<std::uintptr_t> owner_tag{0};
   // Where the span begins. Written once, before the span is first taken.
   char* base = nullptr;
@@ -111,8 +112,11 @@ struct alignas(4 * cache_line_bytes) span {
   lab<Traits>* owner(std::memory_order order) const {
     return reinterpret_cast<lab<Traits>*>(owner_tag.load(order) & ~attention);
   }
-  // Whether `local` owns the span and no other thread asks for attention. relaxed: only a thread itself makes
-  // its buffer the owner of a span with live blocks, or ends that.
+  // relaxed: only a thread itself makes its buffer the owner of a span with live blocks, or ends that.
+  HEAPLAB_FAST_PATH bool is_owned_by(const lab<Traits>& local) const {
+    return (owner_tag.load(std::memory_order_relaxed) ^ tag_of(&local)) <= attention;
+  }
+  // Whether `local` owns the span and no other thread asks for attention.
   HEAPLAB_FAST_PATH bool is_quietly_owned_by(const lab<Traits>& local) const {
     return !concurrent::differs(owner_tag, tag_of(&local));
   }
