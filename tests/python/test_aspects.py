@@ -153,7 +153,7 @@ LOWER, HIGHER, SAME, OPEN = Verdict.LOWER, Verdict.HIGHER, Verdict.SAME, Verdict
                 standing(LOCAL, a=(0.7, LOWER), b=(0.55, LOWER)),
                 standing(REMOTE, a=(0.9, OPEN), b=(1.4, HIGHER)),
             ],
-            "b is faster where it is local (0.50 to 0.60); glibc is faster where it is remote.",
+            "b is faster where it is local (0.50 to 0.60); glibc is faster than b where it is remote.",
         ),
         (
             [
@@ -163,6 +163,13 @@ LOWER, HIGHER, SAME, OPEN = Verdict.LOWER, Verdict.HIGHER, Verdict.SAME, Verdict
             ],
             "a is faster where it is local (0.50 to 0.60); a is leaner where it is memory (0.50 to 0.60); "
             "no difference is shown where it is remote.",
+        ),
+        (
+            [
+                standing(LOCAL, a=(1.5, HIGHER), b=(1.4, HIGHER)),
+                standing(REMOTE, **dict.fromkeys("abcd", (1.4, HIGHER)), e=(0.9, OPEN)),
+            ],
+            "glibc is faster where it is local; glibc is faster than 4 of 5 others where it is remote.",
         ),
         ([standing(LOCAL, a=(1, OPEN)), standing(REMOTE, a=(1, OPEN))], "Undecided: local and remote."),
     ],

@@ -13,6 +13,8 @@ from heaplab.stats import Verdict
 
 METRICS = {"time": wording.TIME, "memory": wording.MEMORY}
 BETTER = {"time": "faster", "memory": "leaner"}
+# Of more allocators the number is said.
+NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def advice(baseline: str, standings: list[AspectStanding]) -> str:
     """Who is better where, and by how much; then what is undecided.
 
     "mimalloc is faster where allocation is local (0.50 to 0.60)": the best of those shown to be better. The
-    baseline is named where it is shown to be better than another and nothing is shown to be better than it.
+    baseline is named where it is shown to be better than others and nothing is shown to be better than it.
     """
     better: dict[tuple[str, str], list[str]] = {}
     same: list[str] = []
@@ -67,8 +69,8 @@ def advice(baseline: str, standings: list[AspectStanding]) -> str:
         if first := standing.shown(Verdict.LOWER)[:1]:
             span = units.bounds(standing.judged[first[0]].ratio).replace("–", " to ")
             better.setdefault((first[0], word), []).append(f"{about.where} ({span})")
-        elif standing.shown(Verdict.HIGHER):
-            better.setdefault((baseline, word), []).append(about.where)
+        elif beaten := standing.shown(Verdict.HIGHER):
+            better.setdefault((baseline, word + than(beaten, len(standing.judged))), []).append(about.where)
         elif standing.shown(Verdict.SAME):
             same.append(about.where)
         else:
@@ -80,6 +82,15 @@ def advice(baseline: str, standings: list[AspectStanding]) -> str:
     if still_open:
         said += f"{'. ' if said else ''}Undecided: {wording.listed(still_open)}"
     return f"{said}."
+
+
+def than(beaten: list[str], compared: int) -> str:
+    """Than which of the compared allocators the baseline is better; empty: than all."""
+    if len(beaten) == compared:
+        return ""
+    return (
+        f" than {wording.listed(beaten) if len(beaten) <= NAMED else f'{len(beaten)} of {compared} others'}"
+    )
 
 
 def legend(standings: list[AspectStanding]) -> str:
