@@ -26,25 +26,8 @@ public:
   std::int32_t read_own() const { return value_.load(std::memory_order_relaxed); }
   void set(std::int32_t value) { value_.store(value, std::memory_order_release); }
 
-  HEAPLAB_FAST_PATH void increment() {
-    if constexpr (is_one_instruction) {
-#if defined(__x86_64__)
-      asm volatile("addl $1, %0" : "+m"(value_) : : "memory", "cc");
-#endif
-    } else {
-      set(read_own() + 1);
-    }
-  }
-
-  HEAPLAB_FAST_PATH void decrement() {
-    if constexpr (is_one_instruction) {
-#if defined(__x86_64__)
-      asm volatile("subl $1, %0" : "+m"(value_) : : "memory", "cc");
-#endif
-    } else {
-      set(read_own() - 1);
-    }
-  }
+  HEAPLAB_FAST_PATH void increment() { change_by<1>(); }
+  HEAPLAB_FAST_PATH void decrement() { change_by<-1>(); }
 
   // Returns whether the number is now zero or less.
   HEAPLAB_FAST_PATH bool decrement_is_spent() {
@@ -69,6 +52,17 @@ private:
 #else
   static constexpr bool is_one_instruction = false;
 #endif
+
+  template <std::int32_t Difference>
+  HEAPLAB_FAST_PATH void change_by() {
+    if constexpr (is_one_instruction) {
+#if defined(__x86_64__)
+      asm volatile("addl %1, %0" : "+m"(value_) : "i"(Difference) : "memory", "cc");
+#endif
+    } else {
+      set(read_own() + Difference);
+    }
+  }
 
   number value_{0};
 };

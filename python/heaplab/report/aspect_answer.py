@@ -13,7 +13,7 @@ from heaplab.stats import Verdict
 
 METRICS = {"time": wording.TIME, "memory": wording.MEMORY}
 BETTER = {"time": "faster", "memory": "leaner"}
-# Of more allocators the number is said.
+# Up to so many allocators are named, of more the number is said.
 NAMED = 3
 
 
@@ -88,9 +88,8 @@ def than(beaten: list[str], compared: int) -> str:
     """Than which of the compared allocators the baseline is better; empty: than all."""
     if len(beaten) == compared:
         return ""
-    return (
-        f" than {wording.listed(beaten) if len(beaten) <= NAMED else f'{len(beaten)} of {compared} others'}"
-    )
+    whom = wording.listed(beaten) if len(beaten) <= NAMED else f"{len(beaten)} of {compared} others"
+    return f" than {whom}"
 
 
 def legend(standings: list[AspectStanding]) -> str:

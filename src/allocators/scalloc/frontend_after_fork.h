@@ -28,10 +28,9 @@ void frontend<Traits>::refill_torn_lists() {
 }
 
 // A buffer names a span before the span becomes hot (take_reusable), and until the span is hot no more
-// (allocate_slow, abandon). So
-// the buffer of a vanished thread names all its hot spans that have blocks, and maybe spans that are not hot,
-// or not its own. Where the thread stood between the change of a span's counts and of its word, the counts
-// would take the frees that follow for frees too many.
+// (allocate_slow, abandon). So the buffer of a vanished thread names all its hot spans that have blocks, and
+// maybe spans that are not hot, or not its own. Where the thread stood between the change of a span's counts
+// and of its word, the counts would take the frees that follow for frees too many.
 template <class Traits>
 void frontend<Traits>::repair_hot_spans(lab_type& local) {
   for (unsigned index = 0; index < classes::count; ++index) {
