@@ -104,6 +104,19 @@ TYPED_TEST(heap, clears_what_the_system_did_not_take_back) {
   for (const std::size_t size : {24UL, 6000UL, 60'000UL}) expect_zeros_again<TypeParam>(size, true, true);
 }
 
+TYPED_TEST(heap, aligns_blocks_as_asked) {
+  std::vector<void*> blocks;
+  for (std::size_t alignment = 16; alignment <= 256 * kib; alignment *= 2)
+    for (const std::size_t size : {40UL, 1100UL, 5000UL, 6000UL, 9000UL, 12'288UL, 50'000UL, 600'000UL})
+      for (unsigned times = 0; times < 3; ++times) {
+        blocks.push_back(TypeParam::allocate_aligned(alignment, size));
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(blocks.back()) % alignment, 0U)
+            << alignment << ' ' << size;
+        std::memset(blocks.back(), 1, size);
+      }
+  for (void* const block : blocks) TypeParam::deallocate(block);
+}
+
 // The blocks freed first, one of each span, become guests of the hot span.
 TEST(standard_heap, keeps_no_guests_on_trim) {
   using tested = scalloc_heap<standard_config>;

@@ -2,15 +2,13 @@
 #include "allocators/scalloc/hole_sweep.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <cstring>
-#include <memory>
 
 #include "allocators/scalloc/variants.h"
 #include "base/os_pages.h"
 #include "concurrent/sync.h"
-#include "scalloc/holed_heap.h"
+#include "scalloc/sweep_of.h"
 
 namespace heaplab::scalloc::testing {
 namespace {
@@ -26,39 +24,6 @@ constexpr config many_pages = [] {
   result.purges_holes = true;
   return result;
 }();
-
-bool has_memory(const char* page) {
-  unsigned char state = 0;
-  EXPECT_EQ(::mincore(const_cast<char*>(page), 1, &state), 0);
-  return (state & 1) != 0;
-}
-
-template <const config& Config>
-class sweep_of : public ::testing::Test {
-protected:
-  void SetUp() override {
-    fake_platform::reset();
-    hooked_platform::before_purge = nullptr;
-    it_ = std::make_unique<holed_heap<concurrent::std_sync, Config>>(3);
-  }
-  ~sweep_of() override { hooked_platform::before_purge = nullptr; }
-
-  // Frees blocks [first, end) by a thread.
-  void release(unsigned first, unsigned end, unsigned thread = 0) {
-    for (; first < end; ++first) it_->release(thread, first);
-  }
-  // Of the span of a block.
-  unsigned pages_with_memory(unsigned block) {
-    const char* const base = it_->span_of(it_->blocks[block]).base;
-    unsigned count = 0;
-    for (std::size_t offset = 0; offset < Config.fine_span_bytes; offset += os_pages::page_bytes())
-      count += has_memory(base + offset) ? 1U : 0U;
-    return count;
-  }
-  std::uint32_t holes_around(unsigned block) { return it_->span_of(it_->blocks[block]).holes; }
-
-  std::unique_ptr<holed_heap<concurrent::std_sync, Config>> it_;
-};
 
 using holes = sweep_of<many_blocks>;
 

@@ -26,16 +26,17 @@ void print_classes() {
   std::printf("\n## %s: %u classes, %u sizes of real spans\n\n", Config.name, classes::count,
               classes::slot_count());
   std::printf(
-      "| class | requests, B | block, B | blocks | real span, KiB | in a block | in a span | fine |\n");
-  std::printf("|--:|--:|--:|--:|--:|--:|--:|:-:|\n");
+      "| class | requests, B | block, B | blocks | real span, KiB | in a block | in a span | colors | fine "
+      "|\n");
+  std::printf("|--:|--:|--:|--:|--:|--:|--:|--:|:-:|\n");
   std::size_t smallest = 0;
   for (unsigned index = 0; index < classes::count; ++index) {
     const size_class& it = classes::table[index];
     const std::size_t used = std::size_t{it.blocks} * it.block_bytes;
-    std::printf("| %u | %zu to %u | %u | %u | %u | %.1f %% | %.1f %% | %s |\n", index, smallest,
+    std::printf("| %u | %zu to %u | %u | %u | %u | %.1f %% | %.1f %% | %u | %s |\n", index, smallest,
                 it.block_bytes, it.block_bytes, it.blocks, it.real_span_bytes / 1024,
                 percent(it.block_bytes - smallest, it.block_bytes),
-                percent(it.real_span_bytes - used, it.real_span_bytes), it.fine ? "yes" : "");
+                percent(it.real_span_bytes - used, it.real_span_bytes), it.colors, it.fine ? "yes" : "");
     smallest = it.block_bytes + 1;
   }
 }
@@ -48,12 +49,13 @@ void print_size_classes() {
       "A larger request has a mapping of its own, in whole pages.\n\n"
       "- **in a block**: the part of a block that the smallest request of the class leaves unused, the worst "
       "case.\n"
-      "- **in a span**: the part of a real span behind its last block.\n"
+      "- **in a span**: the part of a real span that is no block's.\n"
+      "- **colors**: places, %zu bytes apart, where the first block of a span may begin.\n"
       "- **fine**: in the fine zone, spans of %zu KiB of address space in `%s` (%zu KiB in `%s`, which has "
       "no "
       "other\n  zone); the others take %zu KiB.\n",
-      standard_config.fine_span_bytes / 1024, standard_config.name, paper_config.fine_span_bytes / 1024,
-      paper_config.name, standard_config.coarse_span_bytes / 1024);
+      color_step, standard_config.fine_span_bytes / 1024, standard_config.name,
+      paper_config.fine_span_bytes / 1024, paper_config.name, standard_config.coarse_span_bytes / 1024);
   print_classes<standard_config>();
   print_classes<paper_config>();
 }

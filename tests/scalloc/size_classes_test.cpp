@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "allocators/scalloc/variants.h"
@@ -35,7 +36,8 @@ TYPED_TEST(size_classes_test, keeps_blocks_in_their_span) {
     const std::size_t span = it.fine ? knobs.fine_span_bytes : knobs.coarse_span_bytes;
     EXPECT_GE(it.blocks, 1U);
     EXPECT_EQ(it.block_bytes % 16, 0U);
-    EXPECT_LE(std::size_t{it.blocks} * it.block_bytes, it.real_span_bytes);
+    const std::size_t last_color = (it.colors - std::size_t{1}) * color_step;
+    EXPECT_LE(last_color + std::size_t{it.blocks} * it.block_bytes, it.real_span_bytes);
     EXPECT_LE(it.real_span_bytes, span);
   }
 }
@@ -47,10 +49,20 @@ TYPED_TEST(size_classes_test, divides_every_offset_by_the_reciprocal) {
           << offset << " / " << it.block_bytes;
 }
 
+// Whether the blocks of every span of the class begin at multiples of `alignment`.
+template <class Classes>
+bool are_aligned_in_all_colors(const size_class& it, std::size_t alignment) {
+  for (std::uint32_t span = 0; span < 1024; ++span)
+    for (std::size_t block = 0; block < std::min(it.blocks, 2U); ++block)
+      if ((Classes::color_of(span, it) + block * it.block_bytes) % alignment != 0) return false;
+  return true;
+}
+
 TYPED_TEST(size_classes_test, finds_aligned_classes) {
   for (std::size_t alignment = 32; alignment <= mib; alignment *= 2)
     for (const std::size_t bytes :
-         {std::size_t{0}, std::size_t{1}, alignment - 1, alignment, alignment + 1}) {
+         {std::size_t{0}, std::size_t{1}, std::size_t{1100}, std::size_t{5000}, std::size_t{9000},
+          std::size_t{12288}, std::size_t{50'000}, alignment - 1, alignment, alignment + 1, 3 * alignment}) {
       const unsigned index = TypeParam::index_of_aligned(alignment, bytes);
       if (bytes > mib) {
         EXPECT_EQ(index, TypeParam::count);
@@ -58,12 +70,25 @@ TYPED_TEST(size_classes_test, finds_aligned_classes) {
       }
       ASSERT_LT(index, TypeParam::count);
       EXPECT_GE(TypeParam::table[index].block_bytes, bytes);
-      EXPECT_EQ(TypeParam::table[index].block_bytes % alignment, 0U);
-      const bool smaller_would_do = index > 0 && TypeParam::table[index - 1].block_bytes >= bytes &&
-                                    TypeParam::table[index - 1].block_bytes % alignment == 0;
+      EXPECT_TRUE(are_aligned_in_all_colors<TypeParam>(TypeParam::table[index], alignment)) << bytes;
+      const bool smaller_would_do =
+          index > 0 && TypeParam::table[index - 1].block_bytes >= bytes &&
+          are_aligned_in_all_colors<TypeParam>(TypeParam::table[index - 1], alignment);
       EXPECT_FALSE(smaller_would_do);
     }
   EXPECT_EQ(TypeParam::index_of_aligned(2 * mib, 1), TypeParam::count);
+}
+
+TYPED_TEST(size_classes_test, uses_every_color_about_equally) {
+  for (const size_class& it : TypeParam::table) {
+    std::vector<unsigned> uses(it.colors);
+    for (std::uint32_t span = 0; span < 64U * it.colors; ++span) {
+      const std::size_t color = TypeParam::color_of(span, it) / color_step;
+      ASSERT_LT(color, it.colors);
+      ++uses[color];
+    }
+    for (const unsigned count : uses) EXPECT_NEAR(count, 64, 2);
+  }
 }
 
 TYPED_TEST(size_classes_test, shares_slots_among_equal_spans_alone) {
@@ -102,6 +127,36 @@ TEST(size_classes, grow_blocks_further_than_asked) {
   EXPECT_EQ(classes::grown(512 * kib, 800 * kib), mib) << "stays in a span";
   for (std::size_t from = 16; from <= mib; from *= 2)
     EXPECT_EQ(size_classes<paper_config>::grown(from, from + 1), from + 1);
+}
+
+TEST(size_classes, of_powers_of_two_have_one_color_and_serve_aligned_requests) {
+  using classes = size_classes<standard_config>;
+  const auto block = [](std::size_t alignment, std::size_t bytes) {
+    return classes::table[classes::index_of_aligned(alignment, bytes)].block_bytes;
+  };
+  EXPECT_EQ(block(64, 5000), 5120U) << "every color keeps the alignment of a cache line";
+  EXPECT_EQ(block(4096, 4096), 4096U);
+  EXPECT_EQ(block(4096, 20'480), 32'768U);
+  for (std::size_t bytes = 16; bytes <= mib; bytes *= 2)
+    EXPECT_EQ(classes::table[classes::index_of(bytes)].colors, 1U);
+  for (const std::size_t bytes : {1280, 5120, 10'240, 24'576, 917'504})
+    EXPECT_GT(classes::table[classes::index_of(bytes)].colors, 1U) << bytes;
+}
+
+TEST(size_classes, have_guests_of_64_kib_and_more_of_large_blocks) {
+  using classes = size_classes<standard_config>;
+  const auto most = [](std::size_t bytes) { return classes::table[classes::index_of(bytes)].most_guests; };
+  EXPECT_EQ(most(64), 128U);
+  EXPECT_EQ(most(1024), 64U);
+  EXPECT_EQ(most(6144), 16U);
+  EXPECT_EQ(most(16 * kib), 16U);
+  EXPECT_EQ(most(64 * kib), 4U) << "256 KiB at most";
+  EXPECT_EQ(most(320 * kib), 0U);
+  const auto fewest = [](std::size_t bytes) {
+    return classes::table[classes::index_of(bytes)].fewest_guests;
+  };
+  EXPECT_EQ(fewest(64), 8U);
+  EXPECT_EQ(fewest(16 * kib), 4U);
 }
 
 TEST(size_classes, waste_at_most_a_fifth_above_256_bytes) {

@@ -62,6 +62,10 @@ struct config {
   // Above linear_class_limit, the number of classes per doubling of size. 1 wastes up to half of a block, 4 a
   // fifth, 8 a ninth; more classes spread a program's blocks over more spans.
   unsigned classes_per_doubling = 4;
+  // From this block size on spans have colors, where there is room behind their blocks (size_classes.h).
+  std::size_t color_from_bytes = unlimited;
+  // Spans with so many bytes of blocks may take a further page for that.
+  std::size_t color_page_from_bytes = 256 * kib;
   // Blocks in a span of a class.
   unsigned (*blocks_in_span)(const config&, std::size_t block_bytes);
   // The class of a size up to this is looked up in a table, one byte for 16 bytes of size; the class of a
@@ -99,8 +103,11 @@ struct config {
   std::uint32_t most_guests = 0;
   std::uint32_t fewest_guests = 0;
   std::uint32_t guest_step = 0;
-  // No more guests than fit into so many bytes. Classes of larger blocks have none.
-  std::uint32_t guest_bytes = static_cast<std::uint32_t>(64 * kib);
+  // No more guests than fit into guest_bytes; but of large blocks large_guests, as far as these fit into
+  // large_guest_bytes. Spans of large blocks have so few that without guests nearly every free moves a span.
+  std::size_t guest_bytes = 64 * kib;
+  std::uint32_t large_guests = 0;
+  std::size_t large_guest_bytes = 256 * kib;
   // Blocks never used before are linked into a free list in batches of about this many bytes. A page: larger
   // batches touch pages that the program may never need, smaller ones leave the fast path more often.
   std::uint32_t fresh_batch_bytes = 4 * kib;

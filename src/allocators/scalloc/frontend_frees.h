@@ -88,7 +88,7 @@ const size_class& frontend<Traits>::class_of(const span_type& it, span_word seen
 template <class Traits>
 const size_class& frontend<Traits>::class_at(const span_type& it, const void* block) {
   const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-  const std::uint64_t offset = it.offset_of(block);
+  const std::uint64_t offset = it.offset_of(block) - it.color;
   const std::uint64_t index = (offset * kind.reciprocal) >> reciprocal_shift;
   if (index >= kind.blocks || index * kind.block_bytes != offset) fatal("not a live block", block);
   return kind;

@@ -61,12 +61,13 @@ bool frontend<Traits>::fill_hole(span_type& hot) {
   if (refill(hot, 1)) return true;
   const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
   while (hot.holes != 0) {
-    const block_range in = blocks_beginning_in(static_cast<std::uint32_t>(std::countr_zero(hot.holes)), kind);
+    const auto page = static_cast<std::uint32_t>(std::countr_zero(hot.holes));
+    const block_range in = blocks_beginning_in(page, kind, hot.color);
     hot.holes &= hot.holes - 1;
     // A fork may copy this thread at any instruction. This order loses blocks in the child, and hands none
     // out twice.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    char* const first = hot.base + std::size_t{in.first} * kind.block_bytes;
+    char* const first = hot.block_at(in.first, kind);
     void* newest = nullptr;
     for (std::uint32_t left = in.end - in.first; left > 0; --left) {
       char* const block = first + std::size_t{left - 1} * kind.block_bytes;

@@ -89,7 +89,8 @@ bool frontend<Traits>::extend(span_type& hot) {
   const std::uint32_t count = std::min(std::max(wanted, 1U), kind.blocks - hot.fresh);
   if (count == 0) return false;
   // Before the first byte is written: the child of a fork must not take written bytes for zeros.
-  hot.set_resident_bytes(std::max(hot.resident_bytes(), (hot.fresh + count) * kind.block_bytes));
+  const std::uint32_t end = hot.color + (hot.fresh + count) * kind.block_bytes;
+  hot.set_resident_bytes(std::max(hot.resident_bytes(), end));
   std::atomic_signal_fence(std::memory_order_seq_cst);
   void* const first = link_fresh(hot, count, kind);
   // A fork may copy this thread at any instruction. This order loses blocks in the child, and hands none out
@@ -104,7 +105,7 @@ bool frontend<Traits>::extend(span_type& hot) {
 // Links the next `count` fresh blocks into a list, and returns its first block.
 template <class Traits>
 void* frontend<Traits>::link_fresh(span_type& hot, std::uint32_t count, const size_class& kind) {
-  char* const first = hot.base + std::size_t{hot.fresh} * kind.block_bytes;
+  char* const first = hot.block_at(hot.fresh, kind);
   if constexpr (Traits::settings.hardened) {
     constexpr std::size_t most = std::min<std::size_t>(Traits::settings.fresh_batch_bytes / class_step,
                                                        Traits::settings.fresh_batch_blocks);
@@ -166,6 +167,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   it->class_index.store(class_index, std::memory_order_relaxed);
   if constexpr (Traits::settings.hardened)
     it->secrets.renew(kind, spans_.span_bytes(kind.fine), it->live.granules, local.random);
+  it->color = classes::color_of(spans_.number_of(*it), kind);
   it->local_list = nullptr;
   it->fresh = 0;
   it->holes = 0;

@@ -3,6 +3,10 @@
 // Classes are multiples of 16 up to 256 bytes and `classes_per_doubling` equal steps to each further power of
 // two, up to span_block_limit. Blocks fill a span from its aligned beginning, so that blocks whose size is a
 // multiple of a power of two are aligned to that power: aligned allocation is a choice of class.
+//
+// Blocks of a few KiB and more would all begin in the same few sets of a cache. Where a span has room behind
+// its blocks, the first block therefore begins at one of several places, the span's color (Bonwick, The slab
+// allocator, USENIX 1994, section 4.3). Classes of powers of two have one color and serve aligned requests.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +25,17 @@ struct size_class {
   std::uint32_t blocks = 0;           // in a span
   std::uint32_t real_span_bytes = 0;  // the part of a span's address space that blocks may touch
   std::uint16_t pool_slot = 0;        // classes of one zone and one real span size share a slot
+  std::uint16_t colors = 1;           // places, color_step apart, where the first block may begin
   bool fine = false;
-  // The bounds of the limit of guests (guests.h); 0: the class has none.
+  // The bounds of the limit of guests (guests.h); both 0: the class has none.
   std::uint8_t most_guests = 0, fewest_guests = 0;
   // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a span.
   std::uint64_t reciprocal = 0;
 };
 
 inline constexpr std::size_t class_step = 16;
+// At least a cache line, and the largest alignment that all colors keep.
+inline constexpr std::size_t color_step = 64;
 inline constexpr unsigned reciprocal_shift = 44;
 
 template <const config& Config>
@@ -64,7 +71,7 @@ public:
   static constexpr unsigned index_of_aligned(std::size_t alignment, std::size_t bytes) {
     if (bytes > Config.span_block_limit || alignment > Config.span_block_limit) return count;
     unsigned index = index_of_computed(bytes);
-    while (index < count && table[index].block_bytes % alignment != 0) ++index;
+    while (index < count && !are_aligned(table[index], alignment)) ++index;
     return index;
   }
 
@@ -78,6 +85,13 @@ public:
     return std::max(wanted, std::min(generous, Config.span_request_limit()));
   }
 
+  // Where the first block of a span begins, in bytes. Multiples of the golden ratio: spans in turn get colors
+  // that are far apart, and all colors come equally often.
+  static std::uint32_t color_of(std::uint32_t span_number, const size_class& kind) {
+    const std::uint64_t fraction = span_number * 0x9E37'79B9U;
+    return static_cast<std::uint32_t>((fraction * kind.colors) >> 32) * std::uint32_t{color_step};
+  }
+
   static constexpr std::array<size_class, count> make_table() {
     std::array<size_class, count> result{};
     for (unsigned index = 0; index < count; ++index) {
@@ -86,11 +100,14 @@ public:
       it.block_bytes = static_cast<std::uint32_t>(bytes);
       it.fine = bytes <= Config.fine_block_limit;
       it.blocks = Config.blocks_in_span(Config, bytes);
-      it.real_span_bytes =
-          static_cast<std::uint32_t>(align_up(it.blocks * bytes, os_pages::smallest_page_bytes));
-      const std::uint32_t fitting = Config.guest_bytes / it.block_bytes;
-      it.fewest_guests = static_cast<std::uint8_t>(std::min(Config.fewest_guests, fitting));
-      it.most_guests = static_cast<std::uint8_t>(std::min(Config.most_guests, fitting));
+      const std::size_t used = it.blocks * bytes, room = room_for_colors(it);
+      it.colors = static_cast<std::uint16_t>(room / color_step + 1);
+      it.real_span_bytes = static_cast<std::uint32_t>(align_up(used + room, os_pages::smallest_page_bytes));
+      const std::size_t fitting = Config.guest_bytes / bytes;
+      const std::size_t most = std::min<std::size_t>(fitting, Config.most_guests);
+      const std::size_t large = std::min<std::size_t>(Config.large_guest_bytes / bytes, Config.large_guests);
+      it.most_guests = static_cast<std::uint8_t>(std::max(most, large));
+      it.fewest_guests = static_cast<std::uint8_t>(std::min<std::size_t>(fitting, Config.fewest_guests));
       it.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
     }
     assign_slots(result);
@@ -120,6 +137,22 @@ private:
     const unsigned step = (index - linear_count) % Config.classes_per_doubling;
     const std::size_t base = linear_limit << doubling;
     return base + (step + 1) * (base / Config.classes_per_doubling);
+  }
+
+  // Whether all blocks of the class begin at multiples of `alignment`, a power of two.
+  static constexpr bool are_aligned(const size_class& it, std::size_t alignment) {
+    return it.block_bytes % alignment == 0 && (it.colors == 1 || color_step % alignment == 0);
+  }
+
+  // Bytes by which the blocks of a span may be shifted: to the end of their last page, and into a further
+  // page where that is a small part of the span.
+  static constexpr std::size_t room_for_colors(const size_class& it) {
+    if (it.block_bytes < Config.color_from_bytes || is_power_of_two(it.block_bytes)) return 0;
+    constexpr std::size_t page = os_pages::smallest_page_bytes;
+    const std::size_t used = std::size_t{it.blocks} * it.block_bytes;
+    const std::size_t span = it.fine ? Config.fine_span_bytes : Config.coarse_span_bytes;
+    const std::size_t in_page = align_up(used, page) - used;
+    return std::min(used < Config.color_page_from_bytes ? in_page : page - color_step, span - used);
   }
 
   // Classes of one zone and one real-span size share a slot of the span-pool. Fine spans that fill their
@@ -159,7 +192,9 @@ public:
       const size_class& it = table[index];
       const std::size_t span = it.fine ? Config.fine_span_bytes : Config.coarse_span_bytes;
       if (it.blocks == 0 || it.real_span_bytes > span) return false;
-      if (std::size_t{it.blocks} * it.block_bytes > span || it.block_bytes % class_step != 0) return false;
+      const std::size_t last_color = (it.colors - std::size_t{1}) * color_step;
+      if (it.blocks * std::size_t{it.block_bytes} + last_color > it.real_span_bytes) return false;
+      if (it.block_bytes % class_step != 0) return false;
       if (index_of_computed(it.block_bytes) != index) return false;
       if (index_of_computed(it.block_bytes + 1) != index + 1 && index + 1 < count) return false;
       if ((it.reciprocal * (span - 1)) >> reciprocal_shift != (span - 1) / it.block_bytes) return false;

@@ -57,6 +57,8 @@ struct alignas(4 * cache_line_bytes) span {
   // Index of the size class. Constant during a tenure. A reader that is late by a tenure throws away what it
   // read when its compare-and-swap on the word fails.
   atomic<std::uint32_t> class_index{0};
+  // Where the first block begins, in bytes from `base`. Constant during a tenure.
+  std::uint32_t color = 0;
   // Constant during a tenure. Read by a thread that frees a live block, which a program hands over after the
   // tenure has begun.
   [[no_unique_address]] std::conditional_t<hardened, block_secrets, plain_links> secrets;
@@ -202,7 +204,7 @@ struct alignas(4 * cache_line_bytes) span {
     std::uint32_t listed = 0;
     for (void* block = local_list; block != nullptr; block = secrets.next_of(block), ++listed)
       if (listed == fresh + kind.most_guests || (!is_guest(block) && !was_handed_out(block))) return false;
-    return used() + static_cast<std::int32_t>(listed + blocks_in_holes(holes, kind)) ==
+    return used() + static_cast<std::int32_t>(listed + blocks_in_holes(holes, kind, color)) ==
            static_cast<std::int32_t>(fresh);
   }
 
@@ -215,7 +217,12 @@ struct alignas(4 * cache_line_bytes) span {
   // Whether a block of the span begins there and was handed out in this tenure.
   bool was_handed_out(const void* block) const {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
-    return offset_of(block) % kind.block_bytes == 0 && offset_of(block) < fresh * kind.block_bytes;
+    const std::uint32_t offset = offset_of(block) - color;
+    return offset % kind.block_bytes == 0 && offset < fresh * kind.block_bytes;
+  }
+
+  char* block_at(std::uint32_t number, const size_class& kind) const {
+    return base + color + std::size_t{number} * kind.block_bytes;
   }
 
   std::uint32_t offset_of(const void* block) const {

@@ -55,7 +55,7 @@ public:
     }
     for (std::uint32_t page = 0; page < pages_of(kind_); ++page)
       if ((it_.holes >> page & 1) != 0) {
-        const block_range in = blocks_beginning_in(page, kind_);
+        const block_range in = blocks_beginning_in(page, kind_, it_.color);
         for (std::uint32_t block = in.first; block < in.end; ++block) is_free[block] = true;
       }
     std::uint32_t found = 0;
@@ -92,13 +92,15 @@ private:
     return word.remote_count() > 0 ? it.base + word.remote_newest() : nullptr;
   }
 
-  std::uint32_t number_of(const void* block) const { return it_.offset_of(block) / kind_.block_bytes; }
+  std::uint32_t number_of(const void* block) const {
+    return (it_.offset_of(block) - it_.color) / kind_.block_bytes;
+  }
   std::uint32_t bit_of(const void* block) const {
     return std::uint32_t{1} << it_.offset_of(block) / os_pages::page_bytes();
   }
 
   bool is_block(const void* address) const {
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - it_.base);
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - it_.base - it_.color);
     return offset < std::size_t{kind_.blocks} * kind_.block_bytes && offset % kind_.block_bytes == 0;
   }
 
@@ -112,12 +114,13 @@ private:
     return true;
   }
 
-  // Fresh blocks are in no list, and so are not free here.
+  // Fresh blocks are in no list, and so are not free here. A page without blocks holds nothing to be given
+  // back.
   bool is_whole(std::uint32_t page, const std::bitset<most_blocks>& is_free) const {
-    const block_range in = blocks_touching(page, kind_);
+    const block_range in = blocks_touching(page, kind_, it_.color);
     for (std::uint32_t block = in.first; block < in.end; ++block)
       if (!is_free[block]) return false;
-    return true;
+    return in.first < in.end;
   }
 
   // Every store leaves a list that is whole: a child of fork may find any of them.

@@ -43,6 +43,8 @@ constexpr config standard() {
   result.most_guests = 128;
   result.fewest_guests = 8;
   result.guest_step = 16;
+  result.large_guests = 16;
+  result.color_from_bytes = 1 * kib;
   result.growth_percent = 25;
   result.growth_ahead_percent = 50;
   result.retained_span_bytes = 32 * mib;
@@ -71,8 +73,10 @@ constexpr config hardened() {
   result.hardened = true;
   // The links and contents of free blocks are checked, and a purge would change them.
   result.purges_holes = false;
+  // The live map counts blocks from the beginning of their span.
+  result.color_from_bytes = unlimited;
   // The links of a block are encoded with the secrets of its own span.
-  result.most_guests = result.fewest_guests = 0;
+  result.most_guests = result.fewest_guests = result.large_guests = 0;
   // Room for a guard behind the blocks.
   result.coarse_span_bytes = 2 * mib;
   result.canary_bytes = 8;

@@ -1,0 +1,49 @@
+// A heap of three threads whose spans have pages, and which of these pages have memory.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "base/os_pages.h"
+#include "concurrent/sync.h"
+#include "scalloc/holed_heap.h"
+
+namespace heaplab::scalloc::testing {
+
+inline bool has_memory(const char* page) {
+  unsigned char state = 0;
+  EXPECT_EQ(::mincore(const_cast<char*>(page), 1, &state), 0);
+  return (state & 1) != 0;
+}
+
+template <const config& Config>
+class sweep_of : public ::testing::Test {
+protected:
+  void SetUp() override {
+    fake_platform::reset();
+    hooked_platform::before_purge = nullptr;
+    it_ = std::make_unique<holed_heap<concurrent::std_sync, Config>>(3);
+  }
+  ~sweep_of() override { hooked_platform::before_purge = nullptr; }
+
+  // Frees blocks [first, end) by a thread.
+  void release(unsigned first, unsigned end, unsigned thread = 0) {
+    for (; first < end; ++first) it_->release(thread, first);
+  }
+  // Of the span of a block.
+  unsigned pages_with_memory(unsigned block) {
+    const char* const base = it_->span_of(it_->blocks[block]).base;
+    unsigned count = 0;
+    for (std::size_t offset = 0; offset < Config.fine_span_bytes; offset += os_pages::page_bytes())
+      count += has_memory(base + offset) ? 1U : 0U;
+    return count;
+  }
+  std::uint32_t holes_around(unsigned block) { return it_->span_of(it_->blocks[block]).holes; }
+
+  std::unique_ptr<holed_heap<concurrent::std_sync, Config>> it_;
+};
+
+}  // namespace heaplab::scalloc::testing
