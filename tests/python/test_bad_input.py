@@ -36,7 +36,7 @@ from laboratory import Laboratory
         (["run", "fake/one", "--allocator", "glibc=/no/such.so"], "the name is taken"),
         (["run", "fake/one", "--nonsense"], "No such option"),
         (["compare", "--suite", "nothing"], "no suite 'nothing'; known: "),
-        (["compare", "--suite", "fake", "ls"], "exclude each other"),
+        (["compare", "--suite", "fake", "ls"], "exclude each other: ls"),
         (["compare", "--suite", "", "ls"], "exclude each other"),
         (["compare", "--suite", ""], "no suite ''; known: "),
         (["compare", "--allocators", ""], "--allocators: no name given"),

@@ -22,7 +22,13 @@ from heaplab.cli.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND
 from heaplab.cli.program_command import TYPED
 from heaplab.cli.results import load, without_figure
 from heaplab.cli.selection import note
-from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands
+from heaplab.cli.subject import (
+    Subject,
+    refuse_program_beside_suite,
+    request_of,
+    subject_of,
+    subject_of_commands,
+)
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Arm
@@ -42,8 +48,7 @@ def gate(
     options: dict[str, Any],
 ) -> int:
     """Compare, judge, tell; return the exit status."""
-    if program and suite is not None:
-        raise UsageError("--suite and a program exclude each other")
+    refuse_program_beside_suite(program, suite)
     catalog = catalogs.load(extra)
     given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
     if instructions == COUNTERS and instructions_limited():

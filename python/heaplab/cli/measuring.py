@@ -22,7 +22,14 @@ from heaplab.cli.carry_out import carry_out, needed_by, opened_for
 from heaplab.cli.given_arms import GivenCommand
 from heaplab.cli.results import tell
 from heaplab.cli.shown_commands import shown_commands
-from heaplab.cli.subject import Subject, request_of, subject_of, subject_of_commands, subject_of_trace
+from heaplab.cli.subject import (
+    Subject,
+    refuse_program_beside_suite,
+    request_of,
+    subject_of,
+    subject_of_commands,
+    subject_of_trace,
+)
 from heaplab.errors import UsageError
 from heaplab.records import Arm
 
@@ -37,8 +44,7 @@ def compare(
 ) -> int:
     """Compare allocators or commands, or finish an earlier comparison."""
     serving, replaying = server_options.given_of(options), replay_options.given_of(options)
-    if program and suite is not None:
-        raise UsageError("--suite and a program exclude each other")
+    refuse_program_beside_suite(program, suite)
     if source and serving:
         raise UsageError("--input: a server reads no standard input; --load drives it")
     if source and not (program or commands or options["resume"]):

@@ -13,6 +13,7 @@ from heaplab.catalog.contents import Catalog
 from heaplab.catalog.server_spec import Server
 from heaplab.cli import given_server, program_experiment, recorded_trace, selection
 from heaplab.cli.replay_options import refuse_without_trace
+from heaplab.errors import UsageError
 from heaplab.records import Arm, Input, Parameter
 
 NONE_GIVEN: Mapping[str, Any] = MappingProxyType({})
@@ -27,6 +28,12 @@ class Subject:
     budget: float | None  # s, unless another is asked for
     input: Input | None = None
     fit_blocks: int | None = None  # that the lengths of cells are fitted to; None: lengths stay
+
+
+def refuse_program_beside_suite(program: tuple[str, ...], suite: str | None) -> None:
+    """Raise UsageError if there are both: a word that follows no option is a program."""
+    if program and suite is not None:
+        raise UsageError(f"--suite and a program exclude each other: {program[0]}")
 
 
 def subject_of(
