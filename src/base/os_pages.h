@@ -3,12 +3,14 @@
 // where it succeeds in the end.
 #pragma once
 
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -227,6 +229,18 @@ inline bool is_zero(const char* begin, std::size_t bytes) {
 // read.
 inline bool holds_data(const void* page) {
   return is_readable(page) && !is_zero(static_cast<const char*>(page), page_bytes());
+}
+
+// Whether the 8 bytes at `address` can be read and are not all zero. Safe where another thread unmaps or
+// writes them meanwhile: the kernel compares them with zero, for a request to move no thread from one futex
+// to another. `address` is a multiple of 4.
+inline bool holds_word(const void* address) {
+  const errno_keeper keep;
+  const auto is_other_than_zero = [](const std::uint32_t* word) {
+    return ::syscall(SYS_futex, word, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, word, 0) == -1 && errno == EAGAIN;
+  };
+  const auto* const word = static_cast<const std::uint32_t*>(address);
+  return is_other_than_zero(word) || is_other_than_zero(word + 1);
 }
 
 // Touches every page in one call, so that no page fault comes later; false where the kernel cannot.

@@ -189,14 +189,20 @@ TEST(os_pages, tells_what_can_be_read_and_what_holds_something) {
   EXPECT_TRUE(is_readable(place + 2 * page_bytes() - 8));
   EXPECT_TRUE(holds_data(place));
   EXPECT_FALSE(holds_data(place + page_bytes()));
+  EXPECT_TRUE(holds_word(place + page_bytes() - 4));
+  EXPECT_TRUE(holds_word(place + page_bytes() - 8));
+  EXPECT_FALSE(holds_word(place + page_bytes() - 12));
+  EXPECT_FALSE(holds_word(place + page_bytes()));
   place[2 * page_bytes()] = 1;
   ASSERT_EQ(::mprotect(place + 2 * page_bytes(), page_bytes(), PROT_NONE), 0);
   errno = 4711;
   EXPECT_FALSE(is_readable(place + 2 * page_bytes()));
   EXPECT_FALSE(holds_data(place + 2 * page_bytes()));
+  EXPECT_FALSE(holds_word(place + 2 * page_bytes()));
   EXPECT_EQ(errno, 4711);
   unmap(place, 3 * page_bytes());
   EXPECT_FALSE(is_readable(place));
+  EXPECT_FALSE(holds_word(place));
 }
 
 TEST(os_pages, knows_the_limit_of_address_space) {

@@ -38,6 +38,7 @@ public:
 
   // `alignment` is a power of two; bytes + alignment <= PTRDIFF_MAX. Null: no memory.
   void* allocate(std::size_t bytes, std::size_t alignment, bool zeroed) {
+    mappings_.learn_from_newest(bytes);
     bytes = mappings_.rounded(bytes);
     retained_mapping kept{};
     leaving leave;

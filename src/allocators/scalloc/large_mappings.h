@@ -6,8 +6,9 @@
 //
 // A block of at least `huge_block_bytes` consists of huge pages, so that a page fault brings 512 pages, where
 // the program fills its blocks of about that size (the same power of two): from the first that was filled
-// throughout until up to seven others were not. Such a block was freed, or outgrown by realloc. Where a
-// program leaves its blocks of a size sparse, they hold no more memory than it touches.
+// throughout until up to seven others were not. Such a block was freed, outgrown by realloc, or the newest of
+// its size when the next was asked for. Where a program leaves its blocks of a size sparse, they hold no more
+// memory than it touches.
 #pragma once
 
 #include <algorithm>
@@ -51,12 +52,14 @@ public:
     if (block == nullptr && sparse && is_huge(bytes))
       block = platform::allocate(all, std::max(alignment, huge_page));
     if (block == nullptr) block = platform::allocate(all, alignment);
+    note_newest(block, bytes);
     return guarded(with_huge_pages(block, bytes), bytes, sparse);
   }
 
   // `sparse` as for map(). Null: the system refuses, and nothing has changed.
   char* resize(char* block, std::size_t before, std::size_t bytes, bool sparse) {
     if (bytes > before) Traits::give_way(bytes - before);
+    forget_newest(block, before);
     unguard(block, before);
     const std::size_t all_before = before + guard_bytes(), all = bytes + guard_bytes();
     void* const resized = is_huge(bytes) && bytes > before
@@ -71,6 +74,7 @@ public:
 
   // Live or sealed.
   void give_back(void* block, std::size_t bytes) {
+    forget_newest(block, bytes);
     auto* const start = static_cast<char*>(block);
     unreturned_.give_back(start, bytes + guard_bytes(), [=] {
       if constexpr (!settings.hardened) return true;
@@ -118,6 +122,17 @@ public:
     if (is_huge(before) && shift_of(before) < shift_of(bytes)) learn(block, before);
   }
 
+  // Called before a block of at least `bytes` is mapped. Learns from the newest block of about this size, so
+  // that a program which keeps its blocks gets huge pages from the second on. Other threads may be using the
+  // block, freeing it, or making it smaller.
+  void learn_from_newest(std::size_t bytes) {
+    if (!may_be_huge_ || !is_huge(bytes) || wants_huge(bytes)) return;
+    const auto* const block = reinterpret_cast<const char*>(newest_of(bytes).load(std::memory_order_relaxed));
+    const std::size_t least = std::size_t{1} << log2_floor(bytes - 1);
+    if (block != nullptr && is_being_filled<platform>(block, least, settings.huge_page_samples))
+      trust(bytes, true);
+  }
+
   // Hardened: a page behind each block that nobody may touch.
   static std::size_t guard_bytes() { return settings.hardened ? os_pages::page_bytes() : 0; }
 
@@ -161,12 +176,29 @@ private:
     return is_huge(bytes) && (trust_.load(std::memory_order_relaxed) >> shift_of(bytes) & most_trust) > 0;
   }
 
-  // Where trust_ counts for a size: one place for the sizes above one power of two up to the next, so that a
-  // rounded size has the same. The largest sizes share the last place.
-  static unsigned shift_of(std::size_t bytes) {
-    constexpr unsigned places = 64 / trust_bits;
+  // One place for the sizes above one power of two up to the next, so that a rounded size has the same. The
+  // largest sizes share the last place.
+  static constexpr unsigned places = 64 / trust_bits;
+  static unsigned place_of(std::size_t bytes) {
     const unsigned place = log2_floor(bytes - 1) - log2_floor(settings.huge_block_bytes - 1);
-    return trust_bits * std::min(place, places - 1);
+    return std::min(place, places - 1);
+  }
+  // Where trust_ counts for a size.
+  static unsigned shift_of(std::size_t bytes) { return trust_bits * place_of(bytes); }
+
+  auto& newest_of(std::size_t bytes) { return newest_[place_of(bytes)]; }
+
+  // A block of new pages, or null.
+  void note_newest(const void* block, std::size_t bytes) {
+    if (may_be_huge_ && is_huge(bytes))
+      newest_of(bytes).store(reinterpret_cast<std::uintptr_t>(block), std::memory_order_relaxed);
+  }
+
+  void forget_newest(const void* block, std::size_t bytes) {
+    if (!is_huge(bytes)) return;
+    auto& newest = newest_of(bytes);
+    if (newest.load(std::memory_order_relaxed) == reinterpret_cast<std::uintptr_t>(block))
+      newest.store(0, std::memory_order_relaxed);
   }
 
   // Brings the last huge page, which would come as small pages once a part of it is a guard.
@@ -186,6 +218,9 @@ private:
   // For each size by how many, up to most_trust, filled blocks outnumbered the others of late. relaxed: a
   // hint for the next block, which publishes nothing.
   typename Traits::template atomic<std::uint64_t> trust_{0};
+  // For each size the newest block that has its first pages still; the block may be retained. relaxed: a
+  // hint, too; only the kernel reads what is there.
+  typename Traits::template atomic<std::uintptr_t> newest_[places] = {};
   // Whether any block ever asked for huge pages. relaxed: the mapping that a thread resizes came to the
   // thread under a lock, and so did all that was stored before.
   typename Traits::template atomic<bool> asked_{false};

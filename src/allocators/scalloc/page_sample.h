@@ -32,4 +32,17 @@ page_sample sample_pages(const char* start, std::size_t bytes, std::size_t parts
   return result;
 }
 
+// Whether a page of each of `parts` equal parts begins with data. Other threads may write to the pages or
+// give them back meanwhile. The pages are at uneven distances: a program may touch a large block at even
+// ones.
+template <class Platform>
+bool is_being_filled(const char* start, std::size_t bytes, std::size_t parts) {
+  const std::size_t page = os_pages::page_bytes(), stride = align_down(bytes / parts, page);
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t pages_on = (part + 1) * 0x9E37'79B9U % (stride / page);
+    if (!Platform::holds_word(start + part * stride + pages_on * page)) return false;
+  }
+  return true;
+}
+
 }  // namespace heaplab::scalloc

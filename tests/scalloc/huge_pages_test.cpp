@@ -1,0 +1,158 @@
+// Which large blocks ask for huge pages.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "allocators/scalloc/large.h"
+#include "allocators/scalloc/variants.h"
+#include "concurrent/sync.h"
+#include "scalloc/traits.h"
+
+namespace heaplab::scalloc {
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+constexpr config settings_tested = standard();
+
+// Notes for how many bytes huge pages were asked or forbidden, and how often blocks in use were looked at.
+struct huge_page_log : system_platform {
+  static inline std::size_t asked, forbidden;
+  static inline unsigned looks;
+
+  static bool advise_huge(void*, std::size_t bytes, bool wanted) {
+    (wanted ? asked : forbidden) += bytes;
+    return true;
+  }
+  static bool holds_word(const void* address) {
+    ++looks;
+    return os_pages::holds_word(address);
+  }
+};
+
+class huge_pages_of_large_blocks : public testing::Test {
+protected:
+  using heap = large_blocks<test_traits<concurrent::std_sync, settings_tested, huge_page_log>>;
+
+  huge_pages_of_large_blocks() { huge_page_log::asked = huge_page_log::forbidden = 0; }
+
+  char* fill(char* block, std::size_t bytes) {
+    std::memset(block, 1, bytes);
+    return block;
+  }
+  char* allocate(heap& from, std::size_t bytes) {
+    from.allow_huge_pages();
+    return static_cast<char*>(from.allocate(bytes, 16, false));
+  }
+  // Bytes for which the next block of a size asks for huge pages.
+  std::size_t asked_by_the_next(heap& from, std::size_t bytes) {
+    const std::size_t before = huge_page_log::asked;
+    from.deallocate(allocate(from, bytes));
+    return huge_page_log::asked - before;
+  }
+};
+
+TEST_F(huge_pages_of_large_blocks, follow_from_blocks_of_about_the_size) {
+  heap it{0};
+  it.deallocate(fill(allocate(it, 5 * mebibyte), 5 * mebibyte));
+  EXPECT_EQ(asked_by_the_next(it, 128 * mebibyte), 0U);
+  EXPECT_EQ(asked_by_the_next(it, 7 * mebibyte), 8 * mebibyte) << "whole huge pages";
+}
+
+TEST_F(huge_pages_of_large_blocks, follow_from_the_newest_block_in_use) {
+  heap it{0};
+  char* const first = fill(allocate(it, 8 * mebibyte), 8 * mebibyte);
+  EXPECT_EQ(asked_by_the_next(it, 32 * mebibyte), 0U) << "another size";
+  EXPECT_EQ(asked_by_the_next(it, 7 * mebibyte), 8 * mebibyte);
+  it.deallocate(first);
+}
+
+TEST_F(huge_pages_of_large_blocks, follow_from_no_block_in_use_that_was_left_sparse) {
+  heap it{0};
+  for (const std::size_t filled : {std::size_t{1}, 3 * mebibyte}) {
+    char* const first = fill(allocate(it, 8 * mebibyte), filled);
+    EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U) << filled;
+    it.deallocate(first);
+    it.deallocate(fill(allocate(it, 8 * mebibyte), 1));
+  }
+  char* const first = allocate(it, 8 * mebibyte);
+  for (std::size_t at = 0; at < 8 * mebibyte; at += mebibyte / 16) first[at] = 1;
+  EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U) << "data at even distances";
+  it.deallocate(first);
+}
+
+// Where the block was, there may be pages by now that nobody should read.
+TEST_F(huge_pages_of_large_blocks, follow_from_no_block_that_was_moved_or_freed) {
+  heap it{0};
+  for (const bool is_freed : {false, true}) {
+    auto* block = allocate(it, 8 * mebibyte);
+    if (is_freed) {
+      it.deallocate(block);
+    } else {
+      block = static_cast<char*>(it.reallocate(block, 40 * mebibyte));
+    }
+    const unsigned before = huge_page_log::looks;
+    auto* const next = allocate(it, 8 * mebibyte);
+    EXPECT_EQ(huge_page_log::looks, before) << is_freed;
+    it.deallocate(next);
+    if (!is_freed) it.deallocate(block);
+  }
+}
+
+TEST_F(huge_pages_of_large_blocks, end_with_a_block_that_was_left_sparse) {
+  heap it{0};
+  it.deallocate(fill(allocate(it, 8 * mebibyte), 8 * mebibyte));
+  it.deallocate(fill(allocate(it, 32 * mebibyte), 32 * mebibyte));
+  it.deallocate(fill(allocate(it, 8 * mebibyte), 1));
+  EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U);
+  EXPECT_EQ(asked_by_the_next(it, 32 * mebibyte), 32 * mebibyte) << "other sizes";
+}
+
+TEST_F(huge_pages_of_large_blocks, outlast_some_that_look_sparse) {
+  heap it{0};
+  for (int times = 0; times < 10; ++times) it.deallocate(fill(allocate(it, 8 * mebibyte), 8 * mebibyte));
+  for (int times = 0; times < 7; ++times) {
+    EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 8 * mebibyte);
+    it.deallocate(fill(allocate(it, 8 * mebibyte), 1));
+  }
+  EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U);
+}
+
+// A block that was filled with zeros looks like one that was never written.
+TEST_F(huge_pages_of_large_blocks, outlast_blocks_of_zeros) {
+  heap it{0};
+  it.deallocate(fill(allocate(it, 8 * mebibyte), 8 * mebibyte));
+  for (int times = 0; times < 3; ++times) EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 8 * mebibyte);
+}
+
+TEST_F(huge_pages_of_large_blocks, follow_from_blocks_that_grew_through_the_size) {
+  heap it{0};
+  char* block = fill(allocate(it, 4 * mebibyte), 4 * mebibyte);
+  for (std::size_t size = 8 * mebibyte; size <= 64 * mebibyte; size *= 2)
+    block = fill(static_cast<char*>(it.reallocate(block, size)), size);
+  EXPECT_EQ(huge_page_log::asked, 0U) << "the first time nothing is known";
+  it.deallocate(block);
+  for (std::size_t size = 4 * mebibyte; size <= 64 * mebibyte; size *= 2)
+    EXPECT_EQ(asked_by_the_next(it, size), size);
+}
+
+TEST_F(huge_pages_of_large_blocks, are_not_inherited_by_a_block_made_of_a_smaller_one) {
+  heap it{64 * mebibyte};
+  it.deallocate(fill(allocate(it, 4 * mebibyte), 4 * mebibyte));
+  char* const first = allocate(it, 4 * mebibyte);
+  char* const of_huge_pages = fill(allocate(it, 4 * mebibyte), 4 * mebibyte);
+  ASSERT_EQ(huge_page_log::asked, 4 * mebibyte);
+  it.deallocate(of_huge_pages);
+  ASSERT_EQ(it.retained_bytes(), 4 * mebibyte);
+  huge_page_log::asked = 0;
+  char* const grown = allocate(it, 128 * mebibyte);
+  EXPECT_EQ(it.retained_bytes(), 0U);
+  EXPECT_EQ(huge_page_log::asked, 0U);
+  EXPECT_EQ(huge_page_log::forbidden, 128 * mebibyte) << "of the whole block: one mapping of the kernel's";
+  it.deallocate(grown);
+  it.deallocate(first);
+}
+
+}  // namespace
+}  // namespace heaplab::scalloc
