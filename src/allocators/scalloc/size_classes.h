@@ -88,8 +88,9 @@ public:
   // Where the first block of a span begins, in bytes. Multiples of the golden ratio: spans in turn get colors
   // that are far apart, and all colors come equally often.
   static std::uint32_t color_of(std::uint32_t span_number, const size_class& kind) {
-    const std::uint64_t fraction = span_number * 0x9E37'79B9U;
-    return static_cast<std::uint32_t>((fraction * kind.colors) >> 32) * std::uint32_t{color_step};
+    const std::uint32_t fraction = span_number * 0x9E37'79B9U;
+    const std::uint64_t color = (std::uint64_t{fraction} * kind.colors) >> 32;
+    return static_cast<std::uint32_t>(color * color_step);
   }
 
   static constexpr std::array<size_class, count> make_table() {
