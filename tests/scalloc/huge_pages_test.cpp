@@ -1,8 +1,9 @@
 // Which large blocks ask for huge pages.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/variants.h"
@@ -98,6 +99,26 @@ TEST_F(huge_pages_of_large_blocks, follow_from_no_block_that_was_moved_or_freed)
     it.deallocate(next);
     if (!is_freed) it.deallocate(block);
   }
+}
+
+// The newest block is given back while another thread looks at it. A plain read would end the process.
+TEST_F(huge_pages_of_large_blocks, follow_from_blocks_that_others_free_meanwhile) {
+  struct quiet_log : system_platform {
+    static bool advise_huge(void*, std::size_t, bool) { return true; }
+  };
+  large_blocks<test_traits<concurrent::std_sync, settings_tested, quiet_log>> it{0};
+  it.allow_huge_pages();
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < 2; ++thread)
+    threads.emplace_back([&it] {
+      for (unsigned times = 0; times < 1000; ++times) {
+        auto* const block = static_cast<char*>(it.allocate(8 * mebibyte, 16, false));
+        for (std::size_t at = 0; at < mebibyte; at += 4096) block[at] = 1;
+        it.deallocate(block);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(it.live_bytes(), 0U);
 }
 
 TEST_F(huge_pages_of_large_blocks, end_with_a_block_that_was_left_sparse) {

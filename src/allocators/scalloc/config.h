@@ -104,7 +104,7 @@ struct config {
   std::uint32_t fewest_guests = 0;
   std::uint32_t guest_step = 0;
   // No more guests than fit into guest_bytes; but of large blocks large_guests, as far as these fit into
-  // large_guest_bytes. Spans of large blocks have so few that without guests nearly every free moves a span.
+  // large_guest_bytes. A span holds so few large blocks that without guests nearly every free moves a span.
   std::size_t guest_bytes = 64 * kib;
   std::uint32_t large_guests = 0;
   std::size_t large_guest_bytes = 256 * kib;

@@ -128,6 +128,7 @@ public:
   void learn_from_newest(std::size_t bytes) {
     if (!may_be_huge_ || !is_huge(bytes) || wants_huge(bytes)) return;
     const auto* const block = reinterpret_cast<const char*>(newest_of(bytes).load(std::memory_order_relaxed));
+    // No block of about this size has fewer bytes.
     const std::size_t least = std::size_t{1} << log2_floor(bytes - 1);
     if (block != nullptr && is_being_filled<platform>(block, least, settings.huge_page_samples))
       trust(bytes, true);
