@@ -108,15 +108,11 @@ public:
   }
 
   void deallocate(lab_type& local, void* block, bool& fast) {
-    auto& spans = front_.spans();
-    const std::size_t step = spans.step_of(block);
     bool due = false;
-    fast = false;
-    if (!policy::has_fast_path || !spans.in_fine_zone(step)) return deallocate_slow(local, block);
-    span_type& it = spans.fine_span_at(step);
-    if (!front_.try_deallocate(local, it, block, due)) return deallocate_slow(local, block);
+    fast = policy::has_fast_path && front_.try_deallocate(local, block, due);
+    if (!fast) return deallocate_slow(local, block);
     fast = !due;
-    if (due) front_.after_free(local, it);
+    if (due) front_.after_free(local, *front_.spans().find(block));
   }
 
 private:

@@ -129,7 +129,7 @@ TEST(frontend, takes_the_few_remote_blocks_of_a_dry_span_along_so_that_frees_sta
   EXPECT_EQ(left.load_word(std::memory_order_relaxed).remote_count(), 0U);
   EXPECT_EQ(left.used(), 3);
   bool due = true;
-  EXPECT_TRUE(it.front.try_deallocate(*it.labs[0], left, blocks[1], due));
+  EXPECT_TRUE(it.front.try_deallocate(*it.labs[0], blocks[1], due));
   EXPECT_FALSE(due);
 }
 
@@ -141,7 +141,7 @@ TEST(frontend, looks_at_a_reused_span_as_little_as_at_a_new_one) {
   ASSERT_EQ(it.state_of(blocks[3]), span_state::hot);
   for (void* const block : {again, blocks[3]}) {
     bool due = true;
-    EXPECT_TRUE(it.front.try_deallocate(*it.labs[0], it.span_of(block), block, due));
+    EXPECT_TRUE(it.front.try_deallocate(*it.labs[0], block, due));
     EXPECT_FALSE(due);
   }
 }

@@ -87,5 +87,17 @@ TEST(guests_interleavings, the_end_of_a_thread_with_guests_against_the_last_free
   expect_sound(it, {[&] { it.free(0, 0), it.heap->end_thread(0); }, [&] { it.free(1, 1); }});
 }
 
+TEST(guests_interleavings, the_next_owner_of_a_span_against_frees_of_the_former) {
+  scene it;
+  expect_sound(it, {[&] { it.free(0, 2), it.allocate(0), it.free(0, 3); },
+                    [&] { it.free(1, 0), it.free(1, 1), it.allocate(1); }});
+}
+
+TEST(guests_interleavings, the_end_of_a_thread_against_the_next_owner_of_its_span) {
+  scene it;
+  expect_sound(it, {[&] { it.heap->end_thread(0); }, [&] { it.free(1, 1), it.allocate(1), it.allocate(1); }},
+               2);
+}
+
 }  // namespace
 }  // namespace heaplab::scalloc::testing

@@ -104,6 +104,19 @@ TEST(guests, go_home_when_their_thread_ends) {
   it.check({});
 }
 
+TEST(guests, come_from_the_span_of_an_ended_thread_that_another_took_over) {
+  heap it{2};
+  const auto blocks = it.fill(2);
+  it.end_thread(0);
+  for (unsigned index = 1; index < 4; ++index) it.free(1, blocks[index]);
+  ASSERT_EQ(it.state_of(blocks[0]), span_state::reusable);
+  for (unsigned step = 0; step < 3; ++step) it.allocate(1);
+  ASSERT_EQ(&it.span_of(blocks[0]), it.labs[1]->hot[heap::class_index]);
+  EXPECT_TRUE(it.front.is_in_owner_map(it.span_of(blocks[0])));
+  bool due;
+  EXPECT_TRUE(it.front.try_deallocate(*it.labs[1], blocks[0], due));
+}
+
 TEST(guests, come_from_spans_that_others_free_into) {
   heap it{2};
   const auto blocks = it.fill(2);

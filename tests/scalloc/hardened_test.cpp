@@ -217,7 +217,7 @@ TEST_P(guards, stand_between_fine_spans) {
   constexpr std::uint32_t period = settings_tested.guarded_span_period;
   constexpr std::size_t bytes = settings_tested.fine_span_bytes;
   std::set<char*> carved;
-  for (unsigned index = 0; index < 3 * period; ++index) carved.insert(it_.carve(true)->base);
+  for (unsigned index = 0; index < 3 * period; ++index) carved.insert(it_.carve(true, 0)->base);
   char* const first = *carved.begin();
   for (std::uint32_t number = 0; number < 3 * period; ++number) {
     char* const base = first + number * bytes;
@@ -234,7 +234,7 @@ TEST_P(guards, stand_between_fine_spans) {
 
 TEST_P(guards, stand_behind_the_blocks_of_coarse_spans) {
   for (unsigned index = 0; index < 3; ++index) {
-    char* const base = it_.carve(false)->base;
+    char* const base = it_.carve(false, 0)->base;
     const std::size_t used = traits::classes::most_coarse_bytes();
     std::memset(base, 1, used);
     EXPECT_DEATH(touch(base + used), "");
@@ -247,7 +247,7 @@ TEST(arena_numbers, are_those_of_spans_of_both_zones) {
     arena<traits> it;
     ASSERT_TRUE(it.open(mebibytes << 20, huge_page_policy::never));
     for (const bool fine : {true, false}) {
-      auto& carved = *it.carve(fine);
+      auto& carved = *it.carve(fine, 0);
       EXPECT_EQ(&it.span_number(it.number_of(carved)), &carved) << mebibytes;
       EXPECT_EQ(it.find(carved.base), &carved) << mebibytes;
     }
@@ -262,7 +262,7 @@ TEST(arena_place, is_random_within_the_reservation) {
     arena<traits> it;
     ASSERT_TRUE(it.open(gib, huge_page_policy::never));
     // The records, always as large, come first.
-    places.insert(static_cast<std::size_t>(it.carve(true)->base - keyed_platform::reserved));
+    places.insert(static_cast<std::size_t>(it.carve(true, 0)->base - keyed_platform::reserved));
     it.close();
   }
   EXPECT_GT(places.size(), 4U);

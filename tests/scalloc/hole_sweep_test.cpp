@@ -15,6 +15,11 @@ namespace {
 
 constexpr config many_blocks = paged_config<64>();
 constexpr config block_is_page = paged_config<4>();
+constexpr config many_blocks_and_a_guest = [] {
+  config result = many_blocks;
+  result.most_guests = result.fewest_guests = 1;
+  return result;
+}();
 // Blocks of four pages, 64 to a span: a record has no room to name the pages.
 constexpr config many_pages = [] {
   config result = small_config<64>();
@@ -173,6 +178,19 @@ TEST_F(holes, are_purged_while_the_owner_ends) {
   hooked_platform::before_purge = nullptr;
   EXPECT_EQ(it_->span_of(it_->blocks[0]).owner(std::memory_order_relaxed), &it_->front.orphanage());
   for (unsigned step = 0; step < 63 + 48; ++step) it_->take(1);
+  it_->check_all();
+}
+
+using holes_with_guests = sweep_of<many_blocks_and_a_guest>;
+
+// The span returns from the sweep, and not from its owner: the map forgets the owner all the same.
+TEST_F(holes_with_guests, are_purged_while_the_last_blocks_are_freed) {
+  it_->fill(65);
+  release(0, 48);
+  hooked_platform::before_purge = [&] { release(48, 60), release(60, 64, 1); };
+  EXPECT_TRUE(it_->holes.sweep_all());
+  hooked_platform::before_purge = nullptr;
+  EXPECT_EQ(it_->spans_in(span_state::free), 1U);
   it_->check_all();
 }
 

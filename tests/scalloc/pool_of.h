@@ -73,7 +73,7 @@ struct pool_of {
     const size_class& kind = pool_traits<Config>::classes::table[class_index];
     std::vector<span_type*> result;
     for (unsigned step = 0; step < count; ++step) {
-      span_type* const it = spans.carve(kind.fine);
+      span_type* const it = spans.carve(kind.fine, 0);
       if (it == nullptr) throw std::bad_alloc();
       it->class_index.store(class_index, std::memory_order_relaxed);
       it->word.store(span_word{}.take().retire().all_free().bits(), std::memory_order_relaxed);

@@ -52,7 +52,7 @@ protected:
     while (span_type* const span = it_.pool.get(it_.spans, 0, 0))
       EXPECT_TRUE(result.insert(span).second) << "handed out twice";
     for (std::size_t step = 0; step < carved; ++step) {
-      span_type* const span = it_.spans.carve(true);
+      span_type* const span = it_.spans.carve(true, 0);
       EXPECT_TRUE(result.insert(span).second) << "handed out twice";
       EXPECT_EQ(it_.spans.find(span->base), span);
       EXPECT_EQ(span->load_word(std::memory_order_relaxed).state(), span_state::expected);
@@ -72,7 +72,7 @@ TEST_F(record_sweep_test, drops_the_records_of_spans_without_memory) {
   const std::size_t carved = it_.spans.fine_bytes();
   EXPECT_EQ(taken(all.size()), std::set(all.begin(), all.end())) << "before new ones";
   EXPECT_EQ(it_.spans.fine_bytes(), carved);
-  it_.spans.carve(true);
+  it_.spans.carve(true, 0);
   EXPECT_GT(it_.spans.fine_bytes(), carved);
 }
 
@@ -109,7 +109,7 @@ TEST_F(record_sweep_test, sweeps_again_and_again) {
   for (int round = 0; round < 5; ++round) {
     sweep();
     ASSERT_EQ(dropped(all), all.size());
-    for (std::uint32_t step = 0; step < all.size(); ++step) it_.put({used(*it_.spans.carve(true))});
+    for (std::uint32_t step = 0; step < all.size(); ++step) it_.put({used(*it_.spans.carve(true, 0))});
     EXPECT_TRUE(it_.pool.purge_all(it_.spans, 0));
   }
 }
@@ -175,7 +175,7 @@ TEST_F(record_sweep_test, loses_no_span_while_threads_use_the_pool) {
       std::vector<span_type*> own;
       for (unsigned step = 0; step < page_; ++step) {
         span_type* const span = it_.pool.get(it_.spans, 0, thread);
-        own.push_back(used(span == nullptr ? *it_.spans.carve(true) : *span));
+        own.push_back(used(span == nullptr ? *it_.spans.carve(true, 0) : *span));
       }
       for (span_type* const span : own) it_.pool.put(it_.spans, *span, thread);
       it_.pool.purge_all(it_.spans, 0);

@@ -44,6 +44,7 @@ constexpr config guest_config(unsigned most, unsigned fewest) {
   result.most_guests = most;
   result.fewest_guests = fewest;
   result.guest_step = 1;
+  result.adopt_on_free = false;
   return result;
 }
 
@@ -89,7 +90,7 @@ public:
     span_type& it = span_of(block);
     if constexpr (Config.hardened) withdraw(it, block);
     bool due;
-    if (!front.try_deallocate(local, it, block, due))
+    if (!front.try_deallocate(local, block, due))
       front.deallocate_slow(local, it, block);
     else if (due)
       front.after_free(local, it);
@@ -136,6 +137,7 @@ public:
       const span_word word = it.load_word(std::memory_order_seq_cst);
       lab_type* const owner = it.owner(std::memory_order_seq_cst);
       if (word.state() == span_state::expected) return;  // its record was dropped
+      require(front.is_in_owner_map(it), "the map names another owner");
       if (word.state() == span_state::free) {
         ++free_spans;
         free_bytes += it.resident_bytes();

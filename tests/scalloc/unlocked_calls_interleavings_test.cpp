@@ -34,7 +34,7 @@ struct watched_platform : system_platform {
 };
 
 constexpr config knobs = [] {
-  config result = small_config<4>();
+  config result = guest_config<4>(1, 1);
   result.arena_bytes = 64 * mib;
   return result;
 }();
@@ -76,11 +76,11 @@ TEST_F(unlocked_calls, records_are_dropped) {
   const std::uint32_t page = dropped_records<traits>::spans_in_page();
   const auto setup = [&] {
     start([this] { spans().shrink(knobs.arena_bytes); });
-    for (std::uint32_t span = 0; span < 3 * page; ++span) spans().carve(true);
+    for (std::uint32_t span = 0; span < 3 * page; ++span) spans().carve(true, 0);
   };
   const auto check = [&] {
     std::set<span<traits>*> carved;
-    for (std::uint32_t step = 0; step < 2 * page; ++step) carved.insert(spans().carve(true));
+    for (std::uint32_t step = 0; step < 2 * page; ++step) carved.insert(spans().carve(true, 0));
     require(carved.size() == 2 * page, "a span was carved twice");
     require(spans().number_of(**carved.rbegin()) < 3 * page, "the records of a page were lost");
   };
@@ -92,15 +92,15 @@ TEST_F(unlocked_calls, records_are_dropped) {
 
 TEST_F(unlocked_calls, the_arena_shrinks) {
   span<traits>* carved[2] = {};
-  const auto setup = [&] { start([this] { spans().carve(true); }), spans().carve(true); };
+  const auto setup = [&] { start([this] { spans().carve(true, 0); }), spans().carve(true, 0); };
   const auto check = [&] {
     for (span<traits>* const it : carved) require(it->base[0] == 0, "a span lies in the gap");
     require(spans().bytes() == knobs.arena_bytes / 4, "the arena is not as large as asked");
     require(!spans().shrink(knobs.arena_bytes / 4), "the arena could shrink more");
   };
   expect_sound(setup,
-               {[&] { spans().shrink(knobs.arena_bytes / 2), carved[0] = spans().carve(true); },
-                [&] { spans().shrink(knobs.arena_bytes / 4), carved[1] = spans().carve(true); }},
+               {[&] { spans().shrink(knobs.arena_bytes / 2), carved[0] = spans().carve(true, 0); },
+                [&] { spans().shrink(knobs.arena_bytes / 4), carved[1] = spans().carve(true, 0); }},
                check);
 }
 

@@ -1,8 +1,5 @@
-// The arena: one reservation of address space for all spans, and the way from an address to the record of its
-// span.
-//
-//   | records of fine spans | records of coarse spans | fine spans ->  ...  <- coarse spans |
-//                                                     ^ base_
+// The arena: one reservation of address space for all spans, and the way from an address to its span, or to
+// the owner of its block (owner_map.h). What lies where: arena_layout.h.
 //
 // The zones grow towards each other, so that either zone may use what the other does not. The space between
 // them belongs to neither. The border lies somewhere in that space, and moves when a zone comes near.
@@ -12,8 +9,8 @@
 // span, once carved, is never given up; the memory of its record may be (drop_records).
 //
 // A limit of address space (RLIMIT_AS) counts the whole reservation. Where the process gets such a limit
-// later on, shrink() gives most of the uncarved space back: a gap between the zones, and the ends of the
-// records.
+// later on, shrink() gives most of the uncarved space back: a gap between the zones, and what was for it in
+// the records and the map.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +18,17 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 
+#include "allocators/scalloc/arena_layout.h"
 #include "allocators/scalloc/arena_zone.h"
 #include "allocators/scalloc/dropped_records.h"
-#include "allocators/scalloc/hardened/guard_pages.h"
+#include "allocators/scalloc/hardened/guarded_spans.h"
 #include "allocators/scalloc/hardened/scattered_place.h"
+#include "allocators/scalloc/owner_map.h"
+#include "allocators/scalloc/shrinking_reservation.h"
 #include "allocators/scalloc/span.h"
+#include "allocators/scalloc/span_runs.h"
 #include "base/bits.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
@@ -76,10 +76,9 @@ public:
 
   // Gives the reservation back, and every block in it.
   void close() {
-    unmap(fine_.cut_records(0));
-    unmap(coarse_.cut_records(0));
-    platform::unmap(base_, gap_begin_);
-    platform::unmap(base_ + gap_end_, bytes_ - gap_end_);
+    unmap(owners_.all());
+    unmap(std::array{fine_.cut_records(0), coarse_.cut_records(0)});
+    unmap(reserved_.all());
     dropped_.close();
     records_ = nullptr;
   }
@@ -89,23 +88,23 @@ public:
   // so that no address in the gap is taken for a span's. What the system refuses to take back, as at the
   // limit of mappings, lies idle.
   bool shrink(std::size_t wanted) {
-    std::array<std::span<char>, 4> leaving;
+    shrinking_reservation::parts blocks, owners, records;
     {
       const concurrent::lock_holder hold(lock_);
       if (records_ == nullptr) return false;
       const std::size_t share = align_down(has_coarse_zone ? wanted / 2 : wanted, settings.coarse_span_bytes);
-      std::size_t begin = fine_.in_use(share), end = bytes_ - (has_coarse_zone ? coarse_.in_use(share) : 0);
-      if (has_gap()) begin = std::min(begin, gap_begin_), end = std::max(end, gap_end_);
-      if (begin >= end || end - begin == gap_end_ - gap_begin_) return false;
-      border_.store(begin >> step_shift, std::memory_order_relaxed);
-      const std::size_t before = has_gap() ? gap_begin_ : end, behind = has_gap() ? gap_end_ : end;
-      gap_begin_ = begin;
-      gap_end_ = end;
-      given_back_.store(end - begin, std::memory_order_relaxed);
-      leaving = {std::span(base_ + begin, before - begin), std::span(base_ + behind, end - behind),
-                 fine_.cut_records(begin >> fine_shift), coarse_.cut_records((bytes_ - end) >> coarse_shift)};
+      const std::size_t before = reserved_.bytes();
+      blocks = reserved_.keep(fine_.in_use(share), has_coarse_zone ? coarse_.in_use(share) : 0);
+      if (reserved_.bytes() == before) return false;
+      const std::size_t fine = reserved_.first(), coarse = reserved_.last();
+      border_.store(fine >> step_shift, std::memory_order_relaxed);
+      reserved_bytes_.store(fine + coarse, std::memory_order_relaxed);
+      owners = owners_.keep(fine, coarse);
+      records = {fine_.cut_records(fine >> fine_shift), coarse_.cut_records(coarse >> coarse_shift)};
     }
-    for (const std::span<char> it : leaving) unmap(it);
+    unmap(blocks);
+    unmap(owners);
+    unmap(records);
     return true;
   }
 
@@ -129,6 +128,14 @@ public:
     return records_[step >> (fine_shift - step_shift)];
   }
 
+  // What the owner map has for a block there.
+  HEAPLAB_FAST_PATH auto place_at(std::size_t step) const { return owners_.find(step); }
+  // For whoever may change the span's owner, or has taken the free span.
+  void set_place(const span_type& it, typename owner_map<Traits>::hot_place place) {
+    const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+    owners_.set(step_of(it.block_at(0, kind)), kind, place);
+  }
+
   // The span at any address. Null: no span has been carved there.
   span_type* find(const void* address) const {
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - base_);
@@ -145,11 +152,14 @@ public:
   span_type& span_number(std::uint32_t number) const { return records_[number]; }
   std::uint32_t number_of(const span_type& it) const { return static_cast<std::uint32_t>(&it - records_); }
 
-  // A span in state expected. Null: no address space or no memory.
-  span_type* carve(bool fine) {
+  // A span in state expected. `column`: of the thread's buffer. Null: no address space or no memory.
+  span_type* carve(bool fine, unsigned column) {
     const concurrent::lock_holder hold(lock_);
-    span_type* const it = fine ? carve_fine() : carve_coarse();
-    if constexpr (settings.hardened) return it == nullptr ? nullptr : with_guard(*it, fine);
+    span_type* const it = fine ? carve_fine(column) : carve_coarse();
+    if constexpr (settings.hardened) {
+      if (it != nullptr && !fine) guard_end<Traits>(it->base, it - coarse_.records());
+      if (it != nullptr && fine && becomes_guard<Traits>(it->base, number_of(*it))) return carve_fine(column);
+    }
     return it;
   }
 
@@ -193,7 +203,7 @@ public:
   }
 
   // The size of the arena's address space. relaxed: the number publishes nothing.
-  std::size_t bytes() const { return bytes_ - given_back_.load(std::memory_order_relaxed); }
+  std::size_t bytes() const { return reserved_bytes_.load(std::memory_order_relaxed); }
   // The size of all fine spans carved so far, and of all spans.
   std::size_t fine_bytes() const { return fine_.carved_bytes(); }
   std::size_t carved_bytes() const { return fine_bytes() + coarse_.carved_bytes(); }
@@ -202,18 +212,31 @@ public:
   void after_fork_in_child() { lock_.forget_holder(); }
 
 private:
-  span_type* carve_fine() {
+  span_type* carve_fine(unsigned column) {
     if (const auto number = dropped_.take()) return renewed(*number);
-    const std::size_t used = fine_.carved_bytes();
+    if (const auto number = runs_.take(column)) return &records_[*number];
+    const auto first = static_cast<std::uint32_t>(fine_.carved_bytes() >> fine_shift);
+    if (carve_fine_spans(runs_.length_from(first)))
+      runs_.add_behind(first, column);
+    else if (!carve_fine_spans(1)) {
+      const auto number = runs_.take_any();
+      return number ? &records_[*number] : nullptr;
+    }
+    return &records_[first];
+  }
+
+  bool carve_fine_spans(std::uint32_t count) {
+    const std::size_t used = fine_.carved_bytes(), bytes = std::size_t{count} << fine_shift;
     const bool huge = huge_pages_ == huge_page_policy::grown && used >= settings.huge_zone_bytes;
-    const std::size_t limit = has_gap() ? gap_begin_ : bytes_ - coarse_.carved_bytes();
-    span_type* const it = fine_.prepare(settings.fine_span_bytes, limit, huge);
-    if (it == nullptr) return nullptr;
-    it->base = base_ + used;
-    const std::size_t end = (used + settings.fine_span_bytes) >> step_shift;
+    const std::size_t limit = std::min(reserved_.first(), bytes_ - coarse_.carved_bytes());
+    span_type* it = fine_.prepare(settings.fine_span_bytes, bytes, limit, huge);
+    if (it == nullptr || !owners_.cover(true, used + bytes)) return false;
+    for (std::size_t offset = 0; offset < bytes; offset += settings.fine_span_bytes, ++it)
+      it->base = base_ + used + offset;
+    const std::size_t end = (used + bytes) >> step_shift;
     if (end > border_.load(std::memory_order_relaxed)) border_.store(end, std::memory_order_relaxed);
-    fine_.publish(settings.fine_span_bytes);
-    return it;
+    fine_.publish(bytes);
+    return true;
   }
 
   span_type* renewed(std::uint32_t number) {
@@ -224,10 +247,12 @@ private:
   }
 
   span_type* carve_coarse() {
-    const std::size_t limit = bytes_ - (has_gap() ? gap_end_ : fine_.carved_bytes());
-    span_type* const it = coarse_.prepare(settings.coarse_span_bytes, limit, false);
-    if (it == nullptr) return nullptr;
-    const std::size_t begin = bytes_ - coarse_.carved_bytes() - settings.coarse_span_bytes;
+    const std::size_t limit = std::min(reserved_.last(), bytes_ - fine_.carved_bytes());
+    span_type* const it =
+        coarse_.prepare(settings.coarse_span_bytes, settings.coarse_span_bytes, limit, false);
+    const std::size_t used = coarse_.carved_bytes() + settings.coarse_span_bytes;
+    if (it == nullptr || !owners_.cover(false, used)) return nullptr;
+    const std::size_t begin = bytes_ - used;
     it->base = base_ + begin;
     const std::size_t step = begin >> step_shift;
     if (step < border_.load(std::memory_order_relaxed)) border_.store(step, std::memory_order_relaxed);
@@ -235,65 +260,47 @@ private:
     return it;
   }
 
-  // Of guarded_span_period fine spans the last serves as a guard, for good: the next span is carved instead.
-  // A coarse span has a guard behind the last page that blocks of any class may touch.
-  span_type* with_guard(span_type& it, bool fine) {
-    if (!fine) {
-      char* const guard = it.base + align_up(classes::most_coarse_bytes(), os_pages::page_bytes());
-      const bool may_split = &it - coarse_.records() < settings.guard_mappings;
-      install_guard<platform>(guard, os_pages::page_bytes(), may_split);
-      return &it;
-    }
-    constexpr std::uint32_t period = settings.guarded_span_period;
-    if (number_of(it) % period != period - 1) return &it;
-    const bool may_split = number_of(it) / period < settings.guard_mappings;
-    return install_guard<platform>(it.base, settings.fine_span_bytes, may_split) ? carve_fine() : &it;
+  static void unmap(shrinking_reservation::parts parts) {
+    for (const std::span<char> it : parts) platform::unmap(it.data(), it.size());
   }
 
-  bool has_gap() const { return gap_begin_ != gap_end_; }
-
-  static void unmap(std::span<char> pages) { platform::unmap(pages.data(), pages.size()); }
-
   bool reserve(std::size_t bytes) {
-    // Each zone's records begin at a page, and those of the coarse zone a whole number of records behind the
-    // others: all spans have one numbering.
-    constexpr std::size_t unit = std::lcm(sizeof(span_type), os_pages::largest_page_bytes);
-    const auto records_for = [bytes](unsigned shift) {
-      return ((bytes >> shift) * sizeof(span_type) + unit - 1) / unit * unit;
-    };
-    const std::size_t least = records_for(fine_shift) + (has_coarse_zone ? records_for(coarse_shift) : 0);
-    const std::size_t records = align_up(least, settings.arena_alignment());
-    const std::size_t fine_records = has_coarse_zone ? records_for(fine_shift) : records;
-    const std::size_t total = records + bytes;
-    auto* const start = static_cast<char*>(reserve_scattered<platform, settings>(total));
+    const auto layout = arena_layout::of<Traits>(bytes);
+    auto* const start = static_cast<char*>(reserve_scattered<platform, settings>(layout.total));
     if (start == nullptr) return false;
     // No huge pages for the records either: a young process has few, and would pay a huge page for each zone.
-    platform::advise_huge(start, total, false);
-    base_ = start + records;
-    fine_.set(start, fine_records, base_, direction::up);
-    coarse_.set(start + fine_records, records - fine_records, base_ + bytes, direction::down);
+    platform::advise_huge(start, layout.total, false);
+    base_ = start + layout.spans;
+    owners_.open(start, bytes);
+    fine_.set(start + layout.fine_records, layout.coarse_records - layout.fine_records, base_, direction::up);
+    coarse_.set(start + layout.coarse_records, layout.spans - layout.coarse_records, base_ + bytes,
+                direction::down);
     bytes_ = bytes;
+    reserved_.set(base_, bytes);
+    reserved_bytes_.store(bytes, std::memory_order_relaxed);
     dropped_.set(bytes >> fine_shift);
     border_.store((has_coarse_zone ? bytes / 2 : bytes) >> step_shift, std::memory_order_relaxed);
     records_ = fine_.records();
     return true;
   }
 
-  // Every free reads these three. Only the border changes once the arena is open, under lock_, and seldom.
+  // Frees read these, and the beginning of the map. Only the border changes once the arena is open, under
+  // lock_, and seldom.
   char* base_ = nullptr;
   typename Traits::template atomic<std::size_t> border_{0};
   span_type* records_ = nullptr;  // of fine spans, then of coarse spans, in one numbering
+  owner_map<Traits> owners_;
 
   std::size_t bytes_ = 0;
-  // [gap_begin_, gap_end_), counted from base_, has been given back.
-  std::size_t gap_begin_ = 0, gap_end_ = 0;
-  typename Traits::template atomic<std::size_t> given_back_{0};
+  shrinking_reservation reserved_;  // of the spans
+  typename Traits::template atomic<std::size_t> reserved_bytes_{0};
   huge_page_policy huge_pages_ = huge_page_policy::never;
   std::size_t small_bytes_ = 0;  // of the fine zone, in which no huge pages are made any more
   // Carving writes from here on.
   alignas(cache_line_bytes) concurrent::futex_lock<typename Traits::sync> lock_;
   arena_zone<Traits> fine_, coarse_;
   dropped_records<Traits> dropped_;
+  span_runs<Traits> runs_;
 };
 
 }  // namespace heaplab::scalloc

@@ -51,19 +51,19 @@ public:
     return {reinterpret_cast<char*>(records_) + kept, std::exchange(record_limit_, kept) - kept};
   }
 
-  // The record of the next span; record and span are usable. Null: no memory, or more than `limit` bytes
-  // would be carved.
-  span_type* prepare(std::size_t span_bytes, std::size_t limit, bool huge) {
+  // The record of the first of the next spans, of `bytes` together; records and spans are usable. Null: no
+  // memory, or more than `limit` bytes would be carved.
+  span_type* prepare(std::size_t span_bytes, std::size_t bytes, std::size_t limit, bool huge) {
     const std::size_t used = carved_.load(std::memory_order_relaxed);
-    if (used + span_bytes > limit) return nullptr;
-    const std::size_t record = used / span_bytes;
-    if (!record_range_.ensure((record + 1) * sizeof(span_type), record_limit_, false)) return nullptr;
-    return block_range_.ensure(used + span_bytes, limit, huge) ? &records_[record] : nullptr;
+    if (used + bytes > limit) return nullptr;
+    const std::size_t records = (used + bytes) / span_bytes;
+    if (!record_range_.ensure(records * sizeof(span_type), record_limit_, false)) return nullptr;
+    return block_range_.ensure(used + bytes, limit, huge) ? &records_[used / span_bytes] : nullptr;
   }
 
-  // Makes the span of the last prepare() known. Precondition: its record has the span's base.
-  void publish(std::size_t span_bytes) {
-    carved_.store(carved_.load(std::memory_order_relaxed) + span_bytes, std::memory_order_release);
+  // Makes the spans of the last prepare() known. Precondition: the records have the bases of the spans.
+  void publish(std::size_t bytes) {
+    carved_.store(carved_.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
   }
 
 private:

@@ -14,8 +14,8 @@
 //
 // Counting and looking is a Dekker pattern: owner and remote thread each write their own count and then read
 // the other's, so that one of them sees both. The owner's free has no fence between its store and its load.
-// Instead, the first remote free of a span that is not hot sets the attention bit in the word that every free
-// reads, and from then on the owner's frees look at the remote list. On a processor with store buffers both
+// Instead, the first remote free of a span that is not hot sets the attention bit, and from then on the
+// owner's frees into that span look at the remote list. On a processor with store buffers both
 // threads can miss each other if a span's first remote free and a local free happen within the same few tens
 // of nanoseconds. An empty span may then stay floating until its owner frees into the span, trims, ends, or
 // looks for a span: get_span checks the oldest floating span again.
@@ -60,13 +60,14 @@ public:
   }
 
   // False: nothing was done, and deallocate_slow must be called. `due`: the block is free, and after_free
-  // must be called for the span.
-  HEAPLAB_FAST_PATH static bool try_deallocate(const lab_type& local, span_type& it, void* block, bool& due) {
-    if (!it.is_owned_by(local)) [[unlikely]]
-      return false;
+  // must be called for its span. Any address.
+  HEAPLAB_FAST_PATH bool try_deallocate(const lab_type& local, void* block, bool& due) const {
+    const std::size_t step = spans_.step_of(block);
     if constexpr (has_guests) {
-      span_type& hot = *local.hot[it.class_index.load(std::memory_order_relaxed)];
-      if (has_room(hot)) {
+      const auto place = spans_.place_at(step);
+      if (!local.has(place)) [[unlikely]]
+        return false;
+      if (span_type& hot = **place; has_room(hot)) [[likely]] {
         if (hot.local_list == block) [[unlikely]]
           return false;
         put_up(hot, block);
@@ -74,10 +75,17 @@ public:
         return true;
       }
     }
-    if (it.local_list == block) [[unlikely]]
+    if (!spans_.in_fine_zone(step)) [[unlikely]]
       return false;
-    due = push(local, it, block);
-    return true;
+    span_type& it = spans_.fine_span_at(step);
+    return has_guests ? try_push(local, it, block, due) : try_deallocate(local, it, block, due);
+  }
+
+  // The same, where the span is known, for a block that becomes no guest.
+  HEAPLAB_FAST_PATH static bool try_deallocate(const lab_type& local, span_type& it, void* block, bool& due) {
+    if (!it.is_owned_by(local)) [[unlikely]]
+      return false;
+    return try_push(local, it, block, due);
   }
 
   // --- everything else (frontend_slow.h, frontend_frees.h, frontend_transitions.h, guests.h,
@@ -139,6 +147,8 @@ public:
 
   // Whether the span is in the list where its word says.
   bool is_listed(const span_type& it) const;
+  // Whether the owner map agrees with the record.
+  bool is_in_owner_map(const span_type& it) const;
   // Whether every due event has been applied.
   bool has_no_due_event(const span_type& it) const;
 
@@ -171,6 +181,14 @@ private:
     hot.secrets.link(block, hot.local_list);
     hot.local_list = block;
     hot.countdown.decrement();
+  }
+
+  // Called by the owner. Returns as try_deallocate.
+  HEAPLAB_FAST_PATH static bool try_push(const lab_type& local, span_type& it, void* block, bool& due) {
+    if (it.local_list == block) [[unlikely]]
+      return false;
+    due = push(local, it, block);
+    return true;
   }
 
   // Called by the owner. True: after_free must be called for the span.
@@ -229,6 +247,8 @@ private:
   std::optional<span_event> move_if_due(span_type& it);
   bool apply_due_event(span_type& it, std::uint32_t column);
   void place(lab_type& owner, span_type& it);
+  void give(span_type& it, lab_type* owner, std::uintptr_t flag = 0);
+  static typename owner_map<Traits>::hot_place place_in(lab_type* owner, const span_type& it);
   void sync_list(span_type& it);
   void return_span(span_type& it, std::uint32_t column);
   bool clear_attention(lab_type& local, span_type& it);

@@ -36,7 +36,7 @@ void frontend<Traits>::repair_hot_spans(lab_type& local) {
   for (unsigned index = 0; index < classes::count; ++index) {
     span_type& it = *local.hot[index];
     const bool is_hot = it.load_word(std::memory_order_relaxed).state() == span_state::hot;
-    if (is_hot && it.owner(std::memory_order_relaxed) == &orphanage_) it.set_owner(&local);
+    if (is_hot && it.owner(std::memory_order_relaxed) == &orphanage_) give(it, &local);
     const bool is_own = it.owner(std::memory_order_relaxed) == &local;
     if (is_hot && is_own) {
       // With the floor of a hot span the counts are right: to write them would copy a page of records.

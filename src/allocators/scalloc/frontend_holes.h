@@ -47,7 +47,7 @@ void frontend<Traits>::end_purge(span_type& it) {
     const purge_state before = std::exchange(it.purging, purge_state::none);
     if (before != purge_state::under_way_and_free) return place(*owner, it);
     if (it.hook.in != nullptr) it.hook.in->remove(it);
-    it.set_owner(nullptr);
+    give(it, nullptr);
     column = owner->column;
     break;
   }

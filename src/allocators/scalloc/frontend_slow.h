@@ -146,7 +146,7 @@ span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, u
     local.hot[class_index] = it;  // before the span is hot: repair_hot_spans relies on it
     while (seen.state() == span_state::reusable) {
       if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
-      it->set_owner(&local);
+      give(*it, &local);
       take_more_guests(local, class_index);
       it->set_used(it->used(), hot_floor(local, class_index));
       return it;
@@ -161,7 +161,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   const size_class& kind = classes::table[class_index];
   pool_.decay_unless_helped(spans_);
   span_type* it = pool_.get(spans_, class_index, local.column);
-  if (it == nullptr) it = spans_.carve(kind.fine);
+  if (it == nullptr) it = spans_.carve(kind.fine, local.column);
   if (it == nullptr) return nullptr;
   HEAPLAB_ASSERT(it->is_free() || it->load_word(std::memory_order_relaxed).state() == span_state::expected);
   it->class_index.store(class_index, std::memory_order_relaxed);
@@ -173,7 +173,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   it->holes = 0;
   take_fewer_guests(local, class_index);
   it->set_used(0, hot_floor(local, class_index));
-  it->set_owner(&local);
+  give(*it, &local);
   // release publishes the stores above to the threads that read the word of this tenure. A store suffices:
   // only the thread that took a free span moves the span.
   it->word.store(it->load_word(std::memory_order_relaxed).take().bits(), std::memory_order_release);
@@ -208,7 +208,7 @@ void frontend<Traits>::return_empty_reusables(lab_type& local, unsigned class_in
     if (seen.state() != span_state::reusable || live != 0) continue;
     if (!candidate.try_move(seen, seen.all_free(), std::memory_order_acq_rel)) continue;
     reusable.remove(candidate);
-    candidate.set_owner(nullptr);
+    give(candidate, nullptr);
     pool_.put(spans_, candidate, local.column);
   }
 }

@@ -113,6 +113,22 @@ void frontend<Traits>::sync_list(span_type& it) {
   }
 }
 
+// What the owner map has for the blocks of a span.
+template <class Traits>
+auto frontend<Traits>::place_in(lab_type* owner, const span_type& it) ->
+    typename owner_map<Traits>::hot_place {
+  return owner == nullptr ? nullptr : &owner->hot[it.class_index.load(std::memory_order_relaxed)];
+}
+
+// The span changes hands; null: nobody's. Called by the holder of the lock of the present owner's lists, or
+// by the thread that took the free span.
+template <class Traits>
+void frontend<Traits>::give(span_type& it, lab_type* owner, std::uintptr_t flag) {
+  if constexpr (has_guests)
+    if (owner != it.owner(std::memory_order_relaxed)) spans_.set_place(it, place_in(owner, it));
+  it.set_owner(owner, flag);
+}
+
 // Precondition: this thread made the span free. Takes the span from its owner, which no other thread does; a
 // span whose holes are being purged is left to the thread that purges them.
 template <class Traits>
@@ -125,7 +141,7 @@ void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
       return;
     }
     if (it.hook.in != nullptr) it.hook.in->remove(it);
-    it.set_owner(nullptr);
+    give(it, nullptr);
   }
   pool_.put(spans_, it, column);
   pool_.decay_unless_helped(spans_);
@@ -158,7 +174,7 @@ std::int32_t frontend<Traits>::event_floor(span_state state, unsigned class_inde
 // countdown is above `fresh` (has_room).
 template <class Traits>
 std::int32_t frontend<Traits>::hot_floor(const lab_type& local, unsigned class_index) {
-  return -std::max<std::int32_t>(local.guest_limit[class_index], 1);
+  return has_guests ? -local.guest_limit[class_index] : -1;
 }
 
 // Makes the owner of `local`, which frees a block of an orphan, the owner of the orphan.
@@ -170,7 +186,7 @@ void frontend<Traits>::adopt(lab_type& local, span_type& it) {
     const span_state state = it.load_word(std::memory_order_acquire).state();
     if (state != span_state::floating && state != span_state::reusable) return;
     if (it.hook.in != nullptr) it.hook.in->remove(it);
-    it.set_owner(&local, span_type::attention);
+    give(it, &local, span_type::attention);
   }
   sync_list(it);
 }
@@ -201,7 +217,7 @@ bool frontend<Traits>::hand_over_some(lab_type& local) {
     for (; left > 0; --left) {
       span_type* const it = from.take_oldest();
       if (it == nullptr) return;
-      it->set_owner(&orphanage_);
+      give(*it, &orphanage_);
       to.put_newest(*it);
     }
   };
@@ -229,6 +245,15 @@ bool frontend<Traits>::is_listed(const span_type& it) const {
     default:
       return it.hook.in == nullptr;
   }
+}
+
+template <class Traits>
+bool frontend<Traits>::is_in_owner_map(const span_type& it) const {
+  const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+  const auto wanted = kind.most_guests > 0 ? place_in(it.owner(std::memory_order_seq_cst), it) : nullptr;
+  for (std::uint32_t number = 0; number < kind.blocks; ++number)
+    if (has_guests && spans_.place_at(spans_.step_of(it.block_at(number, kind))) != wanted) return false;
+  return true;
 }
 
 template <class Traits>

@@ -30,7 +30,7 @@ bool frontend<Traits>::try_put_up(const lab_type& local, const span_type& it, vo
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   span_type& hot = *local.hot[class_index];
   if (hot.local_list == block) refuse_double_free(block);
-  if (local.guest_limit[class_index] == 0 || !has_room(hot)) return false;
+  if (!has_room(hot)) return false;
   put_up(hot, block);
   HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
   return true;

@@ -66,6 +66,11 @@ struct lab {
   using batches = std::array<remote_batch<span_type>, class_count>;
   [[no_unique_address]] std::conditional_t<hardened, batches, no_remote_batches> remote;
 
+  // Whether the place (owner_map.h) is of this buffer.
+  HEAPLAB_FAST_PATH bool has(span_type* const* place) const {
+    return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(hot) < sizeof(hot);
+  }
+
   // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks
   // the lists.
   bool is_valid() const {

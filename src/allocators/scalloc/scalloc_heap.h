@@ -61,15 +61,11 @@ public:
 
   HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
     if constexpr (Config.hardened) return checked_free<traits, front_, large_>::deallocate(block);
-    const std::size_t step = front_.spans().step_of(block);
-    if (!policy::has_fast_path || !front_.spans().in_fine_zone(step)) [[unlikely]]
-      return deallocate_slow(block);
-    span_type& it = front_.spans().fine_span_at(step);
     bool due;
-    if (!front_.try_deallocate(*thread::buffer(), it, block, due)) [[unlikely]]
+    if (!policy::has_fast_path || !front_.try_deallocate(*thread::buffer(), block, due)) [[unlikely]]
       return deallocate_slow(block);
     if (due) [[unlikely]]
-      after_free(it);
+      after_free(block);
   }
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
@@ -233,8 +229,8 @@ private:
   }
 
   // Marked as seldom called, so that the compiler assigns the registers of deallocate for its fast path.
-  HEAPLAB_SLOW_PATH static void after_free(span_type& it) noexcept {
-    front_.after_free(*thread::buffer(), it);
+  HEAPLAB_SLOW_PATH static void after_free(void* block) noexcept {
+    front_.after_free(*thread::buffer(), *front_.spans().find(block));
   }
 
   static bool ensure_open() {

@@ -32,7 +32,8 @@ enum class purge_state : std::uint8_t { none, under_way, under_way_and_free };
 //
 // A record has four cache lines for four kinds of access:
 //
-//   1. Every free reads the first line. The line seldom changes, so that all processors keep a copy.
+//   1. Every free reads the first line, unless the block becomes a guest (owner_map.h). The line seldom
+//      changes, so that all processors keep a copy.
 //   2. The owner's malloc and free write the second.
 //   3. Remote frees write the third, and so take no line away from an owner that allocates from the span.
 //   4. Moves between lists write the fourth.
@@ -45,12 +46,11 @@ struct alignas(4 * cache_line_bytes) span {
   using sync = typename Traits::sync;
   static constexpr bool hardened = Traits::settings.hardened;
 
-  // --- the line that every free reads ---
+  // --- the line that frees read ---
 
-  // The address of the owner, which every free compares with the buffer of its own thread. The `attention`
-  // bit, set by other threads, makes the owner's frees into the span look at the remote list. writers: the
-  // holder of the lock of the present owner's lists, or the thread that took the free span / readers: any
-  // free.
+  // The address of the owner's buffer; the owner map has a copy. The `attention` bit, set by other threads,
+  // makes the owner's frees into the span look at the remote list. writers: the holder of the lock of the
+  // present owner's lists, or the thread that took the free span / readers: any free.
   atomic<std::uintptr_t> owner_tag{0};
   // Where the span begins. Written once, before the span is first taken.
   char* base = nullptr;
