@@ -31,7 +31,7 @@ from heaplab.servers import ServedRun, ServerJob, free_port, serve
 pytestmark = pytest.mark.starts_programs
 
 MIB = 1 << 20
-# server PORT [MODE...]: answers each connection with "ok".
+# server PORT [MODE...]: answers each connection with "ok". `workers PATH`: they work once the file exists.
 SERVER = r"""
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -73,7 +73,12 @@ int main(int count, char** words) {
   listen(listener, 100);
   if (mode(words, "workers"))
     for (int i = 0; i < 3; i++)
-      if (fork() == 0) { setsid(); burn(); pause(); _exit(0); }
+      if (fork() == 0) {
+        setsid();
+        while (words[3] && words[3][0] == '/' && access(words[3], F_OK)) usleep(1000);
+        burn();
+        pause();
+      }
   for (int served = 0;; served++) {
     const int client = accept(listener, NULL, NULL);
     if (mode(words, "dying") && served == 5) { fputs("first\nheap is broken\n", stderr); abort(); }
@@ -138,8 +143,9 @@ def test_what_is_measured_of_a_server(server: Path) -> None:
     assert served.execution.process.peak_memory >= values["memory_after_load"]
 
 
-def test_workers_are_counted_with_their_server_and_shared_pages_once(server: Path) -> None:
-    served = run(server, "workers", load=f"sleep 2; {load(server)}")
+def test_workers_are_counted_with_their_server_and_shared_pages_once(server: Path, tmp_path: Path) -> None:
+    begin = tmp_path / "begin"
+    served = run(server, "workers", str(begin), load=f"touch {begin}; sleep 2; {load(server)}")
     assert 32 * MIB < served.metrics["memory_after_0.2s"].value < 45 * MIB
     assert served.metrics["cpu_per_request"].value * 20 > 0.25  # three workers use 0.1 s each
 
