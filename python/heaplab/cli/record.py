@@ -80,7 +80,7 @@ def record(
       heaplab record -o ls.trace -- ls -l
       heaplab record --for 60s --trace-limit 4GiB -- ls -l
       heaplab record --stacks -o ls.trace -- ls -l
-      heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; ls -l'
+      heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; sleep 1; ls -l'
     """
     library = arm_of(catalogs.load(extra), under)
     if library.void:
