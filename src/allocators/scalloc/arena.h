@@ -47,7 +47,6 @@ class arena {
   using direction = growth_direction;
   static constexpr const config& settings = Traits::settings;
   static constexpr unsigned fine_shift = log2_floor(settings.fine_span_bytes);
-  static constexpr unsigned step_shift = 4;
   static constexpr unsigned coarse_shift = log2_floor(settings.coarse_span_bytes);
   static_assert(is_power_of_two(settings.fine_span_bytes) && is_power_of_two(settings.coarse_span_bytes));
   static_assert(settings.coarse_span_bytes % settings.fine_span_bytes == 0);
@@ -55,7 +54,7 @@ class arena {
   static_assert(settings.arena_bytes >> fine_shift <= concurrent::tagged_index::index_limit / 2);
 
 public:
-  static constexpr bool has_coarse_zone = settings.fine_block_limit < settings.span_block_limit;
+  static constexpr bool has_coarse_zone = settings.has_coarse_zone();
 
   // Reserves up to `wanted` bytes: at most a share of a limited address space (config.h), and half as much
   // again and again while the system refuses. False: the system refuses even the least arena. Called once,

@@ -27,12 +27,12 @@ struct arena_layout {
     const auto records_for = [bytes](std::size_t span_bytes) {
       return (bytes / span_bytes * sizeof(span<Traits>) + unit - 1) / unit * unit;
     };
-    constexpr bool has_coarse_zone = settings.fine_block_limit < settings.span_block_limit;
     const std::size_t fine = owner_map<Traits>::bytes_for(bytes);
     const std::size_t coarse = fine + records_for(settings.fine_span_bytes);
-    const std::size_t least = coarse + (has_coarse_zone ? records_for(settings.coarse_span_bytes) : 0);
+    const std::size_t least =
+        coarse + (settings.has_coarse_zone() ? records_for(settings.coarse_span_bytes) : 0);
     const std::size_t spans = align_up(least, settings.arena_alignment());
-    return {fine, has_coarse_zone ? coarse : spans, spans, spans + bytes};
+    return {fine, settings.has_coarse_zone() ? coarse : spans, spans, spans + bytes};
   }
 };
 

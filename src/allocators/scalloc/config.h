@@ -262,8 +262,14 @@ struct config {
                                                  : std::max(coarse_span_bytes, os_pages::huge_page_bytes);
   }
 
+  // Whether larger blocks have spans of another size than smaller ones, in a zone of their own.
+  constexpr bool has_coarse_zone() const { return fine_block_limit < span_block_limit; }
+
   // The largest request that a block of a span can serve.
   constexpr std::size_t span_request_limit() const { return span_block_limit - canary_bytes; }
 };
+
+// Distances in the arena are counted in steps of 16 bytes, at multiples of which all blocks begin.
+inline constexpr unsigned step_shift = 4;
 
 }  // namespace heaplab::scalloc

@@ -28,7 +28,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 class owner_map {
   static constexpr const config& settings = Traits::settings;
-  static constexpr unsigned unit_shift = log2_floor(settings.fine_span_bytes), step_shift = 4;
+  static constexpr unsigned unit_shift = log2_floor(settings.fine_span_bytes);
 
 public:
   static constexpr bool is_used = settings.most_guests > 0;
@@ -81,8 +81,9 @@ public:
   // What is to be unmapped when the arena closes.
   shrinking_reservation::parts all() const { return reserved_.all(); }
 
-  // What is known of the block at `step`, counted as in arena.h. relaxed: a thread asks whether the place is
-  // its own. Only the thread itself writes its places over a span with live blocks, or anything over them.
+  // What is known of the block at `step`, counted from the beginning of the arena. relaxed: a thread asks
+  // whether the place is its own. Only the thread itself writes its places over a span with live blocks, or
+  // anything over them.
   HEAPLAB_FAST_PATH hot_place find(std::size_t step) const {
     if (!concurrent::exceeds(steps_, step)) [[unlikely]]
       return nullptr;
