@@ -190,13 +190,6 @@ class Warming(Record):
     cold: bool  # whether the host had to provide part of it; see campaign/warming.py
 
 
-class Probes(Record):
-    """How long a fixed amount of work took beside a run: see src/probes/mode_work.h."""
-
-    before: Positive  # s
-    after: Positive  # s
-
-
 class Run(Record):
     """One fresh process executing one cell under one allocator."""
 
@@ -213,7 +206,6 @@ class Run(Record):
     environment_bytes: Count  # random padding added to the environment
     foreign_cpu: Amount  # CPU seconds others used while this ran
     warming: Warming | None = None  # None: nothing was touched, or an earlier version measured
-    probes: Probes | None = None  # None: not probed, or an earlier version measured
     sample: Sample | None = None
     process: Process | None = None
 

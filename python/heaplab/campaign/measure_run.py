@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self, TypeVar, cast
 
-from heaplab.campaign import memory_needs, mode
+from heaplab.campaign import memory_needs
 from heaplab.campaign.command_line import program_of, words_of
 from heaplab.campaign.plan import Block, Candidate, Cell, library_of, time_limit
 from heaplab.campaign.run_outcome import (
@@ -45,7 +45,6 @@ class RunMeasurer:
         default_factory=dict
     )  # B, by key of the cell; see campaign/memory_needs.py
     warmer: Warmer | None = None  # None: by the campaign and the estimates
-    probe: Callable[[], float | None] = mode.probe
     tick: Callable[[], None] = lambda: None  # called again and again while a run is going on
     extra_environment: Mapping[str, str] = field(default_factory=dict)  # beside that of the arm
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -66,18 +65,16 @@ class RunMeasurer:
             "HEAPLAB_PADDING": "x" * padding,
             **self.extra_environment,
         }
-        execution, warming, probes, foreign = None, None, None, 0.0
+        execution, warming, foreign = None, None, 0.0
         try:
             program = program_of(cell, library)
             if fault := self._fault(cell, program, environment, library) or self._too_large(cell):
                 outcome = RunOutcome(Status.SKIPPED, fault)
             else:
                 warming = self._warmer.before(candidate)
-                probed = None if self._counter else self.probe()
                 before = host.CpuTime.now()
                 execution, outcome = self._execute(program, cell, block.seed, environment, library)
                 foreign = before.foreign_until(host.CpuTime.now())
-                probes = mode.probes_of(probed, self.probe() if probed else None)
                 self._warmer.after(candidate, execution, outcome.status)
         except HeaplabError as error:
             outcome = RunOutcome(Status.SKIPPED, str(error))
@@ -99,7 +96,6 @@ class RunMeasurer:
             environment_bytes=padding,
             foreign_cpu=foreign,
             warming=warming,
-            probes=probes,
             sample=outcome.sample,
             process=execution.process if execution else None,
         )

@@ -17,14 +17,6 @@ if TYPE_CHECKING:
         FEWEST_PAIRS as FEWEST_PAIRS,
         Interval as Interval,
     )
-    from heaplab.stats.mode_rules import (
-        ProbedPair as ProbedPair,
-        controlled as controlled,
-        is_slow as is_slow,
-        slope as slope,
-        usual_probe as usual_probe,
-        without_slow as without_slow,
-    )
     from heaplab.stats.outlier_rule import outliers as outliers
     from heaplab.stats.points import nines as nines, thin as thin
     from heaplab.stats.ratios import (
