@@ -14,7 +14,6 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     TypeAdapter,
@@ -23,7 +22,7 @@ from pydantic import (
 
 from heaplab.errors import UsageError
 
-SCHEMA: Final = 2
+SCHEMA: Final = 1
 
 Parameter = bool | int | float | str
 Amount = Annotated[float, Field(ge=0)]
@@ -74,11 +73,6 @@ class Sample(Record):
     served_by: dict[Literal["malloc", "operator new"], ServedBy]
 
 
-def absent_if_zero(value: object) -> object:
-    """None for 0: earlier versions wrote 0 for a process that ended before its memory was sampled."""
-    return None if value == 0 else value
-
-
 class Process(Record):
     """The process as seen from outside, in the same way for every program.
 
@@ -95,8 +89,8 @@ class Process(Record):
     voluntary_switches: Count
     involuntary_switches: Count
     # B: largest sampled RssAnon + RssShmem + page tables of the process and its children; None: no sample
-    peak_memory: Annotated[Count | None, BeforeValidator(absent_if_zero)]
-    mean_memory: Annotated[Amount | None, BeforeValidator(absent_if_zero)]  # B: mean of the same over the run
+    peak_memory: Count | None
+    mean_memory: Amount | None  # B: mean of the same over the run
     # (s since start, anonymous and shared resident B, page tables B); thinned, peaks survive
     memory: list[tuple[Amount, Count, Count]] = []
 
@@ -126,7 +120,7 @@ class Pilot(Record):
 
 class Campaign(Record):
     kind: Literal["campaign"] = "campaign"
-    schema_version: Literal[2] = Field(default=SCHEMA, alias="schema")
+    schema_version: Literal[1] = Field(default=SCHEMA, alias="schema")
     id: str  # hash of what is measured and how: a resumed campaign must have the same
     started: str  # ISO 8601, UTC
     heaplab: str  # version
@@ -205,7 +199,7 @@ class Run(Record):
     reason: str = ""  # one line unless the status is ok; with ok only on a disturbed repetition
     environment_bytes: Count  # random padding added to the environment
     foreign_cpu: Amount  # CPU seconds others used while this ran
-    warming: Warming | None = None  # None: nothing was touched, or an earlier version measured
+    warming: Warming | None = None  # None: nothing was touched
     sample: Sample | None = None
     process: Process | None = None
 

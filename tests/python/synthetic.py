@@ -185,7 +185,7 @@ def campaign(
     generator = np.random.default_rng(seed)
     records: list[AnyRecord] = [
         Campaign(
-            schema=2,
+            schema=1,
             id=f"{seed:016x}",
             started="2026-01-02T03:04:05Z",
             heaplab="0.1.0",

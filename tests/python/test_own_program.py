@@ -32,7 +32,7 @@ FOREVER = 1e9  # s
 def campaign(budget: float | None = 100.0, **changes: object) -> Campaign:
     experiments, workloads = program_experiment.experiment_of(("sort", "big"))
     return Campaign(
-        schema=2,
+        schema=1,
         id="0",
         started="2026-01-02T03:04:05Z",
         heaplab="0",
@@ -265,12 +265,6 @@ def test_a_program_that_needs_hardly_any_memory_is_told_so(tmp_path: Path) -> No
         path = synthetic.write(synthetic.as_own(records), tmp_path / f"{size}.jsonl")
         analysis = Analysis(store.load(path))
         assert ("memory that each library needs once" in wording.small_memory(analysis, "program")) is said
-
-
-def test_older_files_that_say_0_are_read_as_absent() -> None:
-    old = process(peak=5).model_dump() | {"peak_memory": 0, "mean_memory": 0.0}
-    assert Process.model_validate(old).peak_memory is None
-    assert Process.model_validate(old).mean_memory is None
 
 
 # ---------------------------------------------------------------- standard input

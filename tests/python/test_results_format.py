@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from heaplab.records import (
-    SCHEMA,
     Arm,
     Campaign,
     End,
@@ -42,7 +41,3 @@ def test_the_table_of_a_record_names_its_fields(heading: str, kind: type[Record]
     named = [name for cell in first_columns(heading) for name in re.findall(r"`(\w+)`", cell)]
     fields = [field.alias or name for name, field in kind.model_fields.items()]
     assert sorted(named) == sorted(fields)
-
-
-def test_the_newest_schema_is_explained() -> None:
-    assert first_columns("Schemas")[-1] == str(SCHEMA)

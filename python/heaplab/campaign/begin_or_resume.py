@@ -15,7 +15,7 @@ from heaplab.campaign.store import Store
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.machine import host
-from heaplab.records import SCHEMA, Arm, Campaign, Host, Input, Run, refuse_no_text
+from heaplab.records import Arm, Campaign, Host, Input, Run, refuse_no_text
 
 # Facts that must agree for results to count as results of the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
@@ -116,8 +116,7 @@ def begin(
     earlier = None
     if path.exists():
         results = store.load(path)
-        same = results.schema == SCHEMA and results.campaign.id == campaign.id
-        if same and results.end is None and same_machine(results.host):
+        if results.campaign.id == campaign.id and results.end is None and same_machine(results.host):
             again = results.campaign.model_copy(
                 update={"budget": campaign.budget, "precision": campaign.precision}
             )
@@ -139,14 +138,8 @@ def begin(
 def resume(results: store.Results, libraries: dict[str, Arm], budget: float | None = None) -> OpenedCampaign:
     """Continue a campaign that was read, with `budget` seconds more or with its own budget.
 
-    A budget that was spent completely starts anew. Raises UsageError if the machine or a library has changed,
-    or if an earlier version of heaplab wrote the file.
+    A budget that was spent completely starts anew. Raises UsageError if the machine or a library has changed.
     """
-    if results.schema != SCHEMA:
-        raise UsageError(
-            f"{results.path}: written by an earlier heaplab (schema {results.schema}); it can be reported, "
-            "not resumed: start a new campaign"
-        )
     standard_input.refuse_changed(results.campaign.input)
     if not same_machine(results.host):
         raise UsageError(f"{results.path}: measured on another machine, cannot be resumed here")

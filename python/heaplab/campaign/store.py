@@ -14,7 +14,6 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from heaplab.campaign.schema_1 import SCHEMA_1, upgraded
 from heaplab.catalog import spec
 from heaplab.errors import HeaplabError, UsageError, fault_of
 from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run
@@ -27,7 +26,6 @@ class Results:
     """One results file as read."""
 
     path: Path
-    schema: int  # of the file; records are converted to the newest schema
     campaign: Campaign
     host: Host | None
     libraries: dict[str, Arm]  # by the allocator's name in the campaign
@@ -65,7 +63,6 @@ def load(path: Path) -> Results:
     runs = [record for record in known if isinstance(record, Run)]
     return Results(
         path=path,
-        schema=schema_of(content),
         campaign=known[0],
         host=next((record for record in known if isinstance(record, Host)), None),
         libraries={record.allocator: record for record in known if isinstance(record, Arm)},
@@ -89,8 +86,8 @@ def schema_of(content: bytes) -> int:
 def why_no_results(content: bytes) -> str:
     """What is wrong with the beginning of a file, in one line."""
     schema = schema_of(content)
-    if schema > SCHEMA:
-        return f"written by a newer heaplab (schema {schema}, this one reads {SCHEMA_1} to {SCHEMA})"
+    if schema not in (0, SCHEMA):
+        return f"written by another version of heaplab (schema {schema}, this one reads {SCHEMA})"
     try:
         if schema == SCHEMA:
             Campaign.model_validate_json(next(line for line in content.splitlines() if line.strip()))
@@ -116,11 +113,10 @@ def fault_of_campaign(campaign: Campaign) -> str:
 
 def parse(content: bytes) -> Iterator[AnyRecord | str]:
     """Yield the record of every line; of a line without one, its number and what is wrong."""
-    read = read_schema_1 if schema_of(content) == SCHEMA_1 else ANY_RECORD.validate_json
     for number, line in enumerate(content.splitlines(), 1):
         if line.strip():
             try:
-                yield read(line)
+                yield ANY_RECORD.validate_json(line)
             except ValidationError as error:
                 yield f"line {number}: {fault_of(error, 'no record')}"
             except ValueError:
@@ -131,15 +127,6 @@ def left_out(path: Path, unreadable: list[str]) -> str:
     """One line about the lines of a file that were left out: how many, and what is wrong with the first."""
     noun = "line" if len(unreadable) == 1 else "lines"
     return f"{path}: {len(unreadable)} unreadable {noun} left out; {unreadable[0]}"
-
-
-def read_schema_1(line: bytes) -> AnyRecord:
-    """The record of a line of schema 1. Raises ValueError if the line holds none."""
-    try:
-        content = upgraded(json.loads(line))
-    except (AttributeError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError("no record") from error
-    return ANY_RECORD.validate_python(content)
 
 
 class Store:
