@@ -14,6 +14,7 @@ step() { tools/step.sh "$1" "mend what the log names, then run the same command 
 
 step "layers, formatting, lint" "
   tools/check_layers.py
+  PYTHONPATH=python lint-imports --no-cache
   tools/check_atomics.py
   ruff check -q .
   ruff format -q --check .

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Fail on every include or import that LAYERS.md does not allow.
+"""Fail on every include of C++ that LAYERS.md does not allow.
 
 Exit status 0: none found, 1: some found, 2: LAYERS.md unusable. Example: tools/check_layers.py
 """
 
 import argparse
-import ast
 import re
 import sys
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<((?:heaplab)/[^>]+)>)')
 ROW = re.compile(r"^\|\s*`([^`]+)`\s*\|(.*)\|\s*$")
-CPP, PYTHON, ROOMS = "C++", "Python", "Inside a Python room"
+HEADING = "## C++"
 CPP_SUFFIXES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp"}
 
 
@@ -33,19 +32,19 @@ class Rule:
         return found.group(1) if found.groups() else ""
 
 
-def read_tables(layers: Path) -> dict[str, list[Rule]]:
-    """Return the rows of the three tables, by the heading each stands under."""
-    tables: dict[str, list[Rule]] = {CPP: [], PYTHON: [], ROOMS: []}
+def read_table(layers: Path) -> list[Rule]:
+    """Return the rows of the table under HEADING."""
+    rules: list[Rule] = []
     heading = ""
     for line in layers.read_text().splitlines():
         if line.startswith("## "):
-            heading = line[3:].strip()
-        elif (row := ROW.match(line)) and heading in tables:
-            tables[heading].append(Rule(row[1], tuple(re.findall(r"`([^`]+)`", row[2]))))
-    if absent := [name for name, rows in tables.items() if not rows]:
-        print(f"{layers}: no table under the heading {absent[0]!r}", file=sys.stderr)
+            heading = line.strip()
+        elif heading == HEADING and (row := ROW.match(line)):
+            rules.append(Rule(row[1], tuple(re.findall(r"`([^`]+)`", row[2]))))
+    if not rules:
+        print(f"{layers}: no table under the heading {HEADING!r}", file=sys.stderr)
         sys.exit(2)
-    return tables
+    return rules
 
 
 def covers(part: str, path: str) -> bool:
@@ -105,55 +104,6 @@ def check_cpp(root: Path, rules: list[Rule]) -> list[str]:
     return faults
 
 
-def imported_modules(tree: ast.AST, package: Path) -> list[tuple[int, str]]:
-    """Return (line, "room" or "room/module") for every import of heaplab's own modules."""
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            room, *inner = name.split(".")[1:3] if name.startswith("heaplab.") else [""]
-            if inner and (package / room / f"{inner[0]}.py").is_file():
-                found.append((node.lineno, f"{room}/{inner[0]}"))
-            elif room and not room.startswith("__"):
-                found.append((node.lineno, room))
-    return found
-
-
-def comes_before(order: dict[str, tuple[str, ...]], user: str, used: str) -> bool:
-    """Whether the order inside a room lets module `user` import `used`, both written "room/module"."""
-    room, _, module = user.partition("/")
-    other = used.partition("/")[2]
-    modules = order.get(room, ())
-    return module in modules and other in modules[: modules.index(module)]
-
-
-def check_python(root: Path, rules: list[Rule], rooms: list[Rule]) -> list[str]:
-    faults = []
-    package = root / "python" / "heaplab"
-    order = {room.part: room.allowed for room in rooms}
-    for source in sorted(package.rglob("*.py")):
-        user = source.relative_to(package).with_suffix("").as_posix()
-        if user in ("__init__", "__main__"):
-            continue
-        tree = ast.parse(source.read_text(), str(source))
-        where = source.relative_to(root).as_posix()
-        if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree)):
-            faults.append(f"{where}: relative import; name the module in full")
-        room, _, module = user.partition("/")
-        if module and module not in ("__init__", *order.get(room, ())):
-            faults.append(f"{where}: LAYERS.md does not name this module in its room")
-        for line, used in imported_modules(tree, package):
-            inside = used.partition("/")[0] == room and module != "__init__"
-            if not (comes_before(order, user, used) if inside else allows(rules, user, used)):
-                faults.append(f"{where}:{line}: LAYERS.md has no arrow from {user} to {used}")
-    return faults
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -165,10 +115,8 @@ def main() -> int:
     if not layers.is_file():
         print(f"{layers}: no such file", file=sys.stderr)
         return 2
-    tables = read_tables(layers)
-    faults = [fault for name in (CPP, PYTHON) for fault in check_order(layers.name, tables[name])]
-    faults += check_cpp(root, tables[CPP])
-    faults += check_python(root, tables[PYTHON], tables[ROOMS])
+    rules = read_table(layers)
+    faults = check_order(layers.name, rules) + check_cpp(root, rules)
     for fault in faults:
         print(fault, file=sys.stderr)
     return 1 if faults else 0
