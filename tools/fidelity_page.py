@@ -5,7 +5,7 @@ from datetime import date
 from fidelity_figures import FAULTS, Program
 from heaplab.analysis import MEMORY, Analysis
 from heaplab.records import Status
-from heaplab.report import units
+from heaplab.report.words import units
 from heaplab.stats import Interval
 from page_parts import machine, markdown, ratio_text
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from heaplab.report import facts
+from heaplab.report.words import facts
 from heaplab.stats import Interval
 
 

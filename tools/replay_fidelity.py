@@ -27,8 +27,8 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
 from heaplab.catalog import contents, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli import recorded_trace, selection
-from heaplab.cli.carry_out import carry_out, opened_for
+from heaplab.cli.campaigns.carry_out import carry_out, opened_for
+from heaplab.cli.subjects import recorded_trace, selection
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Arm, Status
 from heaplab.traces import recording

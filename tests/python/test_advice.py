@@ -5,7 +5,7 @@ import synthetic
 
 from heaplab.analysis import Analysis, Judged, Standing
 from heaplab.campaign import store
-from heaplab.report.advice import Leader, advice, answer
+from heaplab.report.words.advice import Leader, advice, answer
 from heaplab.stats import Interval, Verdict
 
 PROGRAM = [synthetic.experiments()[3]]

@@ -16,15 +16,16 @@ from heaplab.analysis import TIME_ONLY, Analysis, effects
 from heaplab.campaign import store
 from heaplab.catalog import allocator_spec, contents as catalogs, locate
 from heaplab.catalog.contents import Catalog, joined
-from heaplab.cli import doctor, selection
-from heaplab.cli.given_arms import GIVEN_ALLOCATOR, GIVEN_COMMAND, GIVEN_FACTORIAL
+from heaplab.cli.checks import doctor
+from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GIVEN_COMMAND, GIVEN_FACTORIAL
+from heaplab.cli.subjects import selection
 from heaplab.machine import huge_pages, setting_proof
 from heaplab.machine.execute import execute, plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.records import CONTROL_SUFFIX, Arm, Status
-from heaplab.report.effects_table import effects_table
-from heaplab.report.next_steps import arms_given
-from heaplab.report.page import render
+from heaplab.report.page.report_page import render
+from heaplab.report.tables.effects_table import effects_table
+from heaplab.report.words.next_steps import arms_given
 
 
 def arm(text: str, catalog: Catalog | None = None) -> Arm:

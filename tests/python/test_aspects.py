@@ -14,7 +14,7 @@ from heaplab.analysis.aspects import metric_of
 from heaplab.campaign import store
 from heaplab.catalog import spec
 from heaplab.records import Run, Status
-from heaplab.report.aspect_answer import advice, rests_on
+from heaplab.report.tables.aspect_answer import advice, rests_on
 from heaplab.stats import Interval, Judged, Verdict
 
 EFFECTS = {"swift": (0.5, 1.3), "slow": (1.5, 1.0), "twin": (1.0, 1.0)}

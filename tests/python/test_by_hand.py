@@ -11,7 +11,7 @@ from laboratory import COMMANDS, WARM, Laboratory
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
 from heaplab.records import Status
-from heaplab.report.hosts import warning
+from heaplab.report.page.hosts import warning
 
 
 def command_lines(printed: str) -> list[str]:

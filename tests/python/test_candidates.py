@@ -17,12 +17,15 @@ from heaplab.catalog import spec
 from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Metric, Run, Status
-from heaplab.report import choice, heat, interaction, situation_tables, situations, summary, table_parts
-from heaplab.report.table_parts import Table
+from heaplab.report.choices import choice, situation_tables, situations
+from heaplab.report.tables import heat_map, interaction, summary, table_parts
+from heaplab.report.tables.table_parts import Table
 from heaplab.stats import Interval, Verdict
 
 STRATEGIES = ["AS1", "AS2", "AS3", "AS4", "AS7"]
-DIMENSIONS = dict.fromkeys(heat.DIMENSIONS, spec.MetricSpec(title="a dimension", unit="1", better="neither"))
+DIMENSIONS = dict.fromkeys(
+    heat_map.DIMENSIONS, spec.MetricSpec(title="a dimension", unit="1", better="neither")
+)
 WORKLOAD = synthetic.workload("growth").model_copy(
     update={"metrics": synthetic.workload("growth").metrics | DIMENSIONS}
 )
@@ -93,7 +96,7 @@ def records_of(one: spec.Experiment, allocators: list[str], blocks: int = 5, uni
 def with_dimensions(run: Run) -> Run:
     assert run.sample
     value = 0.25 * float(run.cell["elements"]) if run.cell["strategy"] == "AS1" else 9.0
-    found = {name: Metric(value=value, unit="1") for name in heat.DIMENSIONS}
+    found = {name: Metric(value=value, unit="1") for name in heat_map.DIMENSIONS}
     sample = run.sample.model_copy(update={"metrics": run.sample.metrics | found})
     return run.model_copy(update={"sample": sample})
 
@@ -224,7 +227,7 @@ def test_what_is_compared_must_be_swept_at_both_scales() -> None:
 
 
 def test_a_heat_table_of_times_has_a_panel_for_the_rest_and_colours_of_its_own(study: Study) -> None:
-    tables = heat.heat(study, study.experiment.plots[0])
+    tables = heat_map.heat(study, study.experiment.plots[0])
     assert [table.caption for table in tables] == [
         f"structure {s}, heap {h}, allocation time in s" for s in ("DS1", "DS2") for h in ("fresh", "aged")
     ]
@@ -252,13 +255,13 @@ def test_colours_are_white_where_nothing_differs_and_full_at_a_factor_of_four() 
 
 def test_short_times_are_shown_in_the_unit_that_is_named(tmp_path: Path) -> None:
     quick = analysis_of(records_of(experiment(), ["glibc"], unit=0.001), tmp_path).studies[0]
-    table = heat.heat(quick, experiment().plots[0])[0]
+    table = heat_map.heat(quick, experiment().plots[0])[0]
     assert table.caption.endswith("allocation time in ms")
     assert float(texts(table)["1"][0]) == pytest.approx(0.12, rel=0.01)
 
 
 def test_a_heat_table_of_percentages_has_the_reference_at_100_and_intervals(study: Study) -> None:
-    table = heat.heat(study, study.experiment.plots[1])[0]
+    table = heat_map.heat(study, study.experiment.plots[1])[0]
     assert texts(table)["1"][0] == "100 %"
     assert texts(table)["1"][2] == "50 %"
     entry = table.rows[0][1][2]
@@ -267,7 +270,7 @@ def test_a_heat_table_of_percentages_has_the_reference_at_100_and_intervals(stud
 
 
 def test_ratios_of_ratios_are_the_planted_ones(study: Study) -> None:
-    tables = heat.heat(study, study.experiment.plots[2])
+    tables = heat_map.heat(study, study.experiment.plots[2])
     assert len(tables) == 2
     assert "heap aged" in tables[0].caption
     found = [float(text) for text in texts(tables[0])["4"][:5]]
@@ -275,7 +278,7 @@ def test_ratios_of_ratios_are_the_planted_ones(study: Study) -> None:
 
 
 def test_a_surface_divides_each_cell_by_the_one_it_is_against(study: Study) -> None:
-    tables = heat.heat(study, study.experiment.plots[3])
+    tables = heat_map.heat(study, study.experiment.plots[3])
     assert len(tables) == len(STRATEGIES)
     assert "AS3 (monotonic)" in tables[2].caption
     assert [float(text) for text in texts(tables[2])["DS1"][:2]] == pytest.approx([1.5, 1.5], rel=0.02)
@@ -283,7 +286,7 @@ def test_a_surface_divides_each_cell_by_the_one_it_is_against(study: Study) -> N
 
 
 def heat_of(study: Study, **axes: object) -> list[Table]:
-    return heat.heat(study, spec.Plot(kind="heat", y="allocation_time", **axes))
+    return heat_map.heat(study, spec.Plot(kind="heat", y="allocation_time", **axes))
 
 
 def test_what_cells_are_divided_by_is_not_shown(study: Study) -> None:
@@ -462,7 +465,7 @@ def test_a_failed_field_says_so_and_why_and_the_others_stay(tmp_path: Path) -> N
         for r in records_of(experiment(), ["glibc"])
     ]
     broken = analysis_of(records, tmp_path)
-    table = heat.heat(broken.studies[0], experiment().plots[0])[0]
+    table = heat_map.heat(broken.studies[0], experiment().plots[0])[0]
     assert [entry.title for _, entries in table.rows for entry in entries if entry.text == "failed"] == [
         "no arena here"
     ]

@@ -9,8 +9,8 @@ import synthetic
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
 from heaplab.records import AnyRecord, Metric, Process, Run
-from heaplab.report import json_summary
-from heaplab.report.causes import causes, sentences
+from heaplab.report.machine_readable import json_summary
+from heaplab.report.words.causes import causes, sentences
 
 PROGRAM = [synthetic.experiments()[3]]
 TIMES = {"glibc": (1.0, 1.0), "slow": (2.0, 1.0), "swift": (0.5, 1.0)}

@@ -29,7 +29,7 @@ def test_every_fault_of_an_original_has_a_test_that_exists() -> None:
 def test_the_design_of_the_front_end_and_the_glossary_name_files_that_exist() -> None:
     package = ROOT / "python" / "heaplab"
     for name in ("design-front-end.md", "glossary.md"):
-        files = re.findall(r"`(\w+/\w+\.py)`", (ROOT / "docs" / name).read_text())
+        files = re.findall(r"`((?:\w+/)+\w+\.py)`", (ROOT / "docs" / name).read_text())
         assert len(files) > 5, name
         absent = [file for file in files if not ((package / file).exists() or (ROOT / file).exists())]
         assert absent == []

@@ -7,10 +7,12 @@ from click.testing import CliRunner
 
 from heaplab.campaign import memory_needs
 from heaplab.catalog import contents
-from heaplab.cli import commands, doctor, listing
+from heaplab.cli import commands
+from heaplab.cli.checks import doctor
+from heaplab.cli.inventory import listing
 from heaplab.console import console, put
 from heaplab.machine import host
-from heaplab.report.facts import in_words, text_of
+from heaplab.report.words.facts import in_words, text_of
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from laboratory import WARM, Laboratory
 from heaplab.analysis import Analysis, GateCell, GateLimits, gate_cells
 from heaplab.campaign import store
 from heaplab.records import CONTROL_SUFFIX
-from heaplab.report.gate_output import as_bencher, as_markdown, headline
+from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headline
 from heaplab.stats import GateVerdict, Interval, compare, judge_gate
 
 LIMITS = GateLimits(slower=0.05, memory=0.03, instructions=0.05)

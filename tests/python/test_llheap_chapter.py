@@ -11,7 +11,7 @@ from heaplab.campaign import store
 from heaplab.catalog import contents, spec
 from heaplab.errors import UsageError
 from heaplab.records import Run, Series
-from heaplab.report import palette, timelines
+from heaplab.report.pictures import palette, timelines
 
 CHAINS = [
     "malloc",

@@ -15,14 +15,14 @@ from heaplab.analysis import Analysis
 from heaplab.campaign import pilot, plan, standard_input, store
 from heaplab.campaign.pilot import PilotRunner
 from heaplab.campaign.user_program import UserProgram, executions_of
-from heaplab.cli import program_experiment
+from heaplab.cli.subjects import program_experiment
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import Execution
 from heaplab.machine.repeat import in_a_row
 from heaplab.machine.watch import Limits
 from heaplab.records import AnyRecord, Campaign, Pilot, Process, Run, Status
-from heaplab.report import wording
-from heaplab.report.advice import answer
+from heaplab.report.words import wording
+from heaplab.report.words.advice import answer
 
 ALLOCATORS = ["glibc", "same", "slow"]
 ARMS = len(ALLOCATORS) + 1  # and the baseline once more

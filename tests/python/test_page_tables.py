@@ -9,7 +9,8 @@ from rich.console import Console
 from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis
 from heaplab.campaign import store
 from heaplab.records import Campaign, Metric, Run
-from heaplab.report import page, terminal
+from heaplab.report.page import report_page
+from heaplab.report.terminal import summary_text
 from heaplab.stats import Verdict
 
 MIB = synthetic.MIB
@@ -84,15 +85,15 @@ def test_page_tables_nobody_counted_are_not_taken_for_none(tmp_path):
 
 
 def test_the_report_says_what_its_memory_counts(measured, tmp_path):
-    sections = page.part(measured, tmp_path / "report.html").sections
+    sections = report_page.part(measured, tmp_path / "report.html").sections
     captions = [table.caption.partition(":")[0] for table in sections[0].numbers]
     faults = "Page faults in thousands"
     assert captions[-3:] == ["Peak memory in MiB", "Peak memory with page tables in MiB", faults]
     printed = io.StringIO()
-    terminal.print_summary(measured, Console(file=printed, width=200))
+    summary_text.print_summary(measured, Console(file=printed, width=200))
     assert "Peak memory counts page tables." in printed.getvalue()
     assert "1.67 " in printed.getvalue()
-    assert "Peak memory with page tables relative to glibc" in page.render(
+    assert "Peak memory with page tables relative to glibc" in report_page.render(
         [two_experiments(tmp_path)], tmp_path
     )
 
@@ -104,4 +105,4 @@ def two_experiments(path):
 
 def test_one_figure_has_one_table(tmp_path):
     (study,) = analysis_of(tmp_path, lambda record: record, synthetic.experiments()[4:5]).studies
-    assert page.numbered(study, [MEMORY]) == ["wall_time", PEAK, FAULTS]
+    assert report_page.numbered(study, [MEMORY]) == ["wall_time", PEAK, FAULTS]

@@ -15,10 +15,11 @@ from heaplab.analysis import Analysis, Judged
 from heaplab.campaign import store
 from heaplab.catalog import spec
 from heaplab.records import Campaign, End, Run, Status
-from heaplab.report import json_summary, units, wording
-from heaplab.report.advice import Answer, answer
-from heaplab.report.hosts import Advised, agreement
-from heaplab.report.next_steps import next_steps
+from heaplab.report.machine_readable import json_summary
+from heaplab.report.page.hosts import Advised, agreement
+from heaplab.report.words import units, wording
+from heaplab.report.words.advice import Answer, answer
+from heaplab.report.words.next_steps import next_steps
 from heaplab.stats import Interval, Verdict
 
 

@@ -14,7 +14,7 @@ from heaplab.campaign import plan, store
 from heaplab.campaign.plan import Block, Candidate
 from heaplab.campaign.runner import Progress, Runner
 from heaplab.campaign.store import Store
-from heaplab.cli.progress_bar import ProgressBar
+from heaplab.cli.screen.progress_bar import ProgressBar
 from heaplab.records import Process, Run, Status
 
 RUNS_A_BLOCK = 4

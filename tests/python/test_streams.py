@@ -9,7 +9,7 @@ import pytest
 from laboratory import WARM, Laboratory
 
 from heaplab.campaign import store
-from heaplab.cli import exit_status
+from heaplab.cli.screen import exit_status
 from heaplab.errors import HeaplabError
 
 pytestmark = pytest.mark.starts_programs

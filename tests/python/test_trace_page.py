@@ -10,7 +10,7 @@ from rich.console import Console
 from traces import Event, two_threads, write_trace
 
 from heaplab import trace_report, traces
-from heaplab.cli import trace_summary
+from heaplab.cli.tracing import trace_summary
 from heaplab.trace_report import findings, trace_tables as tables, trace_terminal as terminal
 from heaplab.traces import tool
 from heaplab.traces.profile import Life, Passed

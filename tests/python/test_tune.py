@@ -19,11 +19,11 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.allocator_spec import WorthTrying
 from heaplab.catalog.server_spec import Server
-from heaplab.cli import program_command
-from heaplab.cli.tuning_arms import Trial, combinations, joined_lists, options_of
+from heaplab.cli.options import program_command
+from heaplab.cli.tune.tuning_arms import Trial, combinations, joined_lists, options_of
 from heaplab.records import CONTROL_SUFFIX, Run, Status
 from heaplab.report import print_tuned
-from heaplab.report.tuned import best_of
+from heaplab.report.terminal.tuned import best_of
 from heaplab.stats import Interval
 
 # ---------------------------------------------------------------- what is tried

@@ -2,8 +2,8 @@
 
 The life of one run, from the command line to the results file:
 
-1. `cli/measure.py` turns the options of `heaplab compare` or `heaplab run` into a `Request`: experiments,
-   workloads, libraries (the first is the baseline), budget.
+1. `cli/campaigns/measure.py` turns the options of `heaplab compare` or `heaplab run` into a `Request`:
+   experiments, workloads, libraries (the first is the baseline), budget.
 2. `begin_or_resume.py` makes the campaign record from the request and opens its results file, or continues
    the same campaign if it lies unfinished in the folder. The record is the first line of the file. A new
    campaign of a user's program begins with pilot runs: `pilot.py` executes the program under the baseline,

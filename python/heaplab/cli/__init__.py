@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 import heaplab
-from heaplab.cli import exit_status
-from heaplab.cli.option_types import FOLDER
+from heaplab.cli.options.option_types import FOLDER
+from heaplab.cli.screen import exit_status
 from heaplab.machine import signals
 
 # Allocations between two searches for cyclic garbage. Imports leave none: with Python's 700 the searches take
@@ -17,28 +17,40 @@ from heaplab.machine import signals
 OBJECTS_BETWEEN_SEARCHES = 50_000
 
 COMMANDS = {  # where each lies and what it does, in the order of the help
-    "compare": (
-        "measure:compare",
-        "Compare allocators on a suite of experiments, or on PROGRAM.",
+    "compare": ("campaigns.measure:compare", "Compare allocators on a suite of experiments, or on PROGRAM."),
+    "run": ("campaigns.measure:run", "Run experiments by id, group or glob of ids."),
+    "gate": (
+        "gate.gate_options:gate",
+        "Fail if NEW is worse than OLD beyond a limit; for continuous integration.",
     ),
-    "run": ("measure:run", "Run experiments by id, group or glob of ids."),
-    "gate": ("gate:gate", "Fail if NEW is worse than OLD beyond a limit; for continuous integration."),
-    "tune": ("tune:tune", "Try settings of an allocator on PROGRAM, and measure the best of them afresh."),
-    "list": ("listing:list_", "Name the allocators, workloads, experiments, suites or claims there are."),
-    "show": ("show:show_", "Show what is known of an allocator, a workload, an experiment or a suite."),
-    "get": ("get:get", "Obtain allocators that are not on this machine, without root."),
-    "with": ("with_:with_", "Run PROGRAM with ALLOCATOR serving its malloc."),
-    "record": ("record:record", "Record the allocation calls of PROGRAM in a trace file."),
-    "trace": ("trace:trace", "Show what a trace holds, or write it in another form."),
-    "check": ("check_library:check", "Put a malloc library under conformance tests and torture."),
-    "report": ("results:report", "Write one HTML page about results files."),
-    "power": ("power_command:power", "Tell what RESULTS decided, how many more minutes the rest takes"),
-    "export": ("export_command:export", "Write results as a table: CSV, Parquet or Markdown."),
-    "claims": ("results:claims", "Test what publications claim against results."),
-    "doctor": ("doctor:doctor", "Tell what this machine is, and what on it makes figures doubtful."),
+    "tune": (
+        "tune.tune_options:tune",
+        "Try settings of an allocator on PROGRAM, and measure the best of them afresh.",
+    ),
+    "list": (
+        "inventory.listing:list_",
+        "Name the allocators, workloads, experiments, suites or claims there are.",
+    ),
+    "show": (
+        "inventory.show:show_",
+        "Show what is known of an allocator, a workload, an experiment or a suite.",
+    ),
+    "get": ("inventory.get:get", "Obtain allocators that are not on this machine, without root."),
+    "with": ("inventory.with_:with_", "Run PROGRAM with ALLOCATOR serving its malloc."),
+    "record": ("tracing.record:record", "Record the allocation calls of PROGRAM in a trace file."),
+    "trace": ("tracing.trace:trace", "Show what a trace holds, or write it in another form."),
+    "check": ("checks.check_library:check", "Put a malloc library under conformance tests and torture."),
+    "report": ("reading.results:report", "Write one HTML page about results files."),
+    "power": (
+        "reading.power_command:power",
+        "Tell what RESULTS decided, how many more minutes the rest takes",
+    ),
+    "export": ("reading.export_command:export", "Write results as a table: CSV, Parquet or Markdown."),
+    "claims": ("reading.results:claims", "Test what publications claim against results."),
+    "doctor": ("checks.doctor:doctor", "Tell what this machine is, and what on it makes figures doubtful."),
     "completion": ("manual:completion", "Print what makes SHELL complete the words of heaplab."),
     "manual": ("manual:manual", "Print the manual page."),
-    "path": ("path:path", "Print where a program, library or allocator lies."),
+    "path": ("inventory.path:path", "Print where a program, library or allocator lies."),
 }
 
 

@@ -1,6 +1,6 @@
 """What a profile comes to, in sentences."""
 
-from heaplab.report import units
+from heaplab.report.words import units
 from heaplab.trace_report.trace_tables import bound, share, size
 from heaplab.traces.profile import NOBODY, Profile
 

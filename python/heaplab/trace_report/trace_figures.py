@@ -6,9 +6,10 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from heaplab.report import canvas, units
-from heaplab.report.figures import Drawing
-from heaplab.report.palette import CHROME, HUES
+from heaplab.report.pictures import canvas
+from heaplab.report.pictures.figures import Drawing
+from heaplab.report.pictures.palette import CHROME, HUES
+from heaplab.report.words import units
 from heaplab.traces.profile import Profile
 
 BYTES, BLOCKS = HUES[0][0], HUES[1][0]

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from heaplab.report import html_file, units
-from heaplab.report.figures import Drawing
-from heaplab.report.table_parts import Table
+from heaplab.report.page import html_file
+from heaplab.report.pictures.figures import Drawing
+from heaplab.report.tables.table_parts import Table
+from heaplab.report.words import units
 from heaplab.trace_report import findings, trace_figures as figures, trace_tables as tables
 from heaplab.traces.profile import Profile
 

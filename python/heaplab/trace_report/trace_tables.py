@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 
-from heaplab.report import units
-from heaplab.report.table_parts import Entry, Table, sequential
+from heaplab.report.tables.table_parts import Entry, Table, sequential
+from heaplab.report.words import units
 from heaplab.traces.profile import NOBODY, Profile, Site
 
 K = 1024

@@ -1,0 +1,1 @@
+"""`heaplab compare` and `heaplab run`."""

@@ -1,0 +1,107 @@
+"""Carries out a campaign for a command: opens it, measures behind a progress bar, keeps what it has."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from heaplab import analysis, stats
+from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store
+from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
+from heaplab.campaign.measure_run import RunMeasurer
+from heaplab.campaign.pilot import PilotRunner
+from heaplab.campaign.runner import Precise, Runner
+from heaplab.cli.screen import exit_status
+from heaplab.cli.screen.progress_bar import ProgressBar
+from heaplab.cli.subjects import selection
+from heaplab.errors import HeaplabError
+from heaplab.records import Campaign, Run
+
+
+def opened_for(
+    request: Request, folder: Path, options: dict[str, Any], share: float = 1.0
+) -> tuple[OpenedCampaign, dict[str, int]]:
+    """The campaign of a request, begun or gone on with, after its pilot runs; and its needs of memory.
+
+    The needs are those the workloads estimate, or the larger peaks of pilot runs.
+
+    `share` is the part of the user's budget that is this campaign's.
+    """
+    needed = needed_by(campaigns.campaign_of(request))
+    found: list[str] = []
+    with bar_of(options, request.budget) as bar:
+        libraries = {library.allocator: library for library in request.libraries}
+        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share, needed)
+        opened = campaigns.begin(options["output"] or folder, request, pilot)
+    for line in [] if options["quiet"] else found:
+        selection.note(line)
+    if opened.moved:
+        selection.note(f"earlier results are kept as {opened.moved}")
+    return opened, needed
+
+
+def bar_of(options: dict[str, Any], budget: float | None) -> ProgressBar:
+    return ProgressBar(options["quiet"] or options["as_json"], budget)
+
+
+def needed_by(campaign: Campaign) -> dict[str, int]:
+    """Estimates of memory by cell. Raises UsageError if one is too large and no limit was asked for."""
+    exit_status.refuse_small_address_space()
+    comparisons = plan.comparisons(campaign)
+    needed = memory_needs.estimates(comparisons)
+    if not campaign.memory_limit:
+        memory_needs.refuse_too_large(comparisons, needed)
+    return needed
+
+
+def carry_out(
+    opened: OpenedCampaign, needed: dict[str, int], options: dict[str, Any], to_go_on: str = ""
+) -> str:
+    """Measure what is missing; return why it was stopped, "" if it was not.
+
+    An interruption or a full disk keeps what was measured; `to_go_on` says how to go on with it.
+    """
+    if opened.unreadable:
+        selection.note(store.left_out(opened.store.path, opened.unreadable))
+    if opened.runs:
+        selection.note(f"{opened.store.path}: going on after {len(opened.runs)} runs")
+    campaign, stopped = opened.campaign, ""
+    bar = bar_of(options, campaign.budget)
+    with opened.store, RunMeasurer(campaign, opened.libraries, needed, tick=bar.tick) as measurer:
+        runner = Runner(
+            campaign,
+            measurer,
+            opened.store,
+            runs=opened.runs,
+            runs_of_earlier_budgets=opened.runs_of_earlier_budgets,
+            spent=opened.spent,
+            precise=precise_enough(campaign),
+            listen=bar.listen,
+        )
+        try:
+            with bar:
+                runner.run()
+        except KeyboardInterrupt:
+            how = to_go_on or f"resume with: heaplab compare --resume {opened.store.path.parent}"
+            stopped = f"interrupted; {how}"
+        except HeaplabError as error:
+            stopped = str(error)
+    if stopped:
+        selection.note(stopped)
+    return stopped
+
+
+def precise_enough(campaign: Campaign) -> Precise:
+    """The stop rule: every ratio of the main metric to the reference is known well enough."""
+
+    def rule(comparison: plan.Comparison, runs: Sequence[Run]) -> bool:
+        studies = analysis.studies_of(comparison.experiment, campaign, list(runs))
+        pairs = [
+            study.pair(cell, study.baseline, name, study.main_metric)
+            for study in studies
+            for cell in study.cells_run
+            for name in study.candidates
+            if name != study.baseline
+        ]
+        return all(stats.precise_enough(base, [other], campaign.precision) for base, other in pairs)
+
+    return rule

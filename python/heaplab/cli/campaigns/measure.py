@@ -1,0 +1,100 @@
+"""`heaplab compare` and `heaplab run`: their options; what they do, measuring.py, is loaded when called."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from heaplab import lazy
+from heaplab.cli.options import replay_options, server_options
+from heaplab.cli.options.given_arms import GIVEN_COMMAND, GivenCommand
+from heaplab.cli.options.measuring_options import ARMS, HOW, taking
+from heaplab.cli.options.option_types import PLACE
+from heaplab.cli.options.program_command import ProgramOrTraceCommand
+
+if TYPE_CHECKING:
+    from heaplab.cli.campaigns import measuring
+else:
+    measuring = lazy.module("heaplab.cli.campaigns.measuring")
+
+
+@click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
+@click.option("--suite", help="Experiments to compare with.  [default: quick]")
+@click.option(
+    "--input",
+    "source",
+    type=PLACE,
+    metavar="FILE",
+    help="File that each run reads as its standard input.  [default: < FILE, else nothing]",
+)
+@click.option(
+    "--prepare", metavar="COMMAND", help="Shell command before each execution of PROGRAM, not measured."
+)
+@click.option(
+    "--cleanup", metavar="COMMAND", help="Shell command after each execution of PROGRAM, not measured."
+)
+@click.option(
+    "--arm",
+    "commands",
+    multiple=True,
+    type=GIVEN_COMMAND,
+    help="A command to compare with others, two at least: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
+)
+@server_options.serving
+@replay_options.replaying
+@taking(ARMS, HOW)
+@click.pass_obj
+def compare(
+    extra: tuple[Path, ...],
+    /,
+    program: tuple[str, ...],
+    suite: str | None,
+    source: Path | None,
+    commands: tuple[GivenCommand, ...],
+    **options: Any,
+) -> int:
+    """Compare allocators on a suite of experiments, or on PROGRAM or a trace of it; or compare commands.
+
+    The allocators are the ready-made ones found here, compared with the C library's.
+
+    \b
+    Examples:
+      heaplab compare
+      heaplab compare --allocators glibc,jemalloc --budget 30s -- python3 -c 'print(1)'
+      heaplab compare --input words.txt --budget 30s -- sort --numeric-sort
+      heaplab compare --prepare 'rm -rf cache' --budget 10s --allocators glibc,jemalloc -- ls -l
+      heaplab compare --allocators jemalloc --show-command -- ls -l
+      heaplab compare --allocator mine=./libmine.so --budget 2m
+      heaplab compare --allocator 'one=glibc MALLOC_ARENA_MAX=1' --budget 10s -- ls -l
+      heaplab compare --factorial 'glibc MALLOC_ARENA_MAX=|1 thp=|never' --budget 10s -- ls -l
+      heaplab compare --arm old='ls -l' --arm new='ls -l --color' --budget 10s
+      heaplab compare --ready tcp:{port} --load 'redis-benchmark -p {port} -t set' --take redis-benchmark \\
+        --idle 1s --allocators jemalloc,tcmalloc --budget 1m -- redis-server --port {port}
+    """
+    return measuring.compare(extra, program, suite, source, commands, options)
+
+
+@click.command()
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...")
+@click.option(
+    "--scale",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    help="Minutes on two cores, or as published.",
+    show_default=True,
+)
+@replay_options.replaying
+@taking(ARMS, HOW)
+@click.pass_obj
+def run(
+    extra: tuple[Path, ...], /, experiments: tuple[str, ...], scale: Literal["quick", "full"], **options: Any
+) -> int:
+    """Run experiments by id, group or glob of ids, or a trace; `heaplab list experiments` names them.
+
+    \b
+    Examples:
+      heaplab run acdc-ismm13/fig10
+      heaplab run acdc-ismm13 --scale full --allocators glibc,jemalloc,tcmalloc -o out/acdc
+    """
+    return measuring.run(extra, experiments, scale, options)

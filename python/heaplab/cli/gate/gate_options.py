@@ -1,0 +1,80 @@
+"""`heaplab gate`: its options; what it does, gating.py, is loaded when called."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heaplab import lazy
+from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, HOW, ONLY_CALLGRIND, taking
+from heaplab.cli.options.option_types import FILE, PLACE, SHARE
+from heaplab.cli.options.program_command import ProgramCommand
+
+if TYPE_CHECKING:
+    from heaplab.cli.gate import gating
+else:
+    gating = lazy.module("heaplab.cli.gate.gating")
+
+
+@click.command(cls=ProgramCommand)
+@click.argument("old")
+@click.argument("new")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
+@click.option(
+    "--max-slower", type=SHARE, default="5%", help="Time NEW may take beyond OLD's.", show_default=True
+)
+@click.option(
+    "--max-memory",
+    type=SHARE,
+    default="3%",
+    help="Peak memory NEW may need beyond OLD's.",
+    show_default=True,
+)
+@click.option(
+    "--max-instructions",
+    type=SHARE,
+    default="5%",
+    help="Instructions NEW may execute beyond OLD's, where they are counted.",
+    show_default=True,
+)
+@click.option(
+    "--instructions",
+    type=click.Choice([COUNTERS, CALLGRIND, ONLY_CALLGRIND]),
+    default=COUNTERS,
+    help="What counts instructions: the processor, where it can; also valgrind's callgrind, for what has one "
+    "thread; or callgrind and nothing else, which decides small changes in seconds.",
+    show_default=True,
+)
+@click.option("--suite", help="Experiments to compare with.  [default: quick]")
+@click.option(
+    "--input", "source", type=PLACE, metavar="FILE", help="File that each run reads as its standard input."
+)
+@click.option("--markdown", type=FILE, help="Write a table for a pull request's comment.")
+@click.option("--junit", type=FILE, help="Write JUnit XML.")
+@click.option("--bencher", type=FILE, help="Write JSON for bencher.dev.")
+@taking(HOW)
+@click.pass_obj
+def gate(
+    extra: tuple[Path, ...],
+    /,
+    old: str,
+    new: str,
+    program: tuple[str, ...],
+    suite: str | None,
+    source: Path | None,
+    instructions: str,
+    **options: Any,
+) -> int:
+    """Fail if NEW is worse than OLD beyond a limit; for continuous integration.
+
+    OLD and NEW are libraries, allocators with settings, or commands. Exit status 3 if the whole interval of a
+    ratio, in any cell, lies beyond its limit; 0 otherwise, also where figures decide nothing, which is said.
+
+    \b
+    Examples:
+      heaplab gate ./libold.so ./libnew.so --budget 10s -- ls -l
+      heaplab gate glibc 'glibc MALLOC_ARENA_MAX=1' --max-memory 10% --suite quick
+      heaplab gate ./libold.so ./libnew.so --instructions only-callgrind --max-instructions 1% -- ls -l
+      heaplab gate 'sleep 0.1' 'sleep 0.1' --markdown gate.md --budget 10s
+    """
+    return gating.gate(extra, old, new, program, suite, source, instructions, options)

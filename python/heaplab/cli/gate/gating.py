@@ -1,0 +1,156 @@
+"""What `heaplab gate` does: it fails if, and only if, something got worse than it may."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from heaplab import analysis, report, stats
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog.contents import Catalog
+from heaplab.cli.campaigns.carry_out import carry_out, opened_for
+from heaplab.cli.gate.counted_gate import counted, is_uncounted
+from heaplab.cli.options.given_arms import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
+from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND
+from heaplab.cli.options.program_command import TYPED
+from heaplab.cli.reading.results import load, without_figure
+from heaplab.cli.subjects import command_arms, recorded_trace, selection
+from heaplab.cli.subjects.selection import note
+from heaplab.cli.subjects.subject import (
+    Subject,
+    refuse_program_beside_suite,
+    request_of,
+    subject_of,
+    subject_of_commands,
+)
+from heaplab.console import console
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.records import Arm
+
+WORSE = 3  # exit status
+OLD, NEW = "old", "new"
+
+
+def gate(
+    extra: tuple[Path, ...],
+    old: str,
+    new: str,
+    program: tuple[str, ...],
+    suite: str | None,
+    source: Path | None,
+    instructions: str,
+    options: dict[str, Any],
+) -> int:
+    """Compare, judge, tell; return the exit status."""
+    refuse_program_beside_suite(program, suite)
+    catalog = catalogs.load(extra)
+    given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
+    if instructions == COUNTERS and instructions_limited():
+        refuse_uncounted(given, program)
+    arms, subject = compared(catalog, given, program, suite, source, options["quiet"])
+    request, folder = request_of(subject, arms, options), options["output"] or Path("out") / "gate"
+    share = 0.5 if instructions == CALLGRIND else 1.0
+    request = replace(request, budget=request.budget and request.budget * share)
+    paths, stopped = [], ""
+    if instructions != COUNTERS:
+        paths = counted(request, folder, options, share)
+    if instructions != ONLY_CALLGRIND:
+        campaign, needed = opened_for(request, folder, options, share)
+        stopped = carry_out(campaign, needed, options)
+        paths = [campaign.store.path, *paths]
+    limits = analysis.GateLimits(options["max_slower"], options["max_memory"], options["max_instructions"])
+    return tell(paths, limits, options) or int(bool(stopped))
+
+
+def instructions_limited() -> bool:
+    """Whether the user typed a limit of instructions."""
+    return "max_instructions" in click.get_current_context().meta[TYPED]
+
+
+def refuse_uncounted(given: Sequence[GivenAllocator | GivenCommand], program: tuple[str, ...]) -> None:
+    """Raise UsageError for commands and programs: only heaplab's workloads read the processor's counters."""
+    commands = any(isinstance(one, GivenCommand) for one in given)
+    if commands or (program and not recorded_trace.is_trace(program)):
+        raise UsageError(
+            "--max-instructions: nothing counts the instructions of a program; add --instructions callgrind"
+        )
+
+
+def compared(
+    catalog: Catalog,
+    given: Sequence[GivenAllocator | GivenCommand],
+    program: tuple[str, ...],
+    suite: str | None,
+    source: Path | None,
+    quiet: bool,
+) -> tuple[list[Arm], Subject]:
+    """The arms, and what they are compared on."""
+    commands = [one for one in given if isinstance(one, GivenCommand)]
+    if not commands:
+        arms = allocator_arms(catalog, [one for one in given if isinstance(one, GivenAllocator)])
+        return arms, subject_of(catalog, arms, program, suite, source, quiet)
+    if len(commands) < len(given) or program or suite is not None:
+        raise UsageError(
+            f"gate: {shlex.join(commands[0].words)!r} is a command, compared with commands alone; "
+            "a library has .so in its name, `heaplab list allocators` names the others"
+        )
+    arms = command_arms.arms_of(commands)
+    return arms, subject_of_commands(arms, source, quiet)
+
+
+def arm_given(catalog: Catalog, name: str, text: str) -> GivenAllocator | GivenCommand:
+    """What OLD or NEW stands for: a library, an allocator with settings, or else a command."""
+    try:
+        words = words_of(text)
+        if words and (words[0] in catalog.allocator_names() or ".so" in Path(words[0]).name):
+            return allocator_of(name, words)
+        return command_of(name, words)
+    except ValueError as error:
+        raise UsageError(f"gate: {text!r}: {error}") from None
+
+
+def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Arm]:
+    catalog = selection.with_own(catalog, given)
+    arms = [selection.arm_of(catalog, one.name) for one in given]
+    for arm in arms:
+        if arm.void:
+            raise UsageError(f"{arm.allocator}: {arm.void}; there is nothing to judge")
+    return arms
+
+
+def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: dict[str, Any]) -> int:
+    """Print the verdicts and write what was asked for; return 3 if something is worse than it may be.
+
+    Raises HeaplabError if runs failed, or if there is nothing to judge.
+    """
+    results = [load(path) for path in paths]
+    cells = analysis.gate_cells([analysis.Analysis(one) for one in results], limits)
+    lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
+    if not cells and not lost:
+        raise HeaplabError("gate: there is nothing to judge")
+    if instructions_limited() and not any(one.metric == analysis.INSTRUCTIONS for one in cells):
+        note("--max-instructions decided nothing: no instructions were counted; see --instructions")
+    command = shlex.join(results[0].campaign.command)
+    outputs: dict[str, Callable[[Path], object]] = {
+        "markdown": lambda file: file.write_text(report.as_markdown(cells, command), encoding="utf-8"),
+        "junit": lambda file: report.write_junit(cells, file),
+        "bencher": lambda file: file.write_text(json.dumps(report.as_bencher(cells), indent=2)),
+    }
+    for name, write in outputs.items():
+        if options[name]:
+            write(options[name])
+    if options["as_json"]:
+        click.echo(json.dumps(report.plain_gate(cells)))
+    else:
+        report.print_gate(cells, console())
+    if any(one.verdict is stats.GateVerdict.WORSE for one in cells):
+        return WORSE
+    if lost:
+        raise HeaplabError(f"{len(lost)} runs gave no figure: {lost[0].allocator}: {lost[0].reason}")
+    return 0

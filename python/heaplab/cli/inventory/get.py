@@ -1,0 +1,71 @@
+"""`heaplab get`: allocators into the user's cache."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from heaplab.catalog import contents as catalogs, obtain as getter
+from heaplab.catalog.contents import Catalog
+from heaplab.cli.screen.step_display import StepDisplay
+from heaplab.cli.subjects.selection import note
+from heaplab.errors import HeaplabError, UsageError
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="ALLOCATOR...")
+@click.option("--all", "everything", is_flag=True, help="Every allocator of the catalog.")
+@click.pass_obj
+def get(extra: tuple[Path, ...], names: tuple[str, ...], everything: bool) -> int:
+    """Obtain allocators that are not on this machine, without root.
+
+    Packages are downloaded by apt-get, pip or cargo, and built where they come as sources. With --all,
+    what cannot be had is left out.
+
+    \b
+    Examples:
+      heaplab get mimalloc3 rpmalloc
+      heaplab get --all
+    """
+    if names and everything:
+        raise UsageError(f"get: --all contradicts {names[0]}; give one of the two")
+    if not names and not everything:
+        raise UsageError("get: name allocators, or give --all")
+    catalog = catalogs.load(extra)
+    for name in names:
+        catalog.allocator(name)
+    wanted = names or tuple(catalog.allocators)
+    say_what_takes_minutes(catalog, wanted)
+    failed = 0
+    for name in wanted:
+        try:
+            click.echo(obtained(catalog, name))
+        except HeaplabError as error:
+            failed += 1
+            click.echo(f"{name}: skipped, {error}")
+    return 1 if failed and not everything else 0
+
+
+def say_what_takes_minutes(catalog: Catalog, names: Sequence[str]) -> None:
+    slow = [
+        name for name in names if getter.is_built(catalog.allocator(name)[0]) and is_absent(catalog, name)
+    ]
+    if slow:
+        note(f"built from source, up to six minutes each on two cores: {', '.join(slow)}")
+
+
+def is_absent(catalog: Catalog, name: str) -> bool:
+    try:
+        return getter.here(catalog, name) is None
+    except HeaplabError:
+        return False  # said when its turn comes
+
+
+def obtained(catalog: Catalog, name: str) -> str:
+    """One line about the allocator as it is now here. Raises HeaplabError if it cannot be obtained."""
+    already, library = "already here, ", getter.here(catalog, name)
+    if library is None:
+        with StepDisplay(name) as steps:
+            already, library = "", getter.get(catalog, name, steps.tell)
+    where = library.preload[0] if library.preload else "the C library"
+    return f"{name} {library.version}".rstrip() + f": {already}{where}"

@@ -1,0 +1,55 @@
+"""`heaplab with`: any program under an allocator."""
+
+import os
+from pathlib import Path
+
+import click
+
+from heaplab.catalog import contents as catalogs
+from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GivenAllocator
+from heaplab.cli.options.program_command import ProgramCommand
+from heaplab.cli.subjects.selection import arm_of, note, with_own
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import huge_pages, interposition
+from heaplab.machine.execute import environment_for
+
+
+@click.command("with", cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
+@click.argument("name", metavar="ALLOCATOR")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
+@click.option(
+    "--allocator",
+    "own",
+    multiple=True,
+    type=GIVEN_ALLOCATOR,
+    help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
+)
+@click.pass_obj
+def with_(
+    extra: tuple[Path, ...], /, name: str, program: tuple[str, ...], own: tuple[GivenAllocator, ...]
+) -> None:
+    """Run PROGRAM with ALLOCATOR serving its malloc, in place of this command.
+
+    \b
+    Examples:
+      heaplab with jemalloc -- ls -l
+      heaplab with --allocator 'one=glibc MALLOC_ARENA_MAX=1' one -- ls -l
+    """
+    if program[0].startswith("-"):
+        raise UsageError(
+            f"with: {program[0]} stands behind ALLOCATOR; the order is: "
+            "heaplab with --allocator NAME=LIBRARY NAME -- PROGRAM"
+        )
+    library = arm_of(with_own(catalogs.load(extra), own), name)
+    if library.void:
+        raise HeaplabError(f"{name}: {library.void}")
+    environment = environment_for(library)
+    path = interposition.resolve_program(program[0], environment)
+    if library.preload and (fault := interposition.fault_of_program(path, environment, library)):
+        note(f"warning: {fault}")
+    if library.huge_pages:
+        huge_pages.set_mode(library.huge_pages)
+    try:
+        os.execvpe(program[0], program, environment)
+    except OSError as error:
+        raise HeaplabError(f"{program[0]}: {error.strerror}") from error

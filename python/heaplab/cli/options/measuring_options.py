@@ -1,0 +1,92 @@
+"""Options that the commands which measure have in common."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GIVEN_FACTORIAL
+from heaplab.cli.options.option_types import DURATION, FOLDER, PLACE, SEED, SHARE, SIZE
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Options = Sequence[Callable[[Any], Any]]
+
+# What a gate counts instructions with.
+COUNTERS, CALLGRIND, ONLY_CALLGRIND = "counters", "callgrind", "only-callgrind"
+
+# Which arms are compared.
+ARMS: Options = [
+    click.option(
+        "--allocators",
+        metavar="A,B,...",
+        help="Names, or 'all' found here. The first is the baseline.",
+    ),
+    click.option(
+        "--allocator",
+        "own",
+        multiple=True,
+        type=GIVEN_ALLOCATOR,
+        help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
+    ),
+    click.option(
+        "--factorial",
+        type=GIVEN_FACTORIAL,
+        metavar="'ALLOCATOR SETTING=LOW|HIGH ...'",
+        help="Every combination of two or three settings: main effects and interactions.",
+    ),
+    click.option(
+        "--show-command",
+        is_flag=True,
+        help="Print the command of each cell under each arm, for gdb, perf or valgrind, and measure nothing.",
+    ),
+    click.option("--resume", type=PLACE, metavar="DIR", help="Go on with what lies in DIR."),
+]
+# How they are measured.
+HOW: Options = [
+    click.option("-o", "--output", type=FOLDER, help="Folder for results and report."),
+    click.option(
+        "--budget",
+        type=DURATION,
+        help="Stop measuring after this time, at the earliest after two blocks: 90s, 5m; "
+        "with --resume after so much more.",
+    ),
+    click.option(
+        "--precision",
+        type=SHARE,
+        default="2%",
+        help="Repeat until ratios are this precise.",
+        show_default=True,
+    ),
+    click.option(
+        "--seed",
+        type=SEED,
+        default=1,
+        help="Seed of every random choice.",
+        show_default=True,
+    ),
+    click.option("--pin", is_flag=True, help="Run on one CPU of each core only."),
+    click.option(
+        "--warm",
+        type=SIZE,
+        help="Memory to touch before each run.  [default: its last peak and a quarter more]",
+    ),
+    click.option("--memory-limit", type=SIZE, help="Kill a run that uses more: 2GiB."),
+    click.option(
+        "--time-limit",
+        type=DURATION,
+        help="Kill a run that takes longer: 90s.  [default: the workload's; of PROGRAM by the budget]",
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress."),
+    click.option("--json", "as_json", is_flag=True, help="Print results as JSON."),
+]
+
+
+def taking(*groups: Options) -> Callable[[Command], Command]:
+    """Decorates a command with groups of options, in this order."""
+
+    def decorated(command: Command) -> Command:
+        for option in reversed([option for group in groups for option in group]):
+            command = option(command)
+        return command
+
+    return decorated

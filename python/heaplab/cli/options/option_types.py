@@ -1,0 +1,116 @@
+"""Kinds of option values, each refused with one line that says what is allowed."""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from heaplab.cli.options.quantities import read_duration, read_size, show_duration, show_size
+
+MACHINE_MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")  # B
+LONGEST_S = 8760 * 3600  # a year
+
+
+@dataclass(frozen=True)
+class Quantity(click.ParamType[float, str | float]):
+    """A number with a unit between two bounds, refused in the words in which a workload refuses it."""
+
+    name: str
+    examples: str
+    read: Callable[[str], float | None]
+    show: Callable[[float], str]
+    least: float
+    most: float
+    bound: str = ""  # what the largest value is
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if not isinstance(value, str):
+            return value
+        allowed = f"{self.show(self.least)} to {self.show(self.most)}{self.bound}"
+        amount = self.read(value)
+        if amount is None:
+            self.fail(f"{value!r} is not a {self.name} ({self.examples}); allowed is {allowed}", param, ctx)
+        if not self.least <= amount <= self.most:
+            self.fail(f"{value} is outside {allowed}", param, ctx)
+        return amount
+
+
+class Durations(click.ParamType[list[float], str | list[float]]):
+    """Durations with commas between them."""
+
+    name = "durations"
+
+    def convert(
+        self, value: str | list[float], param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[float]:
+        if isinstance(value, list):
+            return value
+        return [DURATION.convert(one.strip(), param, ctx) for one in value.split(",")]
+
+
+class Percentage(click.ParamType[float, str | float]):
+    """A percentage between 0 and 100, as a fraction."""
+
+    name = "percent"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%?", value)
+        if not found or not 0 < float(found[1]) < 100:
+            self.fail(f"{value!r} is no percentage between 0 and 100, such as 2%", param, ctx)
+        return float(found[1]) / 100
+
+
+class Seed(click.ParamType[int, str | int]):
+    """A seed: a whole number that, with the number of a block added, fits in 64 bits."""
+
+    name = "seed"
+    most = (1 << 63) - 1
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if not re.fullmatch(r"[0-9]{1,19}", str(value)) or int(value) > self.most:
+            self.fail(f"{value!r} is no whole number from 0 to {self.most}", param, ctx)
+        return int(value)
+
+
+class PathArgument(click.Path[Path]):
+    """A file or folder. An empty name, as of an unset shell variable, is refused."""
+
+    def __init__(self, **kinds: bool) -> None:
+        super().__init__(path_type=Path, **kinds)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        if not value:
+            self.fail("the name is empty; `.` is the current folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+SIZE = Quantity(
+    name="size",
+    examples="64, 8KiB, 2GB",
+    read=read_size,
+    show=show_size,
+    least=1,
+    most=MACHINE_MEMORY,
+    bound=", this machine's memory",
+)
+DURATION = Quantity(
+    name="duration",
+    examples="2s, 200ms, 5m",
+    read=read_duration,
+    show=show_duration,
+    least=0.001,
+    most=LONGEST_S,
+)
+DURATIONS = Durations()
+SHARE = Percentage()
+SEED = Seed()
+PLACE = PathArgument()
+FOLDER = PathArgument(file_okay=False)
+FILE = PathArgument(dir_okay=False)

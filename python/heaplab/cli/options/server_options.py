@@ -1,0 +1,59 @@
+"""The options of `heaplab compare` that make PROGRAM a server, or change how those of a suite are driven."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from heaplab.catalog.load_generators import READERS
+from heaplab.cli.options.option_types import DURATION, DURATIONS
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+SERVER_OPTIONS = [
+    click.option(
+        "--ready",
+        metavar="CMD|tcp:PORT",
+        help="PROGRAM is a server, ready when CMD succeeds or the port accepts a connection.",
+    ),
+    click.option(
+        "--ready-within", type=DURATION, help="Give a server up that is not ready then.  [default: 30s]"
+    ),
+    click.option(
+        "--load", metavar="CMD", help="The load generator: one burst of requests, outside the allocator."
+    ),
+    click.option(
+        "--take",
+        multiple=True,
+        metavar="READER",
+        help=f"How to read what --load writes: {', '.join(READERS)}, or NAME[:UNIT]=REGEX; may be repeated.",
+    ),
+    click.option(
+        "--idle",
+        type=DURATIONS,
+        help="When to look at a server's memory after the load: 1s,10s,60s.  [default: 1s,10s]",
+    ),
+    click.option("--bursts", type=click.IntRange(1, 1000), help="How often --load is run.  [default: 1]"),
+    click.option("--stop", metavar="SIGNAL|CMD", help="What ends a server.  [default: SIGTERM]"),
+]
+FIELDS = {
+    "ready": "ready",
+    "ready_within": "ready_within_s",
+    "load": "load",
+    "take": "take",
+    "idle": "idle_s",
+    "bursts": "bursts",
+    "stop": "stop",
+}
+
+
+def serving(command: Command) -> Command:
+    for option in reversed(SERVER_OPTIONS):
+        command = option(command)
+    return command
+
+
+def given_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a server out of all options; those that were given."""
+    found = {name: options.pop(name) for name in FIELDS}
+    return {name: value for name, value in found.items() if value not in (None, ())}

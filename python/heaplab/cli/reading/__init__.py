@@ -1,0 +1,1 @@
+"""`heaplab report`, `claims`, `power` and `export`: commands that read results files."""

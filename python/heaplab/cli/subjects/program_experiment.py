@@ -1,0 +1,99 @@
+"""The experiment made of a user's program: what is measured, whether any library can serve it, its input."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from heaplab.campaign import standard_input
+from heaplab.catalog import server_spec, spec
+from heaplab.cli.subjects import given_server
+from heaplab.cli.subjects.python_programs import note_on
+from heaplab.cli.subjects.selection import note
+from heaplab.errors import HeaplabError
+from heaplab.machine import interposition
+from heaplab.machine.execute import environment_for
+from heaplab.records import Arm, Input
+
+PROGRAM = "program"  # id of the experiment and the workload made from a program of the user's
+BLOCKS = (5, 30)  # at least, at most
+BUDGET_S = 300.0
+NO_CLAIM = "The arms are commands: nothing was preloaded, and which malloc served each was not looked at."
+Measured = tuple[list[spec.Experiment], dict[str, spec.Workload]]
+SERVER_BUDGET_S = 600.0  # a run of a server takes seconds, with its idle times
+METRICS = ["wall_time", "user_time", "system_time", "peak_memory", "mean_memory"]
+
+
+def experiment_of(program: tuple[str, ...], server: server_spec.Server | None = None) -> Measured:
+    """An experiment of one cell: the user's program."""
+    card = spec.Card(
+        source="a program of yours",
+        shows="what each allocator makes of exactly this command",
+        does_not_show="how the same program behaves with other input",
+        defaults="as you gave them",
+        note=note_on(program[0]),
+    )
+    return experiment_with(card, shlex.join(program), program, server)
+
+
+def experiment_of_commands(arms: Sequence[Arm], server: server_spec.Server | None = None) -> Measured:
+    """An experiment of one cell in which every arm runs a command of its own."""
+    card = spec.Card(
+        source="commands of yours",
+        shows="what these commands cost as they are, each with the malloc that it brings",
+        does_not_show="which part of a difference is the allocator's",
+        defaults="as you gave them",
+        note=NO_CLAIM,
+    )
+    return experiment_with(card, ", ".join(arm.allocator for arm in arms), ("",), server)
+
+
+def experiment_with(
+    card: spec.Card, title: str, program: tuple[str, ...], server: server_spec.Server | None = None
+) -> Measured:
+    scale = spec.Scale(blocks=BLOCKS[0], blocks_most=BLOCKS[1])
+    workload = spec.Workload(
+        id=PROGRAM,
+        title=title,
+        kind="program",
+        program=program[0],
+        arguments=list(program[1:]),
+        card=card,
+        server=server,
+        metrics={},
+    )
+    experiment = spec.Experiment(
+        id=PROGRAM,
+        title=title,
+        publication="",
+        figure="",
+        claim="",
+        workload=PROGRAM,
+        metrics=given_server.metrics_of(server) if server else METRICS,
+        plots=given_server.plots_of(server) if server else [],
+        quick=scale,
+        full=scale,
+    )
+    return [experiment], {PROGRAM: workload}
+
+
+def check(program: str, libraries: Sequence[Arm]) -> None:
+    """Raise HeaplabError if no library can serve the program, before anything is measured."""
+    faults = []
+    for library in libraries:
+        environment = environment_for(library)
+        path = interposition.resolve_program(program, environment)
+        if library.preload:
+            faults.append(interposition.fault_of_program(path, environment, library))
+    if faults and all(faults):
+        raise HeaplabError(f"{faults[0]}; nothing to compare")
+
+
+def input_of(given: Path | None, quiet: bool) -> Input | None:
+    """The input of each run: the given file, else the file that heaplab's own standard input is.
+
+    Without either, one line says that the program finds nothing to read.
+    """
+    found = given or standard_input.own_file()
+    if found is None and not quiet:
+        note("the program's standard input is empty; --input FILE or < FILE hands each run a file")
+    return standard_input.input_of(found) if found else None

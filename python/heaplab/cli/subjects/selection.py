@@ -1,0 +1,128 @@
+"""The allocators and experiments that the options of a command select."""
+
+import contextlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from heaplab.campaign.command_line import why_absent
+from heaplab.catalog import allocator_spec, locate, spec
+from heaplab.catalog.contents import Catalog
+from heaplab.cli.options.given_arms import GivenAllocator, GivenFactorial
+from heaplab.errors import UsageError
+from heaplab.machine import setting_proof
+from heaplab.records import CONTROL_SUFFIX, Arm
+
+BASELINE = "glibc"
+
+
+def note(message: str) -> None:
+    """Print one line that is no error. A failed write is ignored."""
+    with contextlib.suppress(OSError):
+        click.echo(f"heaplab: {message}", err=True)
+
+
+def arms(
+    catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator], factorial: GivenFactorial | None
+) -> tuple[Catalog, list[Arm]]:
+    """The arms that the options of a comparison name, the baseline first, and a catalog that knows them.
+
+    Raises UsageError where the baseline's settings have no effect: there would be nothing to compare with.
+    """
+    if factorial and (asked or own):
+        raise UsageError("--factorial excludes --allocators and --allocator: it names its arms itself")
+    if factorial:
+        catalog = with_own(catalog, [arm for arm in factorial.arms if arm.settings or arm.library])
+        found = [
+            arm_of(catalog, arm.name).model_copy(update={"levels": arm.levels}) for arm in factorial.arms
+        ]
+    else:
+        catalog = with_own(catalog, own)
+        found = libraries(catalog, asked, own)
+    if found[0].void:
+        raise UsageError(f"{found[0].allocator}: {found[0].void}; it is the baseline")
+    for arm in found[1:]:
+        if arm.void:
+            note(f"{arm.allocator} is void: {arm.void}")
+    return catalog, found
+
+
+def libraries(catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator]) -> list[Arm]:
+    """The allocators of a comparison, the baseline first.
+
+    Asked for by name, each must be here. Without names it is every ready-made one that is here, with "all"
+    every one; variants and references are measured only when named. The user's own libraries join in all
+    cases, and are the ones compared with the baseline if nothing else is named: that of which all of them
+    are settings, else the C library's.
+    """
+    if asked is None and own:
+        names, must = [baseline_of(own), *(given.name for given in own)], True
+    elif asked is None:
+        names, must = [name for name in catalog.allocators if catalog.allocators[name].quick], False
+    elif asked == "all":
+        names, must = [name for name, item in catalog.allocators.items() if not item.reference], False
+    else:
+        names, must = [name.strip() for name in asked.split(",") if name.strip()], True
+    names += [given.name for given in own]
+    if not names:
+        raise UsageError("--allocators: no name given")
+    if not must and BASELINE in names:
+        names.remove(BASELINE)
+        names.insert(0, BASELINE)
+    found = []
+    for name in dict.fromkeys(names):
+        try:
+            found.append(arm_of(catalog, name))
+        except locate.NotHereError as error:
+            if must:
+                raise
+            if sys.stderr.isatty():
+                note(f"left out {error}")
+    return found
+
+
+def experiments(
+    catalog: Catalog, asked: Sequence[str]
+) -> tuple[list[spec.Experiment], dict[str, spec.Workload]]:
+    """The experiments (ids, groups or globs) that this machine has the programs for, and their workloads.
+
+    The others are left out with one line. Raises UsageError if that leaves nothing.
+    """
+    found = catalog.experiments_matching(list(asked))
+    absent = {item.id: why for item in found if (why := why_absent(catalog.workloads[item.workload]))}
+    left_out = ", ".join(f"{name} ({why})" for name, why in absent.items())
+    if len(absent) == len(found):
+        raise UsageError(f"not on this machine: {left_out}; nothing to measure")
+    if absent:
+        note(f"left out, for want of a program: {left_out}")
+    kept = [item for item in found if item.id not in absent]
+    return kept, {item.workload: catalog.workloads[item.workload] for item in kept}
+
+
+def baseline_of(own: Sequence[GivenAllocator]) -> str:
+    """The allocator that all given arms set differently; the C library's if they are of several."""
+    bases = {given.base for given in own if given.settings and given.library is None}
+    return bases.pop() if len(bases) == 1 and all(given.settings for given in own) else BASELINE
+
+
+def arm_of(catalog: Catalog, name: str) -> Arm:
+    """The allocator NAME as it is here, with proof of its settings. Raises what `locate` raises."""
+    return setting_proof.proved(locate.locate(catalog, name))
+
+
+def with_own(catalog: Catalog, own: Sequence[GivenAllocator]) -> Catalog:
+    for given in own:
+        if CONTROL_SUFFIX in given.name or given.name in (*catalog.named, *catalog.allocators):
+            raise UsageError(f"--allocator {given.name}=...: the name is taken, choose another")
+        base = given.base
+        if given.library:
+            catalog, base = catalog.with_library(given.name, given.library), given.name
+        if given.settings or not given.library:
+            settings = allocator_spec.Variant(
+                title=given.title,
+                environment=given.settings.environment,
+                huge_pages=given.settings.huge_pages,
+            )
+            catalog = catalog.with_settings(given.name, base, settings)
+    return catalog

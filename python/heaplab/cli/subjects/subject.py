@@ -1,0 +1,132 @@
+"""What arms are compared on: experiments of the catalog, a program, or the commands of the arms."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from heaplab.campaign.begin_or_resume import Request
+from heaplab.catalog import spec
+from heaplab.catalog.contents import Catalog
+from heaplab.catalog.server_spec import Server
+from heaplab.cli.options.replay_options import refuse_without_trace
+from heaplab.cli.subjects import given_server, program_experiment, recorded_trace, selection
+from heaplab.errors import UsageError
+from heaplab.records import Arm, Input, Parameter
+
+NONE_GIVEN: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Subject:
+    experiments: Sequence[spec.Experiment]
+    workloads: dict[str, spec.Workload]
+    scale: spec.ScaleName
+    folder: Path  # for results, unless another is asked for
+    budget: float | None  # s, unless another is asked for
+    input: Input | None = None
+    fit_blocks: int | None = None  # that the lengths of cells are fitted to; None: lengths stay
+
+
+def refuse_program_beside_suite(program: tuple[str, ...], suite: str | None) -> None:
+    """Raise UsageError if there are both: a word that follows no option is a program."""
+    if program and suite is not None:
+        raise UsageError(f"--suite and a program exclude each other: {program[0]}")
+
+
+def subject_of(
+    catalog: Catalog,
+    arms: Sequence[Arm],
+    program: tuple[str, ...],
+    suite: str | None,
+    source: Path | None,
+    quiet: bool,
+    serving: Mapping[str, Any] = NONE_GIVEN,
+    replaying: Mapping[str, Parameter] = NONE_GIVEN,
+) -> Subject:
+    """A program of the user's or a trace of it, if there is one, else a suite.
+
+    Raises HeaplabError if no arm can serve it.
+    """
+    if recorded_trace.is_trace(program):
+        return subject_of_trace(catalog, Path(program[0]), quiet, replaying)
+    refuse_without_trace(replaying)
+    if program:
+        server = given_server.server_of(serving)
+        program_experiment.check(program[0], arms)
+        measured = program_experiment.experiment_of(program, server)
+        return subject_with(measured, Path(program[0]).name, server, source, quiet)
+    chosen = catalog.suite("quick" if suite is None else suite)
+    experiments, workloads = selection.experiments(catalog, chosen.experiments)
+    experiments, workloads = given_server.changed(experiments, workloads, serving)
+    folder = Path("out") / "compare"
+    return Subject(
+        experiments, workloads, chosen.scale, folder, chosen.budget_s, fit_blocks=chosen.fit_blocks
+    )
+
+
+def subject_of_trace(
+    catalog: Catalog, trace: Path, quiet: bool, replaying: Mapping[str, Parameter] = NONE_GIVEN
+) -> Subject:
+    return Subject(
+        *recorded_trace.experiments_of(catalog, trace, quiet, replaying),
+        "quick",
+        Path("out") / trace.name,
+        program_experiment.BUDGET_S,
+    )
+
+
+def subject_of_commands(
+    arms: Sequence[Arm], source: Path | None, quiet: bool, serving: Mapping[str, Any] = NONE_GIVEN
+) -> Subject:
+    server = given_server.server_of(serving)
+    measured = program_experiment.experiment_of_commands(arms, server)
+    return subject_with(measured, "commands", server, source, quiet)
+
+
+def subject_with(
+    measured: program_experiment.Measured, name: str, server: Server | None, source: Path | None, quiet: bool
+) -> Subject:
+    """Programs of the user's: they end by themselves and may read a file, or they are servers."""
+    folder = Path("out") / name
+    if server:
+        return Subject(*measured, "quick", folder, program_experiment.SERVER_BUDGET_S)
+    given = program_experiment.input_of(source, quiet)
+    return Subject(*measured, "quick", folder, program_experiment.BUDGET_S, given)
+
+
+def request_of(subject: Subject, arms: Sequence[Arm], options: dict[str, Any]) -> Request:
+    """The request of a campaign: its subject, its arms, and what the common options decide."""
+    return Request(
+        subject.experiments,
+        subject.workloads,
+        arms,
+        subject.scale,
+        seed=options["seed"],
+        command=["heaplab", *sys.argv[1:]],
+        budget=options["budget"] or subject.budget,
+        precision=options["precision"],
+        pinned=options["pin"],
+        warm=size_of(options["warm"]),
+        memory_limit=size_of(options["memory_limit"]),
+        time_limit=options["time_limit"],
+        input=subject.input,
+        prepare=options.get("prepare") or "",
+        cleanup=options.get("cleanup") or "",
+        fit_blocks=subject.fit_blocks,
+    )
+
+
+def size_of(given: float | None) -> int | None:
+    return int(given) if given else None
+
+
+def with_note(request: Request, text: str) -> Request:
+    """The request with a note that stands beside every answer about its workloads."""
+    works = {}
+    for name, work in request.workloads.items():
+        note = " ".join(filter(None, (work.card.note, text)))
+        works[name] = work.model_copy(update={"card": work.card.model_copy(update={"note": note})})
+    return replace(request, workloads=works)

@@ -1,0 +1,1 @@
+"""`heaplab record` and `heaplab trace`."""

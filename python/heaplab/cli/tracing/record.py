@@ -1,0 +1,117 @@
+"""`heaplab record`: a program's allocation calls in a file."""
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from heaplab.catalog import contents as catalogs
+from heaplab.cli.options.option_types import DURATION, FILE, SIZE
+from heaplab.cli.options.program_command import ProgramCommand
+from heaplab.cli.subjects.selection import BASELINE, arm_of, note
+from heaplab.cli.tracing import trace_summary
+from heaplab.errors import HeaplabError
+from heaplab.traces import recording, tool
+
+SILENT_S = 2.0  # of work before a word about how far it is
+
+
+@click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    help="The trace; a file there is replaced. By default PROGRAM.trace in the current folder.",
+)
+@click.option("--under", default=BASELINE, metavar="ALLOCATOR", help="What serves malloc; by default glibc.")
+@click.option(
+    "--trace-limit",
+    type=SIZE,
+    help="Stop recording at this size, such as 4GiB: a call takes 32 B until the program ends.",
+)
+@click.option(
+    "--for",
+    "seconds",
+    type=DURATION,
+    help="Record for this time, such as 90s; the program then goes on alone.",
+)
+@click.option(
+    "--paused",
+    is_flag=True,
+    help="Begin to record when this command gets SIGUSR1; what lives then is in the trace too. SIGUSR2 "
+    "always ends the recording, and PROGRAM goes on alone.",
+)
+@click.option(
+    "--stacks",
+    is_flag=True,
+    help="Record the call stack of each acquisition, up to 33 calls deep, by frame pointers: compile with "
+    "-fno-omit-frame-pointer. Where code has none, a stack ends.",
+)
+@click.option(
+    "--count-instructions",
+    "instructions",
+    is_flag=True,
+    help="Count the instructions that the threads execute in user mode, by the processor's counter: how much "
+    "of its work a program does for each call. On AArch64, kernel.perf_user_access must be 1 (Linux 5.17).",
+)
+@click.pass_obj
+def record(
+    extra: tuple[Path, ...],
+    /,
+    program: tuple[str, ...],
+    output: Path | None,
+    under: str,
+    trace_limit: float | None,
+    seconds: float | None,
+    paused: bool,
+    stacks: bool,
+    instructions: bool,
+) -> int:
+    """Record the allocation calls of PROGRAM in a trace file.
+
+    What PROGRAM starts is recorded too. The exit status is that of PROGRAM. Of a server that runs long,
+    record a window: --paused until SIGUSR1, and SIGUSR2 ends it.
+
+    \b
+    Examples:
+      heaplab record -o ls.trace -- ls -l
+      heaplab record --for 60s --trace-limit 4GiB -- ls -l
+      heaplab record --stacks -o ls.trace -- ls -l
+      heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; sleep 1; ls -l'
+    """
+    library = arm_of(catalogs.load(extra), under)
+    if library.void:
+        raise HeaplabError(f"{under}: {library.void}")
+    trace = output or Path(f"{Path(program[0]).name}.trace")
+    wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused, stacks, instructions)
+    recording.check(program[0], wanted)
+    return recording.record(
+        program, wanted, lambda opened: tell(trace, opened), ProgressNote("making the trace")
+    )
+
+
+def tell(trace: Path, opened: bool) -> None:
+    if not opened:
+        note(f"{trace}: nothing was recorded: SIGUSR1 did not come")
+        return
+    found = tool.summary(trace)
+    note(f"{trace}: {trace_summary.totals(found)}")
+    for line in trace_summary.warnings(found):
+        note(f"{trace}: {line}")
+
+
+class ProgressNote:
+    """Says on a terminal how far some work on a trace is, once it takes long."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, whole: int) -> None:
+        now = time.monotonic()
+        if sys.stderr.isatty() and now - self._last >= SILENT_S:
+            self._last = now
+            note(f"{self._what}: {100 * done // max(whole, 1)} %")

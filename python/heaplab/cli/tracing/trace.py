@@ -1,0 +1,162 @@
+"""`heaplab trace`: what a trace holds, on the terminal, as a page, and for other programs."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from heaplab import trace_report, traces
+from heaplab.cli.options.option_types import FILE, PLACE
+from heaplab.cli.reading.results import refuse_unwritable
+from heaplab.cli.subjects.selection import note
+from heaplab.cli.tracing import trace_summary
+from heaplab.cli.tracing.record import ProgressNote
+from heaplab.console import console, put
+from heaplab.errors import UsageError
+from heaplab.report.words.units import counted
+from heaplab.traces import foreign, recording, tool
+
+LABEL = 16  # columns
+MOST = 20  # processes that are shown
+TRACE, PARQUET = ".trace", ".parquet"
+EVENTS, BLOCKS = "events", "blocks"
+
+PAGE, DHAT, PPROF = ".html", ".json", ".pb.gz"
+
+
+@click.command()
+@click.argument("trace_file", type=PLACE, metavar="TRACE")
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    help="Write FILE; its suffix says what: .html a page, .parquet columns for DuckDB and pandas, .json what "
+    "Valgrind's dh_view.html shows, .pb.gz what pprof reads, .trace a trace of heaptrack's or mtrace's.",
+)
+@click.option(
+    "--rows",
+    type=click.Choice([EVENTS, BLOCKS]),
+    help="What a row of Parquet is: an event, or a block from birth to death.  [default: events]",
+)
+@click.option(
+    "--process",
+    type=click.IntRange(min=0),
+    metavar="NUMBER",
+    help="What process is looked at, numbered from 0 as they began.  [default: the one with the most events]",
+)
+def trace(trace_file: Path, output: Path | None, rows: str | None, process: int | None) -> None:
+    """Show what a trace holds, or write it in another form.
+
+    The first line says whether the order of all events is proven. With -o FILE.trace the output of heaptrack,
+    raw or interpreted, or of glibc's mtrace becomes a trace.
+
+    A folder FILE.trace.raw, which `heaplab record` leaves where it is killed, becomes FILE.trace first.
+
+    \b
+    Examples:
+      heaplab trace ls.trace
+      heaplab trace ls.trace -o ls.html
+      heaplab trace ls.trace -o blocks.parquet --rows blocks
+    """
+    if rows and not (output and output.name.endswith(PARQUET)):
+        raise UsageError(
+            f"--rows goes with a file of Parquet: heaplab trace TRACE --rows {rows} -o FILE{PARQUET}"
+        )
+    if output:
+        refuse_unwritable(output)
+    if output and output.name.endswith(TRACE):
+        imported(trace_file, output)
+        return
+    suffix = suffix_of(output) if output else ""
+    if trace_file.is_dir():
+        trace_file = finished(trace_file)
+    found = tool.summary(trace_file)
+    if not found["processes"]:
+        raise UsageError(f"{trace_file}: holds no process")
+    warnings = trace_summary.warnings(found)
+    for line in warnings:
+        note(f"{trace_file}: {line}")
+    if output and suffix == PARQUET:
+        traces.write_parquet(trace_file, found, rows or EVENTS, output, ProgressNote("writing rows"))
+    else:
+        number = chosen(trace_file, found, process)
+        if not output:
+            show(found)
+        profile = traces.of_process(trace_file, found, number, ProgressNote("reading events"))
+        if not output:
+            show_process(profile, number, found)
+            return
+        write(profile, warnings, suffix, output)
+    click.echo(output)
+
+
+def suffix_of(output: Path) -> str:
+    known = (PAGE, PARQUET, DHAT, PPROF)
+    for suffix in known:
+        if output.name.endswith(suffix):
+            return suffix
+    raise UsageError(f"{output}: its suffix is none of {', '.join((*known, TRACE))}")
+
+
+def write(profile: "traces.Profile", warnings: list[str], suffix: str, output: Path) -> None:
+    if suffix == PAGE:
+        trace_report.write_html(profile, warnings, output)
+    elif suffix == DHAT:
+        traces.write_dhat(profile, output)
+    else:
+        traces.write_pprof(profile, output)
+
+
+def chosen(trace_file: Path, summary: dict[str, Any], process: int | None) -> int:
+    if process is None:
+        return traces.busiest(summary)
+    if process >= len(summary["processes"]):
+        last = len(summary["processes"]) - 1
+        raise UsageError(f"--process {process}: {trace_file} has processes 0 to {last}")
+    return process
+
+
+def show(summary: dict[str, Any]) -> None:
+    out = console()
+    put(out, trace_summary.totals(summary))
+    for process in summary["processes"][:MOST]:
+        put(out, "")
+        for label, text in trace_summary.of_process(process):
+            put(out, text.replace("[", r"\["), label=label, indent=LABEL)
+    if (more := len(summary["processes"]) - MOST) > 0:
+        put(out, f"and {counted(more, 'process', 'processes')} more")
+
+
+def show_process(profile: "traces.Profile", number: int, summary: dict[str, Any]) -> None:
+    out = console()
+    put(out, "")
+    if len(summary["processes"]) > 1:
+        put(out, f"Process {profile.pid}, number {number} of the trace; --process N shows another.")
+    trace_report.print_profile(profile, out)
+
+
+def imported(source: Path, output: Path) -> None:
+    """Make a trace of the output of heaptrack or mtrace."""
+    if source.is_dir():
+        raise UsageError(f"{source}: is a folder, not the output of heaptrack or mtrace")
+    if foreign.is_trace(source):
+        raise UsageError(f"{source}: is a trace already")
+    found = foreign.make_trace(source, output, ProgressNote("making the trace"))
+    if found["cut_off"]:
+        note(f"{source}: is cut off; what is intact was used")
+    if found["skipped"]:
+        note(f"{source}: {found['skipped']} lines were not understood and are left out")
+    note(f"{output}: {trace_summary.totals(tool.summary(output))}")
+    click.echo(output)
+
+
+def finished(raw: Path) -> Path:
+    """The trace made of a folder that a recording left. Raises UsageError where it is none."""
+    if not (raw.name.endswith(recording.RAW) and (raw / "control").is_file()):
+        raise UsageError(f"{raw}: is a folder, not a trace")
+    made = raw.with_name(raw.name.removesuffix(recording.RAW))
+    tool.finish(raw, made, ProgressNote("making the trace"))
+    recording.remove(raw)
+    note(f"{made}: made of {raw}")
+    return made

@@ -1,0 +1,92 @@
+"""What a trace holds, in lines for people."""
+
+from pathlib import PurePath
+from typing import Any
+
+from heaplab.report.words.units import counted
+from heaplab.traces import architecture
+
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def size(count: int) -> str:
+    amount, unit = float(count), 0
+    while amount >= 1024 and unit < len(UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.4g} {UNITS[unit]}"
+
+
+def number(of: dict[str, str], name: str) -> int:
+    return int(of.get(name) or 0)
+
+
+def blocks(of: dict[str, str], name: str) -> str:
+    return counted(number(of, name), "block")
+
+
+def totals(summary: dict[str, Any]) -> str:
+    """The whole trace in one line: what was recorded, what was lost, whether its order is proven."""
+    parts = [process["summary"] for process in summary["processes"]]
+    events = sum(process["events"] for process in summary["processes"])
+    lost = sum(number(part, "lost") for part in parts)
+    wrong = sum(number(part, "acquired_while_live") + number(part, "released_unknown") for part in parts)
+    return (
+        f"{events} events of {counted(len(parts), 'process', 'processes')}, "
+        f"{size(summary['bytes'])} ({summary['bytes'] / max(events, 1):.1f} B an event); "
+        f"calls lost {lost}; events out of order {wrong}"
+    )
+
+
+def warnings(summary: dict[str, Any]) -> list[str]:
+    """What makes the trace less than a whole recording."""
+    found = [*filter(None, [architecture.note(summary["machine"])]), *summary["damage"]]
+    for process in summary["processes"]:
+        part, pid = process["summary"], process["process"].get("pid", "?")
+        if lost := number(part, "lost"):
+            found.append(f"process {pid}: {lost} calls were not recorded: {part['lost_because']}")
+        if wrong := number(part, "acquired_while_live"):
+            found.append(f"process {pid}: {wrong} acquisitions of blocks that live")
+        if wrong := number(part, "released_unknown"):
+            found.append(f"process {pid}: {wrong} releases of blocks that nothing acquired")
+        if process["lost_in_file"]:
+            found.append(f"process {pid}: {process['lost_in_file']} events are lost in the file")
+    return found
+
+
+def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:
+    """Labels and texts on one process."""
+    of, part = process["process"], process["summary"]
+    words = [word for word in of.get("arguments", "").split("\0") if word]
+    shown = " ".join([PurePath(of.get("program", "?")).name, *words[1:]])
+    inherited = number(part, "released_inherited")
+    rows = [
+        (f"process {of.get('pid', '?')}", shown),
+        ("allocator", of.get("allocator", "?")),
+        *(
+            [("lived before", f"{size(number(part, 'lived_bytes'))}, {blocks(part, 'lived_blocks')}")]
+            if number(part, "lived_blocks")
+            else []
+        ),
+        ("events", f"{process['events']} by {counted(number(part, 'threads'), 'thread')}"),
+        (
+            "acquired",
+            f"{size(number(part, 'bytes_acquired'))} in {blocks(part, 'acquisitions')} "
+            f"from {counted(number(part, 'sites'), 'place')}; "
+            f"{counted(number(part, 'failed'), 'call')} failed",
+        ),
+        (
+            "released",
+            blocks(part, "releases") + (f", {inherited} from before" if inherited else ""),
+        ),
+        ("at most", f"{size(number(part, 'peak_bytes'))}, {blocks(part, 'peak_blocks')}"),
+        (
+            "at the end",
+            f"{size(number(part, 'live_bytes'))}, {blocks(part, 'live_blocks')}",
+        ),
+    ]
+    if executed := number(part, "instructions"):
+        calls = number(part, "acquisitions") + number(part, "releases")
+        rows.append(("instructions", f"{executed:,}, {executed / max(calls, 1):.0f} for each call"))
+    if uncounted := number(part, "uncounted_threads"):
+        rows.append(("not counted", f"instructions of {counted(uncounted, 'thread')}, at least in part"))
+    return rows if part else rows[:3]

@@ -1,0 +1,43 @@
+"""`heaplab tune`: its options; what it does, tuning.py, is loaded when called."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heaplab import lazy
+from heaplab.cli.options import server_options
+from heaplab.cli.options.measuring_options import HOW, taking
+from heaplab.cli.options.option_types import PLACE
+from heaplab.cli.options.program_command import ProgramCommand
+
+if TYPE_CHECKING:
+    from heaplab.cli.tune import tuning
+else:
+    tuning = lazy.module("heaplab.cli.tune.tuning")
+
+
+@click.command(cls=ProgramCommand)
+@click.argument("name")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
+@click.option(
+    "--input", "source", type=PLACE, metavar="FILE", help="File that each run reads as its standard input."
+)
+@server_options.serving
+@taking(HOW)
+@click.pass_context
+def tune(
+    context: click.Context, /, name: str, program: tuple[str, ...], source: Path | None, **options: Any
+) -> int:
+    """Try settings of an allocator on PROGRAM, and measure the best of them afresh.
+
+    The settings are those that `heaplab show NAME` calls worth trying. A quarter of the budget (10m for a
+    program, 20m for a server) is for each by itself, a quarter for the best of them together, and half for a
+    confirmation of the best by time, by memory and by both. Only its figures are shown, because the best of
+    many is in part lucky. The same command goes on with what was interrupted.
+
+    \b
+    Example:
+      heaplab tune glibc --budget 20s -- ls -l
+    """
+    return tuning.tune(context, name, program, source, options)

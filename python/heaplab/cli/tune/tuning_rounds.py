@@ -1,0 +1,107 @@
+"""The rounds of tuning: each is a campaign in a folder of its own, so that an interrupted one can go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from heaplab import analysis
+from heaplab.campaign import begin_or_resume as campaigns, store
+from heaplab.campaign.begin_or_resume import Request
+from heaplab.cli.campaigns.carry_out import carry_out, opened_for
+from heaplab.cli.reading.results import load
+from heaplab.cli.subjects.selection import note
+from heaplab.errors import HeaplabError
+from heaplab.records import Arm, Status
+
+TO_GO_ON = "the same command goes on"
+COARSE = 0.05  # precision of the rounds that only choose
+SEEDS = 1000  # from a round to the next: more than a round has blocks, so that no seed is used twice
+
+
+@dataclass(frozen=True)
+class TuningRound:
+    name: str  # of its folder
+    number: int
+    share: float  # of the budget
+    chooses: bool = True
+
+
+SCREENING = TuningRound("screening", 1, 0.25)
+COMBINING = TuningRound("combinations", 2, 0.25)
+CONFIRMING = TuningRound("confirmed", 0, 0.5, chooses=False)
+
+
+@dataclass(frozen=True)
+class Tuner:
+    """Carries out rounds. `request` is that of the confirmation, its libraries left open."""
+
+    request: Request
+    folder: Path
+    options: dict[str, Any]
+    afresh: bool  # whether all was measured before, so that everything begins anew
+
+    def measured(self, stage: TuningRound, arms: Sequence[Arm]) -> analysis.Analysis | None:
+        """What a round found, now or before it was interrupted; None if it is interrupted now.
+
+        Raises HeaplabError if the first arm, with which all are compared, gives no figure.
+        """
+        request, place = self.request_of(stage, arms), self.folder / stage.name
+        if not self.afresh and is_measured(place, request):
+            note(f"{place}: was measured before")
+        else:
+            if not self.options["quiet"]:
+                note(f"{stage.name}: {', '.join(arm.allocator for arm in arms[1:])}")
+            opened, needed = opened_for(request, place, {**self.options, "output": None}, stage.share)
+            if carry_out(opened, needed, self.options, TO_GO_ON):
+                return None
+        measured = analysis.Analysis(load(place))
+        refuse_without_baseline(measured)
+        return measured
+
+    def request_of(self, stage: TuningRound, arms: Sequence[Arm]) -> Request:
+        assert self.request.budget
+        return replace(
+            self.request,
+            libraries=arms,
+            budget=self.request.budget * stage.share,
+            seed=self.request.seed + stage.number * SEEDS,
+            precision=max(self.request.precision, COARSE) if stage.chooses else self.request.precision,
+        )
+
+
+def is_measured(folder: Path, request: Request) -> bool:
+    """Whether the campaign of this request lies in the folder, carried out to its end."""
+    path = folder / store.FILE_NAME
+    if not path.exists():
+        return False
+    found = store.load(path)
+    same = found.campaign.id == campaigns.campaign_of(request).id and campaigns.same_machine(found.host)
+    return same and found.end is not None
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether the last tuning in the folder reached the end of its confirmation."""
+    paths = [folder / stage.name / store.FILE_NAME for stage in (SCREENING, CONFIRMING)]
+    if not all(path.exists() for path in paths):
+        return False
+    first, last = map(store.load, paths)
+    return last.end is not None and last.campaign.started >= first.campaign.started
+
+
+def refuse_without_baseline(measured: analysis.Analysis) -> None:
+    runs = [run for run in measured.results.runs if run.allocator == measured.baseline]
+    if not any(run.status is Status.OK for run in runs):
+        why = runs[0].reason if runs else "it was not run"
+        raise HeaplabError(f"{measured.results.path}: no run under {measured.baseline} gave a figure: {why}")
+
+
+def without_any_figure(measured: analysis.Analysis) -> dict[str, str]:
+    """The arms that gave no figure at all, with the first reason."""
+    found: dict[str, str] = {}
+    for run in measured.without_figure:
+        found.setdefault(run.allocator, run.reason)
+    good = {run.allocator for run in measured.results.runs if run.status is Status.OK}
+    return {name: found[name] for name in measured.allocators if name in found and name not in good}

@@ -1,0 +1,1 @@
+"""Which of the candidates under one allocator is to be chosen when, over all comparisons."""

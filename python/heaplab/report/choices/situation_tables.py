@@ -1,0 +1,71 @@
+"""Tables of situations: the best candidate of each, and every family over all of them."""
+
+from heaplab.analysis import MEMORY
+from heaplab.report.choices.situations import Family, Situation, StrategyAnswer
+from heaplab.report.tables.heat_map import DIMENSIONS, span
+from heaplab.report.tables.table_parts import Entry, Table, diverging
+from heaplab.report.words import strategies, units, wording
+from heaplab.stats import Verdict, judge
+
+
+def answer_table(answers: list[StrategyAnswer]) -> Table:
+    known = any(set(DIMENSIONS) <= answer.situation.study.workload.metrics.keys() for answer in answers)
+    dimensions = DIMENSIONS if known else {}
+    columns = ["best", "not shown to be worse", "time", "peak memory", "worst", *dimensions.values()]
+    rows = []
+    for answer in answers:
+        study = answer.situation.study
+        metric = study.metric(study.main_metric)
+        rows.append(
+            (
+                answer.situation.name,
+                [
+                    Entry(strategies.title(answer.best), tone="left"),
+                    Entry(", ".join(answer.tied) or units.NOTHING, tone="left"),
+                    Entry(
+                        units.ratio(answer.judged.ratio.estimate),
+                        small=units.bounds(answer.judged.ratio) if answer.best != study.baseline else "",
+                        tone=wording.tone(answer.judged, metric),
+                        symbol=wording.SYMBOLS[answer.judged.verdict],
+                        color=diverging(answer.judged.ratio.estimate),
+                        title=wording.verdict_with_reason(answer.judged, metric),
+                    ),
+                    Entry(units.ratio(answer.memory.estimate), small=units.bounds(answer.memory)),
+                    Entry(units.ratio(answer.worst[1].estimate), small=answer.worst[0]),
+                    *(dimension(answer.situation, name) for name in dimensions),
+                ],
+            )
+        )
+    caption = "Times and peak memory with page tables relative to the reference, geometric means"
+    return Table(caption, columns, rows, "situation")
+
+
+def dimension(where: Situation, metric: str) -> Entry:
+    study = where.study
+    return span(study.median(cell, study.baseline, metric).estimate for cell in where.cells)
+
+
+def family_table(families: list[Family]) -> Table:
+    """Every family over all situations: how often, and how much, it gains and loses."""
+    columns = ["faster in", "slower in", "time, mean", "best", "worst", "peak memory, mean"]
+    caption = (
+        "Families of local allocators against the reference, over all situations they were measured in; "
+        "peak memory counts page tables"
+    )
+    return Table(caption, columns, [(family.name, _family_row(family)) for family in families], "family")
+
+
+def _family_row(family: Family) -> list[Entry]:
+    verdicts = [judge(ratio, where.threshold) for where, ratio in family.ratios]
+    ordered = sorted(family.ratios, key=lambda item: item[1].estimate)
+    mean, memory = family.mean(), family.mean(MEMORY)
+    return [
+        Entry(f"{verdicts.count(Verdict.LOWER)} of {len(verdicts)}"),
+        Entry(f"{verdicts.count(Verdict.HIGHER)} of {len(verdicts)}"),
+        Entry(units.ratio(mean.estimate), small=units.bounds(mean), color=diverging(mean.estimate)),
+        *(
+            Entry(units.ratio(ratio.estimate), small=where.name, color=diverging(ratio.estimate))
+            for where, ratio in (ordered[0], ordered[-1])
+        ),
+        Entry(units.ratio(memory.estimate), small=units.bounds(memory)),
+    ]

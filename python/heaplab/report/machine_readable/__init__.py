@@ -1,0 +1,1 @@
+"""The same results for programs: JSON, tables of rows, JUnit XML."""

@@ -1,0 +1,130 @@
+"""Several campaigns side by side: the advice and the ratios of each, never pooled."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from heaplab.analysis import Analysis
+from heaplab.report.tables.ratio_entry import ratio_entry
+from heaplab.report.tables.table_parts import Table
+from heaplab.report.words import units, wording
+from heaplab.report.words.advice import Answer, answer
+
+MACHINE = ("cpu", "cpus", "memory")  # facts that stay the same on one machine
+
+
+def host_name(analysis: Analysis) -> str:
+    """The machine and the hour, short enough for the head of a column."""
+    facts = analysis.results.host.facts if analysis.results.host else {}
+    cpus = f", {facts['cpus']} CPUs" if facts.get("cpus") else ""
+    return (
+        f"{facts.get('cpu') or 'unknown machine'}{cpus}, {analysis.campaign.started[:16].replace('T', ' ')}"
+    )
+
+
+@dataclass(frozen=True)
+class Advised:
+    """The advice of one campaign."""
+
+    number: int  # number of the campaign on the page, from 1
+    host: str
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class KindBeside:
+    """One kind of workload in all campaigns that measured it."""
+
+    title: str
+    agreement: str
+    advised: list[Advised]
+
+
+@dataclass(frozen=True)
+class Beside:
+    kinds: list[KindBeside]
+    tables: list[Table]
+    warning: str  # a limit of campaigns on one machine; "" if all machines differ
+
+
+def beside(analyses: Sequence[Analysis]) -> Beside | None:
+    """The comparison of several campaigns; None for a single one."""
+    if len(analyses) < 2:
+        return None
+    kinds = []
+    for kind, title in wording.KINDS.items():
+        advised = [
+            Advised(number, host_name(analysis), answer(analysis, kind, analysis.standings(kind)))
+            for number, analysis in enumerate(analyses, 1)
+            if analysis.summarised(kind) and not analysis.only_within
+        ]
+        if advised:
+            kinds.append(KindBeside(title, agreement(advised), advised))
+    return Beside(kinds, side_by_side(analyses), warning(analyses))
+
+
+def warning(analyses: Sequence[Analysis]) -> str:
+    """What campaigns on one machine at different times cannot show; "" if there are none."""
+    machines: dict[str, list[str]] = {}
+    for number, analysis in enumerate(analyses, 1):
+        facts = analysis.results.host.facts if analysis.results.host else {"unknown": number}
+        same = json.dumps([facts.get(name) for name in (*MACHINE, "unknown")])
+        machines.setdefault(same, []).append(str(number))
+    twice = [numbers for numbers in machines.values() if len(numbers) > 1]
+    if not twice:
+        return ""
+    which = wording.listed(twice[0])
+    return (
+        f"Campaigns {which} were measured on one machine at different times. What changed there in between, "
+        "such as load, temperature or updates, is in every difference between them, and in none of the "
+        "intervals. To compare two versions, make them arms of one campaign: heaplab gate OLD NEW."
+    )
+
+
+def agreement(advised: Sequence[Advised]) -> str:
+    """Whether the advice of all campaigns names one allocator, in words."""
+    if len(advised) < 2:
+        return f"Measured in {_listed(advised)} only."
+    silent = [one for one in advised if not one.answer.use]
+    if silent:
+        said = f"{_listed(silent)} names no single allocator.".capitalize()
+        return f"{said} Take the advice of the machine that the program will run on."
+    common = [name for name in advised[0].answer.use if all(name in one.answer.use for one in advised)]
+    if common:
+        said = f"All campaigns agree on {wording.listed(common)}."
+    else:
+        each = wording.listed([f"{one.answer.use[0]} in campaign {one.number}" for one in advised])
+        said = f"The campaigns differ: {each}. Take the advice of the machine that the program will run on."
+    undecided = [one for one in advised if one.answer.open]
+    return f"{said} Not all is decided in {_listed(undecided)}." if undecided else said
+
+
+def _listed(advised: Sequence[Advised]) -> str:
+    return wording.listed([f"campaign {one.number}" for one in advised])
+
+
+def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
+    """Time and peak memory of every allocator in every campaign."""
+    columns = [
+        f"Campaign {number}: {host_name(analysis)}, to {analysis.baseline}"
+        for number, analysis in enumerate(analyses, 1)
+    ]
+    tables = []
+    for kind, title in wording.KINDS.items():
+        standings = [{s.allocator: s for s in analysis.standings(kind)} for analysis in analyses]
+        names = list(dict.fromkeys(name for found in standings for name in found))
+        for metric, what in ((wording.TIME, "time"), (wording.MEMORY, "memory")):
+            rows = [
+                (
+                    name,
+                    [
+                        ratio_entry(getattr(found.get(name), what, None), metric, "not measured there")
+                        for found in standings
+                    ],
+                )
+                for name in names
+            ]
+            if any(entry.text != units.NOTHING for _, entries in rows for entry in entries):
+                caption = f"{metric.title}, {title}: ratio to the baseline of the same campaign"
+                tables.append(Table(caption[0].upper() + caption[1:], columns, rows, "allocator"))
+    return tables

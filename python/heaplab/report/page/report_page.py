@@ -1,0 +1,271 @@
+"""From analyses to one self-contained HTML file: gathers everything, and leaves the order to the template."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study, power_of
+from heaplab.catalog import spec
+from heaplab.claims import ClaimOutcome, evaluate_study
+from heaplab.records import Status
+from heaplab.report.choices.choice import Choice, choices
+from heaplab.report.page import html_file
+from heaplab.report.page.hosts import beside
+from heaplab.report.pictures import figures, overview, palette, timelines
+from heaplab.report.pictures.latencies import latencies
+from heaplab.report.tables import heat_map, metric_tables, summary
+from heaplab.report.tables.aspect_answer import AspectAnswer, aspect_answer, kinds_with_mean
+from heaplab.report.tables.effects_table import effects_table
+from heaplab.report.tables.interaction import Interaction, interactions
+from heaplab.report.tables.power_table import noise_table, outlook_table
+from heaplab.report.tables.server_table import server_tables
+from heaplab.report.tables.table_parts import Table
+from heaplab.report.words import facts, units, wording
+from heaplab.report.words.advice import Answer, answer, ordered
+from heaplab.report.words.causes import Cause, causes, sentences
+from heaplab.report.words.next_steps import Step, next_steps
+from heaplab.stats import THRESHOLD, noise_floor
+
+DRAWINGS = {
+    "curve": figures.curve,
+    "bars": figures.bars,
+    "scatter": figures.scatter,
+    "series": timelines.series,
+}
+TABLES = {"heat": heat_map.heat, "summary": summary.summary}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment on the page."""
+
+    study: Study
+    anchor: str
+    title: str
+    drawings: list[figures.Drawing]
+    servers: list[Table]
+    heats: list[Table]
+    numbers: list[Table]
+    outcomes: list[ClaimOutcome]
+    floors: list[tuple[str, str]]  # metric, noise floor
+    command: str
+    crowded: str  # a note about cells with more threads than CPUs
+
+
+@dataclass(frozen=True)
+class KindSummary:
+    """One kind of workload: real programs and synthetic workloads are never averaged together."""
+
+    kind: str
+    title: str
+    answer: Answer
+    sure: str
+    mind: list[str]  # notes to keep in mind
+    steps: list[Step]
+    why: list[str]
+    standings: list[Standing]
+    causes: list[Cause]
+    trade_off: figures.Drawing | None
+    effects: Table | None  # of the settings of a factorial
+
+
+@dataclass(frozen=True)
+class Part:
+    """One campaign on the page."""
+
+    analysis: Analysis
+    styles: dict[str, palette.Style]
+    by_aspect: AspectAnswer | None  # None: the campaign is about fewer than two aspects
+    power: list[Table]  # what more measuring would decide, and the sources of noise
+    kinds: list[KindSummary]  # without those whose cells are of several aspects
+    choices: list[Choice]
+    interactions: list[Interaction]
+    overviews: list[Table]
+    sections: list[Section]
+    control: figures.Drawing | None
+    faults: list[tuple[str, list[str]]]
+    outliers: list[list[str]]
+    counts: str
+    source: str
+    command: str
+    facts: list[tuple[str, str]]  # of the machine
+
+
+def write_html(analyses: Sequence[Analysis], path: Path) -> None:
+    """Write the report of one campaign, or of several beside each other. Raises HeaplabError, UsageError."""
+    html_file.write(path, render(analyses, path))
+
+
+def render(analyses: Sequence[Analysis], path: Path) -> str:
+    """The page that lies at `path`, which only serves to name the results files relative to it."""
+    return html_file.rendered(
+        "report.html.j2",
+        {"wording": wording, "threshold": wording.threshold(THRESHOLD), "Status": Status},
+        parts=[part(analysis, path) for analysis in analyses],
+        hosts=beside(analyses),
+    )
+
+
+def part(analysis: Analysis, path: Path) -> Part:
+    styles = palette.styles(analysis.allocators)
+    by_aspect = aspect_answer(analysis)
+    kinds = kinds_with_mean(analysis, by_aspect.standings if by_aspect else [])
+    if analysis.only_within:
+        kinds = []
+    return Part(
+        analysis=analysis,
+        styles=styles,
+        by_aspect=by_aspect,
+        power=power_tables(analysis),
+        kinds=[kind_summary(analysis, kind, styles, with_steps=by_aspect is None) for kind in kinds],
+        choices=choices(analysis),
+        interactions=interactions(analysis),
+        overviews=[t for t in (metric_tables.overview(analysis, m) for m in (None, MEMORY)) if t],
+        sections=[section(analysis, study, styles) for study in analysis.studies],
+        control=overview.control(analysis),
+        faults=faults(analysis),
+        outliers=outliers(analysis),
+        counts=", ".join(f"{count} {status}" for status, count in sorted(counts_of(analysis).items())),
+        source=relative(analysis.results.path, path),
+        command=shlex.join(analysis.campaign.command),
+        facts=facts.in_words(analysis.results.host.facts) if analysis.results.host else [],
+    )
+
+
+def power_tables(analysis: Analysis) -> list[Table]:
+    if not analysis.between_allocators or len(analysis.allocators) < 2:
+        return []
+    found = power_of(analysis)
+    return [table for table in (outlook_table(analysis, found), noise_table(found)) if table]
+
+
+def relative(target: Path, page: Path) -> str:
+    """The path of the results file, relative to the folder of the page."""
+    try:
+        return target.resolve().relative_to(page.resolve().parent).as_posix()
+    except ValueError:
+        return target.name
+
+
+def kind_summary(
+    analysis: Analysis, kind: str, styles: dict[str, palette.Style], *, with_steps: bool
+) -> KindSummary:
+    standings = analysis.standings(kind)
+    found = answer(analysis, kind, standings)
+    return KindSummary(
+        kind=kind,
+        title=wording.KINDS[kind],
+        answer=found,
+        sure=f"{wording.extent(analysis.summarised(kind))} {wording.noise(analysis, kind)}",
+        mind=[*wording.notes_of_cards(analysis, kind), *found.notes],
+        steps=next_steps(analysis, kind, found) if with_steps else [],
+        why=sentences(analysis, kind, standings),
+        standings=ordered(standings),
+        causes=causes(analysis, kind),
+        trade_off=overview.trade_off(analysis, kind, standings, styles),
+        effects=effects_table(analysis, kind),
+    )
+
+
+def section(analysis: Analysis, study: Study, styles: dict[str, palette.Style]) -> Section:
+    experiment = study.experiment
+    if study.under:
+        styles = palette.styles(study.candidates)
+    drawn = [draw(study, plot, styles) for plot in plots_of(study)] if study.candidates else []
+    drawn += latencies(study, styles)
+    wanted = numbered(study, [m for d in drawn if d for m in d.metrics])
+    allocators = ",".join(analysis.allocators)
+    again = ["heaplab", "run", experiment.id, "--scale", analysis.campaign.scale, "--allocators", allocators]
+    several = study.under and len(analysis.allocators) > 1
+    return Section(
+        study=study,
+        anchor=f"{experiment.id}-{study.under}" if several else experiment.id,
+        title=f"{experiment.title}, under {study.under}" if several else experiment.title,
+        drawings=[d for d in drawn if d],
+        servers=server_tables(study),
+        heats=[
+            replace(table, caption=captioned(plot, table.caption))
+            for plot in experiment.plots
+            if plot.kind in TABLES
+            for table in TABLES[plot.kind](study, plot)
+        ],
+        numbers=[metric_tables.numbers(study, metric) for metric in wanted] if study.candidates else [],
+        outcomes=evaluate_study(study),
+        floors=[(study.metric(m).title, units.percent(noise_floor(study.controls(m)))) for m in wanted],
+        command=shlex.join(analysis.campaign.command if study.workload.is_users else again),
+        crowded=crowded(study),
+    )
+
+
+def numbered(study: Study, drawn: list[str]) -> list[str]:
+    """The metrics with a table of numbers: those of the experiment, those drawn, and page faults.
+
+    Verdicts on memory rest on MEMORY, which stands beside a peak that the workload itself declares. Without
+    such a declaration, both metrics are the same.
+    """
+    wanted = list(dict.fromkeys([*study.experiment.metrics, *drawn]))
+    if PEAK in wanted:
+        wanted = [metric for metric in wanted if metric != MEMORY]
+        wanted += [MEMORY] if PEAK in study.workload.metrics else []
+    return list(dict.fromkeys([*wanted, FAULTS]))
+
+
+def crowded(study: Study) -> str:
+    if not any(map(study.oversubscribed, study.cells)):
+        return ""
+    which = "All cells have" if all(map(study.oversubscribed, study.cells)) else "Some cells have"
+    return (
+        f"{which} more threads than the {study.cpus} CPUs of this machine: there the scheduler takes turns, "
+        "and times tell as much about it as about the allocator."
+    )
+
+
+def plots_of(study: Study) -> list[spec.Plot]:
+    """The experiment's plots or, if it names none, bars of its metrics."""
+    return study.experiment.plots or [spec.Plot(kind="bars", y=m) for m in study.experiment.metrics]
+
+
+def draw(study: Study, plot: spec.Plot, styles: dict[str, palette.Style]) -> figures.Drawing | None:
+    drawing = DRAWINGS[plot.kind](study, plot, styles) if plot.kind in DRAWINGS else None
+    return replace(drawing, title=captioned(plot, drawing.title)) if drawing else None
+
+
+def captioned(plot: spec.Plot, title: str) -> str:
+    """The title of a plot, preceded by the publication's name for the figure."""
+    return f"{plot.figure}: {title}" if plot.figure else title
+
+
+def counts_of(analysis: Analysis) -> dict[str, int]:
+    """The number of runs by status, and of disturbed runs that count."""
+    disturbed = {"counted although disturbed": len(analysis.disturbed)} if analysis.disturbed else {}
+    return {str(status): count for status, count in analysis.counts().items()} | disturbed
+
+
+def faults(analysis: Analysis) -> list[tuple[str, list[str]]]:
+    """The reasons of runs without a figure, with the places where each occurred."""
+    grouped: dict[str, list[str]] = {}
+    for run in analysis.without_figure:
+        cell = metric_tables.cell_name(tuple(run.cell.items())) if run.cell else ""
+        where = f"{run.allocator}: {run.experiment}{f' ({cell})' if cell else ''}, block {run.block}"
+        if run.status is Status.VOID and run.attempt == 0:
+            where += ", repeated"
+        grouped.setdefault(f"{run.status}: {run.reason or 'no reason recorded'}", []).append(where)
+    return sorted(grouped.items())
+
+
+def outliers(analysis: Analysis) -> list[list[str]]:
+    return [
+        [
+            study.name,
+            metric_tables.cell_name(cell),
+            allocator,
+            str(block),
+            study.metric(metric).title,
+            units.show(value, study.metric(metric).unit),
+            units.show(median, study.metric(metric).unit),
+        ]
+        for study in analysis.studies
+        for metric in study.experiment.metrics
+        for cell, allocator, block, value, median in study.outliers(metric)
+    ]

@@ -1,0 +1,1 @@
+"""Figures drawn with matplotlib, as SVG for the page."""

@@ -1,0 +1,94 @@
+"""Matplotlib figures without a display, and their conversion to SVG that follows the colours of the page."""
+
+import io
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from heaplab.report.pictures.palette import CHROME, replacements
+
+if TYPE_CHECKING:  # older versions of matplotlib lack this name
+    from matplotlib.typing import RcKeyType
+
+STYLE: "dict[RcKeyType, Any]" = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "heaplab",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.edgecolor": CHROME["muted"],
+    "axes.labelcolor": CHROME["ink"],
+    "axes.titlesize": 9.5,
+    "axes.titlecolor": CHROME["ink"],
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": CHROME["grid"],
+    "grid.linewidth": 0.8,
+    "text.color": CHROME["ink"],
+    "xtick.color": CHROME["muted"],
+    "ytick.color": CHROME["muted"],
+    "xtick.labelcolor": CHROME["muted"],
+    "ytick.labelcolor": CHROME["muted"],
+    "legend.frameon": False,
+    "figure.facecolor": "none",
+    "lines.linewidth": 1.8,
+    "lines.markersize": 4.5,
+}
+SINGLE = (5.45, 3.4)  # inches: two figures fit side by side on the page
+PANEL = (3.6, 2.6)  # inches: three fit side by side
+MOST_ACROSS = 3
+
+
+def new(panels: int = 1, size: tuple[float, float] | None = None) -> tuple[Figure, list[Axes]]:
+    """A figure with `panels` panels, in rows of at most three, as wide as the page needs."""
+    across = min(panels, MOST_ACROSS)
+    down = -(-panels // across)
+    if size is None:
+        size = SINGLE if panels == 1 else (PANEL[0] * across, PANEL[1] * down)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots(down, across, squeeze=False).ravel()
+        for empty in axes[panels:]:
+            empty.set_axis_off()
+    return figure, list(axes[:panels])
+
+
+def legend(figure: Figure, axis: Axes) -> None:
+    """A legend of what `axis` draws, above all panels."""
+    handles, names = axis.get_legend_handles_labels()
+    across = max(1, int(figure.get_figwidth() / 1.2))
+    figure.legend(handles, names, loc="outside upper left", ncols=across, columnspacing=1.4, handlelength=2.6)
+
+
+def to_svg(figure: Figure, alt: str) -> str:
+    """The figure as an <svg> element for an HTML page; `alt` describes it for people who cannot see it."""
+    buffer = io.StringIO()
+    with mpl.rc_context(STYLE):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(<g) id="[a-zA-Z0-9]+_\d+"', r"\1", svg)  # equal in every figure, and never referred to
+    for color, variable in replacements().items():
+        svg = svg.replace(color, variable)
+    svg = svg.replace("'DejaVu Sans'", "var(--font)").replace(", sans-serif", "")
+    opening = re.match(r"<svg[^>]*>", svg)
+    assert opening
+    box = re.search(r'viewBox="([^"]+)"', opening[0])
+    assert box
+    width = float(box[1].split()[2])
+    kind = ' class="wide"' if width > SINGLE[0] * 72 else ""
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
+        f'aria-label="{escape(alt)}" viewBox="{box[1]}" style="width:{width * 4 / 3:.0f}px"{kind}>'
+        f"<title>{escape(alt)}</title>"
+    )
+    return head + svg[opening.end() :]

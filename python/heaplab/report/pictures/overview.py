@@ -1,0 +1,122 @@
+"""Two figures about a whole campaign: time against memory, and the baseline against itself."""
+
+from math import isfinite, nan
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
+
+from heaplab.analysis import MEMORY, Analysis, Standing, Study
+from heaplab.report.pictures import canvas
+from heaplab.report.pictures.figures import Drawing
+from heaplab.report.pictures.marks import cross, unity
+from heaplab.report.pictures.palette import CHROME, Style
+from heaplab.report.words.wording import KINDS, front
+from heaplab.stats import THRESHOLD, Interval
+
+
+def trade_off(
+    analysis: Analysis, kind: str, standings: list[Standing], styles: dict[str, Style]
+) -> Drawing | None:
+    """Geometric means of time and peak memory with their intervals, and the Pareto front."""
+    places = {analysis.baseline: (Interval(1, 1, 1), Interval(1, 1, 1))} | {
+        s.allocator: (s.time.ratio, s.memory.ratio) for s in standings if s.complete
+    }
+    places = {n: (t, m) for n, (t, m) in places.items() if isfinite(t.estimate) and isfinite(m.estimate)}
+    if len(places) < 2:
+        return None
+    with mpl.rc_context(canvas.STYLE):
+        figure, (axis,) = canvas.new(1, (4.7, 3.7))
+        for name, (time, memory) in places.items():
+            cross(axis, time, memory, styles[name], 8)
+        unity(axis)
+        points = {n: (t.estimate, m.estimate) for n, (t, m) in places.items()}
+        _front(axis, [points[name] for name in front(points)])
+        axis.set_xlabel(f"time relative to {analysis.baseline}  (left is faster)")
+        axis.set_ylabel(f"peak memory with page tables\nrelative to {analysis.baseline}  (down is leaner)")
+        axis.margins(0.16)
+        _label(axis, points, styles)
+        alt = f"Peak memory against time, {KINDS[kind]}: one cross per allocator; numbers in the table below."
+        return Drawing("Time against memory", canvas.to_svg(figure, alt), alt, ())
+
+
+def _label(axis: Axes, points: dict[str, tuple[float, float]], styles: dict[str, Style]) -> None:
+    """Names above their points, or below if another name is already there."""
+    above: list[tuple[float, float]] = []
+    axis.autoscale_view()
+    to_share = axis.transScale + axis.transLimits  # converts to shares of the axis's width and height
+    for name in sorted(points, key=lambda name: -points[name][1]):
+        x, y = to_share.transform(points[name])
+        crowded = any(
+            abs(x - at) < LABEL_SHARE[0] and abs(y - height) < LABEL_SHARE[1] for at, height in above
+        )
+        if not crowded:
+            above.append((x, y))
+        axis.annotate(
+            name,
+            points[name],
+            (8, -13) if crowded else (8, 7),
+            textcoords="offset points",
+            color=styles[name].color,
+            weight="bold",
+            path_effects=HALO,
+        )
+
+
+LABEL_SHARE = (0.2, 0.06)  # share of the axis's width and height that a name needs
+HALO = [withStroke(linewidth=3, foreground=CHROME["surface"])]
+
+
+def _front(axis: Axes, points: list[tuple[float, float]]) -> None:
+    """The Pareto front as steps: a point on the front beats every point above and to the right."""
+    if len(points) > 1:
+        xs, ys = zip(*points, strict=True)
+        axis.step(xs, ys, where="post", color=CHROME["good"], linewidth=6, alpha=0.22, zorder=0)
+
+
+def control(analysis: Analysis) -> Drawing | None:
+    """The ratio of the control to the baseline in every cell, with its interval: noise alone."""
+    rows = [
+        (study, cell, time, memory)
+        for study in analysis.studies
+        for cell in study.cells
+        if isfinite((time := study.ratio(cell, study.control, study.main_metric)).estimate)
+        and isfinite((memory := study.ratio(cell, study.control, MEMORY)).estimate)
+    ]
+    if not rows:
+        return None
+    columns = {
+        "main metric": [time for _, _, time, _ in rows],
+        "peak memory with page tables": [memory for _, _, _, memory in rows],
+    }
+    with mpl.rc_context(canvas.STYLE):
+        figure, axes = canvas.new(2, (9.6, 0.9 + max(1.1, min(0.17 * len(rows), 6.0))))
+        for axis, (title, ratios) in zip(axes, columns.items(), strict=True):
+            axis.set_title(title)
+            edge = 100 * THRESHOLD
+            axis.axvspan(-edge, edge, color=CHROME["good"], alpha=0.1, linewidth=0)
+            axis.axvline(0, color=CHROME["muted"], linewidth=0.9)
+            for place, ratio in enumerate(ratios):
+                _difference(axis, place, ratio)
+            axis.set_xlabel(f"{analysis.baseline} against itself (%)")
+            axis.set_ylim(len(rows) - 0.5, -0.5)
+            axis.grid(visible=False, axis="y")
+            _study_ticks(axis, [row[0] for row in rows])
+        axes[1].set_yticklabels([])
+        alt = "Ratio of the baseline to itself in every cell; the shaded band is the practical threshold."
+        return Drawing("The baseline against itself", canvas.to_svg(figure, alt), alt, ())
+
+
+def _difference(axis: Axes, place: int, ratio: Interval) -> None:
+    low, high = (ratio.low, ratio.high) if ratio.bounded else (nan, nan)
+    axis.plot([100 * (low - 1), 100 * (high - 1)], [place, place], color=CHROME["muted"], linewidth=1.3)
+    axis.plot(100 * (ratio.estimate - 1), place, "o", color=CHROME["ink"], markersize=3.2)
+
+
+def _study_ticks(axis: Axes, studies: list[Study]) -> None:
+    """One label for each study, in the middle of its rows."""
+    ids = [study.name for study in studies]
+    places = {name: [i for i, other in enumerate(ids) if other == name] for name in dict.fromkeys(ids)}
+    axis.set_yticks([sum(rows) / len(rows) for rows in places.values()], list(places))
+    for rows in list(places.values())[:-1]:
+        axis.axhline(rows[-1] + 0.5, color=CHROME["grid"], linewidth=0.8)

@@ -1,0 +1,1 @@
+"""The tables that the page and the terminal share."""

@@ -1,0 +1,44 @@
+"""The effects of crossed settings as a table, and sentences that sum the effects up."""
+
+from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Effect, effects
+from heaplab.catalog import spec
+from heaplab.report.tables.ratio_entry import ratio_entry
+from heaplab.report.tables.table_parts import Entry, Table
+from heaplab.report.words import wording
+
+METRICS = ((TIME_ONLY, wording.TIME), (MEMORY_ONLY, wording.MEMORY))
+
+
+def effects_table(analysis: Analysis, kind: str) -> Table | None:
+    """Main effects and interactions on time and memory; None if the arms are no factorial."""
+    columns = [effects(analysis, kind, metrics) for metrics, _ in METRICS]
+    if not columns[0]:
+        return None
+    rows = [
+        (name_of(found[0]), [entry_of(one, metric) for one, (_, metric) in zip(found, METRICS, strict=True)])
+        for found in zip(*columns, strict=True)
+    ]
+    return Table(
+        "Effects of the settings: a setting's high level to its low level, over all other settings; "
+        "an interaction is the factor by which one changes the effect of the other, 1 for none",
+        ["time", "peak memory"],
+        rows,
+        "setting",
+    )
+
+
+def name_of(effect: Effect) -> str:
+    if len(effect.settings) > 1:
+        return f"interaction of {wording.listed(list(effect.settings))}"
+    return f"{effect.settings[0]} {effect.low[0] or 'unset'} → {effect.high[0] or 'unset'}"
+
+
+def entry_of(effect: Effect, metric: spec.MetricSpec) -> Entry:
+    return ratio_entry(effect.judged, metric, remark=said_of(effect, metric))
+
+
+def said_of(effect: Effect, metric: spec.MetricSpec) -> str:
+    """The verdict; for an interaction, whether there is one."""
+    if len(effect.settings) == 1 or effect.judged.why:
+        return wording.short(effect.judged, metric)
+    return "none" if wording.tone(effect.judged, metric) == "same" else "there is one"

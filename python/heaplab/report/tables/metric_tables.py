@@ -1,0 +1,101 @@
+"""Tables of numbers: of one metric in an experiment, and the overview of all experiments."""
+
+from math import isfinite
+
+from heaplab.analysis import MEMORY, Analysis, Judged, MeasuredCell, Study
+from heaplab.catalog import spec
+from heaplab.report.pictures.figures import common_scale
+from heaplab.report.tables.table_parts import Entry, Table, diverging
+from heaplab.report.words import units, wording
+from heaplab.stats import Interval, geometric_mean
+
+THOUSANDS = {"k": "thousands", "M": "millions", "G": "thousand millions"}  # names of the counted units
+
+
+def cell_name(cell: MeasuredCell) -> str:
+    return ", ".join(f"{name} {units.parameter(value)}" for name, value in cell) or "all"
+
+
+def row_name(study: Study, cell: MeasuredCell) -> str:
+    """The name of a cell, marked if threads share CPUs there."""
+    return cell_name(cell) + (f" (over {study.cpus} CPUs)" if study.oversubscribed(cell) else "")
+
+
+def numbers(study: Study, metric: str) -> Table:
+    """Medians, the ratio to the baseline with interval and verdict."""
+    step, chosen, judged = common_scale(study, metric), study.metric(metric), study.judged(metric)
+    rows = []
+    for cell in study.cells:
+        entries = []
+        for name in study.candidates:
+            median = study.median(cell, name, metric)
+            if not isfinite(median.estimate):
+                entries.append(missing(study, cell, name))
+                continue
+            entries.append(_number(median, step, judged.get((cell, name)), chosen))
+        rows.append((row_name(study, cell), entries))
+    label = THOUSANDS.get(step.label, step.label)
+    title = f"{chosen.title}{f' in {label}' if label else ''}"
+    title = title[:1].upper() + title[1:]
+    caption = f"{title}: median of the runs; ratio to {study.baseline} with its 95 % interval"
+    return Table(caption, study.candidates, rows, ", ".join(study.axes))
+
+
+def missing(study: Study, cell: MeasuredCell, candidate: str) -> Entry:
+    """The text in place of a figure: failed, with the reason; too short; or not run."""
+    if reason := study.failure(cell, candidate):
+        return Entry("failed", tone="failed", title=reason)
+    ran = (cell, candidate) in study.good
+    return Entry(units.NOTHING, title="too short to be seen" if ran else "not run")
+
+
+def _number(
+    median: Interval, step: units.DisplayUnit, judged: Judged | None, metric: spec.MetricSpec
+) -> Entry:
+    text = units.digits(median.estimate / step.factor)
+    if judged is None:
+        return Entry(text, small=f"n = {median.count}")
+    return Entry(
+        text,
+        small=wording.ratio_with_reason(judged),
+        tone=wording.tone(judged, metric),
+        symbol=wording.SYMBOLS[judged.verdict],
+        title=f"{wording.verdict_with_reason(judged, metric)}; {judged.ratio.count} pairs",
+    )
+
+
+def overview(analysis: Analysis, metric: str | None) -> Table | None:
+    """Experiments down, allocators across: the geometric mean over the cells of each experiment."""
+    others = [name for name in analysis.allocators if name != analysis.baseline]
+    rows: list[tuple[str, list[Entry]]] = []
+    for study in analysis.between_allocators:
+        if not metric and not study.is_timed:
+            continue
+        name = metric or study.main_metric
+        entries = []
+        for allocator in others:
+            pairs = study.cell_pairs(study.baseline, allocator, name)
+            ratio = geometric_mean([pairs])
+            missing = len(study.cells) - len(pairs)
+            entries.append(_mean(ratio, missing))
+        rows.append((study.name, entries))
+    if len(rows) < 2:
+        return None
+    what = "Peak memory with page tables" if metric == MEMORY else "Time"
+    return Table(
+        f"{what} relative to {analysis.baseline}, by experiment (below 1 is better)",
+        others,
+        rows,
+        "experiment",
+    )
+
+
+def _mean(ratio: Interval, missing: int) -> Entry:
+    if not isfinite(ratio.estimate):
+        return Entry(units.NOTHING, title="no figure")
+    return Entry(
+        units.ratio(ratio.estimate) + ("*" if missing else ""),
+        small=units.bounds(ratio),
+        color=diverging(ratio.estimate),
+        title=f"{missing} cells without a figure" if missing else "",
+    )

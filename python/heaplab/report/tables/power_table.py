@@ -1,0 +1,137 @@
+"""What was decided, what more measuring would decide, and which noise stands in its way."""
+
+from math import inf, isfinite
+
+from rich.console import Console
+from rich.markup import escape
+
+from heaplab.analysis import Analysis, Outlook, Power, power_of
+from heaplab.console import put, put_table
+from heaplab.report.tables.table_parts import Entry, Table
+from heaplab.report.tables.table_text import columns_of
+from heaplab.report.words import units
+from heaplab.stats import THRESHOLD, Noise
+
+ASSUMED = "A forecast: cells go on alike, estimates stay, and further blocks vary as the present ones."
+SOURCES = {
+    "runs": "from run to run: no pairing removes it",
+    "foreign": "foreign load: goes with the CPU time of others",
+    "blocks": "from block to block: cancels in pairs",
+    "drift": "drift from block to block: cancels in pairs",
+}
+MUCH_FOREIGN = 0.05  # of a CPU
+SHORT_S = 0.2
+TOO_LONG_MIN = 24 * 60.0
+
+
+def outlook_table(analysis: Analysis, power: Power) -> Table:
+    return Table(
+        f"Time until half and all of the rest is decided; a block of every cell takes {power.round_s:.3g} s",
+        ["decided", "blocks", "half-width", "half in", "all in"],
+        [
+            (
+                one.name,
+                [
+                    Entry(f"{one.decided} of {len(one.judged)}"),
+                    Entry(str(one.blocks)),
+                    Entry(units.percent(one.half_width)),
+                    Entry(more_time(one, 0.5, power)),
+                    Entry(more_time(one, 1.0, power)),
+                ],
+            )
+            for one in power.outlooks
+        ],
+        "asked",
+        notes=[ASSUMED, *advice(analysis, power)],
+    )
+
+
+def more_time(one: Outlook, share: float, power: Power) -> str:
+    """ "12 min more" until this share of the undecided comparisons is decided; a dash if none is open."""
+    if not one.more:
+        return units.NOTHING
+    blocks = one.for_share(share)
+    if blocks == inf:
+        return "never" if one.blocks and isfinite(one.half_width) else "unknown"
+    minutes = blocks * power.round_s / 60
+    return f"{minutes:.2g} min" if minutes < TOO_LONG_MIN else "days"
+
+
+def noise_table(power: Power) -> Table | None:
+    if power.noise is None:
+        return None
+    return Table(
+        f"Where the variation comes from; a run deviates by {units.percent(power.noise.deviation)}",
+        ["share"],
+        [(title, [Entry(units.percent(share))]) for title, share in shares(power.noise)],
+        "source",
+    )
+
+
+def shares(noise: Noise) -> list[tuple[str, float]]:
+    """The sources, the largest first."""
+    found = [(title, getattr(noise, name)) for name, title in SOURCES.items()]
+    return sorted(found, key=lambda item: -item[1])
+
+
+def advice(analysis: Analysis, power: Power) -> list[str]:
+    """What helps against the largest source; nothing if all is decided."""
+    noise = power.noise
+    if noise is None or not any(one.more for one in power.outlooks):
+        return []
+    found = []
+    if noise.foreign >= max(noise.runs, noise.blocks, noise.drift) or power.foreign > MUCH_FOREIGN:
+        used = units.percent(power.foreign)
+        found.append(f"Measure at another time: other processes used {used} of a CPU during the runs.")
+    if max(noise.blocks, noise.drift) > noise.runs + noise.foreign:
+        found.append("Most of the variation is common to the runs of a block and cancels in pairs.")
+    elif power.run_s < SHORT_S:
+        found.append(f"Longer runs help: the median run takes {units.show(power.run_s, 's')}.")
+    wide = noise.deviation > THRESHOLD and noise.runs > noise.blocks + noise.drift
+    if wide and not analysis.campaign.pinned:
+        found.append("Runs differ for themselves: --pin, or a machine of your own, may narrow that.")
+    return found
+
+
+def print_power(analysis: Analysis, console: Console) -> None:
+    power = power_of(analysis)
+    decided, asked = sum(one.decided for one in power.outlooks), sum(len(o.judged) for o in power.outlooks)
+    put(console, f"[bold]{decided} of {units.counted(asked, 'comparison')} decided.[/]")
+    outlook = outlook_table(analysis, power)
+    console.print()
+    put_table(console, columns_of(outlook))
+    for line in (outlook.caption + ".", ASSUMED):
+        put(console, escape(line))
+    if spread := noise_table(power):
+        console.print()
+        put_table(console, columns_of(spread))
+        put(console, escape(spread.caption + "."))
+    for line in advice(analysis, power):
+        put(console, escape(line))
+
+
+def plain_power(analysis: Analysis) -> dict[str, object]:
+    """The same in types that JSON has; `null` for what never happens or is not known."""
+    power = power_of(analysis)
+    return {
+        "round_s": power.round_s,
+        "run_s": known(power.run_s),
+        "foreign": known(power.foreign),
+        "outlooks": [
+            {
+                "name": one.name,
+                "decided": one.decided,
+                "comparisons": len(one.judged),
+                "blocks": one.blocks,
+                "half_width": known(one.half_width),
+                "more_blocks": [known(blocks) for blocks in one.more],
+            }
+            for one in power.outlooks
+        ],
+        "noise": vars(power.noise) if power.noise else None,
+        "advice": advice(analysis, power),
+    }
+
+
+def known(value: float) -> float | None:
+    return value if isfinite(value) else None

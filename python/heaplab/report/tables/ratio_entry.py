@@ -1,0 +1,29 @@
+"""The field of a table that shows a ratio: the estimate, its interval in small print, and the verdict."""
+
+from math import isfinite
+
+from heaplab.analysis import Judged
+from heaplab.catalog import spec
+from heaplab.report.tables.table_parts import Entry, diverging
+from heaplab.report.words import units, wording
+
+
+def ratio_entry(
+    judged: Judged | None,
+    metric: spec.MetricSpec,
+    absent: str = "no figure",
+    *,
+    colored: bool = False,
+    remark: str = "",
+) -> Entry:
+    """`absent` says why there is no ratio. `colored` fills the field; `remark` stands behind the interval."""
+    if judged is None or not isfinite(judged.ratio.estimate):
+        return Entry(units.NOTHING, title=absent)
+    return Entry(
+        units.ratio(judged.ratio.estimate),
+        small=", ".join(filter(None, (units.bounds(judged.ratio), remark))),
+        tone=wording.tone(judged, metric),
+        symbol=wording.SYMBOLS[judged.verdict],
+        color=diverging(judged.ratio.estimate) if colored else "",
+        title=wording.verdict_with_reason(judged, metric),
+    )

@@ -1,0 +1,87 @@
+"""Means over many cells of an experiment, as the summaries of P0213 (tables 8 and 20) print them."""
+
+from math import isfinite
+
+from heaplab import stats
+from heaplab.analysis import Judged, MeasuredCell, Study
+from heaplab.catalog import spec
+from heaplab.records import Parameter
+from heaplab.report.tables.heat_map import bounds_of
+from heaplab.report.tables.table_parts import Entry, Table, diverging
+from heaplab.report.words import strategies, units, wording
+from heaplab.stats import Interval
+
+# The name of the row over all cells; a parameter may have the value "all".
+TOTAL = "all cells"
+
+
+def summary(study: Study, plot: spec.Plot) -> list[Table]:
+    """Means over the cells of each row and over all cells, in % of the reference or as ratios of ratios."""
+    if not study.candidates:
+        return []
+    names = [name for name in study.candidates if name != study.baseline]
+    cells = [cell for cell in study.cells if _belongs(dict(cell), plot)]
+    groups: dict[str, list[MeasuredCell]] = {}
+    for cell in cells if plot.rows else []:
+        groups.setdefault(units.parameter(dict(cell)[plot.rows]), []).append(cell)
+    groups[TOTAL] = cells
+    ratios = {(row, name): _mean(study, plot, of, name) for row, of in groups.items() for name in names}
+    threshold = study.threshold(plot.y)
+    verdicts = dict(zip(ratios, stats.judge_family(list(ratios.values()), threshold), strict=True))
+    rows = [
+        (row, [_judged(study, plot, Judged(ratios[row, n], verdicts[row, n], threshold)) for n in names])
+        for row in groups
+    ]
+    what = study.metric(plot.y).title
+    if plot.against:
+        against = ", ".join(f"{name} {units.parameter(value)}" for name, value in plot.against.items())
+        what += f" relative to {study.baseline}, divided by the same at {against}"
+    else:
+        what += f" in % of {study.baseline}"
+    caption = f"{what}: geometric means with 95 % intervals"
+    named = study.axis == strategies.PARAMETER
+    return [
+        Table(
+            caption,
+            names,
+            rows,
+            plot.rows,
+            groups=[(f, len(members)) for f, members in strategies.families(names)] if named else [],
+            manners=[strategies.manner(name) for name in names] if named else [],
+        )
+    ]
+
+
+def _belongs(cell: dict[str, Parameter], plot: spec.Plot) -> bool:
+    if any(cell[name] == value for name, value in plot.against.items()):
+        return False
+    return all(cell[name] in values for name, values in plot.only.items())
+
+
+def _mean(study: Study, plot: spec.Plot, cells: list[MeasuredCell], name: str) -> Interval:
+    """The geometric mean over the cells with values."""
+    pairs = [
+        (
+            study.quotient(cell, name, plot.y, plot.against)
+            if plot.against
+            else study.pair(cell, study.baseline, name, plot.y),
+            study.key(cell),
+        )
+        for cell in cells
+    ]
+    return stats.geometric_mean([[(pair, key) for pair, key in pairs if pair[0]]])
+
+
+def _judged(study: Study, plot: spec.Plot, judged: Judged) -> Entry:
+    ratio, metric = judged.ratio, study.metric(plot.y)
+    if not isfinite(ratio.estimate):
+        return Entry(units.NOTHING, title="no figure")
+    percent = not plot.against
+    return Entry(
+        units.percent(ratio.estimate) if percent else units.digits(ratio.estimate),
+        small=bounds_of(ratio, percent=percent) if ratio.bounded else "no interval",
+        tone=wording.tone(judged, metric),
+        symbol=wording.SYMBOLS[judged.verdict],
+        color=diverging(ratio.estimate),
+        title=wording.verdict_with_reason(judged, metric),
+    )

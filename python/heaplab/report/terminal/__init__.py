@@ -1,0 +1,1 @@
+"""The summary of results, of a gate and of a tuning on a terminal."""

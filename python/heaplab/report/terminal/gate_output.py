@@ -1,0 +1,130 @@
+"""The output of a gate: a table for a terminal or a pull request, and the JSON that bencher.dev reads.
+
+The format of bencher.dev ("Bencher Metric Format"): for each benchmark and measure a value, with bounds if
+known.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from heaplab.analysis import INSTRUCTIONS, MEMORY, GateCell
+from heaplab.console import Column, put, put_table
+from heaplab.report.tables.metric_tables import cell_name
+from heaplab.report.words import units
+from heaplab.stats import GateVerdict
+
+ORDER = (GateVerdict.WORSE, GateVerdict.UNDECIDED, GateVerdict.WITHIN)
+TONES = {GateVerdict.WORSE: "red", GateVerdict.UNDECIDED: "yellow", GateVerdict.WITHIN: "green"}
+NANOSECONDS = 1e9
+HEADS = ("cell", "metric", "new to old", "95 %", "may be", "verdict")
+
+
+def headline(cells: Sequence[GateCell]) -> str:
+    """Whether the gate fails or passes, and because of what."""
+    counts = {verdict: sum(one.verdict is verdict for one in cells) for verdict in ORDER}
+    if counts[GateVerdict.WORSE]:
+        said = f"FAILED: {counts[GateVerdict.WORSE]} of {len(cells)} comparisons are worse than they may be"
+    elif counts[GateVerdict.UNDECIDED] == len(cells):
+        said = f"passed, UNDECIDED: none of {len(cells)} comparisons shows anything"
+    elif counts[GateVerdict.UNDECIDED]:
+        said = f"passed, {counts[GateVerdict.UNDECIDED]} of {len(cells)} comparisons UNDECIDED"
+    else:
+        said = f"passed: all {len(cells)} comparisons are within their limits"
+    return f"{said}."
+
+
+def ordered_cells(cells: Sequence[GateCell]) -> list[GateCell]:
+    """The cells, the worst first."""
+    return sorted(cells, key=lambda one: (ORDER.index(one.verdict), -one.ratio.estimate))
+
+
+def fields(one: GateCell) -> tuple[str, ...]:
+    """One row, in the order of HEADS."""
+    verdict = f"{one.verdict}: {one.why}" if one.why else str(one.verdict)
+    return (
+        f"{one.experiment} {cell_name(one.cell) if one.cell else ''}".strip(),
+        one.about.title,
+        units.ratio(one.ratio.estimate),
+        units.bounds(one.ratio),
+        units.ratio(1 + one.limit),
+        verdict,
+    )
+
+
+def print_gate(cells: Sequence[GateCell], console: Console) -> None:
+    color = TONES[ordered_cells(cells)[0].verdict] if cells else "yellow"
+    put(console, f"[bold {color}]{escape(headline(cells))}[/]")
+    rows = [fields(one) for one in ordered_cells(cells)]
+    columns = zip(HEADS, zip(*rows, strict=True), strict=True) if rows else []
+    put_table(console, [Column(head, [escape(text) for text in texts]) for head, texts in columns])
+
+
+def as_markdown(cells: Sequence[GateCell], command: str) -> str:
+    """A table for a comment on a pull request."""
+    rows = [fields(one) for one in ordered_cells(cells)]
+    table = [HEADS, ("---",) * len(HEADS), *rows]
+    lines = [f"| {' | '.join(map(unbarred, row))} |" for row in table]
+    note = (
+        "Ratios with 95 % intervals, paired by block, of counts under callgrind with the range of all runs; "
+        "a limit is never below what OLD differs from itself."
+    )
+    return "\n".join([f"**heaplab gate: {headline(cells)}**", "", *lines, "", note, "", f"`{command}`", ""])
+
+
+def unbarred(text: str) -> str:
+    """Escapes bars, which would end the field of a table."""
+    return text.replace("|", "\\|")
+
+
+def as_bencher(cells: Sequence[GateCell]) -> dict[str, Any]:
+    """The ratios NEW to OLD, which hold on any machine, and the medians of NEW on this machine."""
+    found: dict[str, Any] = {}
+    for one in cells:
+        if one.ratio.estimate == one.ratio.estimate:  # not NaN
+            measures = found.setdefault(fields(one)[0], {})
+            measures[f"{measure_of(one)}-ratio"] = metric_of(one, 1, ratio=True)
+            if one.about.unit == "s":
+                measures["latency"] = metric_of(one, NANOSECONDS, ratio=False)
+            elif one.metric in (MEMORY, INSTRUCTIONS):
+                measures[measure_of(one)] = metric_of(one, 1, ratio=False)
+    return found
+
+
+def measure_of(one: GateCell) -> str:
+    return {MEMORY: "memory", INSTRUCTIONS: "instructions"}.get(one.metric, "time")
+
+
+def metric_of(one: GateCell, factor: float, *, ratio: bool) -> dict[str, float]:
+    interval = one.ratio if ratio else one.median
+    found = {"value": interval.estimate * factor}
+    if interval.bounded:
+        found |= {"lower_value": interval.low * factor, "upper_value": interval.high * factor}
+    return found
+
+
+def plain_gate(cells: Sequence[GateCell]) -> dict[str, Any]:
+    """The complete result, for --json."""
+    return {
+        "schema": 1,
+        "failed": any(one.verdict is GateVerdict.WORSE for one in cells),
+        "says": headline(cells),
+        "cells": [
+            {
+                "experiment": one.experiment,
+                "cell": dict(one.cell),
+                "metric": one.metric,
+                "unit": one.about.unit,
+                "ratio": one.ratio.estimate if one.ratio.estimate == one.ratio.estimate else None,
+                "low": one.ratio.low if one.ratio.bounded else None,
+                "high": one.ratio.high if one.ratio.bounded else None,
+                "pairs": one.ratio.count,
+                "limit": one.limit,
+                "verdict": str(one.verdict),
+                "why": one.why,
+            }
+            for one in ordered_cells(cells)
+        ],
+    }

@@ -1,0 +1,105 @@
+"""The result of tuning: the confirmed settings, and by which measure each is best, ready to paste."""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from heaplab.analysis import Analysis
+from heaplab.console import put, put_command
+from heaplab.records import Arm
+from heaplab.report.words import wording
+from heaplab.report.words.advice import answer
+from heaplab.report.words.next_steps import start_command
+
+INDENT = 2
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The tried settings by name, as a user types them, and why some of them gave no figure."""
+
+    allocator: str
+    tried: dict[str, str] = field(default_factory=dict)
+    void: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def note(self) -> str:
+        """A note that a reader of the confirmation must know."""
+        said = (
+            f"heaplab tune chose these among {len(self.tried)} settings of {self.allocator} and combinations "
+            "of them, then measured them afresh. All figures are from this confirmation."
+        )
+        lost = "; ".join(f"{name}: {reason}" for name, reason in self.void.items())
+        return f"{said} Without a figure: {lost}." if lost else said
+
+
+def print_tuned(analysis: Analysis, console: Console) -> None:
+    """The settings of every arm that was confirmed, the best trade-offs first."""
+    console.print("\n[bold]The settings, to be pasted before the program[/]")
+    best = best_of(analysis)
+    for name in confirmed(analysis):
+        roles = [role for role, names in best.items() if name in names]
+        put(console, escape(f"{name}{f': {wording.listed(roles)}' if roles else ''}"), indent=0)
+        put_command(console, paste_line(analysis, name), INDENT)
+
+
+def plain_tuned(tuned: Tuned, analysis: Analysis | None) -> dict[str, Any]:
+    """The complete result, for --json; without an analysis nothing was confirmed."""
+    names = confirmed(analysis) if analysis else []
+    return {
+        "allocator": tuned.allocator,
+        "tried": tuned.tried,
+        "void": tuned.void,
+        "best": best_of(analysis) if analysis else {},
+        "confirmed": {name: settings_of_arm(analysis.results.libraries[name]) for name in names}
+        if analysis
+        else {},
+    }
+
+
+def confirmed(analysis: Analysis) -> list[str]:
+    return [name for name in analysis.allocators if name != analysis.baseline]
+
+
+def best_of(analysis: Analysis) -> dict[str, list[str]]:
+    """By measure: the arms that cannot be told apart from the best; empty if all are alike."""
+    found: dict[str, list[str]] = {}
+    for kind in wording.KINDS:
+        if analysis.summarised(kind):
+            leaders = answer(analysis, kind, analysis.standings(kind)).leaders
+            found |= {leader.title.lower(): leader.names for leader in leaders if not leader.open}
+            found |= {"on the front of time and memory": front} if (front := front_of(analysis, kind)) else {}
+    return found
+
+
+def front_of(analysis: Analysis, kind: str) -> list[str]:
+    """The arms on the Pareto front of time and memory, according to their estimates."""
+    points = {analysis.baseline: (1.0, 1.0)} | {
+        one.allocator: (one.time.ratio.estimate, one.memory.ratio.estimate)
+        for one in analysis.standings(kind)
+        if one.complete
+    }
+    known = {name: point for name, point in points.items() if all(map(isfinite, point))}
+    return wording.front(known) if len(known) > 1 else []
+
+
+def settings_of_arm(arm: Arm) -> dict[str, Any]:
+    return {"preload": arm.preload, "environment": arm.environment, "huge_pages": arm.huge_pages}
+
+
+def paste_line(analysis: Analysis, name: str) -> str:
+    """The variables that put a program under an arm, or heaplab's command if variables do not suffice."""
+    arm = analysis.results.libraries[name]
+    return start_command(analysis, name) if arm.huge_pages else " ".join(variables(arm))
+
+
+def variables(arm: Arm) -> Iterator[str]:
+    """NAME=VALUE, quoted for a shell if necessary."""
+    preload = {"LD_PRELOAD": ":".join(arm.preload)} if arm.preload else {}
+    for name, value in (preload | arm.environment).items():
+        yield f"{name}={shlex.quote(value)}"

@@ -1,0 +1,1 @@
+"""What the output says: units, names of strategies, verdicts in words, advice, causes, next steps."""

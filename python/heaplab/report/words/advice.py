@@ -1,0 +1,217 @@
+"""The first screen: the fastest allocator, the leanest, the best trade-off here, and which one to use.
+
+A leader stands alone only if every other allocator is shown to be worse; otherwise those not shown to be
+worse stand beside it. This claim is about all comparisons together, so that no comparison needs a correction
+for their number. Comparisons with the baseline use the verdicts of the table, so that the page does not
+contradict itself.
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+
+from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing
+from heaplab.report.words import units, wording
+from heaplab.stats import Interval, Verdict, judge
+
+Metrics = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The best allocator by one measure, followed by those that cannot be told apart from it."""
+
+    title: str
+    names: list[str]
+    text: str
+    open: bool = False  # no allocator can be told apart from the best
+
+    @property
+    def who(self) -> str:
+        return "undecided" if self.open else wording.listed(self.names)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The first answer to "which allocator here?", for one kind of workload."""
+
+    kind: str
+    advice: str
+    leaders: list[Leader]
+    notes: list[str]
+    use: list[str]  # recommended allocators, the first before others that do as well; empty if it depends
+    open: list[str]  # allocators with undecided time or memory
+
+    @property
+    def told_apart(self) -> list[Leader]:
+        """The leaders; empty if all are undecided, because the advice then says so."""
+        return [] if all(leader.open for leader in self.leaders) else self.leaders
+
+
+NOTHING_RANKED = "Nothing here was measured completely enough to give advice."
+ALONE = "There is nothing to compare with: name another allocator by --allocator."
+
+
+def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
+    ranked = [s for s in standings if s.complete and isfinite(s.cost.ratio.estimate)]
+    left_out = [s.allocator for s in standings if s not in ranked]
+    notes = []
+    if left_out:
+        whose = "its" if len(left_out) == 1 else "their"
+        notes.append(f"Not ranked, because some of {whose} cells have no figure: {wording.listed(left_out)}.")
+    if not ranked:
+        return Answer(kind, NOTHING_RANKED if standings else ALONE, [], notes, [], [])
+    undecided = [s.allocator for s in ranked if Verdict.UNDECIDED in (s.time.verdict, s.memory.verdict)]
+    notes += [few] if (few := wording.few_blocks(s.time for s in ranked)) else []
+    if not analysis.shows_memory(kind):
+        return _on_time_alone(analysis, kind, ranked, notes)
+    notes += [note] if (note := wording.small_memory(analysis, kind)) else []
+    leanest = leader(analysis, kind, ranked, "Leanest", MEMORY_ONLY)
+    if not analysis.is_timed(kind):
+        said = "Nothing here tells times." + (
+            "" if leanest.open else f" Leanest: {wording.listed(leanest.names)}."
+        )
+        return Answer(kind, said, [leanest], notes, [] if leanest.open else leanest.names, undecided)
+    leaders = [
+        leader(analysis, kind, ranked, "Fastest", TIME_ONLY),
+        leanest,
+        leader(analysis, kind, ranked, "Best trade-off", BOTH),
+    ]
+    said, use = advice(analysis.baseline, ranked, leaders), advised(analysis.baseline, ranked, leaders[-1])
+    return Answer(kind, said, leaders, notes, use, undecided)
+
+
+def ordered(standings: list[Standing]) -> list[Standing]:
+    """The standings in the order of tables: the fastest first, allocators that failed in a cell last."""
+    return sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate))
+
+
+MEASURES: dict[Metrics, tuple[str, str]] = {
+    TIME_ONLY: ("less time", "more time"),
+    MEMORY_ONLY: ("less memory", "more memory"),
+}
+COLUMNS = {TIME_ONLY: "time", MEMORY_ONLY: "memory", BOTH: "cost"}  # attributes of Standing
+
+
+def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, metrics: Metrics) -> Leader:
+    places = {s.allocator: s for s in ranked}
+    found: dict[str, Judged] = {s.allocator: getattr(s, COLUMNS[metrics]) for s in ranked}
+    ratios = {analysis.baseline: Interval(1, 1, 1)} | {name: judged.ratio for name, judged in found.items()}
+    best, *others = sorted(ratios, key=lambda name: ratios[name].estimate)
+    threshold = analysis.threshold(kind, metrics)
+
+    def worse(name: str) -> bool:
+        one, direction = (best, Verdict.LOWER) if name == analysis.baseline else (name, Verdict.HIGHER)
+        if analysis.baseline in (name, best):
+            return found[one].verdict is direction or (metrics == BOTH and _dominates(places[one], direction))
+        return judge(analysis.relative(kind, name, metrics, best), threshold) is Verdict.HIGHER
+
+    tied = [name for name in others if not worse(name)]
+    if len(tied) == len(others):
+        return Leader(
+            title, [best, *tied], f"no {analysis.compared} is told apart from the others", open=True
+        )
+    if tied:
+        named = ", ".join(_place(name, ratios[name]) for name in (best, *tied))
+        return Leader(title, [best, *tied], f"not told apart at {wording.threshold(threshold)}: {named}")
+    if best == analysis.baseline:
+        return Leader(title, [best], "every other one is shown to be worse")
+    if metrics == BOTH:
+        mean = f"{units.ratio(ratios[best].estimate)} of {analysis.baseline} ({units.bounds(ratios[best])})"
+        return Leader(title, [best], f"mean of time and memory {mean}")
+    change = wording.change(ratios[best], *MEASURES[metrics])
+    return Leader(title, [best], f"{change} than {analysis.baseline} ({units.bounds(ratios[best])}×)")
+
+
+def _place(name: str, ratio: Interval) -> str:
+    # the baseline itself has no interval
+    interval = f" ({units.bounds(ratio)})" if ratio.low < ratio.high else ""
+    return f"{name} {units.ratio(ratio.estimate)}{interval}"
+
+
+def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
+    """The recommendation in a few sentences; "stay" unless a better trade-off is shown."""
+    fastest, leanest, balanced = leaders
+    if baseline in balanced.names:
+        return _stay(baseline, ranked, balanced)
+    places = {s.allocator: s for s in ranked}
+    pick, *equals = advised(baseline, ranked, balanced)
+    said = f"Use {pick}: {_effect(places[pick], baseline)}"
+    if not _gains(places[pick]):
+        said += f", and {wording.change(places[pick].cost.ratio, 'less', 'more')} of both together"
+    said += "."
+    if equals:
+        said += f" {wording.listed(equals)} cannot be told apart from {pick}."
+    if pick not in fastest.names and not fastest.open:
+        said += f" Where only time counts: {wording.listed(fastest.names)}."
+    if pick not in leanest.names and not leanest.open:
+        said += f" Where memory is short: {wording.listed(leanest.names)}."
+    return said
+
+
+def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Standing], notes: list[str]) -> Answer:
+    """The answer for a program whose memory was not sampled."""
+    fastest = leader(analysis, kind, ranked, "Fastest", TIME_ONLY)
+    said, use = f"Stay with {analysis.baseline}: nothing is shown to be faster.", [analysis.baseline]
+    if analysis.baseline not in fastest.names:
+        said, use = f"Where time counts, use {fastest.who}: {fastest.text}.", fastest.names
+    undecided = [s.allocator for s in ranked if s.time.verdict is Verdict.UNDECIDED]
+    return Answer(kind, said, [fastest], [*notes, wording.UNSEEN_MEMORY], use, undecided)
+
+
+def advised(baseline: str, ranked: list[Standing], balanced: Leader) -> list[str]:
+    """The recommended allocators; empty if every gain has a price."""
+    gaining = [s.allocator for s in ranked if _gains(s)]
+    if baseline in balanced.names:
+        return [] if gaining and balanced.names != [baseline] else [baseline]
+    return [name for name in balanced.names if name in gaining] or balanced.names[:1]
+
+
+def _dominates(standing: Standing, direction: Verdict) -> bool:
+    """Whether time or memory has this verdict, and the other one has it too or shows no difference."""
+    verdicts = {standing.time.verdict, standing.memory.verdict}
+    return direction in verdicts and verdicts <= {direction, Verdict.SAME}
+
+
+def _gains(standing: Standing) -> bool:
+    return Verdict.LOWER in (standing.time.verdict, standing.memory.verdict)
+
+
+def _may_gain(judged: Judged) -> bool:
+    """Whether a ratio is undecided and its interval includes an improvement beyond the threshold."""
+    return judged.verdict is Verdict.UNDECIDED and judged.ratio.low < 1 / (1 + judged.threshold)
+
+
+def _stay(baseline: str, ranked: list[Standing], balanced: Leader) -> str:
+    gains = "; ".join(f"{s.allocator}: {_effect(s, baseline)}" for s in ranked if _gains(s))
+    if balanced.names == [baseline]:
+        said = f"Stay with {baseline}: every other one is shown to be a worse trade-off."
+        return f"{said} Better in one of the two: {gains}." if gains else said
+    if gains:
+        return f"Nothing is shown to be a better trade-off than {baseline}; it depends. {gains}."
+    tied = [s for s in ranked if s.allocator in balanced.names]
+    undecided = [s.allocator for s in tied if any(map(_may_gain, (s.time, s.memory, s.cost)))]
+    if undecided:
+        return (
+            f"Stay with {baseline} for now: nothing is shown to be better, but {wording.listed(undecided)} "
+            f"{'is' if len(undecided) == 1 else 'are'} undecided. Measuring longer may tell."
+        )
+    return f"Stay with {baseline}: nothing here is better in time or memory by more than the threshold."
+
+
+def _span(ratio: Interval) -> str:
+    return units.bounds(ratio) + ("×" if ratio.bounded else "")
+
+
+def _effect(standing: Standing, baseline: str) -> str:
+    """ "44 % less time and 31 % more peak memory than glibc"."""
+    time = {
+        Verdict.SAME: f"the same time to within {wording.threshold(standing.time.threshold)}",
+        Verdict.UNDECIDED: f"time undecided ({_span(standing.time.ratio)})",
+    }.get(standing.time.verdict, wording.change(standing.time.ratio, "less time", "more time"))
+    memory = {
+        Verdict.SAME: f"the same peak memory to within {wording.threshold(standing.memory.threshold)}",
+        Verdict.UNDECIDED: f"peak memory undecided ({_span(standing.memory.ratio)})",
+    }.get(
+        standing.memory.verdict, wording.change(standing.memory.ratio, "less peak memory", "more peak memory")
+    )
+    return f"{time} and {memory}, compared with {baseline}"

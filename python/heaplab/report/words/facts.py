@@ -1,0 +1,59 @@
+"""The facts about a machine in words: names and texts for the facts of machine/host.py."""
+
+import re
+from typing import Any
+
+from heaplab.report.words import units
+
+UNKNOWN = "not told here"
+NAMES = {
+    "cpu": "processor",
+    "cpus": "CPUs to run on",
+    "smt": "two threads a core",
+    "memory_available": "memory free",
+    "numa_nodes": "NUMA nodes",
+    "governor": "CPU governor",
+    "c_library": "C library",
+    "overcommit": "memory overcommit",
+    "aslr": "address randomisation",
+    "address_space_limit": "address space limit",
+    "hypervisor": "virtual machine",
+    "load": "load, last minute",
+}
+SIZES = {"memory", "memory_available", "swap", "page_size", "address_space_limit"}
+# Meanings of the kernel's numbers: proc(5), sysctl/kernel.
+MEANINGS = {
+    "smt": {"0": "no", "1": "yes"},
+    "overcommit": {"0": "by heuristic", "1": "always", "2": "never"},
+    "aslr": {"0": "off", "1": "all but the heap", "2": "full"},
+}
+
+
+def in_words(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Names and texts, in the order of the facts."""
+    return [(NAMES.get(name, name.replace("_", " ")), text_of(name, value)) for name, value in facts.items()]
+
+
+def text_of(name: str, value: Any) -> str:
+    """ "memory", 8 << 30 -> "8.00 GiB"; a limit that is not set is "none"."""
+    if value is None:
+        return "none" if name == "address_space_limit" else UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name in SIZES:
+        return _size(value) if value else "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_cache_size(size)}" for key, size in value.items())
+    if isinstance(value, float):
+        return units.digits(value)
+    return MEANINGS.get(name, {}).get(str(value), str(value))
+
+
+def _cache_size(size: str) -> str:
+    """The kernel writes "1024K"."""
+    known = size.endswith("K") and size[:-1].isdigit()
+    return _size(int(size[:-1]) * 1024) if known else size
+
+
+def _size(value: int) -> str:
+    return re.sub(r"\.0+(?= )", "", units.show(float(value), "B"))

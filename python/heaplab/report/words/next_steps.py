@@ -1,0 +1,111 @@
+"""What to do next, with the command to type. Follows the answer and the statement how sure it is."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from heaplab.analysis import TIME_ONLY, Analysis
+from heaplab.report.words import wording
+from heaplab.report.words.advice import Answer
+from heaplab.stats import THRESHOLD
+
+MUCH_DISTURBED = 0.2  # of all runs
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do; `command` is empty if there is nothing to type."""
+
+    says: str
+    command: str = ""
+
+
+def next_steps(analysis: Analysis, kind: str, found: Answer) -> list[Step]:
+    """Use the winner or ask about one's own program; decide open comparisons; remove noise."""
+    own = users_program(analysis, kind)
+    first = next(kind for kind in wording.KINDS if analysis.summarised(kind))
+    if analysis.compared == "command":
+        steps = _command(analysis, found)
+    else:
+        steps = _own_program(analysis, found, own) if own else [ASK] * (kind == first)
+    if found.open and _may_go_on(analysis):
+        steps.append(_longer(analysis, f"about {wording.listed(found.open)}"))
+    return steps + _quieter(analysis, kind)
+
+
+def steps_of_choice(analysis: Analysis, local: bool) -> list[Step]:
+    """The steps after a comparison within programs. `local`: a local allocator is faster somewhere."""
+    steps = [USE_LOCAL] if local else []
+    return steps + ([_longer(analysis, "about what is open")] if _may_go_on(analysis) else [])
+
+
+def _longer(analysis: Analysis, about: str) -> Step:
+    verb = (analysis.campaign.command[1:2] or ["compare"])[0]
+    arms = arms_given(analysis.campaign.command)
+    command = ["heaplab", verb, "--resume", str(analysis.results.path.parent), *arms, "--budget", "10m"]
+    return Step(f"To decide {about}, measure longer:", shlex.join(command))
+
+
+def arms_given(command: Sequence[str]) -> list[str]:
+    """The options of a command that name the user's own arms: resuming needs them again."""
+    words = list(command[: command.index("--")] if "--" in command else command)
+    return [
+        word
+        for place, word in enumerate(words)
+        if word.split("=")[0] in ARM_OPTIONS or (place and words[place - 1] in ARM_OPTIONS)
+    ]
+
+
+ARM_OPTIONS = ("--allocator", "--factorial")
+USE_LOCAL = Step("Use one: <heaplab/local/local.h>; docs/local-allocators.md has an example of each.")
+
+
+ASK = Step("Ask about your own program:", "heaplab compare -- PROGRAM ARGS")
+
+
+def users_program(analysis: Analysis, kind: str) -> list[str]:
+    """The command of the user's program, if the campaign is about one; else empty."""
+    studies = analysis.summarised(kind) if kind == "program" else []
+    own = [study.workload for study in studies if study.workload.is_users]
+    return [own[0].program, *own[0].arguments] if own else []
+
+
+def _own_program(analysis: Analysis, found: Answer, program: list[str]) -> list[Step]:
+    if not found.use:
+        return []
+    pick = found.use[0]
+    if pick == analysis.baseline:
+        return [] if found.open else [Step(f"Nothing: the program may stay with {pick}.")]
+    return [Step(f"Start the program under {pick}:", start_command(analysis, pick, program))]
+
+
+def start_command(analysis: Analysis, pick: str, program: Sequence[str] = ("PROGRAM",)) -> str:
+    """What starts a program under an arm."""
+    return shlex.join([*_with(analysis, pick), "--", *program])
+
+
+def _command(analysis: Analysis, found: Answer) -> list[Step]:
+    if not found.use or found.use[0] == analysis.baseline:
+        return []
+    return [Step(f"Take {found.use[0]}:", shlex.join(analysis.results.libraries[found.use[0]].command))]
+
+
+def _with(analysis: Analysis, pick: str) -> list[str]:
+    """`heaplab with`, which needs the option of a library of the user's again."""
+    given = [word.removeprefix("--allocator=") for word in analysis.campaign.command]
+    own = [word for word in given if word.startswith(f"{pick}=")]
+    return ["heaplab", "with", *(["--allocator", own[0]] if own else []), pick]
+
+
+def _may_go_on(analysis: Analysis) -> bool:
+    return analysis.results.end is None or analysis.results.end.reason == "budget"
+
+
+def _quieter(analysis: Analysis, kind: str) -> list[Step]:
+    threshold, runs = analysis.threshold(kind, TIME_ONLY), sum(analysis.counts().values())
+    reasons = []
+    if threshold > THRESHOLD:
+        reasons.append(f"{analysis.baseline} differs from itself by {wording.threshold(threshold)}")
+    if len(analysis.repeated) > MUCH_DISTURBED * runs:
+        reasons.append(f"{len(analysis.repeated)} of {runs} runs were disturbed by other work")
+    return [Step(f"Measure on a quieter machine: {wording.listed(reasons)}.")] if reasons else []

@@ -1,0 +1,180 @@
+"""Verdicts as sentences. No sentence claims more than the intervals show."""
+
+from collections.abc import Iterable
+from math import isnan
+
+from heaplab.analysis import MEMORY as PEAK_WITH_TABLES, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Study
+from heaplab.catalog import spec
+from heaplab.report.words import units
+from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why
+
+SYMBOLS = {Verdict.LOWER: "▼", Verdict.HIGHER: "▲", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}
+KINDS = {"program": "real programs", "synthetic": "synthetic workloads"}
+TIME = spec.MetricSpec(title="time", unit="s")
+UNSEEN_MEMORY = (
+    "Memory is not compared: the program is too short for it to be seen. Give it more work, 50 ms or more."
+)
+SMALL_MEMORY = 4 << 20  # B: below, a library's own memory is a large part
+COUNT = spec.MetricSpec(title="count", unit="1")
+MEMORY = spec.MetricSpec(title="peak memory with page tables", unit="B")
+
+
+def verdict(judged: Judged, metric: spec.MetricSpec) -> str:
+    """ "faster", "more memory", "no difference larger than 3 %", "undecided"."""
+    if judged.verdict is Verdict.UNDECIDED:
+        return "undecided"
+    if judged.verdict is Verdict.SAME:
+        return f"no difference larger than {threshold(judged.threshold)}"
+    lower = judged.verdict is Verdict.LOWER
+    if metric.unit == "s":
+        return "faster" if lower else "slower"
+    if metric.unit == "1/s" and metric.better == "higher":
+        return "slower" if lower else "faster"
+    if metric.unit == "B":
+        return "less memory" if lower else "more memory"
+    return "lower" if lower else "higher"
+
+
+def why(judged: Judged) -> str:
+    """What an undecided ratio lacks for a verdict, in a few words; "" for a decided ratio."""
+    blocks = judged.ratio.count
+    return {
+        None: "",
+        Why.NO_FIGURE: "no figure",
+        Why.FEW_BLOCKS: f"{blocks} {'block' if blocks == 1 else 'blocks'}, {FEWEST_PAIRS} are needed",
+        Why.FEW_IN_A_CELL: "too few blocks in a cell",
+        Why.MANY_COMPARED: "many compared",
+        Why.NOISE_FLOOR: f"noise floor {threshold(judged.threshold)} here",
+        Why.NEAR_THRESHOLD: f"may be below {threshold(judged.threshold)}",
+        Why.WIDE: "interval too wide",
+    }[judged.why]
+
+
+def verdict_with_reason(judged: Judged, metric: spec.MetricSpec) -> str:
+    """ "faster", "undecided: many compared"; "no figure" where there is none."""
+    if judged.why is Why.NO_FIGURE:
+        return why(judged)
+    return ": ".join(filter(None, (verdict(judged, metric), why(judged))))
+
+
+def ratio(judged: Judged) -> str:
+    """ "0.63× (0.58–0.92)", "0.63× (no interval)", "–"."""
+    if judged.why is Why.NO_FIGURE:
+        return units.NOTHING
+    return f"{units.ratio(judged.ratio.estimate)} ({units.bounds(judged.ratio)})"
+
+
+def ratio_with_reason(judged: Judged) -> str:
+    """ "0.63× (0.58–0.92), many compared": what stands below a figure in a table."""
+    return ", ".join(filter(None, (ratio(judged), why(judged))))
+
+
+def few_blocks(judged: Iterable[Judged]) -> str:
+    """A sentence that there are too few blocks for any verdict; "" if there are enough."""
+    counts = [one.ratio.count for one in judged if one.why is Why.FEW_BLOCKS]
+    if not counts:
+        return ""
+    blocks = f"{max(counts)} {'block' if max(counts) == 1 else 'blocks'}"
+    return f"{blocks} in all: {FEWEST_PAIRS} are needed for a verdict."
+
+
+def short(judged: Judged, metric: spec.MetricSpec) -> str:
+    """A verdict in one word, for a column of a terminal. Reasons of "undecided" stand below the table."""
+    if judged.why is Why.NO_FIGURE:
+        return ""
+    if judged.verdict is Verdict.SAME:
+        return "same"
+    return verdict(judged, metric).removesuffix(" memory")
+
+
+def threshold(share: float) -> str:
+    """A threshold rounded up to the printed digits, so that the sentence stays true."""
+    tenths = -(-share * 1000 // 1) / 10
+    return f"{tenths:g} %"
+
+
+def tone(judged: Judged, metric: spec.MetricSpec) -> str:
+    """ "good", "bad", "same" or "open": the class of a verdict in page and terminal."""
+    if judged.verdict is Verdict.UNDECIDED:
+        return "open"
+    if judged.verdict is Verdict.SAME or metric.better == "neither":
+        return "same"
+    return "good" if (judged.verdict is Verdict.LOWER) == (metric.better == "lower") else "bad"
+
+
+def listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def change(ratio: Interval, less: str, more: str) -> str:
+    """0.69 -> "31 % less time"."""
+    share = ratio.estimate - 1
+    if share >= 1:
+        return f"{units.ratio(ratio.estimate)} the {more.removeprefix('more ')}"
+    return f"{abs(share) * 100:.0f} % {less if share < 0 else more}"
+
+
+def extent(studies: list[Study], compared: str = "allocator") -> str:
+    """The extent of the measurements. Explains cell and block, because readers meet them here first."""
+    counts = [len(study.good.get((cell, study.baseline), {})) for study in studies for cell in study.cells]
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    blocks = f"{fewest} to {most} blocks" if fewest < most else units.counted(most, "block")
+    said = f"{blocks}{' in each' if len(counts) > 1 else ''} (a block runs every {compared} once)."
+    if len(counts) < 2:
+        return said
+    experiments = units.counted(len(studies), "experiment")
+    setting = "a cell is one setting of an experiment's parameters"
+    return f"{experiments} with {units.counted(len(counts), 'cell')} ({setting}), {said}"
+
+
+def notes_of_cards(analysis: Analysis, kind: str) -> list[str]:
+    """The notes on the cards of the workloads, to be read beside an answer."""
+    return list(
+        dict.fromkeys(
+            study.workload.card.note for study in analysis.summarised(kind) if study.workload.card.note
+        )
+    )
+
+
+def noise(analysis: Analysis, kind: str) -> str:
+    """The noise floor in sentences, with its consequence for verdicts."""
+    time, memory = (analysis.noise_floor(kind, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY))
+    if isnan(time.estimate):
+        return "There is no control, so that the noise is not known."
+    if isnan(memory.estimate):
+        return (
+            f"{analysis.baseline} against itself: time {units.ratio(time.estimate)} ({units.bounds(time)}). "
+            f"Differences below {threshold(analysis.threshold(kind, TIME_ONLY))} count as none."
+        )
+    limits = [threshold(analysis.threshold(kind, metrics)) for metrics in (TIME_ONLY, MEMORY_ONLY)]
+    return (
+        f"{analysis.baseline} against itself: time {units.ratio(time.estimate)} ({units.bounds(time)}), "
+        f"memory {units.ratio(memory.estimate)} ({units.bounds(memory)}); "
+        f"differences below {limits[0]} in time and {limits[1]} in memory count as none."
+    )
+
+
+def small_memory(analysis: Analysis, kind: str) -> str:
+    """A note on the memory of a user's program that needs hardly any; "" for all others."""
+    peaks = [
+        study.median(cell, study.baseline, PEAK_WITH_TABLES).estimate
+        for study in analysis.summarised(kind)
+        if study.workload.is_users
+        for cell in study.cells
+    ]
+    if not peaks or not max(peaks) < SMALL_MEMORY:
+        return ""
+    return (
+        f"Peak memory is {units.show(max(peaks), 'B')} under {analysis.baseline}: differences are mostly "
+        "memory that each library needs once for itself. More work would show the memory of the program."
+    )
+
+
+def front(points: dict[str, tuple[float, float]]) -> list[str]:
+    """The names on the Pareto front: no other name is better in both coordinates. Sorted by the first."""
+    kept, lowest = [], float("inf")
+    for name in sorted(points, key=lambda name: points[name]):
+        if points[name][1] < lowest:
+            kept.append(name)
+            lowest = points[name][1]
+    return kept
