@@ -22,7 +22,7 @@ from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headlin
 from heaplab.stats import GateVerdict, Interval, compare, judge_gate
 
 LIMITS = GateLimits(slower=0.05, memory=0.03, instructions=0.05)
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 # ---------------------------------------------------------------- the rule
 

@@ -6,7 +6,7 @@ import pytest
 
 from heaplab.cli.options.quantities import read_duration, read_size, show_duration, show_size
 
-TABLE = Path(__file__).parents[1] / "units.txt"
+TABLE = Path(__file__).parents[2] / "units.txt"
 CASES = [line.split() for line in TABLE.read_text().splitlines() if line and not line.startswith("#")]
 
 

@@ -11,7 +11,7 @@ import synthetic
 
 from heaplab.catalog import spec
 
-TOOLS = Path(__file__).parent.parent.parent / "tools"
+TOOLS = Path(__file__).parents[3] / "tools"
 
 
 @pytest.fixture

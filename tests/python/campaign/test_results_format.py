@@ -17,7 +17,7 @@ from heaplab.records import (
     Warming,
 )
 
-PAGE = (Path(__file__).parents[2] / "docs" / "results-format.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "results-format.md").read_text()
 RECORDS = {
     "campaign": Campaign,
     "host": Host,

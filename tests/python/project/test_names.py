@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "python" / "heaplab"
+PACKAGE = Path(__file__).parents[3] / "python" / "heaplab"
 
 
 def modules() -> Iterator[tuple[str, str]]:

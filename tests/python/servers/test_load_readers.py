@@ -1,4 +1,4 @@
-"""What load generators tell is read from outputs that they really wrote, in tests/python/load_outputs.
+"""What load generators tell is read from outputs that they really wrote, in `load_outputs`.
 
 Those of memtier and wrk2 are from issues and documentation of their projects, the others from Debian's tools.
 """

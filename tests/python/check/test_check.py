@@ -12,7 +12,7 @@ from laboratory import call
 from heaplab.catalog import contents as catalogs, native
 from heaplab.check import deviations, parts
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TABLE = ROOT / "catalog" / "deviations.toml"
 GLIBC_CALLS = ["--part", "exports", "--test", "served.malloc"]
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TESTS = ROOT / "tests"
 MAP = (TESTS / "README.md").read_text()
 SNAKE_CASE = re.compile(r"[a-z][a-z0-9_]*")
@@ -35,6 +35,19 @@ def has_test_of_its_name(unit: str) -> bool:
 def test_the_map_names_every_folder() -> None:
     folders = {p.name for p in TESTS.iterdir() if p.is_dir() and p.name != "__pycache__"}
     assert {folder for [folder], _ in rows("Folders")} == folders
+
+
+def test_python_folders_mirror_the_rooms_and_the_map_names_them() -> None:
+    rooms = {path.parent.name for path in (ROOT / "python/heaplab").glob("*/__init__.py")}
+    folders = {path.parent.name for path in TESTS.glob("python/*/*.py")}
+    assert folders == rooms | {"project", "support"}
+    assert {folder for [folder], _ in rows("Python folders")} == folders
+
+
+def test_python_tests_bear_one_name_each() -> None:
+    """Pytest imports files by their bare names."""
+    names = [path.name for path in TESTS.glob("python/**/*.py")]
+    assert len(names) == len(set(names))
 
 
 def test_the_map_names_parts_that_exist() -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/faults-of-the-originals.md"
 DEFINITION = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
 ROW = re.compile(r"^\| (?!fault|-)[^\n]*\|$", re.MULTILINE)

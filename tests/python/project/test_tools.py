@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 # A file without a line for the system that starts programs is a module of the others.
-EVERY = sorted((Path(__file__).parent.parent.parent / "tools").glob("*.py"))
+EVERY = sorted((Path(__file__).parents[3] / "tools").glob("*.py"))
 TOOLS = [path for path in EVERY if path.read_text().startswith("#!")]
 
 

@@ -13,7 +13,7 @@ from heaplab.check import deviations, parts, run_tests
 from heaplab.check.check_outcomes import LibraryReport
 from heaplab.cli.checks.check_library import library_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PLANTED = ROOT / "tests" / "planted"
 FAULTS = re.findall(r"^  (\w+),", (PLANTED / "fault.h").read_text(), flags=re.MULTILINE)
 EVERY = [test for part in parts.PARTS for test in parts.tests_of(part, long=False)]

@@ -10,7 +10,7 @@ import pytest
 
 from heaplab.catalog import contents as catalogs
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LOCKED = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
 
 
