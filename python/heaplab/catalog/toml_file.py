@@ -14,8 +14,6 @@ class Spec(BaseModel):
 
 
 Kind = TypeVar("Kind", bound=Spec)
-# Keys of earlier TOML files, which are refused with the key that took their place.
-RENAMED_KEYS = {"setting": "fixture", "settings": "presets"}
 
 
 def load(kind: type[Kind], path: Path, identifier: str) -> Kind:
@@ -45,11 +43,4 @@ def checked(kind: type[Kind], path: Path, content: dict[str, Any], place: str = 
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        raise UsageError(f"{path}: {place}{renamed_key(error) or fault_of(error, '(file)')}") from error
-
-
-def renamed_key(error: ValidationError) -> str:
-    """The first key of an earlier form among the faults, with the key of today; "" if there is none."""
-    unknown = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
-    old = [".".join(map(str, place)) for place in unknown if place[-1] in RENAMED_KEYS]
-    return f"{old[0]}: is now called {RENAMED_KEYS[old[0].split('.')[-1]]}" if old else ""
+        raise UsageError(f"{path}: {place}{fault_of(error, '(file)')}") from error

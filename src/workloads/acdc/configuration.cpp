@@ -22,7 +22,6 @@ void configuration::declare(harness::option_table& options) {
   options.choice("mode", mode, {{"acdc", mode::acdc}, {"false-sharing", mode::false_sharing}},
                  "What is emulated: a mutator, or threads that write to neighbouring objects");
   harness::declare_threads(options, threads);
-  options.renamed("objects", "class-objects");
   options.count("class-objects", objects, {0, 1'000'000'000},
                 "Objects of every lifetime-size-class; 0: many if small and short-lived");
   harness::declare_min_size(options, min_size, {8, largest_size});
@@ -34,7 +33,6 @@ void configuration::declare(harness::option_table& options) {
   options.size("time-quantum", time_quantum, {1, largest_size},
                "Bytes a thread allocates in a tick; in mode false-sharing, accesses in a tick");
   options.count("ticks", ticks, {1, most_ticks}, "Ticks each thread runs");
-  options.renamed("duration", "ticks");
   options.count("max-time-drift", max_time_drift, {1, most_ticks},
                 "Ticks the threads' clocks may differ; as --max-liveness unless given");
   options.percent("list-ratio", list_ratio, "Lifetime-size-classes that are lists; the others are trees");

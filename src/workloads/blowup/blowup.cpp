@@ -34,7 +34,6 @@ public:
     harness::declare_threads(options, threads_, 256);
     options.size("live-bytes", live_, {1 << 20, std::uint64_t{1} << 36},
                  "Bytes alive at the most, of all threads");
-    options.renamed("live", "live-bytes");
     harness::declare_rounds(options, rounds_, 100'000);
     sizes_.declare(options, {16, 1 << 18});
     options.count("stays", stays_, {2, 1'000'000}, "With survivor: one object in so many stays for good");

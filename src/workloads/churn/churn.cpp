@@ -19,7 +19,6 @@ public:
   void declare(harness::option_table& options) override {
     harness::declare_threads(options, threads_);
     harness::declare_live_objects(options, spots_, {1, 100'000'000});
-    options.renamed("spots", "live-objects");
     harness::declare_objects(options, objects_, 100'000'000'000);
     sizes_.declare(options);
     options.choice("spot", choice_, {{"random", spot_choice::random}, {"in-turn", spot_choice::in_turn}},

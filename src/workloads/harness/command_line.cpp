@@ -62,12 +62,9 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// One line about an unknown argument: the present name of a renamed option, or the most similar option.
+// One line about an unknown argument, with the most similar option.
 std::string about_unknown(const std::string& argument, const option_table& options) {
   const std::string typed = argument.substr(0, argument.find('='));
-  if (typed.starts_with("--"))
-    if (const std::string today = options.name_today(typed.substr(2)); !today.empty())
-      return typed + " is now called --" + today;
   std::string line = (typed.starts_with("-") ? "unknown option " : "unexpected argument ") + typed;
   std::string nearest;
   std::size_t least = 4;

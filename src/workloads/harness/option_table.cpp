@@ -137,11 +137,6 @@ void option_table::add_choice(std::string name, std::vector<std::string> words,
   options_.push_back(std::move(made));
 }
 
-std::string option_table::name_today(const std::string& before) const {
-  const auto found = renamed_.find(before);
-  return found == renamed_.end() ? std::string() : found->second;
-}
-
 bool option_table::given(std::string_view name) const {
   const auto found =
       std::find_if(options_.begin(), options_.end(), [&](const option& one) { return one.name == name; });

@@ -5,7 +5,6 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,12 +79,6 @@ public:
   // A choice from `words`: the variable is the index of the word.
   void choice(std::string name, std::size_t& variable, std::vector<std::string> words, std::string help);
 
-  // Declares an earlier name of an option. A command line with the earlier name is refused with the present
-  // name.
-  void renamed(std::string before, std::string now) { renamed_[std::move(before)] = std::move(now); }
-  // The present name of an option, or empty if `before` never was the name of an option.
-  std::string name_today(const std::string& before) const;
-
   // Whether the option, which must have been declared, was on the command line.
   bool given(std::string_view name) const;
 
@@ -97,7 +90,6 @@ private:
                   std::function<void(std::size_t)> set, std::string help);
 
   std::vector<option> options_;
-  std::map<std::string, std::string> renamed_;
 };
 
 }  // namespace heaplab::harness

@@ -22,14 +22,10 @@ struct size_mix {
   // Declares --min-size and --max-size, or --size-limit where the upper end is excluded.
   void declare(option_table& options, range<std::uint64_t> allowed, upper_end end = upper_end::included) {
     declare_min_size(options, least, allowed);
-    options.renamed("least", "min-size");
-    if (end == upper_end::included) {
+    if (end == upper_end::included)
       declare_max_size(options, most, allowed);
-      options.renamed("most", "max-size");
-    } else {
+    else
       declare_size_limit(options, most, allowed);
-      options.renamed("most", "size-limit");
-    }
   }
 
   // Throws usage_error.

@@ -19,9 +19,7 @@ constexpr range<std::uint64_t> allowed{1, std::uint64_t{1} << 30};
 
 void stepped_sizes::declare(option_table& options) {
   declare_min_size(options, least_, allowed);
-  options.renamed("min", "min-size");
   declare_max_size(options, most_, allowed);
-  options.renamed("max", "max-size");
   options.size("step", step_, allowed, "Difference between a size and the next");
   options.choice("distribution", distribution_,
                  {{"uniform", size_distribution::uniform},

@@ -19,9 +19,7 @@ public:
     harness::declare_threads(options, threads_, 64);
     harness::declare_objects(options, objects_, 10'000'000);
     harness::declare_live_objects(options, live_, {1, 1000});
-    options.renamed("live", "live-objects");
     sizes_.declare(options, {std::uint64_t{1} << 16, std::uint64_t{1} << 36});
-    options.renamed("touch", "written");
     options.choice("written", touch_, {{"ends", touch::ends}, {"pages", touch::pages}},
                    "How much of an object is written: both ends, or every page");
   }

@@ -26,10 +26,8 @@ public:
     options.duration("duration", duration_, {0.01, 3600}, "Time until the threads stop");
     sizes_.declare(options, {1, std::uint64_t{1} << 26}, harness::upper_end::excluded);
     harness::declare_live_objects(options, objects_, {1, 20'000'000});
-    options.renamed("objects", "live-objects");
     options.count("replacements-per-object", rounds_, {1, 1'000'000'000},
                   "A thread ends after this many replacements for each object it holds");
-    options.renamed("rounds", "replacements-per-object");
   }
 
   void check(const harness::option_table&) override {

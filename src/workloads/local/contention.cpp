@@ -35,7 +35,6 @@ public:
     harness::declare_threads(options, threads_);
     options.count("restarts", rounds_, {1, 1'000'000},
                   "Times the threads are started, with fresh allocators");
-    options.renamed("rounds", "restarts");
     options.flag("initial-buffer", initial_buffer_,
                  "Whether a monotonic allocator begins with a buffer for all its blocks");
   }

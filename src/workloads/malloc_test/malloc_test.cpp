@@ -16,7 +16,6 @@ public:
   void declare(harness::option_table& options) override {
     harness::declare_threads(options, threads_);
     options.count("call-pairs", pairs_, {1, 10'000'000'000}, "Pairs of malloc and free, in each thread");
-    options.renamed("pairs", "call-pairs");
     harness::declare_size(options, size_, std::uint64_t{1} << 30);
   }
 

@@ -25,11 +25,8 @@ public:
     harness::declare_producers(options, producers_, 256);
     options.count("consumers-per-producer", consumers_, {1, 256},
                   "Threads that free, for each that allocates");
-    options.renamed("consumers", "consumers-per-producer");
     options.count("objects-per-consumer", objects_, {1, 1'000'000'000}, "Objects each consumer frees");
-    options.renamed("objects", "objects-per-consumer");
     harness::declare_batch(options, round_, 100'000'000);
-    options.renamed("round", "batch");
     sizes_.declare(options);
     options.count("samples", samples_, {2, memory_log::most_samples}, "Times memory is looked at");
   }

@@ -19,7 +19,6 @@ public:
     options.count("consumers", consumers_, {1, 512}, "Threads that free");
     options.count("total-objects", objects_, {1, 10'000'000'000},
                   "Objects of all, divided among the producers");
-    options.renamed("objects", "total-objects");
     sizes_.declare(options, {1, std::uint64_t{1} << 26});
     harness::declare_batch(options, batch_, 1'000'000);
     harness::declare_queue(options, queue_);

@@ -16,7 +16,6 @@ public:
   void declare(harness::option_table& options) override {
     harness::declare_threads(options, threads_);
     harness::declare_live_objects(options, objects_, {1, 100'000'000});
-    options.renamed("objects", "live-objects");
     options.count("replacements", replacements_, {1, 10'000'000'000}, "Objects replaced by each thread");
     sizes_.declare(options, {1, std::uint64_t{1} << 26});
     options.count("emptied-every", emptied_every_, {0, 10'000'000'000},

@@ -93,7 +93,6 @@ public:
     options.count("calls", calls_, {1, 100'000'000}, "Repetitions of all bursts, divided among the threads");
     sizes_.declare(options, {1, std::uint64_t{1} << 20}, harness::upper_end::excluded);
     harness::declare_live_objects(options, places_, {10, 100'000'000});
-    options.renamed("places", "live-objects");
   }
 
   void check(const harness::option_table& options) override {

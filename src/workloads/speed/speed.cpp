@@ -22,7 +22,6 @@ public:
     options.text("chain", text_, "Steps joined by '-': malloc, calloc, realloc, free");
     harness::declare_threads(options, threads_);
     options.count("chain-repeats", objects_, {1, 1'000'000'000}, "Times each thread does the chain");
-    options.renamed("objects", "chain-repeats");
     harness::declare_rounds(options, rounds_, 1'000'000'000);
     sizes_.declare(options);
     options.flag("prepared", prepared_,

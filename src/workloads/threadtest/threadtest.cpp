@@ -18,7 +18,6 @@ public:
     harness::declare_rounds(options, rounds_, 1'000'000'000);
     options.count("round-objects", objects_, {1, 100'000'000},
                   "Objects of a round, divided among the threads");
-    options.renamed("objects", "round-objects");
     harness::declare_size(options, size_, std::uint64_t{1} << 20);
     options.count("work", work_, {0, 1'000'000'000}, "Steps of other work after each allocation and free");
   }

@@ -75,8 +75,6 @@ def own(tmp_path: Path) -> Laboratory:
             "{ size = [0] }\nderived.a = { of = 'size', share_of = 8 }",
             "derived: 8 cannot be divided by size",
         ),
-        ("[quick]", "[settings.a]\nb = { size = 1 }\n[quick]", "settings: is now called presets"),
-        ("[1, 2]", "[1, 2] }\nsettings = { a = {}", "quick.settings: is now called presets"),
         ("[1, 2]", "[]", "quick.sweep.size: takes one value or more, each once"),
         ("[1, 2]", "[1, 1]", "quick.sweep.size: takes one value or more, each once"),
         ("blocks = 5", "blocks = 0", "quick.blocks: Input should be greater than or equal to 1"),
@@ -104,12 +102,11 @@ def test_an_experiment_that_cannot_be_run_is_not_offered(
     ("written", "instead", "message"),
     [
         ("timeout_s = 20", "timeout_s = nan", "timeout_s: Input should be a finite number"),
-        ("timeout_s = 20", "setting = {}", "setting: is now called fixture"),
         ("timeout_s = 20", "timeout_s = -1", "timeout_s: Input should be greater than 0"),
         ("timeout_s = 20", "memory_mib = -1", "memory_mib: Input should be greater than or equal to 0"),
     ],
 )
-def test_a_workload_with_an_impossible_number_or_an_old_key_is_refused(
+def test_a_workload_with_an_impossible_number_is_refused(
     own: Laboratory, written: str, instead: str, message: str
 ) -> None:
     path = own.catalog / "workloads" / "fake.toml"

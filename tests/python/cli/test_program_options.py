@@ -6,7 +6,6 @@ from collections import defaultdict
 from pathlib import Path
 
 import click
-import pytest
 from laboratory import COMMANDS
 
 from heaplab.catalog import native
@@ -74,39 +73,3 @@ def test_a_name_that_heaplab_and_a_program_share_means_the_same() -> None:
     for name in commands.keys() & programs.keys() - OF_THE_LIBRARIES:
         words = {text.rstrip(".") for users in (commands, programs) for _, text in users[name].values()}
         assert len(words) == 1, (name, words)
-
-
-@pytest.mark.parametrize(
-    ("program", "before", "now"),
-    [
-        ("acdc", "duration", "ticks"),
-        ("acdc", "objects", "class-objects"),
-        ("asymmetric", "objects", "total-objects"),
-        ("blowup", "live", "live-bytes"),
-        ("churn", "min", "min-size"),
-        ("churn", "spots", "live-objects"),
-        ("contention", "rounds", "restarts"),
-        ("large_cycle", "live", "live-objects"),
-        ("large_cycle", "touch", "written"),
-        ("larson", "least", "min-size"),
-        ("larson", "most", "size-limit"),
-        ("larson", "objects", "live-objects"),
-        ("larson", "rounds", "replacements-per-object"),
-        ("malloc_test", "pairs", "call-pairs"),
-        ("memory", "consumers", "consumers-per-producer"),
-        ("memory", "max", "max-size"),
-        ("memory", "objects", "objects-per-consumer"),
-        ("memory", "round", "batch"),
-        ("producer_consumer", "most", "max-size"),
-        ("random_age", "objects", "live-objects"),
-        ("shbench", "places", "live-objects"),
-        ("speed", "objects", "chain-repeats"),
-        ("threadtest", "objects", "round-objects"),
-    ],
-)
-def test_an_earlier_name_is_refused_with_the_name_of_today(program: str, before: str, now: str) -> None:
-    path = native.program(program)
-    assert path
-    assert f"--{now} " in subprocess.run([path, "--help"], capture_output=True, text=True, check=True).stdout
-    done = subprocess.run([path, f"--{before}=1"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, f"{program}: --{before} is now called --{now}\n")
