@@ -1,4 +1,4 @@
-"""The simulated campaigns of the tools: what they measure the method by, in a small version."""
+"""The simulated campaigns of research: what they measure the method by, in a small version."""
 
 import importlib
 import subprocess
@@ -11,18 +11,18 @@ import synthetic
 
 from heaplab.catalog import spec
 
-TOOLS = Path(__file__).parents[3] / "tools"
+RESEARCH = Path(__file__).parents[3] / "research"
 
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(TOOLS)
+    monkeypatch.syspath_prepend(RESEARCH)
     return importlib.import_module("simulate_looks")
 
 
 def printed_by(tool: str, *words: object) -> list[list[str]]:
     """The rows of the table that a tool prints."""
-    command = [sys.executable, TOOLS / tool, *map(str, words)]
+    command = [sys.executable, RESEARCH / tool, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return [[text.strip() for text in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
 

@@ -7,7 +7,7 @@ of it. Then the replay of the last recording runs with calls of malloc and witho
 rounds. All runs pass the checks of heaplab's runner; a run that fails them ends the measurement.
 
 Example, some 20 seconds:
-    tools/recording_cost.py --programs jq,git-log --rounds 2
+    research/recording_cost.py --programs jq,git-log --rounds 2
 """
 
 import argparse
@@ -158,8 +158,8 @@ def measured(catalog: Catalog, name: str, glibc: Arm, rounds: int) -> Costs:
 
 INTRODUCTION = """# What recording costs
 
-`tools/recording_cost.py` writes this page; its `--help` says how it measures. The aim on real programs is a
-ratio below 1.3 without stacks and below 2 with stacks. The last program, {loop}, does nothing but malloc
+`research/recording_cost.py` writes this page; its `--help` says how it measures. The aim on real programs is
+a ratio below 1.3 without stacks and below 2 with stacks. The last program, {loop}, does nothing but malloc
 and free and pays far more: the records are then most of its work.
 """
 RECORDING = """
@@ -188,7 +188,7 @@ def page(found: Sequence[Costs], rounds: int) -> str:
     return "".join(
         [
             INTRODUCTION.format(loop=LOOP),
-            f"\nMeasured on {date.today():%-d %B %Y} in {rounds} rounds by `tools/{command()}`\n",
+            f"\nMeasured on {date.today():%-d %B %Y} in {rounds} rounds by `research/{command()}`\n",
             RECORDING + "\n" + markdown(RECORDING_HEAD, [one.recording_row() for one in found]),
             REPLAYER
             + "\n"

@@ -1,4 +1,4 @@
-"""The page about the fidelity of replays: tables of what tools/replay_fidelity.py measured."""
+"""The page about the fidelity of replays: tables of what research/replay_fidelity.py measured."""
 
 from datetime import date
 
@@ -84,7 +84,7 @@ INTRODUCTION = """# How faithful replays are
 
 A replay repeats the calls of a recorded program, and nothing else of the program. This page compares
 programs with the replays of their recordings, under glibc and between allocators.
-`tools/replay_fidelity.py` writes the page; its `--help` says how it measures.
+`research/replay_fidelity.py` writes the page; its `--help` says how it measures.
 """
 ORDER = """
 ## Order

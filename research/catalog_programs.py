@@ -1,4 +1,4 @@
-"""Programs of the catalog that tools/replay_fidelity.py and tools/recording_cost.py record."""
+"""Programs of the catalog that research/replay_fidelity.py and research/recording_cost.py record."""
 
 import argparse
 from typing import Any

@@ -1,4 +1,4 @@
-"""Parts of the pages that tools/ write, in Markdown."""
+"""Parts of the pages that research/ writes, in Markdown."""
 
 from collections.abc import Sequence
 from typing import Any

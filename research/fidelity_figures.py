@@ -1,4 +1,4 @@
-"""What tools/replay_fidelity.py measured of each program and its replay, as figures."""
+"""What research/replay_fidelity.py measured of each program and its replay, as figures."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -9,7 +9,7 @@ Recordings and results lie in FOLDER: the same command goes on where it was inte
 page again where everything is measured.
 
 Example, some two minutes:
-    tools/replay_fidelity.py --programs jq,git-log --allocators glibc,jemalloc,mimalloc --blocks 2
+    research/replay_fidelity.py --programs jq,git-log --allocators glibc,jemalloc,mimalloc --blocks 2
 """
 
 import argparse
@@ -97,7 +97,7 @@ def run(asked: argparse.Namespace) -> None:
         experiments += own
         workloads |= theirs
     request = Request(
-        experiments, workloads, arms, "quick", SEED, ["tools/replay_fidelity.py", *sys.argv[1:]]
+        experiments, workloads, arms, "quick", SEED, ["research/replay_fidelity.py", *sys.argv[1:]]
     )
     analysis = measured(request, folder)
     programs = [Program(name, folder / f"{name}.trace", analysis) for name in asked.programs]

@@ -10,8 +10,8 @@ families   how many campaigns without any difference have a wrong verdict: in th
            in that of one cell and all allocators
 planted    how many cells are decided of an allocator that is slower by 10 % or 5 %, else like the baseline
 
-Example: tools/simulate_campaigns.py families --campaigns 1000
-Example: tools/simulate_campaigns.py planted --campaigns 200 --results out/compare
+Example: research/simulate_campaigns.py families --campaigns 1000
+Example: research/simulate_campaigns.py planted --campaigns 200 --results out/compare
 """
 
 import argparse

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Simulate campaigns in which verdicts are looked for between blocks, and those found are measured no more.
 
-The campaigns are those of tools/simulate_campaigns.py: of RESULTS, with its ratios and the times of its runs;
+The campaigns are those of simulate_campaigns.py: of RESULTS, with its ratios and the times of its runs;
 without RESULTS all alike. All rules have the same budget, of BLOCKS blocks of everything. Time that a verdict
 saves goes to the comparisons that are open. Holm's procedure covers the family of all aspects at every look,
 and a spending function the looks (docs/decisions/0032-looks-between-blocks.md).
@@ -10,7 +10,7 @@ Columns: campaigns with a wrong verdict where there is no difference and no thre
 comparisons that is decided where there are differences; campaigns with a wrong verdict there; blocks of the
 last comparison, and half-width of the intervals of those that stay open: medians.
 
-Example: tools/simulate_looks.py 10 --campaigns 100 --results out/compare
+Example: research/simulate_looks.py 10 --campaigns 100 --results out/compare
 """
 
 import argparse
