@@ -21,7 +21,7 @@ STEPS = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"),
 
 def of_this_machine() -> int:
     """Bytes a run may use."""
-    return int(host.whole_memory() * SHARE)
+    return int(host.usable_memory() * SHARE)
 
 
 def in_words(size: int) -> str:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from heaplab.machine import signals
+from heaplab.machine import container, signals
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 MADV_HUGEPAGE = 14
@@ -35,17 +35,19 @@ def facts() -> dict[str, Any]:
     """Facts that a reader of the results must know; a fact is None if the machine does not reveal it."""
     cpu = "/sys/devices/system/cpu"
     huge = "/sys/kernel/mm/transparent_hugepage"
-    memory = memory_amounts()
+    limits = container.limits()
     return {
         "cpu": cpu_model(),
         "cpus": len(os.sched_getaffinity(0)),
+        "cpu_limit": limits.cpus,
         "cores": cores(),
         "caches": caches(),
         "governor": read(f"{cpu}/cpu0/cpufreq/scaling_governor"),
         "smt": read(f"{cpu}/smt/active"),
         "memory": whole_memory(),
-        "memory_available": memory.get("MemAvailable"),
-        "swap": memory.get("SwapTotal"),
+        "memory_available": memory_available(),
+        "memory_limit": limits.memory,
+        "swap": memory_amounts().get("SwapTotal"),
         "numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None,
         "kernel": platform.release(),
         "architecture": platform.machine(),
@@ -57,6 +59,9 @@ def facts() -> dict[str, Any]:
         "overcommit": read("/proc/sys/vm/overcommit_memory"),
         "aslr": read("/proc/sys/kernel/randomize_va_space"),
         "address_space_limit": unlimited_is_none(resource.getrlimit(resource.RLIMIT_AS)[0]),
+        "container": container.kind() or "none",
+        "seccomp": container.seccomp(),
+        "ptrace": container.may_trace(),
         "hypervisor": "hypervisor" in (read("/proc/cpuinfo") or ""),
         "clock_source": read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         "load": os.getloadavg()[0],
@@ -78,6 +83,17 @@ def cores() -> int | None:
 def whole_memory() -> int:
     """This machine's memory in B (sysinfo(2)), which is known also without /proc."""
     return os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE
+
+
+def usable_memory() -> int:
+    """The memory in B that all programs here may use together: the machine's, or the limit of a container."""
+    return min(whole_memory(), container.limits().memory or whole_memory())
+
+
+def memory_available() -> int | None:
+    """The memory in B that can be had without swapping, and without reaching the limit of a container."""
+    free, left = memory_amounts().get("MemAvailable"), container.limits().memory_left
+    return free if free is None or left is None else min(free, left)
 
 
 def memory_amounts() -> dict[str, int]:
@@ -137,7 +153,7 @@ def warm_memory(wanted: int) -> float:
     The host of a virtual machine reclaims memory that was free for a while. The first program to use such
     memory pays for all programs that follow. See docs/method.md.
     """
-    size = min(wanted, int(memory_amounts().get("MemAvailable", 0) * 0.8)) // mmap.PAGESIZE * mmap.PAGESIZE
+    size = min(wanted, int((memory_available() or 0) * 0.8)) // mmap.PAGESIZE * mmap.PAGESIZE
     if size <= 0:
         return 0.0
     note = mmap.mmap(-1, SECONDS.size)  # shared with the helper, which fills it in

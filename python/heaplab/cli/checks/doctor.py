@@ -15,7 +15,7 @@ from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.console import console, put
 from heaplab.machine import host
-from heaplab.report.words.facts import in_words
+from heaplab.report.words.facts import in_words, text_of
 
 if TYPE_CHECKING:
     import rich.markup
@@ -108,6 +108,18 @@ def host_advice(facts: dict[str, Any]) -> list[str]:
         advice.append(
             "address space is limited (ulimit -v): allocators that reserve much of it may not start"
         )
+    if facts["memory_limit"] is not None:
+        size = text_of("memory_limit", facts["memory_limit"])
+        advice.append(f"a control group limits memory to {size}: a run that needs more is killed")
+    if (limit := facts["cpu_limit"]) is not None and limit < facts["cpus"]:
+        advice.append(
+            f"a control group limits CPU time to {limit:.2g} CPUs, and {facts['cpus']} are seen: programs of "
+            "more threads stand still for parts of each period; give the container whole CPUs (a cpuset)"
+        )
+    if facts["seccomp"] == "filtered":
+        advice.append("system calls are filtered (seccomp): hardware counters may be refused")
+    if not facts["ptrace"]:
+        advice.append("no process may trace another here: gdb, strace and rr will not work")
     if not os.access("/proc/self/status", os.R_OK):
         advice.append("/proc cannot be read: memory will not be measured")
     return advice

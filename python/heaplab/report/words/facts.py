@@ -9,8 +9,12 @@ UNKNOWN = "not told here"
 NAMES = {
     "cpu": "processor",
     "cpus": "CPUs to run on",
+    "cpu_limit": "CPU time, limit in CPUs",
     "smt": "two threads a core",
     "memory_available": "memory free",
+    "memory_limit": "memory limit",
+    "seccomp": "system calls filtered",
+    "ptrace": "debuggers may attach",
     "numa_nodes": "NUMA nodes",
     "governor": "CPU governor",
     "c_library": "C library",
@@ -20,10 +24,12 @@ NAMES = {
     "hypervisor": "virtual machine",
     "load": "load, last minute",
 }
-SIZES = {"memory", "memory_available", "swap", "page_size", "address_space_limit"}
+SIZES = {"memory", "memory_available", "memory_limit", "swap", "page_size", "address_space_limit"}
+LIMITS = {"address_space_limit", "cpu_limit", "memory_limit"}
 # Meanings of the kernel's numbers: proc(5), sysctl/kernel.
 MEANINGS = {
     "smt": {"0": "no", "1": "yes"},
+    "seccomp": {"off": "no", "filtered": "yes"},
     "overcommit": {"0": "by heuristic", "1": "always", "2": "never"},
     "aslr": {"0": "off", "1": "all but the heap", "2": "full"},
 }
@@ -37,7 +43,7 @@ def in_words(facts: dict[str, Any]) -> list[tuple[str, str]]:
 def text_of(name: str, value: Any) -> str:
     """ "memory", 8 << 30 -> "8.00 GiB"; a limit that is not set is "none"."""
     if value is None:
-        return "none" if name == "address_space_limit" else UNKNOWN
+        return "none" if name in LIMITS else UNKNOWN
     if isinstance(value, bool):
         return "yes" if value else "no"
     if name in SIZES:

@@ -1,0 +1,156 @@
+"""What a container changes is recognised: in roots of files as kernels show them, under limits made here."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from heaplab.cli.checks import doctor
+from heaplab.machine import container, host
+
+GIB = 1 << 30
+V2_MOUNT = "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"
+V1_UNLIMITED = "9223372036854771712\n"
+
+
+def root_of(folder: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return folder
+
+
+def test_version_2_as_a_container_sees_it(tmp_path: Path) -> None:
+    root = root_of(
+        tmp_path,
+        {
+            "proc/self/cgroup": "0::/\n",
+            "proc/self/mountinfo": V2_MOUNT,
+            "proc/self/status": "Name:\tx\nSeccomp:\t2\n",
+            "sys/fs/cgroup/memory.max": f"{GIB}\n",
+            "sys/fs/cgroup/memory.current": f"{GIB // 2}\n",
+            "sys/fs/cgroup/memory.stat": f"anon 1\ninactive_file {GIB // 4}\n",
+            "sys/fs/cgroup/cpu.max": "150000 100000\n",
+            "run/.containerenv": "",
+        },
+    )
+    assert container.limits(root) == container.GroupLimits(GIB, GIB * 3 // 4, 1.5)
+    assert (container.seccomp(root), container.kind(root)) == ("filtered", "podman")
+
+
+def test_version_2_takes_the_tightest_limit_from_the_own_group_up(tmp_path: Path) -> None:
+    root = root_of(
+        tmp_path,
+        {
+            "proc/self/cgroup": "0::/a.slice/b.scope\n",
+            "proc/self/mountinfo": V2_MOUNT,
+            "sys/fs/cgroup/a.slice/memory.max": f"{GIB}\n",
+            "sys/fs/cgroup/a.slice/memory.current": f"{GIB}\n",
+            "sys/fs/cgroup/a.slice/cpu.max": "50000 100000\n",
+            "sys/fs/cgroup/a.slice/b.scope/memory.max": f"{4 * GIB}\n",
+            "sys/fs/cgroup/a.slice/b.scope/memory.current": "0\n",
+            "sys/fs/cgroup/a.slice/b.scope/cpu.max": "max 100000\n",
+        },
+    )
+    assert container.limits(root) == container.GroupLimits(GIB, 0, 0.5)
+
+
+def test_version_1_under_a_path_that_only_the_host_knows(tmp_path: Path) -> None:
+    root = root_of(
+        tmp_path,
+        {
+            "proc/self/cgroup": "4:memory:/docker/0123\n2:cpu,cpuacct:/docker/0123\n0::/\n",
+            "proc/self/mountinfo": (
+                "31 2 0:3 /docker/0123 /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
+                "32 2 0:4 /docker/0123 /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n"
+            ),
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": f"{2 * GIB}\n",
+            "sys/fs/cgroup/memory/memory.usage_in_bytes": f"{GIB}\n",
+            "sys/fs/cgroup/memory/memory.stat": "inactive_file 5\ntotal_inactive_file 0\n",
+            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "200000\n",
+            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+            ".dockerenv": "",
+        },
+    )
+    assert container.limits(root) == container.GroupLimits(2 * GIB, GIB, 2.0)
+    assert container.kind(root) == "docker"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"proc/self/cgroup": "0::/\n", "proc/self/mountinfo": V2_MOUNT},
+        {
+            "proc/self/cgroup": "4:memory:/\n1:cpu:/\n",
+            "proc/self/mountinfo": "31 2 0:3 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": V1_UNLIMITED,
+            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+        },
+    ],
+    ids=["no-proc", "the-top", "version-1-unlimited"],
+)
+def test_where_nothing_is_limited(tmp_path: Path, files: dict[str, str]) -> None:
+    assert container.limits(root_of(tmp_path, files)) == container.GroupLimits()
+
+
+@pytest.fixture
+def limited_group() -> Iterator[Path]:
+    """A control group of half a GiB below this process's own."""
+    found = next(iter(container.groups(container.ROOT, "memory")), None)
+    if found is None:
+        pytest.skip("no control groups here")
+    parent, version = found
+    group = parent / f"heaplab-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error.strerror}")
+    try:
+        try:
+            (group / container.MEMORY_FILES[version][0]).write_text(str(GIB // 2))
+        except OSError as error:
+            pytest.skip(f"its memory cannot be limited here: {error.strerror}")
+        yield group
+    finally:
+        with contextlib.suppress(OSError):
+            group.rmdir()
+
+
+def test_a_limit_made_here_is_a_fact_and_bounds_what_is_touched(limited_group: Path) -> None:
+    code = (
+        "import os, pathlib, sys; pathlib.Path(sys.argv[1], 'cgroup.procs').write_text(str(os.getpid()));"
+        "from heaplab.machine import host; facts = host.facts();"
+        "print(facts['memory_limit'], facts['memory_available'] <= 1 << 29, host.usable_memory(),"
+        " host.warm_memory(2 << 30) > 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(limited_group)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [str(GIB // 2), "True", str(GIB // 2), "True"]
+
+
+def test_a_filter_that_refuses_ptrace_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert container.may_trace()
+    monkeypatch.setattr(container, "PTRACE_TRACEME", -1)  # a request that the kernel refuses
+    assert not container.may_trace()
+
+
+def test_doctor_says_what_each_limit_does() -> None:
+    facts = host.facts() | {
+        "cpus": 8,
+        "memory_limit": 512 << 20,
+        "cpu_limit": 1.5,
+        "seccomp": "filtered",
+        "ptrace": False,
+    }
+    advice = " ".join(doctor.host_advice(facts))
+    for words in ("512 MiB", "1.5 CPUs, and 8 are seen", "seccomp", "gdb"):
+        assert words in advice
+    nothing = facts | {"memory_limit": None, "cpu_limit": None, "seccomp": "off", "ptrace": True}
+    assert "control group" not in " ".join(doctor.host_advice(nothing))
