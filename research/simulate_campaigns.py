@@ -106,9 +106,8 @@ class Campaign:
                 groups.append([((base.tolist(), other.tolist()), number)])
         return stats.compare(*groups[0][0][0]) if cell is not None else stats.geometric_mean(groups)
 
-    def threshold(self, aspect: int, blocks: int, least: float) -> float:
-        control = self.ratio((aspect, -1), blocks)
-        return max(least, stats.threshold_over([control])) if least else 0.0
+    def control(self, aspect: int, blocks: int, cell: int | None = None) -> Interval:
+        return self.ratio((aspect, -1), blocks, cell)
 
 
 def simulated(cells: list[Cell], count: int, blocks: int, seed: int) -> Iterator[Campaign]:
@@ -133,11 +132,15 @@ def families(cells: list[Cell], count: int, seed: int) -> Iterator[str]:
         for blocks in JUDGED_AFTER:
             ratios = {place: campaign.ratio(place, blocks) for place in campaign.places}
             alone = [campaign.ratio(place, blocks, cell=0) for place in campaign.places if place[0] == 0]
+            controls = {aspect: campaign.control(aspect, blocks) for aspect, _ in ratios}
             for least in (stats.THRESHOLD, 0.0):
-                limits = {aspect: campaign.threshold(aspect, blocks, least) for aspect, _ in ratios}
-                whole = stats.judge_family(list(ratios.values()), [limits[aspect] for aspect, _ in ratios])
-                both = (whole, stats.judge_family(alone, least))
-                found = [any(verdict in DIFFERENT for verdict in family) for family in both]
+                of_aspects = [controls[aspect] if least else stats.UNCONTROLLED for aspect, _ in ratios]
+                of_cell = campaign.control(0, blocks, cell=0) if least else stats.UNCONTROLLED
+                both = (
+                    stats.judge_family(list(ratios.values()), of_aspects, least),
+                    stats.judge_family(alone, of_cell, least),
+                )
+                found = [any(one.verdict in DIFFERENT for one in family) for family in both]
                 wrong.setdefault((blocks, least), []).append((found[0], found[1]))
     for (blocks, least), pairs in wrong.items():
         shown = f"{least:.0%}, or the noise floor" if least else "none"
@@ -152,7 +155,8 @@ def planted(cells: list[Cell], count: int, seed: int) -> Iterator[str]:
             right, wrong, all_of = 0, 0, 0
             for campaign in simulated(with_one_slower(cells, effect), count, blocks, seed):
                 for number, cell in enumerate(campaign.cells):
-                    verdict = stats.judge(campaign.ratio((cell.aspect, 1), blocks, cell=number))
+                    ratio = campaign.ratio((cell.aspect, 1), blocks, cell=number)
+                    verdict = stats.judge(ratio, campaign.control(cell.aspect, blocks, cell=number))
                     right += verdict is Verdict.HIGHER
                     wrong += verdict in (Verdict.LOWER, Verdict.SAME)
                     all_of += 1

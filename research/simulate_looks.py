@@ -120,14 +120,15 @@ def look(
     campaign: Campaign, still_open: Sequence[Place], number: int, part: float, least: float
 ) -> dict[Place, Verdict]:
     """The verdicts that a part of the error allows; Holm's procedure gives the rest of a family more."""
-    limits = {aspect: campaign.threshold(aspect, number, least) for aspect, _ in still_open}
+    uncontrolled = stats.UNCONTROLLED if not least else None
+    controls = {aspect: uncontrolled or campaign.control(aspect, number) for aspect, _ in still_open}
     ratios = {place: campaign.ratio(place, number) for place in still_open}
-    chances = {place: error_probability(ratios[place], limits[place[0]]) for place in still_open}
+    chances = {place: error_probability(ratios[place], controls[place[0]], least) for place in still_open}
     found: dict[Place, Verdict] = {}
     for place in sorted(still_open, key=lambda one: chances[one]):
         if chances[place] > part * ERROR / (len(still_open) - len(found)):
             break
-        found[place] = stats.judge(ratios[place], limits[place[0]])
+        found[place] = stats.judge(ratios[place], controls[place[0]], least)
     return found
 
 

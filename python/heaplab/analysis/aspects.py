@@ -44,19 +44,18 @@ def aspect_standings(analysis: Analysis) -> list[AspectStanding]:
     if len(found) < 2 or not others:
         return []
     controls = [_mean(studies, analysis.baseline + CONTROL_SUFFIX) for studies in found.values()]
-    thresholds = [stats.threshold_over([control]) for control in controls]
     ratios = [[_mean(studies, name) for name in others] for studies in found.values()]
-    limits = [threshold for threshold in thresholds for _ in others]
-    verdicts = iter(stats.judge_family(list(chain.from_iterable(ratios)), limits))
+    own = [control for control in controls for _ in others]
+    judged = iter(stats.judge_family(list(chain.from_iterable(ratios)), own))
     return [
         AspectStanding(
             about,
-            {name: Judged(ratio, next(verdicts), limit) for name, ratio in zip(others, row, strict=True)},
+            {name: next(judged) for name in others},
             control,
             sum(len(cells_of(study)) for study in found[about]),
             max(1 / len(found[about]) / len(cells_of(study)) for study in found[about]),
         )
-        for about, row, control, limit in zip(found, ratios, controls, thresholds, strict=True)
+        for about, control in zip(found, controls, strict=True)
     ]
 
 

@@ -49,16 +49,10 @@ def effects(analysis: Analysis, kind: str, metrics: tuple[str | None, ...]) -> l
     high = {name: value for arm in levels.values() for name, value in arm.items() if value != low[name]}
     chosen = [group for size in range(1, len(low) + 1) for group in combinations(low, size)]
     ratios = [stats.geometric_mean(groups_of(analysis, kind, metrics, levels, group)) for group in chosen]
-    threshold = analysis.threshold(kind, metrics)
-    verdicts = stats.judge_family(ratios, threshold)
+    judged = stats.judge_family(ratios, analysis.control(kind, metrics))
     return [
-        Effect(
-            group,
-            tuple(high[name] for name in group),
-            tuple(low[name] for name in group),
-            Judged(ratio, verdict, threshold),
-        )
-        for group, ratio, verdict in zip(chosen, ratios, verdicts, strict=True)
+        Effect(group, tuple(high[name] for name in group), tuple(low[name] for name in group), one)
+        for group, one in zip(chosen, judged, strict=True)
     ]
 
 

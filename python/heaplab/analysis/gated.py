@@ -1,8 +1,8 @@
 """Every cell of a comparison of two arms, with the verdict on every metric that a gate examines."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import isnan
+from dataclasses import dataclass, replace
+from math import isfinite, isnan
 
 from heaplab import stats
 from heaplab.analysis.metrics import INSTRUCTIONS, MEMORY
@@ -32,20 +32,26 @@ class GateCell:
     metric: str
     about: spec.MetricSpec
     ratio: Interval
-    limit: float  # the user's limit, or the noise floor if that is larger
+    limit: float  # the user's: 0.05 allows 5 % more
     control: Interval  # the baseline against itself
     median: Interval  # of NEW
-    verdict: GateVerdict = GateVerdict.UNDECIDED
+    verdict: GateVerdict = GateVerdict.COULD_NOT_TELL
+
+    @property
+    def noise_floor(self) -> float:
+        return stats.noise_floor(self.control)
 
     @property
     def why(self) -> str:
-        """Why the cell has no verdict; "" if it has one."""
-        if self.verdict is not GateVerdict.UNDECIDED:
+        """Why the machine could not tell; "" if it could."""
+        if self.verdict is not GateVerdict.COULD_NOT_TELL:
             return ""
         if isnan(self.ratio.estimate):
             return "no figure"
-        if not self.ratio.bounded:
+        if not (self.ratio.bounded and isfinite(self.noise_floor)):
             return "few blocks"
+        if self.noise_floor > self.limit:
+            return f"noise of {100 * self.noise_floor:.1f} %"
         return "wide" if self.ratio.low <= 1 + self.limit else "many compared"
 
 
@@ -56,10 +62,9 @@ def gate_cells(analyses: Sequence[Analysis], limits: GateLimits) -> list[GateCel
     """
     every = (one for analysis in analyses for one in cells_of(analysis, limits))
     found = list({(one.experiment, one.cell, one.metric): one for one in every}.values())
-    verdicts = stats.judge_gate([one.ratio for one in found], [one.limit for one in found])
-    return [
-        GateCell(**{**vars(one), "verdict": verdict}) for one, verdict in zip(found, verdicts, strict=True)
-    ]
+    ratios, controls = [one.ratio for one in found], [one.control for one in found]
+    verdicts = stats.judge_gate(ratios, controls, [one.limit for one in found])
+    return [replace(one, verdict=verdict) for one, verdict in zip(found, verdicts, strict=True)]
 
 
 def cells_of(analysis: Analysis, limits: GateLimits) -> Iterator[GateCell]:
@@ -79,15 +84,14 @@ def metrics_of(study: Study, limits: GateLimits) -> dict[str, float]:
 
 
 def cell_of(study: Study, cell: MeasuredCell, metric: str, limit: float, counts: bool) -> GateCell:
-    def ratio_in(place: MeasuredCell, name: str) -> Interval:
+    def ratio_of(name: str) -> Interval:
         if counts:
-            return stats.spread(*study.pair(place, study.baseline, name, metric))
-        return study.ratio(place, name, metric)
+            return stats.spread(*study.pair(cell, study.baseline, name, metric))
+        return study.ratio(cell, name, metric)
 
     new = study.candidates[-1]
     about = UNDER_CALLGRIND if counts else study.metric(metric)
-    ratio, control = (ratio_in(cell, name) for name in (new, study.control))
-    noise = stats.noise_floor([ratio_in(place, study.control) for place in study.cells])
+    ratio, control = (ratio_of(name) for name in (new, study.control))
     rate = about.better == "higher"
     return GateCell(
         study.experiment.id,
@@ -95,7 +99,7 @@ def cell_of(study: Study, cell: MeasuredCell, metric: str, limit: float, counts:
         metric,
         about,
         ratio.inverse() if rate else ratio,
-        limit if isnan(noise) else max(limit, noise),
+        limit,
         control.inverse() if rate else control,
         study.median(cell, new, metric),
     )

@@ -172,22 +172,18 @@ class Analysis:
             Standing(name, time[name], memory[name], cost[name], *self._cells(kind, name)) for name in others
         ]
 
-    def noise_floor(self, kind: str, metrics: Iterable[str | None]) -> Interval:
-        """The ratio of the control to the baseline: noise alone."""
+    def control(self, kind: str, metrics: Iterable[str | None]) -> Interval:
+        """The ratio of the baseline to itself: noise alone."""
         return self.relative(kind, self.baseline + CONTROL_SUFFIX, metrics)
 
     def threshold(self, kind: str, metrics: Iterable[str | None]) -> float:
         """The difference a mean must exceed: the practical threshold, or a larger noise floor."""
-        return stats.threshold_over([self.noise_floor(kind, metrics)])
+        return stats.threshold_over(self.control(kind, metrics))
 
     def _judge(self, kind: str, allocators: list[str], metrics: tuple[str | None, ...]) -> dict[str, Judged]:
-        threshold = self.threshold(kind, metrics)
         ratios = [self.relative(kind, name, metrics) for name in allocators]
-        verdicts = stats.judge_family(ratios, threshold)
-        return {
-            name: Judged(ratio, verdict, threshold)
-            for name, ratio, verdict in zip(allocators, ratios, verdicts, strict=True)
-        }
+        judged = stats.judge_family(ratios, self.control(kind, metrics))
+        return dict(zip(allocators, judged, strict=True))
 
     def _cells(self, kind: str, allocator: str) -> tuple[int, int]:
         """The number of cells in which allocator and baseline have values, and of all cells that count."""

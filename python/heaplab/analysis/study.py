@@ -220,29 +220,18 @@ class Study:
             self._medians[key] = stats.median_interval(values)
         return self._medians[key]
 
-    def controls(self, metric: str) -> list[Interval]:
-        """The ratio of the control to the baseline in every cell."""
-        return [self.ratio(cell, self.control, metric) for cell in self.cells]
-
-    def threshold(self, metric: str) -> float:
-        """The difference a ratio must exceed: the practical threshold, or a larger noise floor."""
-        return stats.threshold_over(self.controls(metric))
-
     def judged(self, metric: str) -> dict[tuple[MeasuredCell, str], Judged]:
         """The verdicts on every candidate but the baseline in every cell, as one family of comparisons."""
         if metric not in self._judged:
-            threshold = self.threshold(metric)
             ratios = {
                 (cell, candidate): self.ratio(cell, candidate, metric)
                 for cell in self.cells
                 for candidate in self.candidates
                 if candidate != self.baseline
             }
-            verdicts = stats.judge_family(list(ratios.values()), threshold)
-            self._judged[metric] = {
-                key: Judged(ratio, verdict, threshold)
-                for (key, ratio), verdict in zip(ratios.items(), verdicts, strict=True)
-            }
+            controls = [self.ratio(cell, self.control, metric) for cell, _ in ratios]
+            judged = stats.judge_family(list(ratios.values()), controls)
+            self._judged[metric] = dict(zip(ratios, judged, strict=True))
         return self._judged[metric]
 
     def outliers(self, metric: str) -> list[tuple[MeasuredCell, str, int, float, float]]:

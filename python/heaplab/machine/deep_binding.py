@@ -24,17 +24,26 @@ def opened(folder: Path) -> list[str]:
 
 
 def of_process(trace: Path) -> Iterator[str]:
-    """The objects that look their symbols up in themselves first, then in the process's libraries."""
+    """The objects whose first place to look symbols up in is neither the process nor they alone.
+
+    The first scope of an object opened with RTLD_DEEPBIND is the object with all it is linked with. That of
+    an object linked with -Bsymbolic (DT_SYMBOLIC) is the object alone, which finds malloc where the process
+    does.
+    """
     with trace.open(errors="replace") as stream:
-        name = first = ""
+        name, first = "", [""]
         for line in stream:
             _, _, text = line.rstrip("\n").partition("\t")
             if text.startswith("object="):
-                name, first = text.removeprefix("object=").rpartition(" [")[0], ""
+                name, first = text.removeprefix("object=").rpartition(" [")[0], [""]
             elif text.startswith(" scope 0: "):
-                first = text.removeprefix(" scope 0: ").partition(" ")[0]
-            elif text.startswith(" scope 1: ") and name and first == name:
+                first = text.removeprefix(" scope 0: ").split(" ")
+            elif text.startswith(" scope 1: ") and first[0] == name and any(map(is_c_library, first)):
                 yield name
+
+
+def is_c_library(path: str) -> bool:
+    return Path(path).name.startswith("libc.so.")
 
 
 def warning(libraries: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from heaplab.stats.stopping_rule import PRECISION as PRECISION, precise_enough as precise_enough
     from heaplab.stats.verdict import (
         THRESHOLD as THRESHOLD,
+        UNCONTROLLED as UNCONTROLLED,
         Judged as Judged,
         Verdict as Verdict,
         Why as Why,

@@ -6,14 +6,14 @@ vary as those measured.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, log, sqrt
+from math import ceil, inf, isnan, log, log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from heaplab.stats.interval import CONFIDENCE
-from heaplab.stats.verdict import Judged, Verdict
+from heaplab.stats.interval import CONFIDENCE, Interval
+from heaplab.stats.verdict import THRESHOLD, Judged, Verdict, noise_floor
 
 MOST = 1000.0  # times the present number of blocks: more is never worth waiting for
 STEP = 1.02  # between two numbers of blocks that are tried
@@ -23,25 +23,35 @@ FEWEST_BLOCKS = 3  # to tell blocks, drift and runs apart
 def times_the_blocks(judged: Judged, family: int) -> float:
     """How many times the present blocks a verdict takes: 1 if there is one, infinity beyond MOST.
 
-    The standard error behind the interval shrinks with the square root of the blocks. The interval has to be
-    narrow enough for the smallest share of the error that Holm's procedure may leave to one of `family`
-    comparisons. Infinity also for a ratio that has no interval yet.
+    The standard errors behind the intervals of ratio and control shrink with the square root of the blocks.
+    The ratio's interval has to be narrow enough for the smallest share of the error that Holm's procedure may
+    leave to one of `family` comparisons. Infinity also for a ratio that has no interval yet.
     """
     if judged.verdict is not Verdict.UNDECIDED:
         return 1.0
-    ratio = judged.ratio
-    if not ratio.bounded:
+    ratio, control = judged.ratio, judged.control
+    if not ratio.bounded or noise_floor(control) == inf:
         return inf
-    distance = abs(abs(log(ratio.estimate)) - log(1 + judged.threshold))
+    size, edge = abs(log(ratio.estimate)), log1p(THRESHOLD)
     freedom = max(ratio.count - 1, 1)
     error = ratio.half_width / student.ppf((1 + CONFIDENCE) / 2, freedom)
     tail = (1 - CONFIDENCE) / 2 / max(family, 1)
     factor = 1.0
     while factor <= MOST:
+        floor = log1p(noise_floor(after(control, factor)))
+        distance = edge - size if max(size, floor) <= edge else size - max(edge, floor)
         if error / sqrt(factor) * student.isf(tail, factor * freedom) <= distance:
             return factor
         factor *= STEP
     return inf
+
+
+def after(interval: Interval, factor: float) -> Interval:
+    """The interval after `factor` times the blocks, if its estimate stays."""
+    if isnan(interval.estimate):
+        return interval
+    low, high = ((bound / interval.estimate) ** (1 / sqrt(factor)) for bound in (interval.low, interval.high))
+    return Interval(interval.estimate, interval.estimate * low, interval.estimate * high, interval.count)
 
 
 def more_blocks(judged: Judged, family: int, blocks: int) -> float:

@@ -1,39 +1,42 @@
 """Whether something got worse than allowed: the rule of a gate, fixed before anything is measured.
 
-A ratio of new to old, where lower is better, is WORSE if its whole interval lies above the limit, WITHIN if
-its whole interval lies below the limit, and UNDECIDED otherwise. A gate that fails although no ratio is above
-its limit is a false alarm; Holm's procedure (1979) over all ratios of the gate keeps the probability of a
-false alarm at 5 %. Ratios that the procedure drops are UNDECIDED.
+A ratio of new to old, where lower is better, is
+
+- WORSE           if its whole interval lies above the limit, and above the noise floor,
+- NOT_WORSE       if its whole interval lies below the limit, and the noise floor is not above the limit,
+- COULD_NOT_TELL  otherwise: this machine could not tell.
+
+The noise floor is the largest difference that the interval of old against itself does not exclude. The limit
+is the user's and never moves: where noise exceeds it, the gate has no answer. A gate that fails although no
+ratio is above its limit is a false alarm; Holm's procedure (1979) over all ratios of the gate keeps the
+probability of a false alarm at 5 %. Ratios that the procedure drops could not be told.
 """
 
 from collections.abc import Sequence
 from enum import StrEnum
 from math import isnan
 
-from heaplab.stats.interval import CONFIDENCE, Interval
-from heaplab.stats.verdict import Verdict, error_probability, judge
+from heaplab.stats.interval import Interval
+from heaplab.stats.verdict import Verdict, error_probability, holm, judge, noise_floor
 
 
 class GateVerdict(StrEnum):
     WORSE = "worse"
-    WITHIN = "within"
-    UNDECIDED = "undecided"
+    NOT_WORSE = "not worse"
+    COULD_NOT_TELL = "could not tell"
 
 
-def judge_gate(ratios: Sequence[Interval], limits: Sequence[float]) -> list[GateVerdict]:
-    """The verdicts on ratios that form one family, each with its own limit: 0.05 is 5 %."""
-    verdicts = [within(ratio, limit) for ratio, limit in zip(ratios, limits, strict=True)]
-    values = [
-        error_probability(ratio, limit) if judge(ratio, limit) is Verdict.HIGHER else 1.0
-        for ratio, limit in zip(ratios, limits, strict=True)
-    ]
-    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        if values[index] > (1 - CONFIDENCE) / (len(values) - rank):
-            break
-        verdicts[index] = GateVerdict.WORSE
-    return verdicts
+def judge_gate(
+    ratios: Sequence[Interval], controls: Sequence[Interval], limits: Sequence[float]
+) -> list[GateVerdict]:
+    """The verdicts on ratios that form one family, each with its own control and limit: 0.05 is 5 %."""
+    rows = list(zip(ratios, controls, limits, strict=True))
+    worse = holm([error_probability(*row) if judge(*row) is Verdict.HIGHER else 1.0 for row in rows])
+    return [GateVerdict.WORSE if kept else unless_worse(*row) for kept, row in zip(worse, rows, strict=True)]
 
 
-def within(ratio: Interval, limit: float) -> GateVerdict:
+def unless_worse(ratio: Interval, control: Interval, limit: float) -> GateVerdict:
     known = not isnan(ratio.estimate) and ratio.bounded
-    return GateVerdict.WITHIN if known and ratio.high <= 1 + limit else GateVerdict.UNDECIDED
+    if known and ratio.high <= 1 + limit and noise_floor(control) <= limit:
+        return GateVerdict.NOT_WORSE
+    return GateVerdict.COULD_NOT_TELL

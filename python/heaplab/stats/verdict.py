@@ -1,27 +1,31 @@
 """From intervals to verdicts, by rules that are fixed before anything is measured.
 
-With the threshold t (3 %, or the noise floor if that is larger) a ratio is
+The control, which is the baseline measured once more, tells what the machine shows where there is nothing to
+show: the noise floor is the largest difference that the control's interval does not exclude. With t = 3 %,
+and e = t or the noise floor if that is larger, a ratio is
 
-- LOWER      if its whole interval lies below 1/(1+t),
-- HIGHER     if its whole interval lies above 1+t,
-- SAME       if its whole interval lies between: "no difference larger than t",
+- LOWER      if its whole interval lies below 1/(1+e),
+- HIGHER     if its whole interval lies above 1+e,
+- SAME       if its whole interval lies between 1/(1+t) and 1+t, and so does the control's,
 - UNDECIDED  otherwise, and always for a ratio without an interval.
 
-In a family of comparisons Holm's procedure (1979) keeps the probability of any wrong verdict at 5 %. Every
-UNDECIDED has a reason, which says what is missing for a verdict.
+So no verdict is finer than what the machine can tell of two things that are equal. In a family of comparisons
+Holm's procedure (1979) keeps the probability of any wrong verdict at 5 %. Every UNDECIDED has a reason, which
+says what is missing for a verdict.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf, isnan, log
+from itertools import repeat
+from math import inf, isnan, log, nan
 
-import numpy as np
 from scipy.stats import t as student
 
 from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
 
 THRESHOLD = 0.03  # smaller differences change nobody's choice of an allocator
+UNCONTROLLED = Interval(nan)  # the control of what has none
 
 
 class Verdict(StrEnum):
@@ -38,7 +42,7 @@ class Why(StrEnum):
     FEW_BLOCKS = "few blocks"  # a verdict needs FEWEST_PAIRS
     FEW_IN_A_CELL = "few blocks in a cell"  # one of the cells of a mean has too few for an interval
     MANY_COMPARED = "many compared"  # the ratio alone had a verdict, which Holm's procedure dropped
-    NOISE_FLOOR = "noise floor"  # beyond the practical threshold, but not beyond the larger noise floor
+    NOISE_FLOOR = "noise floor"  # the control's interval reaches too far beyond the practical threshold
     NEAR_THRESHOLD = "near threshold"  # a difference that may be smaller than the threshold
     WIDE = "wide"  # the interval holds 1 and reaches beyond the threshold
 
@@ -49,66 +53,100 @@ class Judged:
 
     ratio: Interval
     verdict: Verdict
-    threshold: float
+    control: Interval = UNCONTROLLED
+
+    @property
+    def threshold(self) -> float:
+        """The difference that the whole interval must exceed: 0.03 is 3 %."""
+        return threshold_over(self.control)
 
     @property
     def why(self) -> Why | None:
         """What is missing for a verdict; None if there is one."""
-        return why_undecided(self.ratio, self.threshold) if self.verdict is Verdict.UNDECIDED else None
+        return why_undecided(self.ratio, self.control) if self.verdict is Verdict.UNDECIDED else None
 
 
-def judge(ratio: Interval, threshold: float = THRESHOLD) -> Verdict:
+def noise_floor(control: Interval) -> float:
+    """The largest difference that the control's interval does not exclude; 0 without a control."""
+    if isnan(control.estimate):
+        return 0.0
+    return max(control.high, 1 / control.low) - 1 if control.bounded else inf
+
+
+def threshold_over(control: Interval, threshold: float = THRESHOLD) -> float:
+    """The difference that a ratio must exceed: the threshold, or the noise floor if that is larger."""
+    return max(threshold, noise_floor(control))
+
+
+def judge(ratio: Interval, control: Interval = UNCONTROLLED, threshold: float = THRESHOLD) -> Verdict:
     """The verdict on a single comparison."""
     if isnan(ratio.estimate):
         return Verdict.UNDECIDED
-    if ratio.high < 1 / (1 + threshold):
+    edge = threshold_over(control, threshold)
+    if ratio.high < 1 / (1 + edge):
         return Verdict.LOWER
-    if ratio.low > 1 + threshold:
+    if ratio.low > 1 + edge:
         return Verdict.HIGHER
-    if ratio.low >= 1 / (1 + threshold) and ratio.high <= 1 + threshold:
+    if edge <= threshold and ratio.low >= 1 / (1 + threshold) and ratio.high <= 1 + threshold:
         return Verdict.SAME
     return Verdict.UNDECIDED
 
 
-def why_undecided(ratio: Interval, threshold: float = THRESHOLD) -> Why:
+def why_undecided(ratio: Interval, control: Interval = UNCONTROLLED) -> Why:
     """Why a ratio is UNDECIDED."""
     if isnan(ratio.estimate):
         return Why.NO_FIGURE
     if not ratio.bounded:
         return Why.FEW_BLOCKS if ratio.count < FEWEST_PAIRS else Why.FEW_IN_A_CELL
-    if judge(ratio, threshold) is not Verdict.UNDECIDED:
+    if judge(ratio, control) is not Verdict.UNDECIDED:
         return Why.MANY_COMPARED
     if judge(ratio) is not Verdict.UNDECIDED:
         return Why.NOISE_FLOOR
     return Why.WIDE if ratio.low <= 1 <= ratio.high else Why.NEAR_THRESHOLD
 
 
-def judge_family(ratios: Sequence[Interval], threshold: float | Sequence[float] = THRESHOLD) -> list[Verdict]:
-    """The verdicts on one family of comparisons. What Holm's procedure drops is UNDECIDED.
+def judge_family(
+    ratios: Sequence[Interval],
+    controls: Interval | Sequence[Interval] = UNCONTROLLED,
+    threshold: float = THRESHOLD,
+) -> list[Judged]:
+    """One family of comparisons, judged. What Holm's procedure drops is UNDECIDED.
 
-    All ratios have one threshold, or each has its own.
+    All ratios have one control, or each has its own.
     """
-    limits = [threshold] * len(ratios) if isinstance(threshold, float | int) else threshold
-    values = [error_probability(ratio, limit) for ratio, limit in zip(ratios, limits, strict=True)]
-    verdicts = [Verdict.UNDECIDED] * len(ratios)
-    for rank, index in enumerate(np.argsort(values, kind="stable")):
-        if values[index] > (1 - CONFIDENCE) / (len(ratios) - rank):
+    own = repeat(controls, len(ratios)) if isinstance(controls, Interval) else controls
+    pairs = list(zip(ratios, own, strict=True))
+    kept = holm([error_probability(ratio, control, threshold) for ratio, control in pairs])
+    return [
+        Judged(ratio, judge(ratio, control, threshold) if one else Verdict.UNDECIDED, control)
+        for one, (ratio, control) in zip(kept, pairs, strict=True)
+    ]
+
+
+def holm(probabilities: Sequence[float]) -> list[bool]:
+    """Which verdicts of a family stay, so that the probability of any wrong one is 5 % (Holm 1979)."""
+    kept = [False] * len(probabilities)
+    for rank, index in enumerate(sorted(range(len(kept)), key=probabilities.__getitem__)):
+        if probabilities[index] > (1 - CONFIDENCE) / (len(kept) - rank):
             break
-        verdicts[index] = judge(ratios[index], limits[index])
-    return verdicts
+        kept[index] = True
+    return kept
 
 
-def error_probability(ratio: Interval, threshold: float = THRESHOLD) -> float:
+def error_probability(
+    ratio: Interval, control: Interval = UNCONTROLLED, threshold: float = THRESHOLD
+) -> float:
     """The probability of the data if the verdict were wrong (a two-sided p-value), 1 for UNDECIDED.
 
     Ranks of few values know no small probabilities. The interval is therefore treated as one of Student's t:
-    the distance from the estimate to the threshold is measured in halves of the interval. At the threshold
-    the result is exactly 5 %, as in `judge`.
+    the distance from the estimate to the edge is measured in halves of the interval. At the edge the result
+    is exactly 5 %, as in `judge`.
     """
-    verdict = judge(ratio, threshold)
+    verdict = judge(ratio, control, threshold)
     if verdict is Verdict.UNDECIDED:
         return 1.0
-    estimate, low, high, edge = log(ratio.estimate), log(ratio.low), log(ratio.high), log(1 + threshold)
+    estimate, low, high = log(ratio.estimate), log(ratio.low), log(ratio.high)
+    edge = log(1 + threshold_over(control, threshold))
     if verdict is Verdict.LOWER:
         steps = _steps(-edge - estimate, high - estimate)
     elif verdict is Verdict.HIGHER:
@@ -122,22 +160,3 @@ def error_probability(ratio: Interval, threshold: float = THRESHOLD) -> float:
 def _steps(distance: float, half: float) -> float:
     """The distance to the threshold in half intervals; infinite for an interval of width 0."""
     return distance / half if half > 0 else inf
-
-
-def noise_floor(control: Sequence[Interval]) -> float:
-    """How far baseline and control differ by noise alone: 0.01 is 1 %; not a number without a control.
-
-    The result is the 95th percentile of the distances from 1, over all cells that have a control.
-    """
-    distances = [abs(log(ratio.estimate)) for ratio in control if not isnan(ratio.estimate)]
-    return float(np.expm1(np.quantile(distances, CONFIDENCE))) if distances else float("nan")
-
-
-def threshold_over(control: Sequence[Interval]) -> float:
-    """The difference that a ratio must exceed: THRESHOLD, or the noise floor if that is larger.
-
-    The intervals already cover the variation between runs. The control shows what the intervals cannot: a
-    machine that treats equal runs unequally. Therefore the control's estimates count here, not its intervals.
-    """
-    floor = noise_floor(control)
-    return THRESHOLD if isnan(floor) else max(THRESHOLD, floor)

@@ -6,6 +6,7 @@ import synthetic
 from heaplab.analysis import TIME_ONLY, Analysis
 from heaplab.campaign import store
 from heaplab.records import Run, Status
+from heaplab.stats import Verdict
 
 ONE = synthetic.experiments()[1:2]
 
@@ -65,11 +66,15 @@ def test_the_control_is_the_noise_floor_and_no_allocator(tmp_path):
         faults=False,
     )
     analysis = analysis_of(records, tmp_path)
-    assert analysis.noise_floor("synthetic", TIME_ONLY).estimate == pytest.approx(1.2, rel=0.02)
-    assert analysis.threshold("synthetic", TIME_ONLY) == pytest.approx(0.2, rel=0.1)
+    control = analysis.control("synthetic", TIME_ONLY)
+    assert control.estimate == pytest.approx(1.2, rel=0.02)
+    assert analysis.threshold("synthetic", TIME_ONLY) == control.high - 1
     assert [standing.allocator for standing in analysis.standings("synthetic")] == ["jemalloc"]
     (study,) = analysis.studies
-    assert study.threshold("throughput") == pytest.approx(0.2, rel=0.1)
+    for (cell, name), judged in study.judged("throughput").items():
+        assert name == "jemalloc"
+        assert judged.control == study.ratio(cell, "glibc#again", "throughput")
+        assert judged.verdict is Verdict.UNDECIDED
 
 
 def test_an_allocator_without_a_figure_in_one_cell_is_incomplete(tmp_path):

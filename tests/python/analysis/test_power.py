@@ -19,8 +19,8 @@ from heaplab.stats.forecast import Noise, times_the_blocks
 EFFECTS = {"swift": (0.9, 1.0), "near": (0.96, 1.0)}
 
 
-def judged(ratios: Interval, threshold: float = 0.03) -> Judged:
-    return Judged(ratios, stats.judge(ratios, threshold), threshold)
+def judged(ratio: Interval, control: Interval = stats.UNCONTROLLED) -> Judged:
+    return Judged(ratio, stats.judge(ratio, control), control)
 
 
 def pairs(generator: np.random.Generator, blocks: int, noise: float, ratio: float) -> Interval:
@@ -46,6 +46,21 @@ def test_what_is_decided_takes_no_more_blocks_and_a_larger_family_takes_more() -
     assert 1 < times_the_blocks(still_open, 1) < times_the_blocks(still_open, 40) < inf
     assert times_the_blocks(judged(Interval(0.9, count=4)), 1) == inf
     assert times_the_blocks(judged(Interval(1 / 1.03, 0.8, 1.2, 20)), 1) == inf  # at the threshold itself
+
+
+def test_the_control_has_to_become_narrow_as_well() -> None:
+    ratio, noisy = Interval(0.9, 0.85, 0.95, 20), Interval(1.0, 0.9, 1.1, 20)
+    assert judged(ratio).verdict is Verdict.LOWER
+    assert judged(ratio, noisy).why is stats.Why.NOISE_FLOOR
+    assert 1.2 < times_the_blocks(judged(ratio, noisy), 1) < 10
+    assert (
+        times_the_blocks(judged(ratio, Interval(1.2, 1.1, 1.3, 20)), 1) == inf
+    )  # no blocks mend a biased machine
+    same = Interval(1.0, 0.99, 1.01, 20)
+    assert judged(same).verdict is Verdict.SAME
+    assert times_the_blocks(judged(same, noisy), 1) == pytest.approx(
+        (np.log(0.9) / np.log(1.03)) ** 2, rel=0.1
+    )
 
 
 def test_blocks_grow_with_the_square_of_the_precision_that_is_missing() -> None:

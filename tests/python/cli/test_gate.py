@@ -22,6 +22,7 @@ from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headlin
 from heaplab.stats import GateVerdict, Interval, compare, judge_gate
 
 LIMITS = GateLimits(slower=0.05, memory=0.03, instructions=0.05)
+QUIET = Interval(1, 0.99, 1.01, 10)
 DOCS = Path(__file__).parents[3] / "docs"
 
 # ---------------------------------------------------------------- the rule
@@ -31,18 +32,34 @@ DOCS = Path(__file__).parents[3] / "docs"
     ("low", "estimate", "high", "verdict"),
     [
         (1.06, 1.08, 1.10, GateVerdict.WORSE),
-        (1.04, 1.08, 1.12, GateVerdict.UNDECIDED),
-        (0.95, 1.00, 1.05, GateVerdict.WITHIN),
-        (0.50, 0.60, 0.70, GateVerdict.WITHIN),
-        (0.95, 1.00, 1.06, GateVerdict.UNDECIDED),
-        (0.00, 1.50, np.inf, GateVerdict.UNDECIDED),
-        (np.nan, np.nan, np.nan, GateVerdict.UNDECIDED),
+        (1.04, 1.08, 1.12, GateVerdict.COULD_NOT_TELL),
+        (0.95, 1.00, 1.05, GateVerdict.NOT_WORSE),
+        (0.50, 0.60, 0.70, GateVerdict.NOT_WORSE),
+        (0.95, 1.00, 1.06, GateVerdict.COULD_NOT_TELL),
+        (0.00, 1.50, np.inf, GateVerdict.COULD_NOT_TELL),
+        (np.nan, np.nan, np.nan, GateVerdict.COULD_NOT_TELL),
     ],
 )
 def test_only_a_whole_interval_beyond_the_limit_fails(
     low: float, estimate: float, high: float, verdict: GateVerdict
 ) -> None:
-    assert judge_gate([Interval(estimate, low, high, 10)], [0.05]) == [verdict]
+    assert judge_gate([Interval(estimate, low, high, 10)], [QUIET], [0.05]) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("noise", "worse", "fine"),
+    [
+        (0.04, GateVerdict.WORSE, GateVerdict.NOT_WORSE),
+        (0.06, GateVerdict.WORSE, GateVerdict.COULD_NOT_TELL),
+        (0.25, GateVerdict.COULD_NOT_TELL, GateVerdict.COULD_NOT_TELL),
+    ],
+)
+def test_a_machine_that_is_noisier_than_the_limit_has_no_answer(
+    noise: float, worse: GateVerdict, fine: GateVerdict
+) -> None:
+    control = Interval(1, 1 / (1 + noise), 1 + noise, 10)
+    ratios = [Interval(1.15, 1.10, 1.20, 10), Interval(1.0, 0.99, 1.01, 10)]
+    assert judge_gate(ratios, [control] * 2, [0.05] * 2) == [worse, fine]
 
 
 def test_one_of_many_must_be_further_beyond_its_limit_than_one_alone() -> None:
@@ -51,10 +68,10 @@ def test_one_of_many_must_be_further_beyond_its_limit_than_one_alone() -> None:
         Interval(1.3, 1.29, 1.31, 10),
         Interval(1, 0.99, 1.01, 10),
     )
-    assert judge_gate([near], [0.05]) == [GateVerdict.WORSE]
-    many = judge_gate([near, far, *[fine] * 20], [0.05] * 22)
-    assert many[:2] == [GateVerdict.UNDECIDED, GateVerdict.WORSE]
-    assert set(many[2:]) == {GateVerdict.WITHIN}
+    assert judge_gate([near], [QUIET], [0.05]) == [GateVerdict.WORSE]
+    many = judge_gate([near, far, *[fine] * 20], [QUIET] * 22, [0.05] * 22)
+    assert many[:2] == [GateVerdict.COULD_NOT_TELL, GateVerdict.WORSE]
+    assert set(many[2:]) == {GateVerdict.NOT_WORSE}
 
 
 def tries(
@@ -64,12 +81,13 @@ def tries(
     generator = np.random.default_rng(7)
     found = []
     for _ in range(100):
-        ratios = []
+        ratios, controls = [], []
         for cell in range(cells):
-            old, new = np.exp(generator.normal(0, noise, (2, blocks)))
+            old, again, new = np.exp(generator.normal(0, noise, (3, blocks)))
             new *= ratio if cell == 0 else 1
             ratios.append(compare(list(old), list(new)))
-        found.append(set(judge_gate(ratios, [limit] * cells)))
+            controls.append(compare(list(old), list(again)))
+        found.append(set(judge_gate(ratios, controls, [limit] * cells)))
     return found
 
 
@@ -86,10 +104,9 @@ def test_eight_percent_slower_fails_in_95_of_100_gates() -> None:
     assert sum(GateVerdict.WORSE in verdicts for verdicts in tries(1.08, 0.003)) >= 95
 
 
-def test_what_is_noisy_passes_and_is_called_undecided() -> None:
-    found = tries(1.0, 0.3)
-    assert sum(GateVerdict.WORSE not in verdicts for verdicts in found) >= 95
-    assert all(GateVerdict.UNDECIDED in verdicts for verdicts in found)
+def test_of_what_is_noisy_nothing_is_said() -> None:
+    for ratio in (1.0, 1.1):
+        assert all(verdicts == {GateVerdict.COULD_NOT_TELL} for verdicts in tries(ratio, 0.3))
 
 
 # ---------------------------------------------------------------- on results
@@ -110,14 +127,14 @@ def test_the_cells_that_are_worse_are_named_with_their_metric(tmp_path: Path) ->
     assert {dict(one.cell)["threads"] for one in worse} == {2}
     assert {one.metric for one in worse} == {"allocation_time", "throughput"}
     assert all(one.ratio.estimate == pytest.approx(1.3, rel=0.05) for one in worse)
-    assert "FAILED" in headline(found)
+    assert headline(found).startswith("WORSE: ")
 
 
-def test_what_decides_nothing_passes_visibly(tmp_path: Path) -> None:
+def test_what_the_machine_could_not_tell_is_said(tmp_path: Path) -> None:
     cells = gated(tmp_path, lambda name, _: (1.08 if name == "new" else 1.0, 1.0), noise=0.3)
     assert all(one.verdict is not GateVerdict.WORSE for one in cells)
-    assert "UNDECIDED" in headline(cells)
-    assert "undecided: wide" in as_markdown(cells, "")
+    assert headline(cells).startswith("COULD NOT TELL ")
+    assert "could not tell: noise of " in as_markdown(cells, "")
 
 
 def test_memory_has_a_limit_of_its_own(tmp_path: Path) -> None:
@@ -125,7 +142,7 @@ def test_memory_has_a_limit_of_its_own(tmp_path: Path) -> None:
     assert {one.metric for one in found if one.verdict is GateVerdict.WORSE} == {"footprint"}
 
 
-def test_a_gate_is_no_stricter_than_the_baseline_is_with_itself(tmp_path: Path) -> None:
+def test_a_limit_stays_where_the_baseline_differs_more_from_itself(tmp_path: Path) -> None:
     def uneven(name: str, _cell: dict) -> tuple[float, float]:
         return (1.15 if name.endswith(CONTROL_SUFFIX) else 1.08 if name == "new" else 1.0), 1.0
 
@@ -134,7 +151,9 @@ def test_a_gate_is_no_stricter_than_the_baseline_is_with_itself(tmp_path: Path) 
     )
     cells = gate_cells([Analysis(store.load(synthetic.write(records, tmp_path / store.FILE_NAME)))], LIMITS)
     times = [one for one in cells if one.metric == "allocation_time"]
-    assert all(one.limit > 0.1 and one.verdict is GateVerdict.WITHIN for one in times)
+    assert times
+    assert all(one.limit == 0.05 and one.verdict is GateVerdict.COULD_NOT_TELL for one in times)
+    assert all("noise of 15." in one.why for one in times)
 
 
 def test_bencher_gets_values_with_bounds_in_its_own_form(tmp_path: Path) -> None:
@@ -151,11 +170,11 @@ def test_bencher_gets_values_with_bounds_in_its_own_form(tmp_path: Path) -> None
 def test_a_table_for_a_pull_request_has_the_worst_first(tmp_path: Path) -> None:
     cells = gated(tmp_path, lambda name, cell: (1.3 if name == "new" and cell["threads"] == 2 else 1.0, 1.0))
     lines = as_markdown(cells, "heaplab gate a|b").splitlines()
-    assert lines[0].startswith("**heaplab gate: FAILED")
+    assert lines[0].startswith("**heaplab gate: WORSE: 2 of 12 ")
     table = [line for line in lines if line.startswith("|")]
     assert "| worse |" in table[2]
-    assert "| within |" in table[-1]
-    assert {line.count("|") for line in table} == {7}
+    assert "| not worse |" in table[-1]
+    assert {line.count("|") for line in table} == {8}
 
 
 # ---------------------------------------------------------------- end to end
@@ -180,8 +199,8 @@ def test_a_planted_slow_down_ends_with_status_3_and_stands_in_every_output(
     outputs = ("--markdown", "gate.md", "--junit", "gate.xml", "--bencher", "gate.json")
     status, printed = suite("same", "slow", *outputs)
     assert status == 3
-    assert "FAILED: 2 of" in printed
-    assert "FAILED" in (tmp_path / "gate.md").read_text()
+    assert "WORSE: 2 of" in printed
+    assert "WORSE" in (tmp_path / "gate.md").read_text()
     cases = ElementTree.parse(tmp_path / "gate.xml").getroot().iter("testcase")
     failed = [case.get("name") for case in cases if case.find("failure") is not None]
     assert failed == ["fake/one size 1: time", "fake/one size 2: time"]
@@ -300,6 +319,6 @@ def test_the_steps_of_the_workflow_run(tmp_path: Path, catalog_folder: Path) -> 
             text=True,
         )
         assert done.returncode == 0, done.stdout + done.stderr
-    assert "**heaplab gate: passed" in (tmp_path / "summary.md").read_text()
+    assert "**heaplab gate: " in (tmp_path / "summary.md").read_text()
     for name in ("gate.md", "gate.xml", "gate.json", "out/gate/results.jsonl"):
         assert (repository / name).is_file()

@@ -29,6 +29,7 @@ def fixture_program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("plugin")
     for name, source, options in (
         ("plugin", PLUGIN, ["-shared", "-fPIC"]),
+        ("symbolic", PLUGIN, ["-shared", "-fPIC", "-Wl,-Bsymbolic"]),
         ("program", PROGRAM, []),
     ):
         (folder / f"{name}.c").write_text(source)
@@ -51,6 +52,19 @@ def test_in_a_child_too(program: list[str], tmp_path: Path) -> None:
 def test_a_library_opened_plainly_is_not(program: list[str], tmp_path: Path) -> None:
     assert deep_binding.deep_bound(program, plain_environment(), tmp_path, 30) == []
     assert deep_binding.warning([]) == ""
+
+
+def test_a_library_linked_symbolically_finds_malloc_where_the_process_does(
+    program: list[str], tmp_path: Path
+) -> None:
+    symbolic = str(Path(program[1]).with_name("symbolic"))
+    dynamic = subprocess.run(["readelf", "-d", symbolic], capture_output=True, text=True, check=True).stdout
+    assert "SYMBOLIC" in dynamic
+    for number, (words, found) in enumerate([([], []), (["deep"], [symbolic])]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        command = [program[0], symbolic, *words]
+        assert deep_binding.deep_bound(command, plain_environment(), folder, 30) == found
 
 
 def test_a_program_that_does_not_end_is_looked_at_for_a_time(tmp_path: Path) -> None:

@@ -83,8 +83,8 @@ def test_a_trade_off_that_is_decided_is_not_called_undecided(tmp_path):
 
 
 def test_a_better_trade_off_is_advised_though_neither_time_nor_memory_is_decided_alone():
-    alone = Judged(Interval(0.95, 0.92, 0.99, 8), Verdict.UNDECIDED, 0.03)
-    cost = Judged(Interval(0.95, 0.935, 0.965, 8), Verdict.LOWER, 0.03)
+    alone = Judged(Interval(0.95, 0.92, 0.99, 8), Verdict.UNDECIDED)
+    cost = Judged(Interval(0.95, 0.935, 0.965, 8), Verdict.LOWER)
     both = Standing("both", alone, alone, cost, 1, 1)
     leaders = [Leader("", ["both", "glibc"], "", open=True)] * 2 + [Leader("", ["both"], "")]
     undecided = "time undecided (0.92–0.99×) and peak memory undecided (0.92–0.99×), compared with glibc"
@@ -96,15 +96,15 @@ def test_a_better_trade_off_is_advised_though_neither_time_nor_memory_is_decided
     ("low", "advised"), [(0.96, " for now: nothing"), (0.98, ": nothing here is better")]
 )
 def test_measuring_longer_is_advised_where_it_could_show_a_gain(low, advised):
-    judged = Judged(Interval(1.01, low, 1.06, 8), Verdict.UNDECIDED, 0.03)
+    judged = Judged(Interval(1.01, low, 1.06, 8), Verdict.UNDECIDED)
     one = Standing("one", judged, judged, judged, 1, 1)
     leaders = [Leader("", ["glibc", "one"], "", open=True)] * 3
     assert advice("glibc", [one], leaders).startswith(f"Stay with glibc{advised}")
 
 
 def test_without_an_interval_the_advice_says_so():
-    alone = Judged(Interval(0.9, count=3), Verdict.UNDECIDED, 0.03)
-    cost = Judged(Interval(0.9, 0.85, 0.95, 8), Verdict.LOWER, 0.03)
+    alone = Judged(Interval(0.9, count=3), Verdict.UNDECIDED)
+    cost = Judged(Interval(0.9, 0.85, 0.95, 8), Verdict.LOWER)
     leaders = [Leader("", ["one", "glibc"], "", open=True)] * 2 + [Leader("", ["one"], "")]
     said = advice("glibc", [Standing("one", alone, alone, cost, 1, 1)], leaders)
     assert said.startswith("Use one: time undecided (no interval) and peak memory undecided (no interval),")

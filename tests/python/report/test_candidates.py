@@ -128,7 +128,7 @@ def test_the_candidates_are_the_compared_values_and_the_control_is_the_reference
     assert (study.axis, study.baseline, study.candidates) == ("strategy", "AS1", STRATEGIES)
     assert len(study.cells) == 8
     assert {len(runs) for runs in study.good.values()} == {5}
-    assert all(control.bounded for control in study.controls("allocation_time"))
+    assert all(study.ratio(cell, study.control, "allocation_time").bounded for cell in study.cells)
     assert study.ratio(study.cells[0], "AS3", "allocation_time").estimate == pytest.approx(0.5, rel=0.01)
 
 
@@ -211,7 +211,7 @@ def test_an_expectation_about_something_else_is_refused(
     ],
 )
 def test_a_verdict_is_turned_by_a_decided_one_only(here: Verdict, first: Verdict, turned: bool) -> None:
-    judged = [Judged(Interval(1), verdict, 0.03) for verdict in (here, first)]
+    judged = [Judged(Interval(1), verdict) for verdict in (here, first)]
     assert interaction.changes(*judged) is turned
     assert not interaction.changes(judged[0], None)
 
@@ -387,7 +387,7 @@ def test_with_too_few_blocks_nothing_is_chosen_and_that_is_said(study: Study) ->
     estimate = Interval(0.5)
     where = situations.Situation(study, "all", study.cells)
     open_ = situations.StrategyAnswer(
-        where, "AS4", [], Judged(estimate, Verdict.UNDECIDED, 0.03), estimate, ("AS7", estimate)
+        where, "AS4", [], Judged(estimate, Verdict.UNDECIDED), estimate, ("AS7", estimate)
     )
     assert choice.sentences([open_]) == [
         "Undecided: too few blocks were measured to choose. What is shown are estimates alone."
@@ -400,7 +400,7 @@ def test_with_too_few_blocks_nothing_is_chosen_and_that_is_said(study: Study) ->
 
 
 def judged(verdict: Verdict) -> Judged:
-    return Judged(Interval(0.97, 0.90, 1.04), verdict, 0.03)
+    return Judged(Interval(0.97, 0.90, 1.04), verdict)
 
 
 def test_an_undecided_gain_is_no_reason_to_change(study: Study) -> None:

@@ -99,7 +99,7 @@ def precise_enough(campaign: Campaign) -> Precise:
             study.pair(cell, study.baseline, name, study.main_metric)
             for study in studies
             for cell in study.cells_run
-            for name in study.candidates
+            for name in (*study.candidates, study.control)
             if name != study.baseline
         ]
         return all(stats.precise_enough(base, [other], campaign.precision) for base, other in pairs)

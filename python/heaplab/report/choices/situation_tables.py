@@ -56,7 +56,7 @@ def family_table(families: list[Family]) -> Table:
 
 
 def _family_row(family: Family) -> list[Entry]:
-    verdicts = [judge(ratio, where.threshold) for where, ratio in family.ratios]
+    verdicts = [judge(ratio, where.control) for where, ratio in family.ratios]
     ordered = sorted(family.ratios, key=lambda item: item[1].estimate)
     mean, memory = family.mean(), family.mean(MEMORY)
     return [

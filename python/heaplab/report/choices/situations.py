@@ -36,8 +36,8 @@ class Situation:
         return [pair for name in names for pair in self.pairs(self.study.baseline, name, metric)]
 
     @property
-    def threshold(self) -> float:
-        return self.study.threshold(self.study.main_metric)
+    def control(self) -> Interval:
+        return self.ratio(self.study.control)
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ def answer_of(where: Situation) -> StrategyAnswer | None:
     ordered = sorted(ratios, key=lambda name: ratios[name].estimate)
     best = ordered[0]
     tied = [
-        name for name in ordered[1:] if judge(where.ratio(name, best), where.threshold) is not Verdict.HIGHER
+        name for name in ordered[1:] if judge(where.ratio(name, best), where.control) is not Verdict.HIGHER
     ]
-    judged = Judged(ratios[best], judge(ratios[best], where.threshold), where.threshold)
+    judged = Judged(ratios[best], judge(ratios[best], where.control), where.control)
     return StrategyAnswer(
         where, best, tied, judged, where.ratio(best, metric=MEMORY), (ordered[-1], ratios[ordered[-1]])
     )

@@ -1,4 +1,4 @@
-"""A gate as JUnit XML: one test case for each comparison. An undecided one passes and says so."""
+"""A gate as JUnit XML: one test case for each comparison. One that the machine could not tell is skipped."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ def case_of(one: GateCell) -> TestCase:
     said = ", ".join(f"{head} {text}" for head, text in zip(HEADS[2:], row[2:], strict=True))
     if one.verdict is GateVerdict.WORSE:
         case.result = [Failure(said, "worse")]
-    elif one.verdict is GateVerdict.UNDECIDED:
+    elif one.verdict is GateVerdict.COULD_NOT_TELL:
         case.result = [Skipped(said)]
     else:
         case.system_out = said

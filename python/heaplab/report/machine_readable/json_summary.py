@@ -72,8 +72,8 @@ def _summary(analysis: Analysis, kind: str) -> dict[str, Any]:
         "use": found.use,
         "causes": sentences(analysis, kind, standings),
         "noise_floor": {
-            "time": plain(analysis.noise_floor(kind, TIME_ONLY)),
-            "memory": plain(analysis.noise_floor(kind, MEMORY_ONLY)),
+            "time": plain(analysis.control(kind, TIME_ONLY)),
+            "memory": plain(analysis.control(kind, MEMORY_ONLY)),
         },
         "effects": [
             {

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 
 from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study, power_of
@@ -192,10 +193,17 @@ def section(analysis: Analysis, study: Study, styles: dict[str, palette.Style]) 
         ],
         numbers=[metric_tables.numbers(study, metric) for metric in wanted] if study.candidates else [],
         outcomes=evaluate_study(study),
-        floors=[(study.metric(m).title, units.percent(noise_floor(study.controls(m)))) for m in wanted],
+        floors=[(study.metric(metric).title, largest_floor(study, metric)) for metric in wanted],
         command=shlex.join(analysis.campaign.command if study.workload.is_users else again),
         crowded=crowded(study),
     )
+
+
+def largest_floor(study: Study, metric: str) -> str:
+    """The largest noise floor of a cell, as text."""
+    floors = [noise_floor(study.ratio(cell, study.control, metric)) for cell in study.cells]
+    known = [floor for floor in floors if isfinite(floor)]
+    return f"up to {units.percent(max(known))}" if known else "unknown"
 
 
 def numbered(study: Study, drawn: list[str]) -> list[str]:

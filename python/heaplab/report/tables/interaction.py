@@ -33,12 +33,8 @@ def means(study: Study) -> dict[str, Judged]:
     names = [name for name in study.candidates if name != study.baseline]
     metric = study.main_metric
     ratios = [stats.geometric_mean([study.cell_pairs(study.baseline, name, metric)]) for name in names]
-    threshold = study.threshold(metric)
-    verdicts = stats.judge_family(ratios, threshold)
-    return {
-        name: Judged(ratio, verdict, threshold)
-        for name, ratio, verdict in zip(names, ratios, verdicts, strict=True)
-    }
+    control = stats.geometric_mean([study.cell_pairs(study.baseline, study.control, metric)])
+    return dict(zip(names, stats.judge_family(ratios, control), strict=True))
 
 
 def _interaction(studies: list[Study], across: Study) -> Interaction:

@@ -26,12 +26,9 @@ def summary(study: Study, plot: spec.Plot) -> list[Table]:
         groups.setdefault(units.parameter(dict(cell)[plot.rows]), []).append(cell)
     groups[TOTAL] = cells
     ratios = {(row, name): _mean(study, plot, of, name) for row, of in groups.items() for name in names}
-    threshold = study.threshold(plot.y)
-    verdicts = dict(zip(ratios, stats.judge_family(list(ratios.values()), threshold), strict=True))
-    rows = [
-        (row, [_judged(study, plot, Judged(ratios[row, n], verdicts[row, n], threshold)) for n in names])
-        for row in groups
-    ]
+    controls = [_mean(study, plot, groups[row], study.control) for row, _ in ratios]
+    judged = dict(zip(ratios, stats.judge_family(list(ratios.values()), controls), strict=True))
+    rows = [(row, [_judged(study, plot, judged[row, name]) for name in names]) for row in groups]
     what = study.metric(plot.y).title
     if plot.against:
         against = ", ".join(f"{name} {units.parameter(value)}" for name, value in plot.against.items())

@@ -5,6 +5,7 @@ known.
 """
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 from rich.console import Console
@@ -16,24 +17,22 @@ from heaplab.report.tables.metric_tables import cell_name
 from heaplab.report.words import units
 from heaplab.stats import GateVerdict
 
-ORDER = (GateVerdict.WORSE, GateVerdict.UNDECIDED, GateVerdict.WITHIN)
-TONES = {GateVerdict.WORSE: "red", GateVerdict.UNDECIDED: "yellow", GateVerdict.WITHIN: "green"}
+ORDER = (GateVerdict.WORSE, GateVerdict.COULD_NOT_TELL, GateVerdict.NOT_WORSE)
+TONES = {GateVerdict.WORSE: "red", GateVerdict.COULD_NOT_TELL: "yellow", GateVerdict.NOT_WORSE: "green"}
 NANOSECONDS = 1e9
-HEADS = ("cell", "metric", "new to old", "95 %", "may be", "verdict")
+HEADS = ("cell", "metric", "new to old", "95 %", "old to old", "may be", "verdict")
 
 
 def headline(cells: Sequence[GateCell]) -> str:
-    """Whether the gate fails or passes, and because of what."""
+    """Which of the three outcomes the gate has, and because of what."""
     counts = {verdict: sum(one.verdict is verdict for one in cells) for verdict in ORDER}
-    if counts[GateVerdict.WORSE]:
-        said = f"FAILED: {counts[GateVerdict.WORSE]} of {len(cells)} comparisons are worse than they may be"
-    elif counts[GateVerdict.UNDECIDED] == len(cells):
-        said = f"passed, UNDECIDED: none of {len(cells)} comparisons shows anything"
-    elif counts[GateVerdict.UNDECIDED]:
-        said = f"passed, {counts[GateVerdict.UNDECIDED]} of {len(cells)} comparisons UNDECIDED"
-    else:
-        said = f"passed: all {len(cells)} comparisons are within their limits"
-    return f"{said}."
+    asked = units.counted(len(cells), "comparison")
+    if worse := counts[GateVerdict.WORSE]:
+        return f"WORSE: {worse} of {asked} {'is' if worse == 1 else 'are'} beyond the limit."
+    if silent := counts[GateVerdict.COULD_NOT_TELL]:
+        which = "any" if silent == len(cells) else f"{silent}"
+        return f"COULD NOT TELL {which} of {asked}: this machine shows too little for the limit."
+    return f"NOT WORSE: all of {asked} are within the limit."
 
 
 def ordered_cells(cells: Sequence[GateCell]) -> list[GateCell]:
@@ -49,6 +48,7 @@ def fields(one: GateCell) -> tuple[str, ...]:
         one.about.title,
         units.ratio(one.ratio.estimate),
         units.bounds(one.ratio),
+        units.bounds(one.control),
         units.ratio(1 + one.limit),
         verdict,
     )
@@ -68,8 +68,8 @@ def as_markdown(cells: Sequence[GateCell], command: str) -> str:
     table = [HEADS, ("---",) * len(HEADS), *rows]
     lines = [f"| {' | '.join(map(unbarred, row))} |" for row in table]
     note = (
-        "Ratios with 95 % intervals, paired by block, of counts under callgrind with the range of all runs; "
-        "a limit is never below what OLD differs from itself."
+        "Ratios with 95 % intervals, paired by block, of counts under callgrind with the range of all runs. "
+        "Where OLD differs from itself by more than the limit, this machine could not tell."
     )
     return "\n".join([f"**heaplab gate: {headline(cells)}**", "", *lines, "", note, "", f"`{command}`", ""])
 
@@ -122,6 +122,7 @@ def plain_gate(cells: Sequence[GateCell]) -> dict[str, Any]:
                 "high": one.ratio.high if one.ratio.bounded else None,
                 "pairs": one.ratio.count,
                 "limit": one.limit,
+                "noise_floor": one.noise_floor if isfinite(one.noise_floor) else None,
                 "verdict": str(one.verdict),
                 "why": one.why,
             }

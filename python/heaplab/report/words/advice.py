@@ -11,7 +11,7 @@ from math import isfinite
 
 from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing
 from heaplab.report.words import units, wording
-from heaplab.stats import Interval, Verdict, judge
+from heaplab.stats import THRESHOLD, Interval, Verdict, judge, threshold_over
 
 Metrics = tuple[str | None, ...]
 
@@ -97,13 +97,13 @@ def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, me
     found: dict[str, Judged] = {s.allocator: getattr(s, COLUMNS[metrics]) for s in ranked}
     ratios = {analysis.baseline: Interval(1, 1, 1)} | {name: judged.ratio for name, judged in found.items()}
     best, *others = sorted(ratios, key=lambda name: ratios[name].estimate)
-    threshold = analysis.threshold(kind, metrics)
+    control = analysis.control(kind, metrics)
 
     def worse(name: str) -> bool:
         one, direction = (best, Verdict.LOWER) if name == analysis.baseline else (name, Verdict.HIGHER)
         if analysis.baseline in (name, best):
             return found[one].verdict is direction or (metrics == BOTH and _dominates(places[one], direction))
-        return judge(analysis.relative(kind, name, metrics, best), threshold) is Verdict.HIGHER
+        return judge(analysis.relative(kind, name, metrics, best), control) is Verdict.HIGHER
 
     tied = [name for name in others if not worse(name)]
     if len(tied) == len(others):
@@ -112,7 +112,9 @@ def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, me
         )
     if tied:
         named = ", ".join(_place(name, ratios[name]) for name in (best, *tied))
-        return Leader(title, [best, *tied], f"not told apart at {wording.threshold(threshold)}: {named}")
+        return Leader(
+            title, [best, *tied], f"not told apart at {wording.threshold(threshold_over(control))}: {named}"
+        )
     if best == analysis.baseline:
         return Leader(title, [best], "every other one is shown to be worse")
     if metrics == BOTH:
@@ -178,7 +180,7 @@ def _gains(standing: Standing) -> bool:
 
 def _may_gain(judged: Judged) -> bool:
     """Whether a ratio is undecided and its interval includes an improvement beyond the threshold."""
-    return judged.verdict is Verdict.UNDECIDED and judged.ratio.low < 1 / (1 + judged.threshold)
+    return judged.verdict is Verdict.UNDECIDED and judged.ratio.low < 1 / (1 + THRESHOLD)
 
 
 def _stay(baseline: str, ranked: list[Standing], balanced: Leader) -> str:

@@ -36,13 +36,8 @@ def causes(analysis: Analysis, kind: str) -> list[Cause]:
     for metric in TITLES:
         ratios = [_mean(analysis, kind, name, metric) for name in others]
         control = _mean(analysis, kind, analysis.baseline + CONTROL_SUFFIX, metric)
-        threshold = stats.threshold_over([control])
-        verdicts = stats.judge_family(ratios, threshold)
-        judged = {
-            name: Judged(ratio, verdict, threshold)
-            for name, ratio, verdict in zip(others, ratios, verdicts, strict=True)
-            if ratio.count
-        }
+        family = zip(others, stats.judge_family(ratios, control), strict=True)
+        judged = {name: one for name, one in family if one.ratio.count}
         if judged:
             found.append(Cause(metric, judged))
     return found
@@ -85,10 +80,10 @@ def _rank(
     analysis: Analysis, kind: str, end: Standing, ranked: list[Standing], direction: Verdict, word: str
 ) -> str:
     """ "slowest" if all others are shown to be faster, else "among the slowest"."""
-    threshold = analysis.threshold(kind, TIME_ONLY)
+    control = analysis.control(kind, TIME_ONLY)
     others = [other.allocator for other in ranked if other is not end]
     apart = all(
-        judge(analysis.relative(kind, end.allocator, TIME_ONLY, other), threshold) is direction
+        judge(analysis.relative(kind, end.allocator, TIME_ONLY, other), control) is direction
         for other in others
     )
     return word if apart else f"among the {word}"

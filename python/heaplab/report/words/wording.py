@@ -138,7 +138,7 @@ def notes_of_cards(analysis: Analysis, kind: str) -> list[str]:
 
 def noise(analysis: Analysis, kind: str) -> str:
     """The noise floor in sentences, with its consequence for verdicts."""
-    time, memory = (analysis.noise_floor(kind, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY))
+    time, memory = (analysis.control(kind, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY))
     if isnan(time.estimate):
         return "There is no control, so that the noise is not known."
     if isnan(memory.estimate):
