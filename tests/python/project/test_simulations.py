@@ -66,3 +66,12 @@ def test_time_that_a_verdict_saves_goes_to_what_is_open(looks: ModuleType) -> No
     ended = looks.measured(campaign, 10, looks.RULES[2], 0.03)
     assert ended.blocks > 14
     assert ended.seconds <= 10 * looks.of_round(cells, campaign.places) * 1.001
+
+
+def test_the_floor_of_the_interval_is_never_less_careful_than_that_of_the_estimate() -> None:
+    rows = printed_by("simulate_floor.py", "--campaigns", 20)
+    assert len(rows) == 36
+    for none, point, interval in zip(rows[::3], rows[1::3], rows[2::3], strict=True):
+        assert [row[2] for row in (none, point, interval)] == ["none", "point", "interval"]
+        for column in (3, 4, 5, 6, 7):
+            assert float(none[column]) >= float(point[column]) >= float(interval[column])
