@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         GateCell as GateCell,
         GateLimits as GateLimits,
         gate_cells as gate_cells,
+        outcome_of as outcome_of,
+        seconds_for_limits as seconds_for_limits,
     )
     from heaplab.analysis.leaders import (
         improvements as improvements,

@@ -6,6 +6,7 @@ from math import isfinite, isnan
 
 from heaplab import stats
 from heaplab.analysis.metrics import INSTRUCTIONS, MEMORY
+from heaplab.analysis.power import block_seconds
 from heaplab.analysis.standing import Analysis
 from heaplab.analysis.study import MeasuredCell, Study
 from heaplab.catalog import spec
@@ -36,6 +37,16 @@ class GateCell:
     control: Interval  # the baseline against itself
     median: Interval  # of NEW
     verdict: GateVerdict = GateVerdict.COULD_NOT_TELL
+    told_by_count: bool = False  # the time could not tell, but instructions under callgrind could
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the machine could not tell, and no count of instructions took the place of the time."""
+        return self.verdict is GateVerdict.COULD_NOT_TELL and not self.told_by_count
+
+    @property
+    def is_time(self) -> bool:
+        return self.metric not in (MEMORY, INSTRUCTIONS)
 
     @property
     def noise_floor(self) -> float:
@@ -46,6 +57,8 @@ class GateCell:
         """Why the machine could not tell; "" if it could."""
         if self.verdict is not GateVerdict.COULD_NOT_TELL:
             return ""
+        if self.told_by_count:
+            return "instructions tell"
         if isnan(self.ratio.estimate):
             return "no figure"
         if not (self.ratio.bounded and isfinite(self.noise_floor)):
@@ -64,7 +77,39 @@ def gate_cells(analyses: Sequence[Analysis], limits: GateLimits) -> list[GateCel
     found = list({(one.experiment, one.cell, one.metric): one for one in every}.values())
     ratios, controls = [one.ratio for one in found], [one.control for one in found]
     verdicts = stats.judge_gate(ratios, controls, [one.limit for one in found])
-    return [replace(one, verdict=verdict) for one, verdict in zip(found, verdicts, strict=True)]
+    judged = [replace(one, verdict=verdict) for one, verdict in zip(found, verdicts, strict=True)]
+    counted = {
+        (one.experiment, one.cell)
+        for one in judged
+        if one.about is UNDER_CALLGRIND and one.verdict is not GateVerdict.COULD_NOT_TELL
+    }
+    return [
+        replace(one, told_by_count=one.is_time and one.is_silent and (one.experiment, one.cell) in counted)
+        for one in judged
+    ]
+
+
+def outcome_of(cells: Sequence[GateCell]) -> GateVerdict:
+    """The worst verdict of all: worse, then what the machine could not tell."""
+    if any(one.verdict is GateVerdict.WORSE for one in cells):
+        return GateVerdict.WORSE
+    silent = any(one.is_silent for one in cells)
+    return GateVerdict.COULD_NOT_TELL if silent else GateVerdict.NOT_WORSE
+
+
+def seconds_for_limits(analysis: Analysis, cells: Sequence[GateCell]) -> float:
+    """Seconds that the limits take beyond what was measured; infinity where nothing is known yet.
+
+    Every cell goes on as long as the one that needs most.
+    """
+    studies = analysis.between_allocators
+    of_round = sum(block_seconds(study, cell) for study in studies for cell in study.cells_run)
+    silent = [one for one in cells if one.is_silent and one.metric != INSTRUCTIONS]
+    more = [
+        (stats.times_the_blocks_of_gate(one.ratio, one.control, one.limit) - 1) * one.ratio.count
+        for one in silent
+    ]
+    return max(more, default=0.0) * of_round
 
 
 def cells_of(analysis: Analysis, limits: GateLimits) -> Iterator[GateCell]:

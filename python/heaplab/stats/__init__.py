@@ -11,7 +11,11 @@ from heaplab.lazy import door
 
 if TYPE_CHECKING:
     from heaplab.stats.forecast import Noise as Noise, more_blocks as more_blocks, noise as noise
-    from heaplab.stats.gate_rule import GateVerdict as GateVerdict, judge_gate as judge_gate
+    from heaplab.stats.gate_rule import (
+        GateVerdict as GateVerdict,
+        judge_gate as judge_gate,
+        times_the_blocks_of_gate as times_the_blocks_of_gate,
+    )
     from heaplab.stats.interval import (
         CONFIDENCE as CONFIDENCE,
         FEWEST_PAIRS as FEWEST_PAIRS,

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,8 +17,9 @@ import pytest
 import synthetic
 from laboratory import WARM, Laboratory
 
-from heaplab.analysis import Analysis, GateCell, GateLimits, gate_cells
+from heaplab.analysis import Analysis, GateCell, GateLimits, gate_cells, outcome_of, seconds_for_limits
 from heaplab.campaign import store
+from heaplab.cli.gate import auto_budget
 from heaplab.records import CONTROL_SUFFIX
 from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headline
 from heaplab.stats import GateVerdict, Interval, compare, judge_gate
@@ -228,6 +231,37 @@ def test_a_new_one_that_crashes_is_no_pass(
     status, printed = suite("same", "slow")
     assert status == 1
     assert "killed by SIGABRT" in printed
+
+
+def test_what_the_machine_could_not_tell_fails_if_asked_to(suite: Callable[..., tuple[int, str]]) -> None:
+    words = ("--budget", "1ms", "--json")  # two blocks allow no interval
+    status, printed = suite("same", "same", *words)
+    found = json.loads(printed[printed.index("{") :])
+    assert (status, found["failed"], found["outcome"]) == (0, False, "could not tell")
+    assert suite("same", "same", "--strict", *words)[0] == 4
+    assert suite("same", "slow", "--strict")[0] == 3
+
+
+def test_an_automatic_budget_says_what_the_limits_need_and_goes_on(
+    suite: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auto_budget, "FIRST_LOOK_S", 0.001)
+    monkeypatch.setattr(auto_budget, "MOST_S", 5.0)
+    status, printed = suite("same", "slow", "--budget", "auto")
+    assert "the limits need more blocks to say how long they take here; going on for 5s" in printed
+    assert (status, "WORSE: " in printed) == (3, True)
+
+
+def test_a_count_takes_the_place_of_a_time_that_could_not_tell(tmp_path: Path) -> None:
+    records = synthetic.campaign(["old", "new"], synthetic.experiments()[:1], faults=False, noise=0.3)
+    noisy = Analysis(store.load(synthetic.write(records, tmp_path / store.FILE_NAME)))
+    before = gate_cells([noisy], LIMITS)
+    assert outcome_of(before) is GateVerdict.COULD_NOT_TELL
+    assert 1 < seconds_for_limits(noisy, before) < inf
+    told = [replace(one, told_by_count=True) for one in before if one.is_time]
+    assert {one.why for one in told} == {"instructions tell"}
+    assert outcome_of(told) is GateVerdict.NOT_WORSE
+    assert headline(told).startswith("NOT WORSE")
 
 
 @pytest.mark.parametrize(

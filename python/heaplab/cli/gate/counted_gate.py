@@ -1,11 +1,13 @@
 """The part of a gate that counts instructions under callgrind, in a campaign of its own."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from heaplab import analysis
+from heaplab.analysis.power import block_seconds
 from heaplab.campaign import begin_or_resume as campaigns, plan, store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.store import Results
@@ -21,6 +23,7 @@ from heaplab.records import Run, Status
 FOLDER = "callgrind"  # within that of the gate
 TO_GO_ON = "the same command goes on"
 BLOCKS = 3  # counts vary little: fewer than a time needs, enough to see whether they do
+SLOWER = 50  # times: what callgrind makes of a run
 NOTE = "Runs were carried out under callgrind: only their instructions mean something."
 
 
@@ -41,6 +44,26 @@ def counted(request: Request, folder: Path, options: dict[str, Any], share: floa
     for reason in uncounted(store.load(opened.store.path)):
         note(f"not counted under callgrind: {reason}")
     return [opened.store.path]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What counting would tell."""
+
+    names: list[str]  # of experiments
+    seconds: float
+
+
+def offer_of(request: Request, measured: analysis.Analysis) -> Offer | None:
+    """The countable experiments of a request, and how long counting them takes; None without any."""
+    cells = [cell for one in plan.comparisons(campaigns.campaign_of(counting(request))) for cell in one.cells]
+    names = list(dict.fromkeys(cell.experiment.id for cell in cells))
+    walls = {
+        study.experiment.id: sum(block_seconds(study, cell) for cell in study.cells_run)
+        for study in measured.between_allocators
+    }
+    seconds = SLOWER * BLOCKS * sum(walls.get(name, 0.0) for name in names)
+    return Offer(names, seconds) if names else None
 
 
 def counting(request: Request) -> Request:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heaplab import lazy
-from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, HOW, ONLY_CALLGRIND, taking
-from heaplab.cli.options.option_types import FILE, PLACE, SHARE
+from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, HOW_ELSE, ONLY_CALLGRIND, taking
+from heaplab.cli.options.option_types import DURATION_OR_AUTO, FILE, PLACE, SHARE
 from heaplab.cli.options.program_command import ProgramCommand
 
 if TYPE_CHECKING:
@@ -52,7 +52,19 @@ else:
 @click.option("--markdown", type=FILE, help="Write a table for a pull request's comment.")
 @click.option("--junit", type=FILE, help="Write JUnit XML.")
 @click.option("--bencher", type=FILE, help="Write JSON for bencher.dev.")
-@taking(HOW)
+@click.option("--strict", is_flag=True, help="Fail, with status 4, also where this machine could not tell.")
+@click.option(
+    "--auto",
+    is_flag=True,
+    help="Count instructions under callgrind where times could not tell and one thread does the work.",
+)
+@click.option(
+    "--budget",
+    type=DURATION_OR_AUTO,
+    help="Stop measuring after this time, at the earliest after two blocks: 90s, 5m; auto: after a minute "
+    "say how long the limits need here, and go on for that long, at most half an hour.",
+)
+@taking(HOW_ELSE)
 @click.pass_obj
 def gate(
     extra: tuple[Path, ...],
@@ -67,12 +79,15 @@ def gate(
 ) -> int:
     """Fail if NEW is worse than OLD beyond a limit; for continuous integration.
 
-    OLD and NEW are libraries, allocators with settings, or commands. Exit status 3 if the whole interval of a
-    ratio, in any cell, lies beyond its limit; 0 otherwise, also where figures decide nothing, which is said.
+    OLD and NEW are libraries, allocators with settings, or commands. There are three outcomes: WORSE, exit
+    status 3, if the whole interval of a ratio, in any cell, lies beyond its limit and beyond what OLD may
+    differ from itself; NOT WORSE, 0, if all lie within their limits; COULD NOT TELL, 0 or with --strict 4, if
+    this machine shows too little. Status 1: a run failed; 2: wrong usage. No limit is ever raised.
 
     \b
     Examples:
       heaplab gate ./libold.so ./libnew.so --budget 10s -- ls -l
+      heaplab gate ./libold.so ./libnew.so --budget 10s --auto --strict -- ls -l
       heaplab gate glibc 'glibc MALLOC_ARENA_MAX=1' --max-memory 10% --suite quick
       heaplab gate ./libold.so ./libnew.so --instructions only-callgrind --max-instructions 1% -- ls -l
       heaplab gate 'sleep 0.1' 'sleep 0.1' --markdown gate.md --budget 10s

@@ -12,12 +12,16 @@ from typing import Any
 import click
 
 from heaplab import analysis, report, stats
+from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.campaigns.carry_out import carry_out, opened_for
-from heaplab.cli.gate.counted_gate import counted, is_uncounted
+from heaplab.cli.gate import auto_budget
+from heaplab.cli.gate.auto_budget import in_words
+from heaplab.cli.gate.counted_gate import counted, is_uncounted, offer_of
 from heaplab.cli.options.given_arms import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
 from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND
+from heaplab.cli.options.option_types import AUTO
 from heaplab.cli.options.program_command import TYPED
 from heaplab.cli.reading.results import load, without_figure
 from heaplab.cli.subjects import command_arms, recorded_trace, selection
@@ -31,9 +35,11 @@ from heaplab.cli.subjects.subject import (
 )
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import callgrind
 from heaplab.records import Arm
 
-WORSE = 3  # exit status
+WORSE, COULD_NOT_TELL = 3, 4  # exit statuses; the second with --strict
+SPARE, LEAST_S = 3.0, 30.0  # of the time that counting is given, so that an estimate too low costs nothing
 OLD, NEW = "old", "new"
 
 
@@ -54,18 +60,47 @@ def gate(
     if instructions == COUNTERS and instructions_limited():
         refuse_uncounted(given, program)
     arms, subject = compared(catalog, given, program, suite, source, options["quiet"])
+    automatic = options["budget"] == AUTO
+    if automatic:
+        options = {**options, "budget": auto_budget.FIRST_LOOK_S}
     request, folder = request_of(subject, arms, options), options["output"] or Path("out") / "gate"
     share = 0.5 if instructions == CALLGRIND else 1.0
     request = replace(request, budget=request.budget and request.budget * share)
+    limits = analysis.GateLimits(options["max_slower"], options["max_memory"], options["max_instructions"])
     paths, stopped = [], ""
     if instructions != COUNTERS:
         paths = counted(request, folder, options, share)
     if instructions != ONLY_CALLGRIND:
         campaign, needed = opened_for(request, folder, options, share)
         stopped = carry_out(campaign, needed, options)
+        if automatic and not stopped:
+            stopped = auto_budget.go_on(campaign.store.path, request, limits, options)
         paths = [campaign.store.path, *paths]
-    limits = analysis.GateLimits(options["max_slower"], options["max_memory"], options["max_instructions"])
+    if instructions == COUNTERS and not stopped:
+        paths += counted_where_silent(paths[0], request, folder, limits, options)
     return tell(paths, limits, options) or int(bool(stopped))
+
+
+def counted_where_silent(
+    path: Path, request: Request, folder: Path, limits: analysis.GateLimits, options: dict[str, Any]
+) -> list[Path]:
+    """With --auto counts instructions of the experiments whose times could not tell; else offers that."""
+    measured = analysis.Analysis(load(path))
+    silent = [one for one in analysis.gate_cells([measured], limits) if one.is_silent and one.is_time]
+    names = {one.experiment for one in silent}
+    asked = replace(request, experiments=[item for item in request.experiments if item.id in names])
+    offer = offer_of(asked, measured) if silent else None
+    if offer is None:
+        return []
+    said = f"instructions under callgrind may tell {', '.join(offer.names)}: about {in_words(offer.seconds)}"
+    if absent := callgrind.why_absent():
+        note(f"{said}; {absent}")
+        return []
+    if not options["auto"]:
+        note(f"{said}; --auto counts them")
+        return []
+    note(said)
+    return counted(replace(asked, budget=max(offer.seconds * SPARE, LEAST_S)), folder, options, 1.0)
 
 
 def instructions_limited() -> bool:
@@ -125,7 +160,7 @@ def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Ar
 
 
 def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: dict[str, Any]) -> int:
-    """Print the verdicts and write what was asked for; return 3 if something is worse than it may be.
+    """Print the verdicts and write what was asked for; return the exit status of the outcome.
 
     Raises HeaplabError if runs failed, or if there is nothing to judge.
     """
@@ -149,8 +184,9 @@ def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: dict[str, 
         click.echo(json.dumps(report.plain_gate(cells)))
     else:
         report.print_gate(cells, console())
-    if any(one.verdict is stats.GateVerdict.WORSE for one in cells):
+    outcome = analysis.outcome_of(cells)
+    if outcome is stats.GateVerdict.WORSE:
         return WORSE
     if lost:
         raise HeaplabError(f"{len(lost)} runs gave no figure: {lost[0].allocator}: {lost[0].reason}")
-    return 0
+    return COULD_NOT_TELL if options["strict"] and outcome is stats.GateVerdict.COULD_NOT_TELL else 0

@@ -41,15 +41,15 @@ ARMS: Options = [
     ),
     click.option("--resume", type=PLACE, metavar="DIR", help="Go on with what lies in DIR."),
 ]
-# How they are measured.
-HOW: Options = [
+BUDGET = click.option(
+    "--budget",
+    type=DURATION,
+    help="Stop measuring after this time, at the earliest after two blocks: 90s, 5m; "
+    "with --resume after so much more.",
+)
+# How they are measured, beside the budget.
+HOW_ELSE: Options = [
     click.option("-o", "--output", type=FOLDER, help="Folder for results and report."),
-    click.option(
-        "--budget",
-        type=DURATION,
-        help="Stop measuring after this time, at the earliest after two blocks: 90s, 5m; "
-        "with --resume after so much more.",
-    ),
     click.option(
         "--precision",
         type=SHARE,
@@ -79,6 +79,9 @@ HOW: Options = [
     click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress."),
     click.option("--json", "as_json", is_flag=True, help="Print results as JSON."),
 ]
+
+
+HOW: Options = [BUDGET, *HOW_ELSE]
 
 
 def taking(*groups: Options) -> Callable[[Command], Command]:

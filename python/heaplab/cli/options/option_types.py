@@ -51,6 +51,17 @@ class Durations(click.ParamType[list[float], str | list[float]]):
         return [DURATION.convert(one.strip(), param, ctx) for one in value.split(",")]
 
 
+class DurationOrAuto(click.ParamType[float | str, str | float]):
+    """A duration, or AUTO."""
+
+    name = "duration|auto"
+
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | str:
+        return value if value == AUTO else DURATION.convert(value, param, ctx)
+
+
 class Percentage(click.ParamType[float, str | float]):
     """A percentage between 0 and 100, as a fraction."""
 
@@ -108,7 +119,9 @@ DURATION = Quantity(
     least=0.001,
     most=LONGEST_S,
 )
+AUTO = "auto"  # the budget of a gate: as long as its limits need
 DURATIONS = Durations()
+DURATION_OR_AUTO = DurationOrAuto()
 SHARE = Percentage()
 SEED = Seed()
 PLACE = PathArgument()

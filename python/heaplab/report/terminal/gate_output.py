@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from heaplab.analysis import INSTRUCTIONS, MEMORY, GateCell
+from heaplab.analysis import INSTRUCTIONS, MEMORY, GateCell, outcome_of
 from heaplab.console import Column, put, put_table
 from heaplab.report.tables.metric_tables import cell_name
 from heaplab.report.words import units
@@ -25,11 +25,10 @@ HEADS = ("cell", "metric", "new to old", "95 %", "old to old", "may be", "verdic
 
 def headline(cells: Sequence[GateCell]) -> str:
     """Which of the three outcomes the gate has, and because of what."""
-    counts = {verdict: sum(one.verdict is verdict for one in cells) for verdict in ORDER}
     asked = units.counted(len(cells), "comparison")
-    if worse := counts[GateVerdict.WORSE]:
+    if worse := sum(one.verdict is GateVerdict.WORSE for one in cells):
         return f"WORSE: {worse} of {asked} {'is' if worse == 1 else 'are'} beyond the limit."
-    if silent := counts[GateVerdict.COULD_NOT_TELL]:
+    if silent := sum(one.is_silent for one in cells):
         which = "any" if silent == len(cells) else f"{silent}"
         return f"COULD NOT TELL {which} of {asked}: this machine shows too little for the limit."
     return f"NOT WORSE: all of {asked} are within the limit."
@@ -110,6 +109,7 @@ def plain_gate(cells: Sequence[GateCell]) -> dict[str, Any]:
     return {
         "schema": 1,
         "failed": any(one.verdict is GateVerdict.WORSE for one in cells),
+        "outcome": str(outcome_of(cells)),
         "says": headline(cells),
         "cells": [
             {

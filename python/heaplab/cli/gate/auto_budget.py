@@ -1,0 +1,41 @@
+"""`--budget auto`: how long the limits of a gate need on this machine, said before that time is spent."""
+
+from math import ceil, isfinite
+from pathlib import Path
+from typing import Any
+
+from heaplab import analysis
+from heaplab.campaign import begin_or_resume as campaigns, store
+from heaplab.campaign.begin_or_resume import Request
+from heaplab.cli.campaigns.carry_out import carry_out, needed_by
+from heaplab.cli.options.quantities import show_duration
+from heaplab.cli.subjects.selection import note
+
+FIRST_LOOK_S = 60.0  # what tells how much the runs vary
+MOST_S = 1800.0  # nobody waits longer for a gate
+SPARE = 1.1  # the variation is itself an estimate
+
+
+def go_on(path: Path, request: Request, limits: analysis.GateLimits, options: dict[str, Any]) -> str:
+    """Say how long the limits need beyond the first look, and measure that long.
+
+    Returns why measuring was stopped, "" if it was not.
+    """
+    results = store.load(path)
+    if results.end is None or results.end.reason != "budget":
+        return ""
+    measured = analysis.Analysis(results)
+    more = SPARE * analysis.seconds_for_limits(measured, analysis.gate_cells([measured], limits))
+    if more == 0:
+        return ""
+    budget = min(more, MOST_S)
+    going_on = f"; going on for {in_words(budget)}" if budget < more else ""
+    need = f"{in_words(more)} more" if isfinite(more) else "more blocks to say how long they take"
+    note(f"the limits need {need} here{going_on}")
+    arms = {arm.allocator: arm for arm in request.libraries}
+    opened = campaigns.resume(results, arms, budget)
+    return carry_out(opened, needed_by(results.campaign), options)
+
+
+def in_words(seconds: float) -> str:
+    return show_duration(float(ceil(seconds)))
