@@ -95,6 +95,14 @@ class Process(Record):
     memory: list[tuple[Amount, Count, Count]] = []
 
 
+class Behaviour(Record):
+    """What a program did besides computing, seen from outside while it ran alone: machine/behaviour.py."""
+
+    busy: Amount  # threads that computed or waited for a CPU, mean over the run
+    waiting: Annotated[float, Field(ge=0, le=1)]  # part of their lives that working threads waited otherwise
+    oddities: list[str] = []  # what a pause, or the same program beside it, may disturb: one line each
+
+
 class Status(StrEnum):
     OK = "ok"
     VOID = "void"  # ran, but its figures count for nothing: wrong library, too much foreign load
@@ -143,6 +151,7 @@ class Campaign(Record):
     fit_blocks: Annotated[int, Field(ge=5)] | None = None  # that the budget has room for by way of `lengths`
     # by experiment: factor of the parameter of its length; from pilot runs, so the id leaves it out
     lengths: dict[str, Positive] = {}
+    slices: bool = True  # whether arms may run at the same time, in turns, where that is valid
     pilot: Pilot | None = None  # of a program of the user's; differs each time, so the id leaves it out
     experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()
     workloads: dict[str, dict[str, Any]]  # spec.Workload.model_dump() by id
@@ -200,8 +209,27 @@ class Run(Record):
     environment_bytes: Count  # random padding added to the environment
     foreign_cpu: Amount  # CPU seconds others used while this ran
     warming: Warming | None = None  # None: nothing was touched
+    stolen_cpu: Amount = 0.0  # part of it that the hypervisor took, where it tells
+    # turns it had beside the other arms of its block; its wall time is the sum of them. None: it ran alone
+    turns: Count | None = None
+    behaviour: Behaviour | None = None  # of the first run of a candidate
     sample: Sample | None = None
     process: Process | None = None
+
+
+class Timing(Record):
+    """How an experiment is timed, decided by rule after its first block. The last of an experiment counts."""
+
+    kind: Literal["timing"] = "timing"
+    experiment: str
+    slices: (
+        bool  # arms at the same time, in turns; the first block, which ran one after the other, is left out
+    )
+    clock: Literal[
+        "wall_time", "cpu_time"
+    ]  # what decides where the experiment's main metric is the wall time
+    why_alone: str = ""  # why not in slices, in one line
+    why_clock: str  # why this clock, in one line
 
 
 class End(Record):
@@ -211,7 +239,7 @@ class End(Record):
     reason: Literal["precise", "budget", "blocks"]  # blocks: the most that were asked for were run
 
 
-AnyRecord = Annotated[Campaign | Host | Arm | Run | End, Field(discriminator="kind")]
+AnyRecord = Annotated[Campaign | Host | Arm | Run | Timing | End, Field(discriminator="kind")]
 ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord, config=ConfigDict(defer_build=True))
 
 CONTROL_SUFFIX = "#again"

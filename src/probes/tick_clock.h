@@ -1,5 +1,6 @@
 // The clock of all measurements: the processor's time stamp counter if it can be trusted, else
-// clock_gettime(CLOCK_MONOTONIC).
+// clock_gettime(CLOCK_MONOTONIC). In a process that takes turns with others it is the latter without the
+// pauses.
 //
 // The counter is trusted if the processor calls it invariant (it then runs at one rate at every core
 // frequency, also in sleep), if two measurements of its rate agree, and if it shows the same time on every
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <cstdint>
+
+#include "base/atomic.h"
 
 namespace heaplab::probes {
 
@@ -22,6 +25,23 @@ inline std::uint64_t monotonic_nanoseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// The nanoseconds for which this process was stopped so far, because others have their turns. heaplab writes
+// them to a page that it shares with the process, while the process is stopped.
+inline constinit const atomic<std::uint64_t> never_paused{0};
+inline constinit const atomic<std::uint64_t>* paused_ns = &never_paused;
+
+// The system's clock without the pauses. If a pause came between the two readings, the second reading of the
+// pauses differs from the first. Relaxed: the process is stopped while the page is written, so the kernel
+// orders the write before every later instruction of the process.
+inline std::uint64_t own_nanoseconds() {
+  for (;;) {
+    const std::uint64_t paused = paused_ns->load(std::memory_order_relaxed);
+    const std::uint64_t now = monotonic_nanoseconds();
+    if (paused_ns->load(std::memory_order_relaxed) == paused) [[likely]]
+      return now - paused;
+  }
 }
 
 // The first fence waits for all earlier instructions to finish; the second keeps later instructions from
@@ -41,14 +61,14 @@ inline std::uint64_t time_stamp_counter() {
 inline std::uint64_t read_ticks() {
   if (ticks_come_from == clock_source::time_stamp_counter) [[likely]]
     return time_stamp_counter();
-  return monotonic_nanoseconds();
+  return own_nanoseconds();
 }
 
 // The result of the calibration. May be copied freely.
 class tick_clock {
 public:
-  // Tests the time stamp counter and measures its rate; takes about 10 ms. If `wanted` is monotonic or a test
-  // fails, a tick is a nanosecond.
+  // Tests the time stamp counter and measures its rate; takes about 10 ms. If `wanted` is monotonic, a test
+  // fails, or the process takes turns (HEAPLAB_PAUSED), a tick is a nanosecond.
   static tick_clock calibrate(clock_source wanted = clock_source::time_stamp_counter);
 
   clock_source source() const { return source_; }

@@ -1,6 +1,11 @@
 #include "probes/tick_clock.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
 
 namespace heaplab::probes {
 namespace {
@@ -67,6 +72,29 @@ TEST(tick_clock, uses_the_source_of_the_last_calibration) {
 TEST(tick_clock, knows_the_cost_of_a_stamp) {
   const tick_clock clock = tick_clock::calibrate();
   EXPECT_LT(clock.seconds(clock.empty_interval()), 10e-6);
+}
+
+// Like a process that was stopped for a second between two readings.
+TEST(tick_clock, leaves_out_the_pauses_of_a_process_that_takes_turns) {
+  const int file = memfd_create("pauses", 0);
+  ASSERT_EQ(ftruncate(file, sizeof(std::uint64_t)), 0);
+  void* const page = mmap(nullptr, sizeof(std::uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  setenv("HEAPLAB_PAUSED", std::to_string(file).c_str(), 1);
+  const tick_clock clock = tick_clock::calibrate();
+  unsetenv("HEAPLAB_PAUSED");
+  EXPECT_EQ(clock.source(), clock_source::monotonic);
+  constexpr std::uint64_t second = 1'000'000'000;
+  const std::uint64_t outer = monotonic_nanoseconds();
+  const std::uint64_t before = read_ticks();
+  wait_ns(20'000'000);
+  *static_cast<volatile std::uint64_t*>(page) = second;
+  const std::uint64_t shown = read_ticks() - (before - second);
+  EXPECT_GE(shown, 20'000'000U);
+  EXPECT_LE(shown, monotonic_nanoseconds() - outer);
+  paused_ns = &never_paused;
+  munmap(page, sizeof(std::uint64_t));
+  close(file);
 }
 
 }  // namespace

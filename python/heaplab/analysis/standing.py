@@ -55,7 +55,13 @@ class Analysis:
         self.studies = [
             study
             for experiment in experiments_of(self.campaign)
-            for study in studies_of(experiment, self.campaign, self.runs_of(experiment), cpus)
+            for study in studies_of(
+                experiment,
+                self.campaign,
+                self.runs_of(experiment),
+                results.timings.get(experiment.id),
+                cpus,
+            )
         ]
         self.across = self._across(cpus)
 
@@ -74,6 +80,7 @@ class Analysis:
                 self.campaign.scale,
                 self.allocators,
                 self.runs_of(experiment),
+                self.results.timings.get(experiment.id),
                 cpus,
             )
             for experiment in experiments_of(self.campaign)

@@ -4,10 +4,10 @@ from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 
 from heaplab import stats
-from heaplab.analysis.metrics import COUNTED_METRICS, LATENCY_METRICS, PROCESS_METRICS, value_of
+from heaplab.analysis.metrics import COUNTED_METRICS, LATENCY_METRICS, PROCESS_METRICS, WALL, value_of
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
-from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
+from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status, Timing
 from heaplab.stats import Interval, Judged, Keyed, Pair
 
 MeasuredCell = tuple[tuple[str, Parameter], ...]  # the swept parameters, in the order of the sweep
@@ -29,9 +29,11 @@ class Study:
         scale: spec.ScaleName,
         allocators: list[str],
         runs: list[Run],
+        timing: Timing | None = None,
         cpus: int | None = None,
         under: str = "",
     ) -> None:
+        self.timing = timing  # None: nothing was decided yet
         self.experiment = experiment
         self.workload = workload
         self.cpus = cpus  # CPUs of the machine that measured
@@ -51,7 +53,8 @@ class Study:
         self.runs = [
             run
             for run in runs
-            if (not under or run.allocator.removesuffix(CONTROL_SUFFIX) == under)
+            if counts(run, timing)
+            and (not under or run.allocator.removesuffix(CONTROL_SUFFIX) == under)
             and (under or compare is None or run.cell.get(compare.along) == compare.reference)
         ]
         self.good: dict[tuple[MeasuredCell, str], dict[int, Run]] = {}
@@ -107,7 +110,9 @@ class Study:
 
     @property
     def main_metric(self) -> str:
-        return self.experiment.main_metric or self.workload.main_metric
+        """What verdicts rest on; the wall time gives way to the clock that decides."""
+        main = self.experiment.main_metric or self.workload.main_metric
+        return self.timing.clock if self.timing and main == WALL else main
 
     @property
     def is_timed(self) -> bool:
@@ -247,15 +252,24 @@ class Study:
 
 
 def studies_of(
-    experiment: spec.Experiment, campaign: Campaign, runs: list[Run], cpus: int | None = None
+    experiment: spec.Experiment,
+    campaign: Campaign,
+    runs: list[Run],
+    timing: Timing | None = None,
+    cpus: int | None = None,
 ) -> list[Study]:
     """The study of an experiment; with `compare` a study for each allocator."""
     workload = spec.Workload.model_validate(campaign.workloads[experiment.workload])
     names = experiment.measured(campaign.allocators)
     return [
-        Study(experiment, workload, campaign.scale, names, runs, cpus, under)
+        Study(experiment, workload, campaign.scale, names, runs, timing, cpus, under)
         for under in (names if experiment.compare else [""])
     ]
+
+
+def counts(run: Run, timing: Timing | None) -> bool:
+    """Whether a run was measured as its experiment is timed: a first block before slices was not."""
+    return timing is None or run.status is not Status.OK or timing.slices == (run.turns is not None)
 
 
 def experiment_axes(cells: Iterable[MeasuredCell]) -> list[str]:

@@ -15,7 +15,7 @@ from heaplab.campaign.store import Store
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.machine import host
-from heaplab.records import Arm, Campaign, Host, Input, Run, refuse_no_text
+from heaplab.records import Arm, Campaign, Host, Input, Run, Timing, refuse_no_text
 
 # Facts that must agree for results to count as results of the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
@@ -42,6 +42,7 @@ class Request:
     cleanup: str = ""
     instructions: Literal["", "callgrind"] = ""
     fit_blocks: int | None = None
+    slices: bool = True
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class OpenedCampaign:
     runs_of_earlier_budgets: int = 0  # runs that the budget does not count
     unreadable: list[str] = field(default_factory=list)  # as store.Results has them
     moved: Path | None = None
+    timings: dict[str, Timing] = field(default_factory=dict)
     spent: float = 0.0  # s of the budget that were spent before the first run
 
 
@@ -76,6 +78,7 @@ def campaign_of(request: Request) -> Campaign:
         "cleanup": request.cleanup,
         "instructions": request.instructions,
         "fit_blocks": request.fit_blocks,
+        "slices": request.slices,
     }
     return Campaign(
         id=identity(content, request.libraries),
@@ -155,7 +158,13 @@ def resume(results: store.Results, libraries: dict[str, Arm], budget: float | No
 def go_on(results: store.Results, campaign: Campaign, libraries: dict[str, Arm]) -> OpenedCampaign:
     opened = Store(results.path)
     return OpenedCampaign(
-        campaign, libraries, opened, results.runs, results.runs_of_earlier_budgets, results.unreadable
+        campaign,
+        libraries,
+        opened,
+        results.runs,
+        results.runs_of_earlier_budgets,
+        results.unreadable,
+        timings=dict(results.timings),
     )
 
 

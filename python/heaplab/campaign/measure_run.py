@@ -3,7 +3,7 @@
 import os
 import random
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -24,8 +24,10 @@ from heaplab.campaign.user_program import UserProgram, hook
 from heaplab.campaign.warming import Warmer
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, interposition
+from heaplab.machine.behaviour import Observer
 from heaplab.machine.callgrind import InstructionCounter
-from heaplab.machine.execute import Execution, environment_for, execute
+from heaplab.machine.execute import Execution, Job, Steps, alone, environment_for
+from heaplab.machine.slices import in_slices
 from heaplab.machine.watch import Limits
 from heaplab.programs import PreparedInput, PreparedProgram, PreparedServer
 from heaplab.records import Arm, Campaign, Run, Status
@@ -33,6 +35,7 @@ from heaplab.servers import ServerJob, free_port, serve
 
 PADDING_MOST = 4096  # random B added to the environment: moves the stack (Mytkowicz et al., ASPLOS 2009)
 Prepared = TypeVar("Prepared", bound=PreparedInput)
+T = TypeVar("T")
 
 
 @dataclass
@@ -57,7 +60,72 @@ class RunMeasurer:
         self._warmer = self.warmer or Warmer(self.campaign.warm, self.estimates)
 
     def __call__(self, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
-        """Return the record of one run, with a reason if the run gave no figure."""
+        """Return the record of one run, alone on the machine, with a reason if the run gave no figure."""
+        observer = Observer() if block.number == 0 and not self._counter else None
+        warming = self._warmer.before(candidate)
+        steps = self._steps(block, candidate, attempt, observer)
+        before = host.CpuTime.now()
+        measured = alone(steps, self.tick)
+        used = before.used_until(host.CpuTime.now())
+        if measured.execution and measured.outcome.status is Status.OK and not self._counter:
+            judged = judge_disturbance(measured.outcome, measured.execution, used.foreign, attempt)
+            measured = replace(measured, outcome=judged)
+        run = self._record(block, candidate, order, attempt, measured)
+        seen = observer.behaviour(run.process) if observer and run.process else None
+        return run.model_copy(
+            update={
+                "foreign_cpu": used.foreign,
+                "stolen_cpu": used.stolen,
+                "behaviour": seen,
+                "warming": warming,
+            }
+        )
+
+    def together(
+        self,
+        block: Block,
+        candidates: Sequence[Candidate],
+        weights: Sequence[float],
+        order: int,
+        one_cpu: bool,
+    ) -> list[Run]:
+        """Return the records of runs that take place at the same time, in turns.
+
+        `weights` are proportional to the time that each is expected to take.
+        """
+        warming = self._warmer.before(*candidates)
+        cpus = self._one_cpu(block) if one_cpu else None
+        before = host.CpuTime.now()
+        all_steps = [self._steps(block, candidate, 0) for candidate in candidates]
+        measured = in_slices(all_steps, weights, self.tick, cpus)
+        used = before.used_until(host.CpuTime.now())
+        runs = [
+            self._record(block, candidate, order + place, 0, one.result)
+            for place, (candidate, one) in enumerate(zip(candidates, measured, strict=True))
+        ]
+        whole = sum(one.own for one in measured) or 1.0
+        return [
+            run.model_copy(
+                update={
+                    "turns": one.turns,
+                    "foreign_cpu": used.foreign * one.own / whole,
+                    "stolen_cpu": used.stolen * one.own / whole,
+                    "warming": None if place else warming,
+                }
+            )
+            for place, (run, one) in enumerate(zip(runs, measured, strict=True))
+        ]
+
+    def _one_cpu(self, block: Block) -> frozenset[int]:
+        """One CPU, by chance: a busy neighbour is not the same on all of them."""
+        cpus = host.cpus_to_pin() if self.campaign.pinned else os.sched_getaffinity(0)
+        key = f"{block.seed}/{block.comparison.key}/cpu"
+        return frozenset({random.Random(key).choice(sorted(cpus))})
+
+    def _steps(
+        self, block: Block, candidate: Candidate, attempt: int, observer: Observer | None = None
+    ) -> Steps["Measured"]:
+        """One run, from preparation to outcome. The observer looks at the process while it runs."""
         cell, allocator = candidate
         library = self.libraries[library_of(allocator)]
         padding = 0 if self._counter else padding_of(block, candidate, attempt)
@@ -65,24 +133,26 @@ class RunMeasurer:
             "HEAPLAB_PADDING": "x" * padding,
             **self.extra_environment,
         }
-        execution, warming, foreign = None, None, 0.0
+        execution = None
         try:
             program = program_of(cell, library)
             if fault := self._fault(cell, program, environment, library) or self._too_large(cell):
                 outcome = RunOutcome(Status.SKIPPED, fault)
             else:
-                warming = self._warmer.before(candidate)
-                before = host.CpuTime.now()
-                execution, outcome = self._execute(program, cell, block.seed, environment, library)
-                foreign = before.foreign_until(host.CpuTime.now())
+                execution, outcome = yield from watched(
+                    self._execute(program, cell, block.seed, environment, library), observer
+                )
                 self._warmer.after(candidate, execution, outcome.status)
         except HeaplabError as error:
             outcome = RunOutcome(Status.SKIPPED, str(error))
-        if execution and outcome.status is Status.OK:
-            if self._counter:
-                outcome = judge_count(outcome, self._counter.taken(), cell, block.seed, library)
-            else:
-                outcome = judge_disturbance(outcome, execution, foreign, attempt)
+        if execution and outcome.status is Status.OK and self._counter:
+            outcome = judge_count(outcome, self._counter.taken(), cell, block.seed, library)
+        return Measured(padding, execution, outcome)
+
+    def _record(
+        self, block: Block, candidate: Candidate, order: int, attempt: int, measured: "Measured"
+    ) -> Run:
+        cell, allocator = candidate
         return Run(
             experiment=cell.experiment.id,
             cell=dict(cell.swept),
@@ -91,13 +161,12 @@ class RunMeasurer:
             order=order,
             seed=block.seed,
             attempt=attempt,
-            status=outcome.status,
-            reason=outcome.reason,
-            environment_bytes=padding,
-            foreign_cpu=foreign,
-            warming=warming,
-            sample=outcome.sample,
-            process=execution.process if execution else None,
+            status=measured.outcome.status,
+            reason=measured.outcome.reason,
+            environment_bytes=measured.padding,
+            foreign_cpu=0,
+            sample=measured.outcome.sample,
+            process=measured.execution.process if measured.execution else None,
         )
 
     def __enter__(self) -> Self:
@@ -137,40 +206,40 @@ class RunMeasurer:
 
     def _execute(
         self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Arm
-    ) -> tuple[Execution, RunOutcome]:
+    ) -> Steps[tuple[Execution, RunOutcome]]:
         if self._counter:
             self._counter.forget()
         if cell.workload.server:
             return self._serve(program, cell, seed, environment, library)
         if cell.workload.kind == "program":
-            return self._execute_program(program, cell, environment, library)
+            return (yield from self._execute_program(program, cell, environment, library))
         with tempfile.TemporaryFile() as errors, memory_file() as samples:
             harness = ["--seed", str(seed), "--json", f"fd:{samples.fileno()}"]
             limits = self._limits(cell, library)
-            execution = execute(
+            execution = yield Job(
                 [*self._prefix, program, *words_of(cell, library), *harness],
                 environment,
                 limits,
                 pass_fds=[samples.fileno()],
                 errors=errors,
-                tick=self.tick,
+                knows_pauses=True,
             )
             return execution, ended_badly(execution, errors, limits) or judge_sample(samples, library)
 
     def _execute_program(
         self, program: Path, cell: Cell, environment: dict[str, str], library: Arm
-    ) -> tuple[Execution, RunOutcome]:
+    ) -> Steps[tuple[Execution, RunOutcome]]:
         limits, watch, fault = self._limits(cell, library), library.preload[:1], ""
         with tempfile.TemporaryFile() as errors:
             if fixture := cell.workload.fixture:
                 words = [*self._prefix, str(program), *cell.workload.arguments]
-                alone = self._limits(cell, None)
-                job = self._prepared(cell, lambda: PreparedProgram(fixture, words, alone))
-                execution, fault = job.run(environment, limits, errors=errors, watch=watch, tick=self.tick)
+                reference = self._limits(cell, None)
+                job = self._prepared(cell, lambda: PreparedProgram(fixture, words, reference))
+                execution, fault = yield from job.run(environment, limits, errors=errors, watch=watch)
             else:
                 command: list[str | Path] = [*self._prefix, program, *words_of(cell, library)]
-                own = UserProgram(self.campaign, command, limits, self.tick)
-                execution = own.run(environment, errors=errors, watch=watch)
+                own = UserProgram(self.campaign, command, limits)
+                execution = yield from own.run(environment, errors=errors, watch=watch)
             if outcome := ended_badly(execution, errors, limits):
                 return execution, outcome
         if fault:
@@ -237,6 +306,32 @@ class RunMeasurer:
 
     def _most_memory(self) -> int:
         return self.campaign.memory_limit or memory_needs.of_this_machine()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run showed, before it is judged whether others disturbed it."""
+
+    padding: int
+    execution: Execution | None
+    outcome: RunOutcome
+
+
+def watched(steps: Steps[T], observer: Observer | None) -> Steps[T]:
+    """The same run, every execution of which the observer looks at."""
+    if observer is None:
+        return (yield from steps)
+    try:
+        job = next(steps)
+        while True:
+            try:
+                execution = yield replace(job, look=observer.look)
+            except HeaplabError as error:
+                job = steps.throw(error)
+            else:
+                job = steps.send(execution)
+    except StopIteration as end:
+        return cast(T, end.value)
 
 
 def padding_of(block: Block, candidate: Candidate, attempt: int) -> int:

@@ -1,16 +1,32 @@
-"""The loop of a campaign: takes the next run from the plan, measures it and stores its record at once."""
+"""The loop of a campaign: takes the next run from the plan, measures it and stores its record at once.
+
+The first block of every comparison runs one after the other, and decides how its experiment is timed
+(campaign/timing.py). Later blocks run in slices where that is valid.
+
+The budget is kept: a block is begun only if the last one of its comparison would still fit, and no run lasts
+beyond OVER times the budget. At a QUARTER of the budget it is told if not even two rounds will fit. Runs that
+are void because of others may take a FIFTH of it; then runs count as they are.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 
-from heaplab.campaign import plan
+from heaplab.campaign import plan, timing
 from heaplab.campaign.plan import Block, Candidate, Comparison
 from heaplab.campaign.store import Store
-from heaplab.records import Campaign, End, Run, Status
+from heaplab.errors import HeaplabError
+from heaplab.records import Campaign, End, Run, Status, Timing
 
 Attempt = Callable[[Block, Candidate, int, int], Run]  # block, candidate, order, attempt
-Precise = Callable[[Comparison, Sequence[Run]], bool]  # whether all intervals are narrow enough
+Together = Callable[[Block, Sequence[Candidate], Sequence[float], int, bool], list[Run]]
+# whether all intervals are narrow enough
+Precise = Callable[[Comparison, Sequence[Run]], bool]
+OVER = 1.1
+QUARTER = 0.25
+FIFTH = 0.2
+SLACK_S = 5.0  # by which a budget of seconds may be exceeded
 
 
 @dataclass(frozen=True)
@@ -45,6 +61,10 @@ class Runner:
     campaign: Campaign
     attempt: Attempt
     store: Store
+    together: Together | None = None  # None: never in slices
+    timings: dict[str, Timing] = field(
+        default_factory=dict
+    )  # by experiment, of earlier sessions and this one
     runs: list[Run] = field(default_factory=list)  # runs of earlier sessions, and then of this session
     runs_of_earlier_budgets: int = 0  # number of runs that an earlier budget paid for
     spent: float = 0.0  # s of the budget that were spent before the first run of this session
@@ -57,6 +77,7 @@ class Runner:
         self._closed: set[str] = set()  # keys of comparisons with precise intervals
         self._took: dict[str, float] = {}  # s that the last block of each comparison took
         self._lasted: dict[tuple[str, str], float] = {}  # s that the last run of each candidate took
+        self._void = 0.0  # s of runs that count for nothing because of others
         self._by_cell: dict[str, list[Run]] = {}
         for run in self.runs:
             self._by_cell.setdefault(plan.run_key(run), []).append(run)
@@ -67,13 +88,19 @@ class Runner:
         self._began = self.clock() - self.spent - wall_time(self.runs[self.runs_of_earlier_budgets :])
 
     def run(self) -> End:
-        """Measure until every comparison is precise or has all its blocks, or the budget is spent."""
+        """Measure until every comparison is precise or has all its blocks, or the budget is spent.
+
+        Raises HeaplabError if the budget has no room for two rounds.
+        """
         number = 0
         while still_open := [item for item in self._comparisons if self._is_open(item, number)]:
             for comparison in plan.round_order(self.campaign, still_open, number):
                 if number >= plan.ROUNDS_AT_LEAST and self._beyond_budget(comparison):
                     return self._finish(End(reason="budget"))
-                self._run_block(plan.block(self.campaign, comparison, number))
+                if not self._run_block(plan.block(self.campaign, comparison, number)):
+                    return self._finish(End(reason="budget"))
+            if number == 0:
+                self._decide_timings()
             number += 1
         all_precise = len(self._closed) == len(self._comparisons)
         return self._finish(End(reason="precise" if all_precise else "blocks"))
@@ -89,6 +116,8 @@ class Runner:
         Closes a comparison whose intervals are narrow enough.
         """
         if comparison.key in self._closed or number >= comparison.blocks_most:
+            return False
+        if self._nothing_left_to_compare(comparison):
             return False
         if number in plan.looks(comparison.blocks, comparison.blocks_most):
             before = [run for run in self._runs_of(comparison) if run.block < number]
@@ -109,7 +138,27 @@ class Runner:
     def _runs_of(self, comparison: Comparison) -> list[Run]:
         return [run for cell in comparison.cells for run in self._by_cell.get(cell.key, [])]
 
-    def _run_block(self, block: Block) -> None:
+    def _nothing_left_to_compare(self, comparison: Comparison) -> bool:
+        """Whether every candidate but the baseline, of several, has been given up."""
+        given_up = plan.given_up(self._runs_of(comparison))
+        baseline = comparison.cells[0].allocators[0]
+        others = [one for one in comparison.candidates if plan.library_of(one.allocator) != baseline]
+        return bool(others) and all(one.key in given_up for one in others)
+
+    def _decide_timings(self) -> None:
+        """Decide how each experiment is timed, and store it."""
+        for name in dict.fromkeys(comparison.experiment.id for comparison in self._comparisons):
+            if name not in self.timings:
+                among = [item for item in self._comparisons if item.experiment.id == name]
+                first = [run for item in among for run in self._runs_of(item) if run.block == 0]
+                self._set(timing.timing_of(self.campaign, among, first))
+
+    def _set(self, decided: Timing) -> None:
+        self.timings[decided.experiment] = decided
+        self.store.append(decided)
+
+    def _run_block(self, block: Block) -> bool:
+        """Run what a block lacks; False if the budget has no room for all of it."""
         runs = self._runs_of(block.comparison)
         done, given_up = plan.done(runs), plan.given_up(runs)
         missing = [
@@ -119,36 +168,97 @@ class Runner:
             and candidate.key not in given_up
         ]
         began = self.clock()
-        for candidate in missing:
-            first = 0 if self._room_to_repeat() else 1
-            if self._run_once(block, candidate, first).status is Status.VOID and first == 0:
-                self._run_once(block, candidate, 1)
+        if self.together and block.number and self._is_sliced(block) and len(missing) > 1:
+            complete = self._run_together(block, missing, self.together)
+        else:
+            complete = all(self._run_alone(block, candidate) for candidate in missing)
         if missing:
             self._took[block.comparison.key] = self.clock() - began
+        return complete
+
+    def _is_sliced(self, block: Block) -> bool:
+        decided = self.timings.get(block.comparison.experiment.id)
+        return decided is not None and decided.slices
+
+    def _run_together(self, block: Block, candidates: Sequence[Candidate], together: Together) -> bool:
+        runs = self._runs_of(block.comparison)
+        self.listen(self._progress(block, candidates[0]))
+        began = self.clock()
+        weights = weights_of(candidates, runs)
+        one_cpu = timing.on_one_cpu(run for run in runs if run.block == 0)
+        measured = together(block, candidates, weights, len(self.runs), one_cpu)
+        for run in measured:
+            self._keep(run)
+        self._lasted |= dict.fromkeys((one.key for one in candidates), self.clock() - began)
+        bad = next(filter(ended_badly, measured), None)
+        if bad and block.number == 1 and not any(ended_badly(run) for run in runs):
+            self._set(timing.undone(self.timings[bad.experiment], bad.reason))
+        return not self._is_over(measured)
+
+    def _run_alone(self, block: Block, candidate: Candidate) -> bool:
+        first = 0 if self._may_be_void(block) and self._room_to_repeat() else 1
+        run = self._run_once(block, candidate, first)
+        if run.status is Status.VOID and first == 0:
+            self._void += run.process.wall_time * run.process.executions if run.process else 0
+            run = self._run_once(block, candidate, 1)
+        return not self._is_over([run])
+
+    def _may_be_void(self, block: Block) -> bool:
+        """Whether others spoil a run: not where CPU time decides, nor in a block that will not count."""
+        if block.number == 0 and self.together:
+            return bool(timing.why_never(self.campaign, [block.comparison]))
+        decided = self.timings.get(block.comparison.experiment.id)
+        return decided is None or decided.clock == timing.WALL
 
     def _run_once(self, block: Block, candidate: Candidate, attempt: int) -> Run:
+        self._refuse_what_cannot_fit()
         self.listen(self._progress(block, candidate))
         began = self.clock()
         run = self.attempt(block, candidate, len(self.runs), attempt)
         self._lasted[candidate.key] = self.clock() - began
+        self._keep(run)
+        return run
+
+    def _keep(self, run: Run) -> None:
         self.runs.append(run)
         self._finished += plan.settles(run)
-        self._by_cell.setdefault(candidate.cell.key, []).append(run)
+        self._by_cell.setdefault(plan.run_key(run), []).append(run)
         self.store.append(run)
-        return run
+
+    def _is_over(self, runs: Sequence[Run]) -> bool:
+        """Whether the budget, and not a limit of its own, ended one of these runs."""
+        budget = self.campaign.budget
+        cut = any(run.status is Status.TIMEOUT for run in runs)
+        return budget is not None and cut and self._elapsed() >= OVER * budget
+
+    def _refuse_what_cannot_fit(self) -> None:
+        """Raise HeaplabError, early, if not even two rounds fit in the budget."""
+        budget, elapsed = self.campaign.budget, self._elapsed()
+        whole = elapsed + self._must()
+        if budget is None or elapsed < QUARTER * budget or whole <= max(OVER * budget, budget + SLACK_S):
+            return
+        five = OVER * (elapsed + self._pace() * (self._least * 5 / plan.ROUNDS_AT_LEAST - self._finished))
+        raise HeaplabError(
+            f"two blocks of every cell take about {whole:.0f} s, more than the budget of {budget:g} s; "
+            f"the five that a verdict takes need --budget {five:.0f}s, or fewer arms or experiments"
+        )
 
     def _pace(self) -> float:
         """Mean seconds for a planned run, including repetitions; 0 before the first run."""
-        return (self._before + self._elapsed()) / self._finished if self._finished else 0.0
+        measuring = self._before + self._elapsed() - self.spent
+        return measuring / self._finished if self._finished else 0.0
 
     def _must(self) -> float:
         """Seconds for the remaining rounds that the budget may not cut off."""
         return self._pace() * max(0, self._least - self._finished)
 
     def _room_to_repeat(self) -> bool:
-        """Whether the budget has room to repeat a disturbed run. Without room, the first attempt counts."""
+        """Whether a disturbed run may be repeated. If not, the first attempt counts."""
         budget = self.campaign.budget
-        return budget is None or self._elapsed() + self._must() + self._pace() <= budget
+        if budget is None:
+            return True
+        room = self._elapsed() + self._must() + self._pace() <= budget
+        return room and self._void + self._pace() <= FIFTH * budget
 
     def _progress(self, block: Block, candidate: Candidate) -> Progress:
         elapsed = self._elapsed()
@@ -165,6 +275,22 @@ class Runner:
             limit=plan.time_limit(self.campaign, candidate.cell),
             expected=self._lasted.get(candidate.key),
         )
+
+
+def weights_of(candidates: Sequence[Candidate], runs: Sequence[Run]) -> list[float]:
+    """The CPU time that each candidate is expected to take, by its last run; of an unknown one, the mean."""
+    last = {
+        (plan.run_key(run), run.allocator): run.process.user_time + run.process.system_time
+        for run in runs
+        if run.process and run.status is Status.OK
+    }
+    known = [last[one.key] for one in candidates if last.get(one.key)]
+    usual = fmean(known) if known else 1.0
+    return [last.get(one.key) or usual for one in candidates]
+
+
+def ended_badly(run: Run) -> bool:
+    return run.status in (Status.FAILED, Status.TIMEOUT)
 
 
 def runs_at_most(comparison: Comparison) -> int:

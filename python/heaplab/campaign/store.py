@@ -7,7 +7,7 @@ truncated line, and appending removes it first. A line that does not fit on the 
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from heaplab.catalog import spec
 from heaplab.errors import HeaplabError, UsageError, fault_of
-from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run
+from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run, Timing
 
 FILE_NAME = "results.jsonl"
 
@@ -33,6 +33,7 @@ class Results:
     end: End | None  # None: the last run was not followed by an End record
     runs_of_earlier_budgets: int  # number of runs before the last End, which an earlier budget paid for
     unreadable: list[str]  # a line each that was left out: its number and what is wrong
+    timings: dict[str, Timing] = field(default_factory=dict)  # by experiment
 
 
 def results_file(path: Path) -> Path:
@@ -70,6 +71,7 @@ def load(path: Path) -> Results:
         end=end if runs_of_earlier_budgets == len(runs) else None,
         runs_of_earlier_budgets=runs_of_earlier_budgets,
         unreadable=[record for record in records if isinstance(record, str)],
+        timings={record.experiment: record for record in known if isinstance(record, Timing)},
     )
 
 

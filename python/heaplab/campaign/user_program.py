@@ -1,7 +1,7 @@
 """One run of a user's program, with its standard input; a short program is executed several times."""
 
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import IO
 
 from heaplab.campaign import standard_input
 from heaplab.errors import HeaplabError
-from heaplab.machine.execute import Execution, execute, plain_environment
+from heaplab.machine.execute import Execution, Job, Steps, plain_environment
 from heaplab.machine.repeat import in_a_row
 from heaplab.machine.watch import INTERVAL_S, Limits
 from heaplab.records import Campaign
@@ -30,37 +30,37 @@ class UserProgram:
     campaign: Campaign
     command: Sequence[str | Path]
     limits: Limits
-    tick: Callable[[], None]
 
     def run(
         self, environment: Mapping[str, str], *, errors: IO[bytes] | int, watch: Sequence[str]
-    ) -> Execution:
+    ) -> Steps[Execution]:
         """All executions of one run. Each reads its standard input from the beginning."""
         pilot = self.campaign.pilot
         count = pilot.executions if pilot else 1
 
-        def once() -> Execution:
+        def once() -> Steps[Execution]:
             hook("--prepare", self.campaign.prepare)
-            execution = self._execute(environment, errors, watch, count)
+            execution = yield from self._execute(environment, errors, watch, count)
             hook("--cleanup", self.campaign.cleanup)
             return execution
 
-        execution = in_a_row(count, once)
+        execution = yield from in_a_row(count, once)
         return without_memory(execution) if pilot and not pilot.memory else execution
 
     def _execute(
         self, environment: Mapping[str, str], errors: IO[bytes] | int, watch: Sequence[str], count: int
-    ) -> Execution:
+    ) -> Steps[Execution]:
         with standard_input.opened(self.campaign.input) as source:
-            return execute(
-                self.command,
-                dict(environment),
-                self.limits,
-                source=source,
-                errors=errors,
-                watch=watch,
-                interval=SHORT_INTERVAL_S if count > 1 else INTERVAL_S,
-                tick=self.tick,
+            return (
+                yield Job(
+                    self.command,
+                    dict(environment),
+                    self.limits,
+                    source=source,
+                    errors=errors,
+                    watch=watch,
+                    interval=SHORT_INTERVAL_S if count > 1 else INTERVAL_S,
+                )
             )
 
 

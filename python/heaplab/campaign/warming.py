@@ -41,10 +41,10 @@ class Warmer:
     _peaks: dict[tuple[str, str], int] = field(default_factory=dict)  # B, of each candidate's last run
     _known: list[Warming] = field(default_factory=list)
 
-    def before(self, candidate: Candidate) -> Warming | None:
-        """Warm what the next run of the candidate needs; None if nothing was touched."""
-        first = candidate.key not in self._peaks
-        size = self.wanted(candidate) if self.fixed is None else self.fixed
+    def before(self, *together: Candidate) -> Warming | None:
+        """Warm what the next runs of the candidates need at the same time; None if nothing was touched."""
+        first = any(candidate.key not in self._peaks for candidate in together)
+        size = sum(self.wanted(one) if self.fixed is None else self.fixed for one in together)
         if size <= 0 or (self.fixed is None and not first and self.is_left_alone):
             return None
         if self.fixed is not None:

@@ -9,14 +9,15 @@ import ctypes
 import mmap
 import os
 import resource
+import select
 import signal
 import struct
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar, cast
 
 from heaplab.errors import HeaplabError
 from heaplab.machine import huge_pages, signals
@@ -100,32 +101,76 @@ class CannotStartError(HeaplabError):
     """The program could not be started."""
 
 
+@dataclass(frozen=True)
+class Job:
+    """One process that is ready to be started, with what is to be watched of it."""
+
+    command: Sequence[str | Path]
+    environment: dict[str, str]
+    limits: Limits
+    pass_fds: Sequence[int] = ()
+    source: IO[bytes] | int = subprocess.DEVNULL  # its standard input
+    errors: IO[bytes] | int = subprocess.DEVNULL
+    output: IO[bytes] | int = subprocess.DEVNULL
+    folder: Path | None = None  # in which it runs
+    watch: Sequence[str] = ()  # files of which it is to be seen whether the process maps them
+    interval: float = INTERVAL_S  # s between two samples of its memory at most
+    knows_pauses: bool = False  # whether it is a workload of heaplab, whose clock can leave out pauses
+    look: Callable[[float, Sequence[int]], None] = lambda _at, _tree: None  # as the watcher has it
+
+    def launched(self, at_end: contextlib.ExitStack) -> "Launched":
+        streams = {"stdin": self.source, "stdout": self.output, "stderr": self.errors}
+        where = {"cwd": self.folder, "pass_fds": self.pass_fds}
+        return launch(self.command, self.environment, self.limits, at_end, **streams, **where)
+
+    def watcher(self, pid: int, tick: Callable[[], None]) -> Watcher:
+        return Watcher(pid, self.limits, self.watch, self.interval, tick, self.look)
+
+
 def execute(
     command: Sequence[str | Path],
     environment: dict[str, str],
     limits: Limits,
-    *,
-    pass_fds: Sequence[int] = (),
-    source: IO[bytes] | int = subprocess.DEVNULL,
-    errors: IO[bytes] | int = subprocess.DEVNULL,
-    output: IO[bytes] | int = subprocess.DEVNULL,
-    folder: Path | None = None,
-    watch: Sequence[str] = (),
-    interval: float = INTERVAL_S,
     tick: Callable[[], None] = lambda: None,
+    **more: Any,
 ) -> Execution:
-    """Run `command` to its end, in `folder` if given, and return its cost.
+    """Run `command` alone to its end; `more` are fields of Job, and `tick` is called at every sample."""
+    return executed(Job(command, environment, limits, **more), tick)
 
-    `source` is the standard input of the process. Its memory is sampled at least every `interval` s, and
-    `tick` is called at every sample.
-    """
+
+def executed(job: Job, tick: Callable[[], None] = lambda: None) -> Execution:
+    """Carry out the job alone to its end, and return its cost. `tick` is called at every sample."""
     with contextlib.ExitStack() as at_end:
-        streams = {"stdin": source, "stdout": output, "stderr": errors, "cwd": folder, "pass_fds": pass_fds}
-        launched = launch(command, environment, limits, at_end, **streams)
-        watcher = Watcher(launched.child.pid, launched.begin, limits, watch, interval, tick)
-        killed_for = watcher.until_end()
-        process = launched.reaped(watcher.curve, watcher.ended)
-    return Execution(launched.child.returncode, killed_for, process, watcher.seen, watcher.mapped)
+        launched = job.launched(at_end)
+        watcher = job.watcher(launched.child.pid, tick)
+        poll = launched.ending(at_end)
+        killed_for = ""
+        while not poll.poll(watcher.wait * 1000):
+            if killed_for := watcher.sample(time.monotonic() - launched.begin):
+                kill_group(launched.child.pid)
+                poll.poll()
+                break
+        return launched.execution(watcher, killed_for, time.monotonic() - launched.begin)
+
+
+T = TypeVar("T")
+# A run as the executions that it consists of: yields each job when it is ready, gets its execution back.
+Steps = Generator[Job, Execution, T]
+
+
+def alone(steps: Steps[T], tick: Callable[[], None] = lambda: None) -> T:
+    """Carry out a run alone."""
+    try:
+        job = next(steps)
+        while True:
+            try:
+                execution = executed(job, tick)
+            except CannotStartError as error:
+                job = steps.throw(error)
+            else:
+                job = steps.send(execution)
+    except StopIteration as end:
+        return cast(T, end.value)
 
 
 @dataclass(frozen=True)
@@ -136,12 +181,25 @@ class Launched:
     begin: float
     before: list[float]
 
-    def reaped(self, curve: MemoryCurve, ended: float, fewest_samples: int = FEWEST_SAMPLES) -> Process:
+    def ending(self, at_end: contextlib.ExitStack) -> select.poll:
+        """What to wait at for the end of the process."""
+        descriptor = os.pidfd_open(self.child.pid)
+        at_end.callback(os.close, descriptor)
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return poll
+
+    def execution(self, watcher: Watcher, killed_for: str, wall_time: float) -> Execution:
+        """The end of the process, which ran for `wall_time` s."""
+        process = self.reaped(watcher.curve, wall_time)
+        return Execution(self.child.returncode, killed_for, process, watcher.seen, watcher.mapped)
+
+    def reaped(self, curve: MemoryCurve, wall_time: float, fewest_samples: int = FEWEST_SAMPLES) -> Process:
         """Wait for the end of the process; its record. Memory needs `fewest_samples` samples."""
         _, status, usage = os.wait4(self.child.pid, 0)
         self.child.returncode = os.waitstatus_to_exitcode(status)
         since = [after - early for after, early in zip(used(usage), self.before, strict=True)]
-        return process_of(curve, ended - self.begin, since, fewest_samples)
+        return process_of(curve, wall_time, since, fewest_samples)
 
 
 def launch(

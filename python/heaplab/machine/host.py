@@ -122,10 +122,11 @@ def unlimited_is_none(limit: int) -> int | None:
 
 @dataclass(frozen=True)
 class CpuTime:
-    """CPU seconds used so far: by the whole machine, and by heaplab with its finished children."""
+    """CPU seconds used so far."""
 
-    machine: float
-    own: float
+    machine: float  # all of it, and what the hypervisor took
+    own: float  # heaplab with its finished children
+    stolen: float = 0.0  # what the hypervisor took
 
     @classmethod
     def now(cls) -> Self:
@@ -135,11 +136,21 @@ class CpuTime:
         return cls(
             machine=(user + nice + system + irq + softirq + steal) / CLOCK_TICKS,
             own=sum(usage.ru_utime + usage.ru_stime for usage in usages),
+            stolen=steal / CLOCK_TICKS,
         )
 
-    def foreign_until(self, later: "CpuTime") -> float:
-        """CPU seconds that other processes used between two readings; includes the stolen time of a guest."""
-        return max(0.0, (later.machine - self.machine) - (later.own - self.own))
+    def used_until(self, later: "CpuTime") -> "ForeignCpu":
+        """What others used between two readings."""
+        foreign = (later.machine - self.machine) - (later.own - self.own)
+        return ForeignCpu(max(0.0, foreign), max(0.0, later.stolen - self.stolen))
+
+
+@dataclass(frozen=True)
+class ForeignCpu:
+    """CPU seconds that others used: other processes, and the hypervisor, whose part is `stolen`."""
+
+    foreign: float
+    stolen: float
 
 
 def foreign_limit(wall: float) -> float:

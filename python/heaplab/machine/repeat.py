@@ -3,18 +3,18 @@
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from heaplab.machine.execute import Execution
+from heaplab.machine.execute import Execution, Steps
 from heaplab.records import Process
 
 
-def in_a_row(count: int, once: Callable[[], Execution]) -> Execution:
+def in_a_row(count: int, once: Callable[[], Steps[Execution]]) -> Steps[Execution]:
     """Execute `count` times and merge the results.
 
     A failed execution ends the series and is returned alone.
     """
     done: list[Execution] = []
     for _ in range(count):
-        done.append(once())
+        done.append((yield from once()))
         if done[-1].exit_status != 0:
             return done[-1]
     return done[0] if count == 1 else merged(done)

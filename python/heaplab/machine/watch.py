@@ -1,10 +1,8 @@
-"""Samples a running process tree: memory and mapped files. Kills the tree at its limits."""
+"""Samples a running process tree: its memory against the limits, and mapped files."""
 
 import contextlib
 import os
-import select
 import signal
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,61 +60,50 @@ class MemoryCurve:
 
 
 class Watcher:
-    """Samples the memory of a process tree until the first process has ended.
+    """Samples the memory of a process tree.
 
-    The first sample is taken after 1 ms; the time between samples grows to `interval`. `tick` is called at
-    every sample.
+    The first sample is to be taken after 1 ms; the time to the next one grows to `interval`. `tick` is called
+    at every sample, and `look` with the processes of the tree.
     """
 
     def __init__(
         self,
         pid: int,
-        begin: float,
         limits: Limits,
         watch: Sequence[str] = (),
         interval: float = INTERVAL_S,
         tick: Callable[[], None] = lambda: None,
+        look: Callable[[float, Sequence[int]], None] = lambda _at, _tree: None,
     ) -> None:
         self.curve = MemoryCurve()
-        self.ended = begin
         self.mapped: set[str] = set()
+        self.wait = FIRST_INTERVAL_S  # until the next sample
         self._pid = pid
-        self._begin = begin
         self._limits = limits
         self._interval = interval
         self._tick = tick
+        self._look = look
         self._watch = {name.encode() for name in watch}
         self._tree = [pid]
+        self._samples = 0
         self._looked_at: set[int] = set()
-
-    def until_end(self) -> str:
-        """Sample until the first process ends. Returns "time" or "memory" if a limit killed it, else ""."""
-        ending = os.pidfd_open(self._pid)
-        poll = select.poll()
-        poll.register(ending, select.POLLIN)
-        interval, samples = FIRST_INTERVAL_S, 0
-        try:
-            while not poll.poll(interval * 1000):
-                samples += 1
-                interval = min(self._interval, interval * 1.5)
-                self._tick()
-                self._sample(search=samples % CHILDREN_EVERY == 0)
-                if why := self._over_limit():
-                    kill_group(self._pid)
-                    poll.poll()
-                    return why
-            return ""
-        finally:
-            self.ended = time.monotonic()
-            os.close(ending)
 
     @property
     def seen(self) -> int:
         return len(self._looked_at)
 
-    def _sample(self, search: bool) -> None:
-        if search:
+    def sample(self, at: float) -> str:
+        """Sample when the program has run for `at` s; return the limit it exceeds: "time", "memory" or ""."""
+        self._samples += 1
+        self.wait = min(self._interval, self.wait * 1.5)
+        self._tick()
+        if self._samples % CHILDREN_EVERY == 0:
             self._tree = descendants(self._pid)
+        self._look(at, self._tree)
+        self._sample_memory(at)
+        return over_limit(self._limits, at, self.curve.last)
+
+    def _sample_memory(self, at: float) -> None:
         resident = tables = 0
         for pid in self._tree:
             anonymous, shared, table = page_kinds(pid)
@@ -124,7 +111,7 @@ class Watcher:
             tables += table
             if self._watch and pid not in self._looked_at and anonymous:
                 self._look_at_maps(pid)
-        self.curve.add(time.monotonic() - self._begin, resident, tables)
+        self.curve.add(at, resident, tables)
 
     def _look_at_maps(self, pid: int) -> None:
         try:
@@ -135,9 +122,6 @@ class Watcher:
         self.mapped |= {name.decode() for name in found}
         if found or b"libc." in content:  # otherwise the process is still being loaded
             self._looked_at.add(pid)
-
-    def _over_limit(self) -> str:
-        return over_limit(self._limits, time.monotonic() - self._begin, self.curve.last)
 
 
 def over_limit(limits: Limits, seconds: float, memory: int) -> str:

@@ -1,12 +1,12 @@
 """A real program with its input, which can run any number of times under any library."""
 
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, NamedTuple
 
 from heaplab.catalog.spec import Fixture
 from heaplab.errors import HeaplabError
-from heaplab.machine.execute import Execution, execute, failure, plain_environment
+from heaplab.machine.execute import Execution, Job, Steps, alone, failure, plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.programs.prepared_input import STANDARD_OUTPUT, PreparedInput
 
@@ -23,7 +23,7 @@ class PreparedProgram(PreparedInput):
         """Raise HeaplabError if the program fails without any preloaded library."""
         super().__init__(fixture)
         self._command = command
-        execution, fault = self.run(plain_environment(), limits, errors=subprocess.DEVNULL)
+        execution, fault = alone(self.run(plain_environment(), limits, errors=subprocess.DEVNULL))
         if why := fault or failure(execution, "", limits):
             raise HeaplabError(f"{command[0]}: fails without any library preloaded: {why}")
 
@@ -34,10 +34,9 @@ class PreparedProgram(PreparedInput):
         *,
         errors: IO[bytes] | int,
         watch: Sequence[str] = (),
-        tick: Callable[[], None] = lambda: None,
-    ) -> CheckedExecution:
+    ) -> Steps[CheckedExecution]:
         with self.copied() as folder, (folder / STANDARD_OUTPUT).open("wb") as output:
-            execution = execute(
+            execution = yield Job(
                 self._command,
                 {**environment, **self.fixture.environment},
                 limits,
@@ -45,6 +44,5 @@ class PreparedProgram(PreparedInput):
                 watch=watch,
                 output=output,
                 folder=folder,
-                tick=tick,
             )
             return CheckedExecution(execution, self.fault_of(folder) if execution.exit_status == 0 else "")

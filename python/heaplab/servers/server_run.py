@@ -116,7 +116,8 @@ class LiveServer:
             fault = str(error)
         kill_tree(self._launched.child.pid)
         # One sample suffices: one is taken at the end of every load.
-        process = self._launched.reaped(self._watch.curve, time.monotonic(), fewest_samples=1)
+        lived = time.monotonic() - self._launched.begin
+        process = self._launched.reaped(self._watch.curve, lived, fewest_samples=1)
         if fault.startswith(ENDED):
             fault = f"{fault}: {self._last_words()}"
         elif not fault and not killed_for:

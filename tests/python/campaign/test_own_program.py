@@ -17,7 +17,7 @@ from heaplab.campaign.pilot import PilotRunner
 from heaplab.campaign.user_program import UserProgram, executions_of
 from heaplab.cli.subjects import program_experiment
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine.execute import Execution
+from heaplab.machine.execute import Execution, Steps, alone
 from heaplab.machine.repeat import in_a_row
 from heaplab.machine.watch import Limits
 from heaplab.records import AnyRecord, Campaign, Pilot, Process, Run, Status
@@ -192,9 +192,15 @@ def test_how_often_a_program_is_executed() -> None:
     assert executions_of(0.006, most=0.1) == 10
 
 
+def ready(execution: Execution) -> Steps[Execution]:
+    """An execution that nothing has to be started for."""
+    yield from ()
+    return execution
+
+
 def test_executions_in_a_row_are_means_with_the_largest_peak() -> None:
     left = iter([process(1.0, None, 10), process(2.0, 300, 21), process(3.0, 200, 30)])
-    ended = in_a_row(3, lambda: Execution(0, "", next(left), 1, {"a"}))
+    ended = alone(in_a_row(3, lambda: ready(Execution(0, "", next(left), 1, {"a"}))))
     found = ended.process
     assert (found.wall_time, found.user_time, found.system_time, found.minor_faults) == (2.0, 1.0, 0.5, 20)
     assert (found.executions, found.peak_memory, found.mean_memory) == (3, 300, 250)
@@ -204,15 +210,15 @@ def test_executions_in_a_row_are_means_with_the_largest_peak() -> None:
 
 def test_executions_in_a_row_stop_at_the_first_that_fails() -> None:
     left = iter([Execution(0, "", process()), Execution(3, "", process(0.5))])
-    assert in_a_row(5, lambda: next(left)).exit_status == 3
+    assert alone(in_a_row(5, lambda: ready(next(left)))).exit_status == 3
 
 
 def test_the_memory_of_a_very_short_program_is_absent() -> None:
     for seen in (False, True):
         given = campaign(pilot=Pilot(wall_time=0.03, executions=3, memory=seen))
         # Long enough to be looked at on a machine that is busy with other programs.
-        sleep = UserProgram(given, ["/bin/sleep", "0.3"], Limits(time=20), lambda: None)
-        found = sleep.run({}, errors=subprocess.DEVNULL, watch=()).process
+        sleep = UserProgram(given, ["/bin/sleep", "0.3"], Limits(time=20))
+        found = alone(sleep.run({}, errors=subprocess.DEVNULL, watch=())).process
         assert found.executions == 3
         assert [found.peak_memory is not None, bool(found.memory)] == [seen, seen]
 

@@ -7,6 +7,7 @@ import pytest
 
 from heaplab.records import (
     Arm,
+    Behaviour,
     Campaign,
     End,
     Host,
@@ -14,6 +15,7 @@ from heaplab.records import (
     Record,
     Run,
     Sample,
+    Timing,
     Warming,
 )
 
@@ -24,8 +26,10 @@ RECORDS = {
     "library": Arm,
     "run": Run,
     "warming": Warming,
+    "behaviour": Behaviour,
     "process": Process,
     "sample": Sample,
+    "timing": Timing,
     "end": End,
 }
 

@@ -12,9 +12,10 @@ from test_plan import campaign
 
 from heaplab.campaign import plan, store
 from heaplab.campaign.plan import Block, Candidate
-from heaplab.campaign.runner import Progress, Runner
+from heaplab.campaign.runner import OVER, Progress, Runner
 from heaplab.campaign.store import Store
 from heaplab.cli.screen.progress_bar import ProgressBar
+from heaplab.errors import HeaplabError
 from heaplab.records import Process, Run, Status
 
 RUNS_A_BLOCK = 4
@@ -121,11 +122,17 @@ def test_a_cell_that_is_precise_at_a_look_gets_no_more_blocks(results: Path) -> 
 
 def test_the_budget_ends_it_between_blocks_after_two_rounds(results: Path) -> None:
     fake = Fake()
-    assert carry_out(fake, results, budget=5) == "budget"
-    assert len(fake.asked) == 2 * 4 * RUNS_A_BLOCK
-    fake = Fake()
     assert carry_out(fake, results, budget=100) == "budget"
     assert len(fake.asked) == 100
+
+
+def test_what_cannot_fit_is_told_before_half_of_the_budget_is_gone(results: Path) -> None:
+    fake = Fake()
+    with pytest.raises(HeaplabError, match=r"two blocks of every cell take about 32 s.* need --budget 88s"):
+        carry_out(fake, results, budget=20)
+    assert fake.now == 5
+    fake = Fake()
+    assert carry_out(fake, results, budget=2 * 4 * RUNS_A_BLOCK / OVER) == "budget"
 
 
 def test_a_void_attempt_is_repeated_once_and_both_are_kept(results: Path) -> None:
@@ -143,6 +150,12 @@ def test_a_crashing_allocator_is_given_up_after_two_blocks_and_the_others_go_on(
     carry_out(fake, results)
     assert sum(allocator == "b" for _, _, allocator, _ in fake.asked) == 2 * 4
     assert sum(allocator == "a" for _, _, allocator, _ in fake.asked) == 15 * 4
+
+
+def test_nothing_is_measured_for_a_baseline_alone(results: Path) -> None:
+    fake = Fake(outcome={("a", 0): Status.FAILED, ("b", 0): Status.FAILED})
+    carry_out(fake, results)
+    assert sum(allocator == "base" for _, _, allocator, _ in fake.asked) == 2 * 4
 
 
 def test_interrupted_and_resumed_is_the_same_as_never_interrupted(results: Path, tmp_path: Path) -> None:
@@ -213,7 +226,7 @@ def test_a_run_that_takes_longer_than_expected_may_go_on_until_its_limit() -> No
 
 def test_what_is_left_is_never_less_than_two_rounds(results: Path) -> None:
     heard = []
-    carry_out(Fake(), results, budget=5, listen=heard.append)
+    carry_out(Fake(), results, budget=30, listen=heard.append)
     whole = 2 * 4 * RUNS_A_BLOCK
     assert [heard[n].remaining for n in (6, whole - 1)] == [pytest.approx(whole - 6), pytest.approx(1)]
     assert heard[RUNS_A_BLOCK * 4].expected == pytest.approx(1)

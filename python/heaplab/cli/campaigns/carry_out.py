@@ -1,6 +1,6 @@
 """Carries out a campaign for a command: opens it, measures behind a progress bar, keeps what it has."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from heaplab.cli.screen import exit_status
 from heaplab.cli.screen.progress_bar import ProgressBar
 from heaplab.cli.subjects import selection
 from heaplab.errors import HeaplabError
-from heaplab.records import Campaign, Run
+from heaplab.records import Campaign, Run, Timing
 
 
 def opened_for(
@@ -71,10 +71,12 @@ def carry_out(
             campaign,
             measurer,
             opened.store,
+            together=measurer.together,
+            timings=opened.timings,
             runs=opened.runs,
             runs_of_earlier_budgets=opened.runs_of_earlier_budgets,
             spent=opened.spent,
-            precise=precise_enough(campaign),
+            precise=precise_enough(campaign, opened.timings),
             listen=bar.listen,
         )
         try:
@@ -90,11 +92,15 @@ def carry_out(
     return stopped
 
 
-def precise_enough(campaign: Campaign) -> Precise:
-    """The stop rule: every ratio of the main metric to the reference is known well enough."""
+def precise_enough(campaign: Campaign, timings: Mapping[str, Timing]) -> Precise:
+    """The stop rule: every ratio of the main metric to the reference is known well enough.
+
+    `timings` gains what is decided meanwhile.
+    """
 
     def rule(comparison: plan.Comparison, runs: Sequence[Run]) -> bool:
-        studies = analysis.studies_of(comparison.experiment, campaign, list(runs))
+        timing = timings.get(comparison.experiment.id)
+        studies = analysis.studies_of(comparison.experiment, campaign, list(runs), timing)
         pairs = [
             study.pair(cell, study.baseline, name, study.main_metric)
             for study in studies

@@ -64,6 +64,12 @@ HOW_ELSE: Options = [
         help="Seed of every random choice.",
         show_default=True,
     ),
+    click.option(
+        "--slices/--no-slices",
+        default=True,
+        help="Run arms at the same time, in turns, where that is valid; or always one after the other.",
+        show_default=True,
+    ),
     click.option("--pin", is_flag=True, help="Run on one CPU of each core only."),
     click.option(
         "--warm",

@@ -116,6 +116,7 @@ def request_of(subject: Subject, arms: Sequence[Arm], options: dict[str, Any]) -
         prepare=options.get("prepare") or "",
         cleanup=options.get("cleanup") or "",
         fit_blocks=subject.fit_blocks,
+        slices=options["slices"],
     )
 
 

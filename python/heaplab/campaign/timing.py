@@ -1,0 +1,139 @@
+"""How the arms of an experiment are timed: by rules fixed beforehand, applied to what its first block showed.
+
+The first block runs its arms one after the other, and every arm is watched (machine/behaviour.py). Then arms
+run *in slices*, at the same time and in turns on the same CPUs, unless one of these holds; the first is told:
+
+1. it was asked not to, or instructions are counted;
+2. a server waits for its clients, which would have to take turns with it;
+3. --prepare or --cleanup: what they act on would be shared by arms that run at once;
+4. the answer is about memory, or single calls are timed: pauses give timers of purging more time, and
+   interrupt calls;
+5. an arm was not watched, because it ended too soon or failed;
+6. an arm does what a pause or a second one beside it may disturb (Behaviour.oddities);
+7. an arm waits for more than MOST_WAITING of its time: its timers would go on while it is stopped;
+8. an arm has more busy threads than there are CPUs;
+9. the peaks of all arms together do not fit in memory.
+
+If the main metric is the wall time, *CPU time* decides in its place if no arm waits for more than
+MOST_WAITING with one thread busy at a time, or for more than HARDLY_WAITING with several: CPU time is then
+what the program would take on CPUs of its own. Else the wall time decides; in slices, that of its own turns.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from heaplab.campaign import memory_needs, plan
+from heaplab.campaign.plan import Cell, Comparison
+from heaplab.machine.behaviour import WRITES
+from heaplab.records import Behaviour, Campaign, Run, Status, Timing
+
+MOST_WAITING = 0.10
+HARDLY_WAITING = 0.03  # no more than the threshold of a verdict
+ONE_THREAD = 1.1  # busy threads, mean over a run
+Clock = Literal["wall_time", "cpu_time"]
+CPU: Clock = "cpu_time"
+WALL: Clock = "wall_time"
+
+
+def timing_of(campaign: Campaign, comparisons: Sequence[Comparison], runs: Sequence[Run]) -> Timing:
+    """How an experiment is timed whose comparisons are these, and whose first blocks are `runs`."""
+    experiment = comparisons[0].experiment
+    good = [run for run in runs if run.status is Status.OK]
+    alone = why_alone(campaign, comparisons, good)
+    clock, why_clock = clock_of(campaign, comparisons[0], [run.behaviour for run in good])
+    return Timing(
+        experiment=experiment.id, slices=not alone, clock=clock, why_alone=alone, why_clock=why_clock
+    )
+
+
+def why_alone(campaign: Campaign, comparisons: Sequence[Comparison], runs: Sequence[Run]) -> str:
+    return (
+        why_never(campaign, comparisons)
+        or why_not_watched(runs)
+        or why_disturbed(comparisons[0].cells[0], [run.behaviour for run in runs if run.behaviour])
+        or why_too_large(campaign, comparisons, runs)
+    )
+
+
+def why_never(campaign: Campaign, comparisons: Sequence[Comparison]) -> str:
+    """Why the arms of an experiment cannot run in slices, whatever they do; "" if they may."""
+    cell = comparisons[0].cells[0]
+    experiment, workload = cell.experiment, cell.workload
+    main = workload.metrics.get(experiment.main_metric or workload.main_metric)
+    latency = any(dict(one.parameters).get("latency") for item in comparisons for one in item.cells)
+    hooks = campaign.prepare or campaign.cleanup
+    of_memory = not isinstance(experiment.aspect, str) and experiment.aspect.measure == "memory"
+    reasons = {
+        "--no-slices asks for it": not campaign.slices,
+        "instructions are counted": campaign.instructions,
+        "a server waits for its clients": workload.server,
+        "what --prepare and --cleanup act on would be shared": workload.is_users and hooks,
+        "the answer is about memory, which timers of purging change": of_memory,
+        "the answer is not about time": main and main.unit not in ("s", "1/s"),
+        "single calls are timed": latency,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def why_not_watched(runs: Sequence[Run]) -> str:
+    unseen = [run.allocator for run in runs if run.behaviour is None]
+    if not runs:
+        return "no arm ended well"
+    return f"it ended too soon under {unseen[0]} to be watched" if unseen else ""
+
+
+def why_disturbed(cell: Cell, seen: Sequence[Behaviour]) -> str:
+    for one in seen:
+        # each run of heaplab's own programs has a folder of its own
+        if odd := [text for text in one.oddities if cell.workload.is_users or text != WRITES]:
+            return odd[0]
+        if one.waiting > MOST_WAITING:
+            return f"it waits {one.waiting:.0%} of its time"
+        if one.busy > len(os.sched_getaffinity(0)) + ONE_THREAD - 1:
+            return f"it keeps {one.busy:.1f} threads busy, and there are {len(os.sched_getaffinity(0))} CPUs"
+    return ""
+
+
+def why_too_large(campaign: Campaign, comparisons: Sequence[Comparison], runs: Sequence[Run]) -> str:
+    """Why the arms of one comparison do not fit in memory together; "" if they do."""
+    most = campaign.memory_limit or memory_needs.of_this_machine()
+    for comparison in comparisons:
+        keys = {cell.key for cell in comparison.cells}
+        together = sum(
+            run.process.peak_memory or 0 for run in runs if run.process and plan.run_key(run) in keys
+        )
+        if together > most:
+            return f"all arms together need {memory_needs.in_words(together)} of memory"
+    return ""
+
+
+def clock_of(
+    campaign: Campaign, comparison: Comparison, seen: Sequence[Behaviour | None]
+) -> tuple[Clock, str]:
+    """The clock that decides, and why."""
+    known = [one for one in seen if one]
+    if campaign.instructions or comparison.cells[0].workload.server:
+        return WALL, "its load decides what it does"
+    if len(known) < len(seen) or not known:
+        return WALL, "it could not be watched"
+    waiting = max(one.waiting for one in known)
+    several = [one for one in known if one.busy > ONE_THREAD]
+    if waiting > MOST_WAITING:
+        return WALL, f"it waits up to {waiting:.0%} of its time, which CPU time leaves out"
+    if several and max(one.waiting for one in several) > HARDLY_WAITING:
+        return WALL, "its threads wait for each other, which CPU time leaves out"
+    who = "its threads hardly wait" if several else "one thread at a time computes and hardly waits"
+    return CPU, f"{who}, so other programs change its wall time and not its CPU time"
+
+
+def on_one_cpu(runs: Iterable[Run]) -> bool:
+    """Whether every arm of a comparison keeps one thread busy at a time, by its runs in the first block."""
+    seen = [run.behaviour for run in runs if run.behaviour]
+    return bool(seen) and all(one.busy <= ONE_THREAD for one in seen)
+
+
+def undone(timing: Timing, reason: str) -> Timing:
+    """The timing when arms that ended well alone did not do so at the same time."""
+    why = f"two of it at once do not end well: {reason}"
+    return timing.model_copy(update={"slices": False, "why_alone": why})

@@ -1,0 +1,101 @@
+"""What a program does besides computing, as seen from outside while it runs alone: threads, waits, files.
+
+A thread is busy while it runs or waits for a CPU; the kernel counts both (/proc/PID/task/TID/schedstat), so
+that a machine that is busy with others changes nothing. For the rest of its life it waits for something else.
+"""
+
+import contextlib
+import os
+import signal
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from heaplab.records import Behaviour, Process
+
+NANOSECONDS = 1e9
+WORKING = (
+    0.05  # of the run: a thread that is busy for less, such as one that waits for the others, is no worker
+)
+WRITES = "it writes files, which two of it at once might share"
+CATCHES_CONT = 1 << (signal.SIGCONT - 1)
+
+
+@dataclass
+class Life:
+    """A thread as seen so far; times in s."""
+
+    first: float  # since the start of the run
+    last: float
+    busy_at_first: float
+    busy: float
+    delayed: float  # part of `busy` in which it waited for a CPU
+
+
+@dataclass
+class Observer:
+    """Looks at the threads of a process tree again and again; `look` is that of Job."""
+
+    _lives: dict[tuple[int, int], Life] = field(default_factory=dict)
+    _oddities: dict[str, None] = field(default_factory=dict)  # in the order found
+
+    def look(self, at: float, tree: Sequence[int]) -> None:
+        for pid in tree:
+            with contextlib.suppress(OSError):
+                for thread, ran, delayed in threads_of(pid):
+                    busy = ran + delayed
+                    life = self._lives.setdefault((pid, thread), Life(at, at, busy, busy, delayed))
+                    life.last, life.busy, life.delayed = at, busy, delayed
+                for oddity in oddities_of(pid, tree[0]):
+                    self._oddities[oddity] = None
+
+    def behaviour(self, process: Process) -> Behaviour | None:
+        """What was seen, with what the kernel counted of the whole run; None if nothing was seen."""
+        if not self._lives:
+            return None
+        wall = process.wall_time
+        busy = process.user_time + process.system_time + sum(life.delayed for life in self._lives.values())
+        workers = [life for life in self._lives.values() if life.busy > WORKING * wall]
+        waiting = 1 - busy / wall if len(workers) < 2 else waiting_of(workers)
+        return Behaviour(busy=busy / wall, waiting=min(1.0, max(0.0, waiting)), oddities=list(self._oddities))
+
+
+def waiting_of(workers: Sequence[Life]) -> float:
+    """The part of their lives, from the first look to the last, that threads were not busy."""
+    lived = sum(life.last - life.first for life in workers)
+    return 1 - sum(life.busy - life.busy_at_first for life in workers) / lived if lived else 0.0
+
+
+def threads_of(pid: int) -> Iterator[tuple[int, float, float]]:
+    """(thread, s it ran, s it waited for a CPU) of each thread of a process."""
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat", "rb", buffering=0) as stream:
+            ran, delayed, _ = stream.read(100).split()
+        yield int(thread), int(ran) / NANOSECONDS, int(delayed) / NANOSECONDS
+
+
+def oddities_of(pid: int, leader: int) -> Iterator[str]:
+    """What a process does that another one beside it, or a pause, may disturb."""
+    if os.getpgid(pid) != leader:
+        yield "some of its processes leave its process group"
+    status = Path(f"/proc/{pid}/status").read_bytes()
+    if int(word_after(status, b"SigCgt:"), 16) & CATCHES_CONT:
+        yield "it would notice that it is continued (SIGCONT)"
+    if word_after(status, b"TracerPid:") != b"0":
+        yield "it traces processes"
+    if any(is_written(pid, name) for name in os.listdir(f"/proc/{pid}/fd")):
+        yield WRITES
+
+
+def word_after(content: bytes, name: bytes) -> bytes:
+    return content.split(name, 1)[1].split(None, 1)[0]
+
+
+def is_written(pid: int, descriptor: str) -> bool:
+    """Whether a descriptor writes a regular file that has a name."""
+    path = f"/proc/{pid}/fd/{descriptor}"
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink == 0:
+        return False
+    return os.lstat(path).st_mode & stat.S_IWUSR != 0
