@@ -4,23 +4,14 @@ Tables are columns set apart by spaces. A name or figure is never cut: where the
 left out in the order of their rank, and prose is wrapped or moves below the row.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from heaplab import lazy
-
-if TYPE_CHECKING:
-    import rich.console
-    import rich.text
-else:
-    rich = lazy.package("rich", "console", "text")
-
+import rich.console
+import rich.text
 
 UNBOUNDED = 1 << 16  # columns of a pipe without COLUMNS: lines end where they end
 GAP = "  "

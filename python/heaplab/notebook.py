@@ -5,10 +5,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from heaplab import report
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
 from heaplab.errors import UsageError
+from heaplab.report.machine_readable import export
 
 
 def load(
@@ -28,7 +28,7 @@ def load(
     Example: heaplab.load("out/compare").query("metric == 'wall_time' and not control")
     """
     analyses = [Analysis(store.load(Path(path))) for path in results]
-    rows, columns = report.rows_of(analyses, what)
+    rows, columns = export.rows_of(analyses, what)
     if cells_as_columns:
         rows, columns = spread(rows, columns)
     try:
@@ -55,6 +55,6 @@ def spread(
 
 def arrow_table(rows: list[dict[str, Any]], columns: dict[str, str]) -> Any:
     try:
-        return report.as_arrow(rows, columns)
+        return export.as_arrow(rows, columns)
     except ImportError:
         raise UsageError("load needs pandas or pyarrow: pip install 'heaplab[export]'") from None

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from laboratory import Laboratory
 
-from heaplab import report
 from heaplab.campaign import store
 from heaplab.machine import signals
+from heaplab.report.page import report_page
 
 # Files whose tests take longest.
 LONGEST = ("test_examples.py", "test_tune.py", "test_check_planted.py")
@@ -182,7 +182,7 @@ def lab(
     catalog_folder: Path, libraries: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Laboratory:
     """A laboratory in which nothing was done yet, and which leaves out the page with its figures."""
-    monkeypatch.setattr(report, "write_html", lambda _analyses, _path: None)
+    monkeypatch.setattr(report_page, "write_html", lambda _analyses, _path: None)
     return Laboratory(catalog_folder, libraries, tmp_path / "out")
 
 

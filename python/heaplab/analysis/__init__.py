@@ -4,55 +4,48 @@ Only runs that ended well give values. Everything here is a pure function of the
 and figures are made elsewhere.
 """
 
-from typing import TYPE_CHECKING
-
-from heaplab.lazy import door
-
-if TYPE_CHECKING:
-    from heaplab.analysis.aspects import (
-        AspectStanding as AspectStanding,
-        aspect_standings as aspect_standings,
-        mixes_aspects as mixes_aspects,
-    )
-    from heaplab.analysis.factorial import Effect as Effect, effects as effects
-    from heaplab.analysis.gated import (
-        GateCell as GateCell,
-        GateLimits as GateLimits,
-        gate_cells as gate_cells,
-        outcome_of as outcome_of,
-        seconds_for_limits as seconds_for_limits,
-    )
-    from heaplab.analysis.leaders import (
-        improvements as improvements,
-        promising as promising,
-        rankings as rankings,
-    )
-    from heaplab.analysis.metrics import (
-        FAULTS as FAULTS,
-        INSTRUCTIONS as INSTRUCTIONS,
-        LATENCY_METRICS as LATENCY_METRICS,
-        MEMORY as MEMORY,
-        OPERATIONS as OPERATIONS,
-        PEAK as PEAK,
-        PERCENTILES as PERCENTILES,
-        SYSTEM as SYSTEM,
-    )
-    from heaplab.analysis.power import Outlook as Outlook, Power as Power, power_of as power_of
-    from heaplab.analysis.rows import (
-        CELL_COLUMNS as CELL_COLUMNS,
-        RUN_COLUMNS as RUN_COLUMNS,
-        cell_rows as cell_rows,
-        run_rows as run_rows,
-    )
-    from heaplab.analysis.standing import (
-        BOTH as BOTH,
-        MEMORY_ONLY as MEMORY_ONLY,
-        TIME_ONLY as TIME_ONLY,
-        Analysis as Analysis,
-        Standing as Standing,
-    )
-    from heaplab.analysis.study import MeasuredCell as MeasuredCell, Study as Study, studies_of as studies_of
-    from heaplab.analysis.worst import Worst as Worst, worst_cells as worst_cells
-    from heaplab.stats import Judged as Judged
-else:
-    __getattr__ = door(__name__)
+from heaplab.analysis.aspects import (
+    AspectStanding as AspectStanding,
+    aspect_standings as aspect_standings,
+    mixes_aspects as mixes_aspects,
+)
+from heaplab.analysis.factorial import Effect as Effect, effects as effects
+from heaplab.analysis.gated import (
+    GateCell as GateCell,
+    GateLimits as GateLimits,
+    gate_cells as gate_cells,
+    outcome_of as outcome_of,
+    seconds_for_limits as seconds_for_limits,
+)
+from heaplab.analysis.leaders import (
+    improvements as improvements,
+    promising as promising,
+    rankings as rankings,
+)
+from heaplab.analysis.metrics import (
+    FAULTS as FAULTS,
+    INSTRUCTIONS as INSTRUCTIONS,
+    LATENCY_METRICS as LATENCY_METRICS,
+    MEMORY as MEMORY,
+    OPERATIONS as OPERATIONS,
+    PEAK as PEAK,
+    PERCENTILES as PERCENTILES,
+    SYSTEM as SYSTEM,
+)
+from heaplab.analysis.power import Outlook as Outlook, Power as Power, power_of as power_of
+from heaplab.analysis.rows import (
+    CELL_COLUMNS as CELL_COLUMNS,
+    RUN_COLUMNS as RUN_COLUMNS,
+    cell_rows as cell_rows,
+    run_rows as run_rows,
+)
+from heaplab.analysis.standing import (
+    BOTH as BOTH,
+    MEMORY_ONLY as MEMORY_ONLY,
+    TIME_ONLY as TIME_ONLY,
+    Analysis as Analysis,
+    Standing as Standing,
+)
+from heaplab.analysis.study import MeasuredCell as MeasuredCell, Study as Study, studies_of as studies_of
+from heaplab.analysis.worst import Worst as Worst, worst_cells as worst_cells
+from heaplab.stats import Judged as Judged

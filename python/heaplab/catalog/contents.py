@@ -11,19 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import platformdirs
 
-from heaplab import lazy
 from heaplab.catalog import native, toml_file
 from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.errors import UsageError
 
 if TYPE_CHECKING:
     from heaplab.catalog import spec
-else:
-    spec = lazy.module("heaplab.catalog.spec")
 
 Kind = TypeVar("Kind", bound=toml_file.Spec)
 TUNABLES: Final = "GLIBC_TUNABLES"
@@ -200,13 +198,24 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such catalog folder")
     everywhere = folders(extra)
+
+    def files(kind: str) -> list[Path]:
+        return [top / kind for top in everywhere]
+
     return Catalog(
-        allocators=CatalogFiles(lambda: Allocator, [top / "allocators" for top in everywhere]),
-        workloads=CatalogFiles(lambda: spec.Workload, [top / "workloads" for top in everywhere]),
-        experiments=CatalogFiles(lambda: spec.Experiment, [top / "experiments" for top in everywhere]),
-        suites=CatalogFiles(lambda: spec.Suite, [top / "suites" for top in everywhere]),
-        aspects=CatalogTables(lambda: spec.Aspect, [folder / "aspects.toml" for folder in everywhere]),
+        allocators=CatalogFiles(lambda: Allocator, files("allocators")),
+        workloads=CatalogFiles(lambda: specs().Workload, files("workloads")),
+        experiments=CatalogFiles(lambda: specs().Experiment, files("experiments")),
+        suites=CatalogFiles(lambda: specs().Suite, files("suites")),
+        aspects=CatalogTables(lambda: specs().Aspect, files("aspects.toml")),
     )
+
+
+def specs() -> ModuleType:
+    """What describes workloads, imported where one is read: most commands about allocators read none."""
+    from heaplab.catalog import spec
+
+    return spec
 
 
 def folders(extra: tuple[Path, ...]) -> list[Path]:

@@ -14,18 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import platformdirs
 from pydantic import BaseModel, ConfigDict
 
-from heaplab import lazy
 from heaplab.catalog import native
 from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.catalog.contents import Catalog, joined
 from heaplab.errors import HeaplabError
-from heaplab.machine import elf
 from heaplab.machine.preload_paths import loadable
 
 if TYPE_CHECKING:
-    from heaplab import records
-else:
-    records = lazy.module("heaplab.records")
+    from heaplab.records import Arm
 
 LOADER_FOLDERS = ("/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64")
 
@@ -59,7 +55,7 @@ class FoundLibrary(NamedTuple):
         return debian_versions().get(self.package, "") if self.package else self.stated
 
 
-def locate(catalog: Catalog, name: str) -> records.Arm:
+def locate(catalog: Catalog, name: str) -> Arm:
     """Return the allocator NAME or NAME-VARIANT as it is here.
 
     Raises UsageError for an unknown name or a file that cannot be preloaded, NotHereError if no source of
@@ -100,6 +96,8 @@ def found_here(catalog: Catalog, name: str) -> FoundLibrary:
     refuse_unsafe(name, allocator)
     source, found = find_first(name, allocator, variant)
     if source.kind == "system" and found.path:
+        from heaplab.machine import elf
+
         elf.check_allocator(found.path)
     return found
 
@@ -198,7 +196,10 @@ def describe(
     allocator: Allocator,
     variant: Variant | None,
     found: FoundLibrary,
-) -> records.Arm:
+) -> Arm:
+    from heaplab.machine import elf
+    from heaplab.records import Arm
+
     environment = joined(allocator.environment, variant.environment if variant else {})
     preload: list[Path] = []
     if found.path:
@@ -207,7 +208,7 @@ def describe(
         if allocator.library_path:
             environment = environment | {"LD_LIBRARY_PATH": str(found.path.parent)}
         loadable(str(preload[0]))  # refuses what cannot be preloaded
-    return records.Arm(
+    return Arm(
         allocator=name,
         title=variant.title if variant else allocator.title,
         version=found.version,

@@ -28,17 +28,10 @@ If an experiment compares the values of a parameter, the parameter's name replac
 allocator under which the experiment ran gives a result of its own.
 """
 
-from typing import TYPE_CHECKING
-
-from heaplab.lazy import door
-
-if TYPE_CHECKING:
-    from heaplab.claims.claim_tests import TESTS as TESTS, ClaimResult as ClaimResult, Finding as Finding
-    from heaplab.claims.outcomes import (
-        ClaimOutcome as ClaimOutcome,
-        check as check,
-        evaluate as evaluate,
-        evaluate_study as evaluate_study,
-    )
-else:
-    __getattr__ = door(__name__)
+from heaplab.claims.claim_tests import TESTS as TESTS, ClaimResult as ClaimResult, Finding as Finding
+from heaplab.claims.outcomes import (
+    ClaimOutcome as ClaimOutcome,
+    check as check,
+    evaluate as evaluate,
+    evaluate_study as evaluate_study,
+)

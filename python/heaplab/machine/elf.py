@@ -2,16 +2,13 @@
 
 import platform
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from heaplab import lazy
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection, SymbolTableSection
+from elftools.elf.segments import InterpSegment
+
 from heaplab.errors import UsageError
-
-if TYPE_CHECKING:
-    from elftools.elf.elffile import ELFFile
-
-elffile, exceptions = lazy.module("elftools.elf.elffile"), lazy.module("elftools.common.exceptions")
-sections, segments = lazy.module("elftools.elf.sections"), lazy.module("elftools.elf.segments")
 
 # Names of machines in ELF headers, by the machine name of uname -m.
 MACHINES = {"x86_64": "x64", "aarch64": "AArch64", "riscv64": "RISC-V", "ppc64le": "64-bit PowerPC"}
@@ -25,13 +22,13 @@ def check_allocator(path: Path) -> None:
         raise UsageError(f"{path}: not a file")
     try:
         with path.open("rb") as stream:
-            elf = elffile.ELFFile(stream)
+            elf = ELFFile(stream)
             machine = elf.get_machine_arch()
             shared = elf.header["e_type"] == "ET_DYN" and elf.get_section_by_name(".dynsym") is not None
             defines = shared and "malloc" in defined_symbols(elf, ".dynsym")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-    except (exceptions.ELFError, ValueError, KeyError) as error:
+    except (ELFError, ValueError, KeyError) as error:
         raise UsageError(f"{path}: not an ELF library") from error
     if machine != MACHINES.get(platform.machine(), machine):
         raise UsageError(f"{path}: made for {machine}, this machine is {platform.machine()}")
@@ -41,10 +38,10 @@ def check_allocator(path: Path) -> None:
         raise UsageError(f"{path}: defines no malloc, so preloading it changes nothing")
 
 
-def defined_symbols(elf: "ELFFile", section: str) -> set[str]:
+def defined_symbols(elf: ELFFile, section: str) -> set[str]:
     """The names of the functions that a symbol table defines; empty if the file has no such table."""
     table = elf.get_section_by_name(section)
-    if not isinstance(table, sections.SymbolTableSection):
+    if not isinstance(table, SymbolTableSection):
         return set()
     kinds = ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS")
     return {
@@ -58,12 +55,12 @@ def build_id(path: Path) -> str:
     """The GNU build-id in hex, or "" if the file has none."""
     try:
         with path.open("rb") as stream:
-            for section in elffile.ELFFile(stream).iter_sections():
-                if isinstance(section, sections.NoteSection):
+            for section in ELFFile(stream).iter_sections():
+                if isinstance(section, NoteSection):
                     for note in section.iter_notes():
                         if note["n_type"] == "NT_GNU_BUILD_ID":
                             return str(note["n_desc"])
-    except (OSError, exceptions.ELFError):
+    except (OSError, ELFError):
         pass
     return ""
 
@@ -72,12 +69,12 @@ def interpreter(path: Path) -> str | None:
     """The loader that a program names; None for a static program. Raises UsageError if it is no ELF file."""
     try:
         with path.open("rb") as stream:
-            for segment in elffile.ELFFile(stream).iter_segments():
-                if isinstance(segment, segments.InterpSegment):
+            for segment in ELFFile(stream).iter_segments():
+                if isinstance(segment, InterpSegment):
                     return str(segment.get_interp_name())
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-    except exceptions.ELFError as error:
+    except ELFError as error:
         raise UsageError(f"{path}: not a program this machine can run") from error
     return None
 
@@ -85,5 +82,5 @@ def interpreter(path: Path) -> str | None:
 def own_malloc(path: Path) -> bool:
     """Whether the program was linked with its own malloc. Only an unstripped program shows this."""
     with path.open("rb") as stream:
-        elf = elffile.ELFFile(stream)
+        elf = ELFFile(stream)
         return any("malloc" in defined_symbols(elf, table) for table in (".dynsym", ".symtab"))

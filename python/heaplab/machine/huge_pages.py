@@ -4,16 +4,10 @@ The kernel allows a process less than the machine's setting, never more. The set
 exec and is inherited by children.
 """
 
+import ctypes
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
-
-from heaplab import lazy
-
-if TYPE_CHECKING:
-    import ctypes
-else:
-    ctypes = lazy.module("ctypes")
+from typing import Literal, get_args
 
 HugePages = Literal["never", "advised", "always"]
 MODES: tuple[HugePages, ...] = get_args(HugePages)

@@ -5,43 +5,36 @@ the fresh process, and blocks are independent of each other. Every result is a f
 alone.
 """
 
-from typing import TYPE_CHECKING
-
-from heaplab.lazy import door
-
-if TYPE_CHECKING:
-    from heaplab.stats.forecast import Noise as Noise, more_blocks as more_blocks, noise as noise
-    from heaplab.stats.gate_rule import (
-        GateVerdict as GateVerdict,
-        judge_gate as judge_gate,
-        times_the_blocks_of_gate as times_the_blocks_of_gate,
-    )
-    from heaplab.stats.interval import (
-        CONFIDENCE as CONFIDENCE,
-        FEWEST_PAIRS as FEWEST_PAIRS,
-        Interval as Interval,
-    )
-    from heaplab.stats.outlier_rule import outliers as outliers
-    from heaplab.stats.points import nines as nines, thin as thin
-    from heaplab.stats.ratios import (
-        Keyed as Keyed,
-        Pair as Pair,
-        compare as compare,
-        geometric_mean as geometric_mean,
-        median_interval as median_interval,
-        spread as spread,
-    )
-    from heaplab.stats.stopping_rule import PRECISION as PRECISION, precise_enough as precise_enough
-    from heaplab.stats.verdict import (
-        THRESHOLD as THRESHOLD,
-        UNCONTROLLED as UNCONTROLLED,
-        Judged as Judged,
-        Verdict as Verdict,
-        Why as Why,
-        judge as judge,
-        judge_family as judge_family,
-        noise_floor as noise_floor,
-        threshold_over as threshold_over,
-    )
-else:
-    __getattr__ = door(__name__)
+from heaplab.stats.forecast import Noise as Noise, more_blocks as more_blocks, noise as noise
+from heaplab.stats.gate_rule import (
+    GateVerdict as GateVerdict,
+    judge_gate as judge_gate,
+    times_the_blocks_of_gate as times_the_blocks_of_gate,
+)
+from heaplab.stats.interval import (
+    CONFIDENCE as CONFIDENCE,
+    FEWEST_PAIRS as FEWEST_PAIRS,
+    Interval as Interval,
+)
+from heaplab.stats.outlier_rule import outliers as outliers
+from heaplab.stats.points import nines as nines, thin as thin
+from heaplab.stats.ratios import (
+    Keyed as Keyed,
+    Pair as Pair,
+    compare as compare,
+    geometric_mean as geometric_mean,
+    median_interval as median_interval,
+    spread as spread,
+)
+from heaplab.stats.stopping_rule import PRECISION as PRECISION, precise_enough as precise_enough
+from heaplab.stats.verdict import (
+    THRESHOLD as THRESHOLD,
+    UNCONTROLLED as UNCONTROLLED,
+    Judged as Judged,
+    Verdict as Verdict,
+    Why as Why,
+    judge as judge,
+    judge_family as judge_family,
+    noise_floor as noise_floor,
+    threshold_over as threshold_over,
+)

@@ -10,7 +10,7 @@ from math import ceil, inf, isnan, log, log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy import special
 
 from heaplab.stats.interval import CONFIDENCE, Interval
 from heaplab.stats.verdict import THRESHOLD, Judged, Verdict, noise_floor
@@ -34,13 +34,13 @@ def times_the_blocks(judged: Judged, family: int) -> float:
         return inf
     size, edge = abs(log(ratio.estimate)), log1p(THRESHOLD)
     freedom = max(ratio.count - 1, 1)
-    error = ratio.half_width / student.ppf((1 + CONFIDENCE) / 2, freedom)
+    error = ratio.half_width / special.stdtrit(freedom, (1 + CONFIDENCE) / 2)
     tail = (1 - CONFIDENCE) / 2 / max(family, 1)
     factor = 1.0
     while factor <= MOST:
         floor = log1p(noise_floor(after(control, factor)))
         distance = edge - size if max(size, floor) <= edge else size - max(edge, floor)
-        if error / sqrt(factor) * student.isf(tail, factor * freedom) <= distance:
+        if error / sqrt(factor) * -special.stdtrit(factor * freedom, tail) <= distance:
             return factor
         factor *= STEP
     return inf

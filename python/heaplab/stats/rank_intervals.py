@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, norm
+from scipy import special
 
 from heaplab.stats.interval import CONFIDENCE
 
@@ -61,7 +61,7 @@ def _signed_rank_cut(count: int) -> tuple[int, float]:
     """The number of Walsh averages outside a bound, and the share by which the bound moves inwards."""
     if count > EXACT_TO:
         mean, deviation = count * (count + 1) / 4, np.sqrt(count * (count + 1) * (2 * count + 1) / 24)
-        return int(mean + norm.ppf(TAIL) * deviation), 0.0
+        return int(mean + special.ndtri(TAIL) * deviation), 0.0
     probability = np.zeros(count * (count + 1) // 2 + 1)  # of each sum of the ranks with a positive sign
     probability[0] = 1.0
     for rank in range(1, count + 1):
@@ -79,10 +79,10 @@ def _signed_rank_cut(count: int) -> tuple[int, float]:
 @lru_cache
 def _sign_cut(count: int) -> tuple[int, float]:
     """The number of values outside a bound, and the share by which the bound moves inwards."""
-    below = int(binom.ppf(TAIL, count, 0.5)) - 1
+    below = next(k for k in range(count + 1) if special.bdtr(k, count, 0.5) >= TAIL) - 1
     if below < 0:
         return 0, 0.0
-    wide, narrow = (1 - 2 * binom.cdf(k, count, 0.5) for k in (below, below + 1))
+    wide, narrow = (1 - 2 * special.bdtr(k, count, 0.5) for k in (below, below + 1))
     share = (wide - CONFIDENCE) / (wide - narrow)
     place = below + 1
     return below, float((count - place) * share / (place + (count - 2 * place) * share))

@@ -20,7 +20,7 @@ from enum import StrEnum
 from itertools import repeat
 from math import inf, isnan, log, nan
 
-from scipy.stats import t as student
+from scipy import special
 
 from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
 
@@ -154,7 +154,7 @@ def error_probability(
     else:
         steps = min(_steps(edge - estimate, high - estimate), _steps(estimate + edge, estimate - low))
     freedom = max(ratio.count - 1, 1)
-    return float(2 * student.sf(steps * student.ppf((1 + CONFIDENCE) / 2, freedom), freedom))
+    return float(2 * special.stdtr(freedom, -steps * special.stdtrit(freedom, (1 + CONFIDENCE) / 2)))
 
 
 def _steps(distance: float, half: float) -> float:

@@ -8,13 +8,16 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from heaplab import report, stats
+from heaplab import stats
 from heaplab.analysis import Analysis, AspectStanding, Study, aspect_standings
 from heaplab.analysis.aspects import metric_of
 from heaplab.campaign import store
 from heaplab.catalog import spec
 from heaplab.records import Run, Status
+from heaplab.report.machine_readable import json_summary
+from heaplab.report.page import report_page
 from heaplab.report.tables.aspect_answer import advice, rests_on
+from heaplab.report.terminal import summary_text
 from heaplab.stats import Interval, Judged, Verdict
 
 EFFECTS = {"swift": (0.5, 1.3), "slow": (1.5, 1.0), "twin": (1.0, 1.0)}
@@ -189,16 +192,18 @@ def test_no_mean_over_several_aspects_is_shown(tmp_path: Path) -> None:
 
 
 def test_json_holds_a_mean_only_of_cells_of_one_aspect(tmp_path: Path) -> None:
-    mixed = report.as_plain(analysis_of(tmp_path / "mixed", {0: LOCAL, 1: REMOTE, 3: about("programs")}))
+    mixed = json_summary.as_plain(
+        analysis_of(tmp_path / "mixed", {0: LOCAL, 1: REMOTE, 3: about("programs")})
+    )
     assert list(mixed["summaries"]) == ["program"]
-    alone = report.as_plain(analysis_of(tmp_path / "alone", {0: LOCAL, 2: LOCAL}))
+    alone = json_summary.as_plain(analysis_of(tmp_path / "alone", {0: LOCAL, 2: LOCAL}))
     assert (alone["advice"], alone["aspects"], list(alone["summaries"])) == (None, {}, ["synthetic"])
 
 
 def shown(analysis: Analysis, width: int) -> str:
     console = Console(width=width, color_system=None, highlight=False)
     with console.capture() as capture:
-        report.print_summary(analysis, console)
+        summary_text.print_summary(analysis, console)
     return capture.get()
 
 
@@ -219,14 +224,14 @@ def test_seven_allocators_fit_in_eighty_columns(tmp_path: Path) -> None:
 
 def test_json_and_page_answer_by_aspect(tmp_path: Path) -> None:
     analysis = analysis_of(tmp_path, {0: LOCAL, 1: REMOTE})
-    whole = json.loads(json.dumps(report.as_plain(analysis)))
+    whole = json.loads(json.dumps(json_summary.as_plain(analysis)))
     assert whole["advice"].startswith("swift is faster where it is local")
     assert whole["summaries"] == {}
     plain = whole["aspects"]
     assert list(plain) == ["local", "remote"]
     assert plain["local"]["question"] == "How is local?"
     assert plain["local"]["allocators"]["swift"]["verdict"] == "faster"
-    page = report.render([analysis], tmp_path / "report.html")
+    page = report_page.render([analysis], tmp_path / "report.html")
     assert "swift is faster where it is local" in page
     assert "Remote: How is remote?" in page
     assert "4 cells of equal weight" in page

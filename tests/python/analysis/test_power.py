@@ -10,9 +10,11 @@ import synthetic
 from laboratory import call
 from rich.console import Console
 
-from heaplab import report, stats
+from heaplab import stats
 from heaplab.analysis import Analysis, power_of
 from heaplab.campaign import store
+from heaplab.report.page import report_page
+from heaplab.report.tables import power_table
 from heaplab.stats import Interval, Judged, Verdict
 from heaplab.stats.forecast import Noise, times_the_blocks
 
@@ -165,7 +167,7 @@ def test_the_command_tells_minutes_and_sources(tmp_path: Path) -> None:
 def test_power_fits_in_eighty_columns(tmp_path: Path) -> None:
     console = Console(width=80, color_system=None, highlight=False)
     with console.capture() as capture:
-        report.print_power(Analysis(store.load(results(tmp_path, 0.1))), console)
+        power_table.print_power(Analysis(store.load(results(tmp_path, 0.1))), console)
     text = capture.get()
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "all in" in text
@@ -173,7 +175,7 @@ def test_power_fits_in_eighty_columns(tmp_path: Path) -> None:
 
 def test_the_page_says_what_more_measuring_would_decide(tmp_path: Path) -> None:
     analysis = Analysis(store.load(results(tmp_path, 0.1)))
-    page = report.render([analysis], tmp_path / "report.html")
+    page = report_page.render([analysis], tmp_path / "report.html")
     assert "What more measuring would decide" in page
     assert "from run to run" in page
 

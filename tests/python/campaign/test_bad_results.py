@@ -8,9 +8,9 @@ import pytest
 import synthetic
 from laboratory import Laboratory
 
-from heaplab import report
 from heaplab.campaign import store
 from heaplab.errors import HeaplabError
+from heaplab.report.page import report_page
 
 RUN = '"kind":"run"'
 
@@ -144,7 +144,7 @@ def test_a_place_that_holds_no_file(lab: Laboratory, tmp_path: Path, kind: str) 
 def test_a_page_that_cannot_be_written_is_refused_before_it_is_drawn(
     lab: Laboratory, results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report, "write_html", lambda _analyses, _path: pytest.fail("drawn"))
+    monkeypatch.setattr(report_page, "write_html", lambda _analyses, _path: pytest.fail("drawn"))
     (lab.out / "report.html").mkdir()
     page = lab.out / "report.html"
     assert lab.heaplab("report", results) == (2, f"heaplab: {page}: cannot be written\n")
@@ -160,7 +160,7 @@ def test_what_was_measured_is_told_where_the_page_cannot_be_written(
     def full(_analyses: object, path: Path) -> None:
         raise HeaplabError(f"{path}: No space left on device")
 
-    monkeypatch.setattr(report, "write_html", full)
+    monkeypatch.setattr(report_page, "write_html", full)
     status, printed = lab.heaplab("run", "--resume", results)
     assert status == 1
     assert "slow" in printed

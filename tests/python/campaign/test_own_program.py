@@ -10,7 +10,6 @@ import pytest
 import synthetic
 from laboratory import WARM, Laboratory
 
-from heaplab import report
 from heaplab.analysis import Analysis
 from heaplab.campaign import pilot, plan, standard_input, store
 from heaplab.campaign.pilot import PilotRunner
@@ -21,6 +20,8 @@ from heaplab.machine.execute import Execution, Steps, alone
 from heaplab.machine.repeat import in_a_row
 from heaplab.machine.watch import Limits
 from heaplab.records import AnyRecord, Campaign, Pilot, Process, Run, Status
+from heaplab.report.machine_readable import json_summary
+from heaplab.report.page import report_page
 from heaplab.report.words import wording
 from heaplab.report.words.advice import answer
 
@@ -252,9 +253,9 @@ def test_without_memory_the_answer_is_about_time_alone(tmp_path: Path, time: flo
     assert found.advice.startswith(advice)
     assert [leader.title for leader in found.leaders] == ["Fastest"]
     assert found.notes == [wording.UNSEEN_MEMORY]
-    plain = report.as_plain(analysis)["summaries"]["program"]["allocators"]["swift"]["memory"]
+    plain = json_summary.as_plain(analysis)["summaries"]["program"]["allocators"]["swift"]["memory"]
     assert [plain[name] for name in ("ratio", "low", "high", "verdict")] == [None] * 4
-    html = report.render([analysis], tmp_path / "report.html")
+    html = report_page.render([analysis], tmp_path / "report.html")
     assert wording.UNSEEN_MEMORY in html
     assert "To repeat it:</p><pre>heaplab compare -o out/compare</pre>" in html
     assert "nan" not in html.replace("nanosecond", "")

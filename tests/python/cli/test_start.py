@@ -77,7 +77,7 @@ def test_a_home_that_cannot_be_written_is_no_news(tmp_path: Path) -> None:
     homeless = around | {
         name: str(tmp_path / "file") for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
     }
-    code = "import heaplab.report; heaplab.report.write_html"
+    code = "import heaplab.report.page.report_page"
     done = subprocess.run(
         [sys.executable, "-c", code], env=homeless, capture_output=True, text=True, check=True
     )

@@ -22,8 +22,7 @@ from heaplab.catalog.server_spec import Server
 from heaplab.cli.options import program_command
 from heaplab.cli.tune.tuning_arms import Trial, combinations, joined_lists, options_of
 from heaplab.records import CONTROL_SUFFIX, Run, Status
-from heaplab.report import print_tuned
-from heaplab.report.terminal.tuned import best_of
+from heaplab.report.terminal.tuned import best_of, print_tuned
 from heaplab.stats import Interval
 
 # ---------------------------------------------------------------- what is tried

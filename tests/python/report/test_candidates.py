@@ -10,7 +10,7 @@ import pytest
 import synthetic
 from laboratory import WARM, Laboratory
 
-from heaplab import claims, report
+from heaplab import claims
 from heaplab.analysis import Analysis, Judged, Study
 from heaplab.campaign import plan, store
 from heaplab.catalog import spec
@@ -18,6 +18,7 @@ from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Metric, Run, Status
 from heaplab.report.choices import choice, situation_tables, situations
+from heaplab.report.page import report_page
 from heaplab.report.tables import heat_map, interaction, summary, table_parts
 from heaplab.report.tables.table_parts import Table
 from heaplab.stats import Interval, Verdict
@@ -443,7 +444,7 @@ def test_the_page_shows_all_of_it_without_scripts(
 ) -> None:
     for one in (crossed, analysis):
         page = tmp_path / "report.html"
-        report.write_html([one], page)
+        report_page.write_html([one], page)
         text = page.read_text()
         assert "<script" not in text
         assert "Which local allocator when" in text
@@ -472,7 +473,7 @@ def test_a_failed_field_says_so_and_why_and_the_others_stay(tmp_path: Path) -> N
     assert table.notes == ["failed at 4 AS7: no arena here"]
     (means,) = summary.summary(broken.studies[0], spec.Plot(kind="summary", y="allocation_time"))
     assert means.rows[0][1][-1].text != "–", "the mean of the cells that have a figure"
-    report.write_html([broken], tmp_path / "report.html")
+    report_page.write_html([broken], tmp_path / "report.html")
     assert "failed at 4 AS7: no arena here" in (tmp_path / "report.html").read_text()
 
 

@@ -11,11 +11,11 @@ import synthetic
 from laboratory import Laboratory
 
 import heaplab
-from heaplab import report
 from heaplab.analysis import CELL_COLUMNS, RUN_COLUMNS, Analysis
 from heaplab.campaign import store
 from heaplab.errors import UsageError
 from heaplab.records import Status
+from heaplab.report.machine_readable import export, json_summary
 
 ALLOCATORS = ["glibc", "jemalloc"]
 
@@ -35,7 +35,7 @@ def analysis(results: Path) -> Analysis:
 
 def test_a_row_holds_what_the_analysis_says(results: Path, analysis: Analysis) -> None:
     study = analysis.studies[0]
-    rows, _ = report.rows_of([analysis], "cells")
+    rows, _ = export.rows_of([analysis], "cells")
     times = [row for row in rows if row["metric"] == study.main_metric and row["candidate"] == "jemalloc"]
     assert [json.loads(row["cell"]) for row in times] == [dict(cell) for cell in study.cells]
     for cell, row in zip(study.cells, times, strict=True):
@@ -51,13 +51,13 @@ def test_a_row_holds_what_the_analysis_says(results: Path, analysis: Analysis) -
 
 
 def test_the_control_is_marked_and_has_no_verdict(analysis: Analysis) -> None:
-    controls = [row for row in report.rows_of([analysis], "cells")[0] if row["control"]]
+    controls = [row for row in export.rows_of([analysis], "cells")[0] if row["control"]]
     assert {row["candidate"] for row in controls} == {"glibc#again"}
     assert all(row["ratio"] and row["verdict"] is None for row in controls)
 
 
 def test_every_run_is_there_also_without_a_figure(analysis: Analysis) -> None:
-    rows, columns = report.rows_of([analysis], "runs")
+    rows, columns = export.rows_of([analysis], "runs")
     assert {row["order"] for row in rows} == {run.order for run in analysis.results.runs}
     lost = [row for row in rows if row["status"] != "ok"]
     assert lost
@@ -86,7 +86,7 @@ def test_the_suffix_says_what_is_written(lab: Laboratory, results: Path, tmp_pat
 
 def test_a_notebook_gets_one_table_of_several_campaigns(results: Path, analysis: Analysis) -> None:
     frame = heaplab.load(results, results)
-    rows, _ = report.rows_of([analysis, analysis], "cells")
+    rows, _ = export.rows_of([analysis, analysis], "cells")
     assert len(frame) == len(rows)
     assert set(frame["cell.threads"]) == {dict(cell)["threads"] for cell in analysis.studies[0].cells}
     assert "cell" not in frame
@@ -104,6 +104,6 @@ def test_without_pandas_the_table_is_one_of_arrow(results: Path, monkeypatch: py
 
 
 def test_json_holds_the_cells(analysis: Analysis) -> None:
-    plain = json.loads(json.dumps(report.as_plain(analysis), allow_nan=False))
+    plain = json.loads(json.dumps(json_summary.as_plain(analysis), allow_nan=False))
     assert {row["candidate"] for row in plain["cells"]} == {*ALLOCATORS, "glibc#again"}
     assert all(set(row) == set(CELL_COLUMNS) for row in plain["cells"])

@@ -10,13 +10,14 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from heaplab import report
 from heaplab.analysis import Analysis, Judged
 from heaplab.campaign import store
 from heaplab.catalog import spec
 from heaplab.records import Campaign, End, Run, Status
 from heaplab.report.machine_readable import json_summary
+from heaplab.report.page import report_page
 from heaplab.report.page.hosts import Advised, agreement
+from heaplab.report.terminal import summary_text
 from heaplab.report.words import units, wording
 from heaplab.report.words.advice import Answer, answer
 from heaplab.report.words.next_steps import next_steps
@@ -29,7 +30,7 @@ def analysis_of(records, path):
 
 def summary_of(analysis):
     console = Console(width=200, record=True, file=io.StringIO())
-    report.print_summary(analysis, console)
+    summary_text.print_summary(analysis, console)
     return console.export_text()
 
 
@@ -41,7 +42,7 @@ def analysis(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(analysis):
     path = analysis.results.path.parent / "report.html"
-    report.write_html([analysis], path)
+    report_page.write_html([analysis], path)
     return path
 
 
@@ -159,14 +160,14 @@ def test_the_summary_on_a_terminal_says_the_same(analysis):
 
 
 def test_the_plain_form_is_json_without_infinities(analysis):
-    content = json.loads(json.dumps(report.as_plain(analysis), allow_nan=False))
+    content = json.loads(json.dumps(json_summary.as_plain(analysis), allow_nan=False))
     assert content["summaries"]["synthetic"]["allocators"]["scalloc"]["time"]["verdict"] == "faster"
     assert content["runs"] == {"ok": 1949, "failed": 10, "timeout": 1, "void": 1}
 
 
 def test_the_summary_fits_eighty_columns_and_cuts_no_name(analysis):
     console = Console(width=80, file=io.StringIO())
-    report.print_summary(analysis, console)
+    summary_text.print_summary(analysis, console)
     lines = console.file.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     assert {line.split()[0] for line in lines if line} >= set(synthetic.ALLOCATORS)
@@ -214,7 +215,7 @@ def test_campaigns_stand_beside_each_other_and_are_never_pooled(tmp_path):
         )
         return analysis_of(records, tmp_path / name)
 
-    report.write_html([one("a", 0.5), one("b", 2.0)], tmp_path / "report.html")
+    report_page.write_html([one("a", 0.5), one("b", 2.0)], tmp_path / "report.html")
     found = structure(tmp_path / "report.html")
     assert len(link_ids(tmp_path / "report.html")) >= len(found.ids) == len(set(found.ids))
     assert {"hosts", "campaign-1-program", "campaign-2-program"} <= set(found.ids)
@@ -346,12 +347,12 @@ def only(records, keep):
 )
 def test_a_poor_campaign_gets_an_honest_page(change, small_campaign, tmp_path):
     poor = analysis_of(change(list(small_campaign)), tmp_path)
-    report.write_html([poor], tmp_path / "report.html")
+    report_page.write_html([poor], tmp_path / "report.html")
     structure(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "nan" not in re.sub(r"<[^>]+>", " ", text).split()
     assert summary_of(poor)
-    json.dumps(report.as_plain(poor), allow_nan=False)
+    json.dumps(json_summary.as_plain(poor), allow_nan=False)
 
 
 def test_markup_in_names_stays_text(tmp_path):
@@ -363,7 +364,7 @@ def test_markup_in_names_stays_text(tmp_path):
         for r in records
     ]
     hostile = analysis_of(records, tmp_path)
-    report.write_html([hostile], tmp_path / "report.html")
+    report_page.write_html([hostile], tmp_path / "report.html")
     assert "<script" not in (tmp_path / "report.html").read_text()
     assert "[bold]" in summary_of(hostile)
 
@@ -377,7 +378,7 @@ def test_a_figure_is_captioned_with_the_name_its_publication_gives_it(tmp_path):
     ]
     one = synthetic.experiment("one", "acdc", {"size": [1, 2]}, plots)
     analysis = analysis_of(synthetic.campaign(["glibc", "jemalloc"], [one], blocks=5), tmp_path)
-    html = report.render([analysis], tmp_path / "report.html")
+    html = report_page.render([analysis], tmp_path / "report.html")
     captions = re.findall(r"<(?:fig)?caption>([^<]*)<", html)
     assert {"Figure 6(a): Allocation time", "Figure 6(b): Memory over time"} <= set(captions)
     assert any(caption.startswith("Table 8: allocation time in ") for caption in captions)
@@ -427,7 +428,7 @@ def test_fewer_than_five_blocks_give_no_verdict_and_say_so(blocks, tmp_path):
     analysis = analysis_of(records, tmp_path)
     text = summary_of(analysis)
     said = f"{blocks} block{'s' if blocks > 1 else ''} in all: 5 are needed for a verdict."
-    assert (said in text) == (said in report.render([analysis], tmp_path / "x.html")) == (blocks < 5)
+    assert (said in text) == (said in report_page.render([analysis], tmp_path / "x.html")) == (blocks < 5)
     assert ("undecided" in text) is (blocks < 5)
 
 

@@ -9,10 +9,12 @@ import test_candidates
 from playwright.sync_api import Browser, Page, sync_playwright
 from traces import two_threads, write_trace
 
-from heaplab import report, trace_report, traces
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
+from heaplab.report.page import report_page
+from heaplab.trace_report import trace_page
 from heaplab.traces import tool
+from heaplab.traces.profile import of_process
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +56,7 @@ CONTRASTS = """
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("browser")
     analysis = Analysis(store.load(synthetic.write(synthetic.campaign(), folder / "results.jsonl")))
-    report.write_html([analysis], folder / "report.html")
+    report_page.write_html([analysis], folder / "report.html")
     return folder / "report.html"
 
 
@@ -64,7 +66,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compared")
     records = test_candidates.records_of(test_candidates.experiment(), ["glibc", "quick"])
     analysis = Analysis(store.load(synthetic.write(records, folder / "results.jsonl")))
-    report.write_html([analysis], folder / "report.html")
+    report_page.write_html([analysis], folder / "report.html")
     return folder / "report.html"
 
 
@@ -73,8 +75,8 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page about a trace."""
     folder = tmp_path_factory.mktemp("traced")
     write_trace(folder / "x.trace", two_threads())
-    profile = traces.of_process(folder / "x.trace", tool.summary(folder / "x.trace"), 0)
-    trace_report.write_html(profile, ["something is lost"], folder / "x.html")
+    profile = of_process(folder / "x.trace", tool.summary(folder / "x.trace"), 0)
+    trace_page.write_html(profile, ["something is lost"], folder / "x.html")
     return folder / "x.html"
 
 

@@ -9,22 +9,27 @@ import pytest
 from rich.console import Console
 from traces import Event, two_threads, write_trace
 
-from heaplab import trace_report, traces
 from heaplab.cli.tracing import trace_summary
-from heaplab.trace_report import findings, trace_tables as tables, trace_terminal as terminal
+from heaplab.trace_report import (
+    findings,
+    trace_page,
+    trace_tables as tables,
+    trace_terminal,
+    trace_terminal as terminal,
+)
 from heaplab.traces import tool
-from heaplab.traces.profile import Life, Passed
+from heaplab.traces.profile import Life, Passed, Profile, of_process
 
 MALLOC, FREE, REALLOC_TO, REALLOC_FROM, BEGIN = 1, 32, 3, 35, 64
 
 
-def profile_of(path: Path, events: list[Event]) -> traces.Profile:
+def profile_of(path: Path, events: list[Event]) -> Profile:
     write_trace(path, events)
-    return traces.of_process(path, tool.summary(path), 0)
+    return of_process(path, tool.summary(path), 0)
 
 
 @pytest.fixture
-def profile(tmp_path: Path) -> traces.Profile:
+def profile(tmp_path: Path) -> Profile:
     return profile_of(tmp_path / "x.trace", two_threads())
 
 
@@ -47,8 +52,8 @@ def text_of(table: tables.Table) -> dict[str, dict[str, str]]:
     }
 
 
-def test_the_page_has_every_part_and_needs_nothing_else(profile: traces.Profile, tmp_path: Path) -> None:
-    trace_report.write_html(profile, ["half of it is <lost>"], tmp_path / "x.html")
+def test_the_page_has_every_part_and_needs_nothing_else(profile: Profile, tmp_path: Path) -> None:
+    trace_page.write_html(profile, ["half of it is <lost>"], tmp_path / "x.html")
     html = (tmp_path / "x.html").read_text()
     headings = re.findall(r"<h2>(.*?)</h2>", html)
     assert headings == [
@@ -64,9 +69,9 @@ def test_the_page_has_every_part_and_needs_nothing_else(profile: traces.Profile,
     assert not re.findall(r'(?:src|href)="(?!#)', html)
 
 
-def test_what_is_said_in_short_is_what_happened(profile: traces.Profile) -> None:
+def test_what_is_said_in_short_is_what_happened(profile: Profile) -> None:
     shown = Console(width=120, record=True, file=io.StringIO())
-    trace_report.print_profile(profile, shown)
+    trace_terminal.print_profile(profile, shown)
     text = shown.export_text()
     assert "At most 215 B live in 1 block," in text
     assert "25 % of all blocks are released by another thread" not in text
@@ -86,11 +91,11 @@ def test_instructions_are_told_for_each_call() -> None:
     assert told["not counted"] == "instructions of 2 threads, at least in part"
 
 
-def test_who_releases_whose_blocks(profile: traces.Profile) -> None:
+def test_who_releases_whose_blocks(profile: Profile) -> None:
     assert text_of(tables.threads(profile)) == {"1": {"1": "250", "2": "250"}, "2": {}}
 
 
-def test_blocks_that_lived_before_are_told_apart(profile: traces.Profile) -> None:
+def test_blocks_that_lived_before_are_told_apart(profile: Profile) -> None:
     before = [Passed(0, 1, 3, 96), Passed(0, 0, 1, 4)]
     window = replace(
         profile,
@@ -119,7 +124,7 @@ def test_many_threads_are_joined(tmp_path: Path) -> None:
     assert text_of(table)["others"] == {"nobody": str(sum(range(1, 19)))}
 
 
-def test_sizes_by_lifetimes(profile: traces.Profile) -> None:
+def test_sizes_by_lifetimes(profile: Profile) -> None:
     blocks, in_bytes = tables.lives(profile)
     assert blocks.columns == ["below 1 µs", "at the end"]
     found = text_of(blocks)
@@ -155,7 +160,7 @@ def test_call_sites_are_ordered_by_what_is_asked(tmp_path: Path) -> None:
     )
     with (tmp_path / "text").open("rb") as text:
         tool.import_(lambda to: to.write(text.read()) and None, "text", tmp_path / "x.trace")
-    profile = traces.of_process(tmp_path / "x.trace", tool.summary(tmp_path / "x.trace"), 0)
+    profile = of_process(tmp_path / "x.trace", tool.summary(tmp_path / "x.trace"), 0)
     firsts = {order.column: text_of(tables.sites(profile, order)) for order in tables.ORDERS}
     assert next(iter(firsts["bytes"].values()))["bytes"] == "4.00 KiB"
     assert next(iter(firsts["blocks"].values()))["blocks"] == "20"

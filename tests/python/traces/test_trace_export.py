@@ -15,10 +15,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from traces import Event, two_threads, write_trace
 
-from heaplab import traces
 from heaplab.catalog import native
 from heaplab.errors import UsageError
-from heaplab.traces import columns, pprof, symbols, tool
+from heaplab.traces import columns, dhat, pprof, symbols, tool
+from heaplab.traces.profile import Profile, busiest, of_process
 
 pytestmark = pytest.mark.starts_programs
 
@@ -123,9 +123,9 @@ def test_callers_have_names_and_lines(recorded: Path) -> None:
     assert caller.endswith("/p.c:2)")
 
 
-def profile_of(trace: Path, process: int | None = None) -> traces.Profile:
+def profile_of(trace: Path, process: int | None = None) -> Profile:
     summary = tool.summary(trace)
-    return traces.of_process(trace, summary, traces.busiest(summary) if process is None else process)
+    return of_process(trace, summary, busiest(summary) if process is None else process)
 
 
 def program_in(trace: Path) -> int:
@@ -134,7 +134,7 @@ def program_in(trace: Path) -> int:
 
 
 def test_dhat_has_what_its_viewer_asks_for(recorded: Path) -> None:
-    traces.write_dhat(profile_of(recorded, program_in(recorded)), recorded.with_suffix(".json"))
+    dhat.write_dhat(profile_of(recorded, program_in(recorded)), recorded.with_suffix(".json"))
     found = json.loads(recorded.with_suffix(".json").read_text())
     assert {"dhatFileVersion", "mode", "verb", "bklt", "bkacc", "tu", "Mtu", "tuth", "cmd", "pid"} < set(
         found
@@ -185,7 +185,7 @@ def split(packed: bytes) -> list[bytes]:
 def test_pprof_has_every_block_and_names(recorded: Path) -> None:
     profile = profile_of(recorded, program_in(recorded))
     path = recorded.with_suffix(".pb.gz")
-    traces.write_pprof(profile, path)
+    pprof.write_pprof(profile, path)
     message = fields(gzip.decompress(path.read_bytes()))
     texts = [value.decode() for field, value in message if field == 6]
     assert texts[0] == ""
@@ -223,7 +223,7 @@ def test_pprof_names_the_files_that_were_mapped_by_their_build_ids(recorded: Pat
 @pytest.mark.skipif(shutil.which("go") is None, reason="go has pprof")
 def test_pprof_reads_what_is_written(recorded: Path) -> None:
     path = recorded.with_suffix(".pb.gz")
-    traces.write_pprof(profile_of(recorded, program_in(recorded)), path)
+    pprof.write_pprof(profile_of(recorded, program_in(recorded)), path)
     command = ["go", "tool", "pprof", "-top", "-sample_index=alloc_space", str(path)]
     shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
     assert shown.returncode == 0, shown.stderr

@@ -1,21 +1,15 @@
 """`heaplab compare` and `heaplab run`: their options; what they do, measuring.py, is loaded when called."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
-from heaplab import lazy
 from heaplab.cli.options import replay_options, server_options
 from heaplab.cli.options.given_arms import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.options.measuring_options import ARMS, HOW, taking
 from heaplab.cli.options.option_types import PLACE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
-
-if TYPE_CHECKING:
-    from heaplab.cli.campaigns import measuring
-else:
-    measuring = lazy.module("heaplab.cli.campaigns.measuring")
 
 
 @click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
@@ -72,6 +66,8 @@ def compare(
       heaplab compare --ready tcp:{port} --load 'redis-benchmark -p {port} -t set' --take redis-benchmark \\
         --idle 1s --allocators jemalloc,tcmalloc --budget 1m -- redis-server --port {port}
     """
+    from heaplab.cli.campaigns import measuring
+
     return measuring.compare(extra, program, suite, source, commands, options)
 
 
@@ -97,4 +93,6 @@ def run(
       heaplab run acdc-ismm13/fig10
       heaplab run acdc-ismm13 --scale full --allocators glibc,jemalloc,tcmalloc -o out/acdc
     """
+    from heaplab.cli.campaigns import measuring
+
     return measuring.run(extra, experiments, scale, options)

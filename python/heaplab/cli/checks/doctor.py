@@ -6,27 +6,16 @@ import platform
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import rich.markup
 
-from heaplab import lazy
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.console import console, put
 from heaplab.machine import host
 from heaplab.report.words.facts import in_words, text_of
-
-if TYPE_CHECKING:
-    import rich.markup
-
-    from heaplab.machine import deep_binding, execute, interposition
-else:
-    rich = lazy.package("rich", "markup")
-    deep_binding = lazy.module("heaplab.machine.deep_binding")
-    execute = lazy.module("heaplab.machine.execute")
-    interposition = lazy.module("heaplab.machine.interposition")
-
 
 PROGRAM_LIMIT_S = 30.0  # that a program is looked at
 LABEL = 24  # columns of the names beside facts
@@ -75,6 +64,8 @@ def doctor(extra: tuple[Path, ...], program: tuple[str, ...], as_json: bool) -> 
 
 def program_advice(program: tuple[str, ...]) -> list[str]:
     """What keeps a preloaded malloc from serving a program, as its first seconds show."""
+    from heaplab.machine import deep_binding, execute, interposition
+
     path = interposition.resolve_program(program[0], os.environ)
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
         found = deep_binding.deep_bound(

@@ -1,19 +1,13 @@
 """`heaplab gate`: its options; what it does, gating.py, is loaded when called."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from heaplab import lazy
 from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, HOW_ELSE, ONLY_CALLGRIND, taking
 from heaplab.cli.options.option_types import DURATION_OR_AUTO, FILE, PLACE, SHARE
 from heaplab.cli.options.program_command import ProgramCommand
-
-if TYPE_CHECKING:
-    from heaplab.cli.gate import gating
-else:
-    gating = lazy.module("heaplab.cli.gate.gating")
 
 
 @click.command(cls=ProgramCommand)
@@ -92,4 +86,6 @@ def gate(
       heaplab gate ./libold.so ./libnew.so --instructions only-callgrind --max-instructions 1% -- ls -l
       heaplab gate 'sleep 0.1' 'sleep 0.1' --markdown gate.md --budget 10s
     """
+    from heaplab.cli.gate import gating
+
     return gating.gate(extra, old, new, program, suite, source, instructions, options)

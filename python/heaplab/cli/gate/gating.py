@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from heaplab import analysis, report, stats
+from heaplab import analysis, stats
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
@@ -37,6 +37,8 @@ from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import callgrind
 from heaplab.records import Arm
+from heaplab.report.machine_readable import gate_junit
+from heaplab.report.terminal import gate_output
 
 WORSE, COULD_NOT_TELL = 3, 4  # exit statuses; the second with --strict
 SPARE, LEAST_S = 3.0, 30.0  # of the time that counting is given, so that an estimate too low costs nothing
@@ -173,17 +175,17 @@ def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: dict[str, 
         note("--max-instructions decided nothing: no instructions were counted; see --instructions")
     command = shlex.join(results[0].campaign.command)
     outputs: dict[str, Callable[[Path], object]] = {
-        "markdown": lambda file: file.write_text(report.as_markdown(cells, command), encoding="utf-8"),
-        "junit": lambda file: report.write_junit(cells, file),
-        "bencher": lambda file: file.write_text(json.dumps(report.as_bencher(cells), indent=2)),
+        "markdown": lambda file: file.write_text(gate_output.as_markdown(cells, command), encoding="utf-8"),
+        "junit": lambda file: gate_junit.write_junit(cells, file),
+        "bencher": lambda file: file.write_text(json.dumps(gate_output.as_bencher(cells), indent=2)),
     }
     for name, write in outputs.items():
         if options[name]:
             write(options[name])
     if options["as_json"]:
-        click.echo(json.dumps(report.plain_gate(cells)))
+        click.echo(json.dumps(gate_output.plain_gate(cells)))
     else:
-        report.print_gate(cells, console())
+        gate_output.print_gate(cells, console())
     outcome = analysis.outcome_of(cells)
     if outcome is stats.GateVerdict.WORSE:
         return WORSE

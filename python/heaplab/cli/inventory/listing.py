@@ -3,21 +3,15 @@
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import rich.markup
 
-from heaplab import lazy
 from heaplab.catalog import contents as catalogs, locate, native
 from heaplab.catalog.contents import Catalog
 from heaplab.console import Column, console, put_table
 from heaplab.errors import HeaplabError
-
-if TYPE_CHECKING:
-    import rich.markup
-else:
-    rich = lazy.package("rich", "markup")
-
 
 KINDS = ["allocators", "workloads", "experiments", "suites", "claims"]
 

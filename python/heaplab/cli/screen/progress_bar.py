@@ -1,21 +1,14 @@
 """Progress on a terminal: the current run, the part that is done, and the time left at most."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from heaplab import lazy
+import rich.console
+import rich.progress
+
 from heaplab.campaign.runner import Progress
-
-if TYPE_CHECKING:
-    import rich.console
-    import rich.progress
-else:
-    rich = lazy.package("rich", "console", "progress")
-
 
 REFRESH_S = 0.5  # while a run is going on
 LONG_S = 2.0  # of a run that goes on for longer stands how long

@@ -2,17 +2,11 @@
 
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import click
-
-from heaplab import lazy
-
-if TYPE_CHECKING:
-    import rich.console
-    import rich.progress
-else:
-    rich = lazy.package("rich", "console", "progress")
+import rich.console
+import rich.progress
 
 
 class StepDisplay:

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from heaplab import trace_report, traces
 from heaplab.cli.options.option_types import FILE, PLACE
 from heaplab.cli.reading.results import refuse_unwritable
 from heaplab.cli.subjects.selection import note
@@ -14,7 +13,9 @@ from heaplab.cli.tracing.record import ProgressNote
 from heaplab.console import console, put
 from heaplab.errors import UsageError
 from heaplab.report.words.units import counted
-from heaplab.traces import foreign, recording, tool
+from heaplab.trace_report import trace_page, trace_terminal
+from heaplab.traces import columns, dhat, foreign, pprof, recording, tool
+from heaplab.traces.profile import Profile, busiest, of_process
 
 LABEL = 16  # columns
 MOST = 20  # processes that are shown
@@ -78,12 +79,12 @@ def trace(trace_file: Path, output: Path | None, rows: str | None, process: int 
     for line in warnings:
         note(f"{trace_file}: {line}")
     if output and suffix == PARQUET:
-        traces.write_parquet(trace_file, found, rows or EVENTS, output, ProgressNote("writing rows"))
+        columns.write_parquet(trace_file, found, rows or EVENTS, output, ProgressNote("writing rows"))
     else:
         number = chosen(trace_file, found, process)
         if not output:
             show(found)
-        profile = traces.of_process(trace_file, found, number, ProgressNote("reading events"))
+        profile = of_process(trace_file, found, number, ProgressNote("reading events"))
         if not output:
             show_process(profile, number, found)
             return
@@ -99,18 +100,18 @@ def suffix_of(output: Path) -> str:
     raise UsageError(f"{output}: its suffix is none of {', '.join((*known, TRACE))}")
 
 
-def write(profile: "traces.Profile", warnings: list[str], suffix: str, output: Path) -> None:
+def write(profile: Profile, warnings: list[str], suffix: str, output: Path) -> None:
     if suffix == PAGE:
-        trace_report.write_html(profile, warnings, output)
+        trace_page.write_html(profile, warnings, output)
     elif suffix == DHAT:
-        traces.write_dhat(profile, output)
+        dhat.write_dhat(profile, output)
     else:
-        traces.write_pprof(profile, output)
+        pprof.write_pprof(profile, output)
 
 
 def chosen(trace_file: Path, summary: dict[str, Any], process: int | None) -> int:
     if process is None:
-        return traces.busiest(summary)
+        return busiest(summary)
     if process >= len(summary["processes"]):
         last = len(summary["processes"]) - 1
         raise UsageError(f"--process {process}: {trace_file} has processes 0 to {last}")
@@ -128,12 +129,12 @@ def show(summary: dict[str, Any]) -> None:
         put(out, f"and {counted(more, 'process', 'processes')} more")
 
 
-def show_process(profile: "traces.Profile", number: int, summary: dict[str, Any]) -> None:
+def show_process(profile: Profile, number: int, summary: dict[str, Any]) -> None:
     out = console()
     put(out, "")
     if len(summary["processes"]) > 1:
         put(out, f"Process {profile.pid}, number {number} of the trace; --process N shows another.")
-    trace_report.print_profile(profile, out)
+    trace_terminal.print_profile(profile, out)
 
 
 def imported(source: Path, output: Path) -> None:

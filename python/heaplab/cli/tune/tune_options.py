@@ -1,20 +1,14 @@
 """`heaplab tune`: its options; what it does, tuning.py, is loaded when called."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from heaplab import lazy
 from heaplab.cli.options import server_options
 from heaplab.cli.options.measuring_options import HOW, taking
 from heaplab.cli.options.option_types import PLACE
 from heaplab.cli.options.program_command import ProgramCommand
-
-if TYPE_CHECKING:
-    from heaplab.cli.tune import tuning
-else:
-    tuning = lazy.module("heaplab.cli.tune.tuning")
 
 
 @click.command(cls=ProgramCommand)
@@ -40,4 +34,6 @@ def tune(
     Example:
       heaplab tune glibc --budget 20s -- ls -l
     """
+    from heaplab.cli.tune import tuning
+
     return tuning.tune(context, name, program, source, options)

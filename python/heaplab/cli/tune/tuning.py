@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from heaplab import report
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import contents as catalogs
 from heaplab.cli.options import server_options
@@ -20,6 +19,7 @@ from heaplab.cli.tune.tuning_arms import Trial, trials_of
 from heaplab.cli.tune.tuning_choice import TuningChoice
 from heaplab.cli.tune.tuning_rounds import CONFIRMING, Tuner, is_complete
 from heaplab.errors import UsageError
+from heaplab.report.terminal.tuned import plain_tuned
 
 TIMES_A_COMPARISON = 2  # the default budget: a confirmation has half of it
 
@@ -57,7 +57,7 @@ def requested(subject: Subject, options: dict[str, Any]) -> Request:
 def tell_of_none(choice: TuningChoice, options: dict[str, Any]) -> int:
     name = choice.baseline.allocator
     if options["as_json"]:
-        click.echo(json.dumps({"tune": report.plain_tuned(choice.tuned, None)}))
+        click.echo(json.dumps({"tune": plain_tuned(choice.tuned, None)}))
     else:
         click.echo(
             f"Stay with {name} as it is: none of its {len(choice.trials)} settings came out better by time "

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from heaplab import analysis, report
+from heaplab import analysis
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.subjects import selection
 from heaplab.cli.tune.tuning_arms import Trial, combinations
 from heaplab.cli.tune.tuning_rounds import COMBINING, SCREENING, Tuner, TuningRound, without_any_figure
 from heaplab.errors import HeaplabError
 from heaplab.records import Arm
+from heaplab.report.terminal.tuned import Tuned
 
 
 @dataclass
@@ -65,9 +66,9 @@ class TuningChoice:
         return [arm for arm in found if not arm.void]
 
     @property
-    def tuned(self) -> report.Tuned:
+    def tuned(self) -> Tuned:
         tried = {trial.name: " ".join(trial.words) for trial in self.trials}
-        return report.Tuned(self.baseline.allocator, tried, self.void)
+        return Tuned(self.baseline.allocator, tried, self.void)
 
 
 def among(trials: Sequence[Trial], names: Sequence[str]) -> list[Trial]:
