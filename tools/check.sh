@@ -16,6 +16,7 @@ step "layers, formatting, lint" "
   tools/check_layers.py
   PYTHONPATH=python lint-imports --no-cache
   tools/check_atomics.py
+  tools/check_subjects.py
   ruff check -q .
   ruff format -q --check .
   mypy --no-error-summary
