@@ -4,6 +4,8 @@
 #                  the heaps with every assertion on, AArch64 with pages of 4, 16 and 64 KiB under qemu,
 #                  instruction counters in an emulated machine, make compare in a bare Debian root
 # make build       what all need: leaves .venv/bin/heaplab
+# make wheel       out/wheel/*.whl: what people install without a compiler, for x86_64 and aarch64 (MACHINES=x86_64: one)
+# make release     wheels twice, source archive, checksums in out/release, and the wheels' tests in bare roots
 # make quick       the checks that take seconds, on the tree as it stands: nothing is installed
 # make dev         configures build/dev and leaves compile_commands.json for editors
 # OPTIONS="--budget 1m" make compare      with options of heaplab compare
@@ -24,7 +26,7 @@ $(error the checks preload libraries from here, which the loader cannot do from 
 endif
 
 .NOTPARALLEL:
-.PHONY: build compare dev test test-long quick clean packages-compare packages-test packages-long
+.PHONY: wheel release packages-wheel build compare dev test test-long quick clean packages-compare packages-test packages-long
 
 compare: packages-compare build
 	@$(BIN)/heaplab compare -o out/compare $(OPTIONS)
@@ -61,6 +63,25 @@ test-long: packages-long build
 
 quick: $(VENV)/installed
 	@tools/check.sh quick
+
+MACHINES ?= x86_64 aarch64
+wheel: packages-wheel $(VENV)/wheel-tools
+	@for machine in $(MACHINES); do \
+	  $(STEP) "wheel for $$machine: ten minutes the first time" "read the first error in the log" \
+	    packaging/wheel/build.sh $$machine || exit; \
+	done
+	@ls out/wheel/*.whl
+
+release: wheel
+	@packaging/release.sh
+
+$(VENV)/wheel-tools: $(VENV)/installed
+	@$(STEP) "tools for wheels: about 420 MB" "$(NETWORK)" $(BIN)/pip install --disable-pip-version-check \
+	  $$($(PYTHON) tools/requirements.py pyproject.toml wheel)
+	@touch $@
+
+packages-wheel:
+	@tools/install_packages.sh tools/packages-build.txt tools/packages-wheel.txt
 
 dev: $(VENV)/installed
 	@$(STEP) "configuring build/dev" "mend what the log names, then run make again" \

@@ -26,6 +26,7 @@ from heaplab.records import Arm
 STEP_LIMIT_S = 1800
 PROBE = "ls"  # a small program that every machine has
 FETCHED = ("debian", "wheel", "crate")  # kinds of sources that can be obtained
+BUILD_TIME = "up to six minutes on two cores"  # the longest build of the catalog
 
 Tell = Callable[[str], None]  # is told each step before it is done
 
@@ -43,8 +44,13 @@ def here(catalog: Catalog, identifier: str) -> Arm | None:
 
 
 def is_built(allocator: Allocator) -> bool:
-    """Whether the allocator is built from sources, which takes longer than a download."""
-    return next((source.kind for source in allocator.sources if source.kind in FETCHED), "") == "crate"
+    """Whether the allocator would be built here from sources, which takes longer than a download."""
+    source = next((source for source in allocator.sources if source.kind in FETCHED), None)
+    return source is not None and source.kind == "crate" and not missing(*build_needs(source))
+
+
+def build_needs(source: Source) -> list[str]:
+    return ["cargo", *source.needs]
 
 
 def get(catalog: Catalog, identifier: str, tell: Tell = lambda _step: None) -> Arm:
@@ -134,7 +140,12 @@ def fetch_wheel(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, di
 
 def fetch_crate(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
     """Have cargo fetch the sources bundled in a crate and check their sums, then build the library."""
-    need("cargo", *source.needs)
+    needs = build_needs(source)
+    if absent := missing(*needs):
+        raise CannotObtainError(
+            f"built from source, needs {', '.join(needs)} and {BUILD_TIME}; "
+            f"{' and '.join(absent)} not on this machine"
+        )
     library = folder / f"lib{source.package.removesuffix('-sys').removeprefix('lib')}.so"
     with tempfile.TemporaryDirectory(prefix="crate-") as name:
         work = Path(name)
@@ -170,9 +181,12 @@ def library_in(folder: Path, source: Source) -> Path:
 
 
 def need(*programs: str) -> None:
-    missing = [program for program in programs if shutil.which(program) is None]
-    if missing:
-        raise CannotObtainError(f"{' and '.join(missing)} not on this machine")
+    if absent := missing(*programs):
+        raise CannotObtainError(f"{' and '.join(absent)} not on this machine")
+
+
+def missing(*programs: str) -> list[str]:
+    return [program for program in programs if shutil.which(program) is None]
 
 
 def only(paths: Iterable[Path], otherwise: str) -> Path:

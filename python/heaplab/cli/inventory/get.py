@@ -51,7 +51,7 @@ def say_what_takes_minutes(catalog: Catalog, names: Sequence[str]) -> None:
         name for name in names if getter.is_built(catalog.allocator(name)[0]) and is_absent(catalog, name)
     ]
     if slow:
-        note(f"built from source, up to six minutes each on two cores: {', '.join(slow)}")
+        note(f"built from source, each {getter.BUILD_TIME}: {', '.join(slow)}")
 
 
 def is_absent(catalog: Catalog, name: str) -> bool:
