@@ -43,3 +43,37 @@ def test_the_design_of_the_front_end_names_every_room() -> None:
     for room, files in rows.items():
         for name in re.findall(r"`(\w+\.py)`", files):
             assert (ROOT / "python" / "heaplab" / room / name).exists(), (room, name)
+
+
+LINK = re.compile(r"\]\(([\w./-]+[\w])(?:#[\w-]*)?\)")
+
+
+def links_of(page: Path) -> set[Path]:
+    """The files of this tree that a page leads to, but itself."""
+    targets = LINK.findall(page.read_text())
+    return {(page.parent / target).resolve() for target in targets} - {page}
+
+
+def test_every_page_can_be_reached_from_the_first() -> None:
+    seen, ahead = set(), {ROOT / "README.md"}
+    while ahead:
+        page = ahead.pop()
+        seen.add(page)
+        if page.suffix == ".md":
+            ahead |= {found for found in links_of(page) if found.is_file()} - seen
+    assert set((ROOT / "docs").rglob("*.md")) - seen == set()
+
+
+def test_links_lead_to_files() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    broken = [(page.name, link.name) for page in pages for link in links_of(page) if not link.exists()]
+    assert broken == []
+
+
+def test_the_index_of_decisions_has_each_with_its_status() -> None:
+    folder = ROOT / "docs" / "decisions"
+    rows = re.findall(
+        r"^\| \[\d+: .+\]\((.+)\) \| (\w[\w ]*) \| .+ \|$", (folder / "README.md").read_text(), re.M
+    )
+    assert [name for name, _ in rows] == sorted(path.name for path in folder.glob("[0-9]*.md"))
+    assert {status.split(" by ")[0] for _, status in rows} <= {"holds", "rejected", "narrowed", "replaced"}
