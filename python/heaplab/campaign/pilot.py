@@ -11,7 +11,7 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate, Cell
 from heaplab.campaign.runner import Progress
 from heaplab.campaign.user_program import SHORT_S, executions_of
-from heaplab.errors import HeaplabError
+from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import deep_binding
 from heaplab.records import Arm, Campaign, Pilot, Run, Status
 
@@ -52,6 +52,8 @@ class PilotRunner:
             raise HeaplabError(endless(campaign, cell, patience))
         if runs[-1].status is not Status.OK and cell.workload.server:
             raise HeaplabError(f"{cell.workload.title}: under {runs[-1].allocator}: {runs[-1].reason}")
+        if runs[-1].status is not Status.OK and self.libraries[runs[-1].allocator].command:
+            raise UsageError(f"{runs[-1].allocator}: {runs[-1].reason}; it is the baseline")
         if runs[-1].status is not Status.OK:
             return campaign  # the later runs report the reason under each library
         processes = [run.process for run in runs if run.process]

@@ -79,6 +79,15 @@ def interpreter(path: Path) -> str | None:
     return None
 
 
+def is_go(path: Path) -> bool:
+    """Whether the Go toolchain linked the program: it leaves a section that `go version` reads."""
+    try:
+        with path.open("rb") as stream:
+            return elffile.ELFFile(stream).get_section_by_name(".go.buildinfo") is not None
+    except (OSError, exceptions.ELFError):
+        return False
+
+
 def own_malloc(path: Path) -> bool:
     """Whether the program was linked with its own malloc. Only an unstripped program shows this."""
     with path.open("rb") as stream:

@@ -57,7 +57,8 @@ def fault_of_program(program: Path, environment: Mapping[str, str], library: Arm
     name = program.name if binary == program.resolve() else f"{binary.name} (which runs {program.name})"
     loader = elf.interpreter(binary)
     if loader is None:
-        return f"{name} is linked statically, so no library can be preloaded into it"
+        heap = ", and written in Go, whose heap is its own" if elf.is_go(binary) else ""
+        return f"{name} is linked statically, so no library can be preloaded into it{heap}"
     if changes_privileges(binary):
         return f"{name} changes its user, group or capabilities, so the loader ignores LD_PRELOAD"
     if elf.own_malloc(binary):

@@ -76,8 +76,9 @@ def refuse_occupied(job: ServerJob, client: Client) -> None:
     if port is not None and listens(port):
         raise HeaplabError(f"port {port} is in use: end what listens there, or let {{port}} stand for it")
     if port is None and client.succeeds(job.server.ready, lambda command: ended_within(command, EARLY_S)):
+        asked = filled(job.server.ready, job.port)
         raise HeaplabError(
-            f"`{job.server.ready}` succeeds before the server is started: it does not tell whether that is "
+            f"`{asked}` succeeds before the server is started: it does not tell whether that is "
             "ready, or another server is running"
         )
 
@@ -148,7 +149,8 @@ class LiveServer:
         until = time.monotonic() + self._server.ready_within_s
         while not self._is_ready(until):
             if time.monotonic() > until:
-                asked, limit = self._server.ready, self._server.ready_within_s
+                asked = filled(self._server.ready, self._job.port)
+                limit = self._server.ready_within_s
                 wrote = last_lines(self._job.log) or "nothing"
                 raise HeaplabError(
                     f"not ready within {limit:g} s, `{asked}` did not succeed; the server wrote: {wrote}"
@@ -210,7 +212,7 @@ class LiveServer:
                 at_end.enter_context(self._client.started(self._server.stop))
             with contextlib.suppress(ServerEndedError):
                 self._watch.wait(STOP_S)
-                return f"did not end within {STOP_S:g} s after `{self._server.stop}`"
+                return f"did not end within {STOP_S:g} s after `{filled(self._server.stop, self._job.port)}`"
         return ""
 
     def _crash(self) -> str:

@@ -67,7 +67,7 @@ def check(program: str, wanted: Wanted) -> None:
     environment = environment_for(library)
     path = interposition.resolve_program(program, environment)
     if fault := interposition.fault_of_program(path, environment, library):
-        raise HeaplabError(f"{fault}; nothing to record")
+        raise UsageError(f"{fault}; nothing to record but what it starts, each by itself")
     if wanted.instructions and (fault := tool.why_no_instructions()):
         raise HeaplabError(
             f"--count-instructions: this machine does not lend the processor's counters: {fault}"

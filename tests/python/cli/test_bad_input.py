@@ -16,12 +16,15 @@ from laboratory import Laboratory
         (["run", "fake/one", "--precision", "150%"], "'150%' is no percentage between 0 and 100"),
         (
             ["run", "fake/one", "--time-limit", "9" * 400],
-            "' is not a duration (2s, 200ms, 5m); allowed is 0.001s to 31536000s",
+            "' is not a duration (2s, 200ms, 5m); allowed is 0.1s to 31536000s",
         ),
+        (["run", "fake/one", "--time-limit", "1ms"], "1ms is outside 0.1s to "),
         (
             ["run", "fake/one", "--memory-limit", "2KB"],
-            "'2KB' is not a size (64, 8KiB, 2GB); allowed is 1 to ",
+            "'2KB' is not a size (64, 8KiB, 2GB); allowed is 1MiB to ",
         ),
+        (["run", "fake/one", "--memory-limit", "1"], "1 is outside 1MiB to "),
+        (["record", "--trace-limit", "1B", "--", "ls"], "1B is outside 64KiB to "),
         (["run", "fake/one", "--warm", "999TiB"], "--warm': 999TiB is outside 1 to "),
         (["run", "fake/one", "--warm", "0.1B"], "0.1B is outside 1 to "),
         (["run", "fake/one", "--seed", "1e30"], "'1e30' is no whole number from 0 to 9223372036854775807"),
@@ -29,7 +32,25 @@ from laboratory import Laboratory
         (["run", "fake/one", "--seed", "-1"], "'-1' is no whole number from 0 to "),
         (["run", "fake/one", "-o", ""], "'-o' / '--output': the name is empty"),
         (["run", "fake/one", "-o", "/etc/passwd"], "'-o' / '--output': Directory '/etc/passwd' is a file"),
-        (["run", "fake/one", "-o", "/dev/null"], "/dev/null/results.jsonl: cannot be written: "),
+        (["run", "fake/one", "-o", "/dev/null"], "/dev/null is no folder that can be written to"),
+        (["run", "fake/one", "-o", "/etc/passwd/x"], "/etc/passwd is no folder that can be written to"),
+        (["gate", "glibc", "glibc", "--junit", "/etc/passwd/x.xml"], "/x.xml: cannot be written: "),
+        (["report", "out", "-o", "/etc/passwd/x.html"], "/x.html: cannot be written: "),
+        (["compare", "--allocators", "glibc,glibc", "--", "ls"], "--allocators: glibc is named twice"),
+        (
+            ["compare", "-q", "--allocators", "glibc", "--", "ls"],
+            "glibc alone: there is nothing to compare it with",
+        ),
+        (
+            ["compare", "--suite", "fake", "--allocators", "glibc"],
+            "glibc alone: there is nothing to compare it with",
+        ),
+        (
+            ["compare", "--allocator", "x=glibc NO_SUCH=1", "--", "ls"],
+            "nothing to compare glibc with: x is void: ",
+        ),
+        (["compare", "-q", "--arm", "a=false", "--arm", "b=true"], "a: exit status 1; it is the baseline"),
+        (["gate", "glibc", "nosuch", "--", "ls"], "'nosuch' is no allocator, no library and no program"),
         (["run", "fake/one", "--resume", ""], "'--resume': the name is empty"),
         (["run", "fake/one", "--allocator", "mine"], "'mine' is not NAME=LIBRARY"),
         (["run", "fake/one", "--allocator", "mine=/no/such.so"], "/no/such.so: no such file"),
@@ -77,6 +98,34 @@ def test_one_line_and_status_2(lab: Laboratory, words: list[str], message: str) 
     assert message in printed
     assert printed.startswith("heaplab: ")
     assert len(printed.strip().splitlines()) == 1
+
+
+def test_a_missing_folder_for_temporary_files_is_named(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/no/such/folder")
+    status, printed = lab.run()
+    assert (status, printed) == (2, "heaplab: TMPDIR=/no/such/folder: no folder that can be written to\n")
+    monkeypatch.delenv("TMPDIR")
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._get_default_tempdir", missing)
+    status, printed = lab.run()
+    assert (status, printed.count("\n")) == (2, 1)
+    assert "/tmp is missing; let TMPDIR name one" in printed
+    assert not lab.out.exists()
+
+
+def missing() -> str:
+    raise FileNotFoundError("no usable temporary directory")
+
+
+def test_the_folders_of_files_to_write_are_made(lab: Laboratory, tmp_path: Path) -> None:
+    lab.run()
+    page, table = tmp_path / "a" / "b" / "page.html", tmp_path / "c" / "cells.csv"
+    assert lab.heaplab("report", lab.out, "-o", page) == (0, f"{page}\n")
+    assert lab.heaplab("export", lab.out, "-o", table)[0] == 0
+    assert page.parent.is_dir()
+    assert table.is_file()
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_a_set_user_id_program_ignores_preloads(
 @pytest.mark.parametrize(
     ("words", "status", "line"),
     [
-        (["compare", "--"], 1, "heaplab: {}; nothing to compare\n"),
+        (["compare", "--"], 2, "heaplab: {}; compare builds of it: --arm old=COMMAND --arm new=COMMAND\n"),
         (["with", "same", "--"], 0, "heaplab: warning: {}\n"),
     ],
 )
@@ -124,6 +124,21 @@ def test_a_program_that_cannot_be_served_is_told_in_one_line(
     done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=tmp_path)
     fault = "program is linked statically, so no library can be preloaded into it"
     assert (done.returncode, done.stdout, done.stderr) == (status, "", line.format(fault))
+
+
+GO = """
+__attribute__((section(".go.buildinfo"))) const char info[] = "go";
+int main() { return info[0] != 'g'; }
+"""
+
+
+def test_a_program_in_go_is_told_as_one(lab: Laboratory, tmp_path: Path) -> None:
+    program = build(tmp_path, GO, "-static")
+    status, printed = lab.heaplab("compare", *lab.own, "--", program)
+    assert status == 2
+    assert "linked statically, so no library can be preloaded into it, and written in Go" in printed
+    assert "--arm old=COMMAND" in printed
+    assert len(printed.splitlines()) == 1
 
 
 TELLS_WHETHER_SECURE = "#include <sys/auxv.h>\nint main() { return getauxval(AT_SECURE) != 0; }"

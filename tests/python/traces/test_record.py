@@ -77,9 +77,10 @@ def test_a_static_program_is_refused_before_it_runs(tmp_path: Path) -> None:
     (tmp_path / "static.c").write_text(STATIC)
     subprocess.run(["cc", "-static", "-o", "static", "static.c"], cwd=tmp_path, check=True)
     done = record(tmp_path, "--", "./static")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr == (
-        "heaplab: static is linked statically, so no library can be preloaded into it; nothing to record\n"
+        "heaplab: static is linked statically, so no library can be preloaded into it; nothing to record but "
+        "what it starts, each by itself\n"
     )
     assert not list(tmp_path.glob("x.trace*"))
 

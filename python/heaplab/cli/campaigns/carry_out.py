@@ -46,6 +46,7 @@ def bar_of(options: dict[str, Any], budget: float | None) -> ProgressBar:
 def needed_by(campaign: Campaign) -> dict[str, int]:
     """Estimates of memory by cell. Raises UsageError if one is too large and no limit was asked for."""
     exit_status.refuse_small_address_space()
+    exit_status.refuse_missing_temporary_folder()
     comparisons = plan.comparisons(campaign)
     needed = memory_needs.estimates(comparisons)
     if not campaign.memory_limit:

@@ -64,7 +64,18 @@ def compare(
     else:
         catalog, arms = selection.arms(catalog, options["allocators"], options["own"], options["factorial"])
         subject = subject_of(catalog, arms, program, suite, source, options["quiet"], serving, replaying)
+        refuse_one_alone(subject, arms)
     return measure(request_of(subject, arms, options), subject.folder, options)
+
+
+def refuse_one_alone(subject: Subject, arms: Sequence[Arm]) -> None:
+    """Raise UsageError for one allocator, unless a replay or the values of a parameter are compared with."""
+    alone = len(arms) == 1 and not any(work.replays for work in subject.workloads.values())
+    if alone and not all(item.compare for item in subject.experiments):
+        raise UsageError(
+            f"{arms[0].allocator} alone: there is nothing to compare it with; name two, such as "
+            f"--allocators {selection.BASELINE},jemalloc; `heaplab list allocators` names those that are here"
+        )
 
 
 def run(

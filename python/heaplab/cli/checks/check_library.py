@@ -12,7 +12,7 @@ import heaplab
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.check import check_outcomes, check_summary, deviations, junit, parts, run_tests
-from heaplab.cli.options.option_types import FILE
+from heaplab.cli.options.option_types import FILE, OUTPUT_FILE
 from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.cli.subjects.selection import note
 from heaplab.console import console
@@ -43,8 +43,8 @@ TABLE = "deviations.toml"
     help="Tests that run at the same time, 1 to 1024.",
 )
 @click.option("--deviations", "own", type=FILE, help="A TOML file of what is known of your library.")
-@click.option("--junit", "xml", type=FILE, help="Write JUnit XML.")
-@click.option("--json", "as_json", type=FILE, help="Write the outcomes as JSON.")
+@click.option("--junit", "xml", type=OUTPUT_FILE, help="Write JUnit XML.")
+@click.option("--json", "as_json", type=OUTPUT_FILE, help="Write the outcomes as JSON.")
 @click.pass_obj
 def check(
     extra: tuple[Path, ...],

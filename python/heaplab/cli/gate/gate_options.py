@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, HOW_ELSE, ONLY_CALLGRIND, taking
-from heaplab.cli.options.option_types import DURATION_OR_AUTO, FILE, PLACE, SHARE
+from heaplab.cli.options.option_types import DURATION_OR_AUTO, OUTPUT_FILE, PLACE, SHARE
 from heaplab.cli.options.program_command import ProgramCommand
 
 
@@ -43,9 +43,9 @@ from heaplab.cli.options.program_command import ProgramCommand
 @click.option(
     "--input", "source", type=PLACE, metavar="FILE", help="File that each run reads as its standard input."
 )
-@click.option("--markdown", type=FILE, help="Write a table for a pull request's comment.")
-@click.option("--junit", type=FILE, help="Write JUnit XML.")
-@click.option("--bencher", type=FILE, help="Write JSON for bencher.dev.")
+@click.option("--markdown", type=OUTPUT_FILE, help="Write a table for a pull request's comment.")
+@click.option("--junit", type=OUTPUT_FILE, help="Write JUnit XML.")
+@click.option("--bencher", type=OUTPUT_FILE, help="Write JSON for bencher.dev.")
 @click.option("--strict", is_flag=True, help="Fail, with status 4, also where this machine could not tell.")
 @click.option(
     "--auto",

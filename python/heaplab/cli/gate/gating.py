@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -132,6 +133,11 @@ def compared(
     if not commands:
         arms = allocator_arms(catalog, [one for one in given if isinstance(one, GivenAllocator)])
         return arms, subject_of(catalog, arms, program, suite, source, quiet)
+    if len(commands) < len(given) and not shutil.which(commands[0].words[0]):
+        raise UsageError(
+            f"gate: {commands[0].words[0]!r} is no allocator, no library and no program; "
+            "`heaplab list allocators` names the allocators"
+        )
     if len(commands) < len(given) or program or suite is not None:
         raise UsageError(
             f"gate: {shlex.join(commands[0].words)!r} is a command, compared with commands alone; "

@@ -6,7 +6,16 @@ from typing import Any, TypeVar
 import click
 
 from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GIVEN_FACTORIAL
-from heaplab.cli.options.option_types import DURATION, FOLDER, PLACE, SEED, SHARE, SIZE
+from heaplab.cli.options.option_types import (
+    DURATION,
+    MEMORY_LIMIT,
+    OUTPUT_FOLDER,
+    PLACE,
+    SEED,
+    SHARE,
+    SIZE,
+    TIME_LIMIT,
+)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Options = Sequence[Callable[[Any], Any]]
@@ -49,7 +58,7 @@ BUDGET = click.option(
 )
 # How they are measured, beside the budget.
 HOW_ELSE: Options = [
-    click.option("-o", "--output", type=FOLDER, help="Folder for results and report."),
+    click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder for results and report."),
     click.option(
         "--precision",
         type=SHARE,
@@ -76,10 +85,10 @@ HOW_ELSE: Options = [
         type=SIZE,
         help="Memory to touch before each run.  [default: its last peak and a quarter more]",
     ),
-    click.option("--memory-limit", type=SIZE, help="Kill a run that uses more: 2GiB."),
+    click.option("--memory-limit", type=MEMORY_LIMIT, help="Kill a run that uses more: 2GiB."),
     click.option(
         "--time-limit",
-        type=DURATION,
+        type=TIME_LIMIT,
         help="Kill a run that takes longer: 90s.  [default: the workload's; of PROGRAM by the budget]",
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress."),

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -102,6 +102,41 @@ class PathArgument(click.Path[Path]):
         return super().convert(value, param, ctx)
 
 
+class OutputFile(PathArgument):
+    """A file to write. Its folder is created now, so that nothing is measured that could not be written."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        path = super().convert(value, param, ctx)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self.fail(f"{path}: cannot be written: {error.strerror}", param, ctx)
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            self.fail(f"{path}: cannot be written", param, ctx)
+        return path
+
+
+class OutputFolder(PathArgument):
+    """A folder for results, which need not be there."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        path = super().convert(value, param, ctx)
+        above = next(place for place in (path, *path.absolute().parents) if place.exists())
+        if not (above.is_dir() and os.access(above, os.W_OK)):
+            self.fail(f"{path}: {above} is no folder that can be written to", param, ctx)
+        return path
+
+
 SIZE = Quantity(
     name="size",
     examples="64, 8KiB, 2GB",
@@ -111,6 +146,10 @@ SIZE = Quantity(
     most=MACHINE_MEMORY,
     bound=", this machine's memory",
 )
+# A process needs a page table, a stack and the loader: less ends every run.
+MEMORY_LIMIT = replace(SIZE, least=1 << 20)
+# A recording has at least this for each process.
+TRACE_LIMIT = replace(SIZE, least=1 << 16)
 DURATION = Quantity(
     name="duration",
     examples="2s, 200ms, 5m",
@@ -119,6 +158,8 @@ DURATION = Quantity(
     least=0.001,
     most=LONGEST_S,
 )
+# Starting a process takes milliseconds.
+TIME_LIMIT = replace(DURATION, least=0.1)
 AUTO = "auto"  # the budget of a gate: as long as its limits need
 DURATIONS = Durations()
 DURATION_OR_AUTO = DurationOrAuto()
@@ -127,3 +168,5 @@ SEED = Seed()
 PLACE = PathArgument()
 FOLDER = PathArgument(file_okay=False)
 FILE = PathArgument(dir_okay=False)
+OUTPUT_FILE = OutputFile()
+OUTPUT_FOLDER = OutputFolder()

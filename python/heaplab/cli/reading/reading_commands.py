@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from heaplab.cli.options.option_types import FILE, PLACE
+from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
 from heaplab.cli.subjects.selection import note
 from heaplab.errors import UsageError
 
@@ -17,7 +17,9 @@ SUFFIXES = CSV, MARKDOWN, PARQUET = ".csv", ".md", ".parquet"
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=PLACE, metavar="RESULTS...")
-@click.option("-o", "--output", type=FILE, help="File to write.  [default: report.html beside the first]")
+@click.option(
+    "-o", "--output", type=OUTPUT_FILE, help="File to write.  [default: report.html beside the first]"
+)
 def report(results: tuple[Path, ...], output: Path | None) -> None:
     """Write one HTML page about results files, or folders they lie in.
 
@@ -73,7 +75,7 @@ def power(results: Path, as_json: bool) -> None:
 @click.option(
     "-o",
     "--output",
-    type=FILE,
+    type=OUTPUT_FILE,
     help="File to write: its suffix .csv, .md or .parquet says what.  [default: CSV]",
 )
 @click.option(

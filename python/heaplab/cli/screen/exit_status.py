@@ -6,12 +6,13 @@ import os
 import re
 import resource
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from heaplab.errors import HeaplabError
+from heaplab.errors import HeaplabError, UsageError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 STANDARD_OUTPUT = "standard output"
@@ -105,6 +106,17 @@ def refuse_small_address_space() -> None:
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most != resource.RLIM_INFINITY and most < ANALYSIS_NEEDS:
         raise HeaplabError(f"analysing results needs {ANALYSIS_NEEDS >> 10} KiB of address space{limited()}")
+
+
+def refuse_missing_temporary_folder() -> None:
+    """Raise UsageError without a folder for temporary files, or if TMPDIR names none."""
+    named = os.environ.get("TMPDIR")
+    if named and not (os.path.isdir(named) and os.access(named, os.W_OK)):
+        raise UsageError(f"TMPDIR={named}: no folder that can be written to")
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError as error:
+        raise UsageError("no folder for temporary files: /tmp is missing; let TMPDIR name one") from error
 
 
 def limited() -> str:

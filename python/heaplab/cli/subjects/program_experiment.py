@@ -9,9 +9,9 @@ from heaplab.catalog import server_spec, spec
 from heaplab.cli.subjects import given_server
 from heaplab.cli.subjects.python_programs import note_on
 from heaplab.cli.subjects.selection import note
-from heaplab.errors import HeaplabError
-from heaplab.machine import interposition
-from heaplab.machine.execute import environment_for
+from heaplab.errors import UsageError
+from heaplab.machine import elf, interposition
+from heaplab.machine.execute import environment_for, plain_environment
 from heaplab.records import Arm, Input
 
 PROGRAM = "program"  # id of the experiment and the workload made from a program of the user's
@@ -78,14 +78,18 @@ def experiment_with(
 
 def check(program: str, libraries: Sequence[Arm]) -> None:
     """Raise HeaplabError if no library can serve the program, before anything is measured."""
-    faults = []
+    path, faults = interposition.resolve_program(program, plain_environment()), []
     for library in libraries:
         environment = environment_for(library)
-        path = interposition.resolve_program(program, environment)
         if library.preload:
             faults.append(interposition.fault_of_program(path, environment, library))
     if faults and all(faults):
-        raise HeaplabError(f"{faults[0]}; nothing to compare")
+        raise UsageError(f"{faults[0]}; compare builds of it: --arm old=COMMAND --arm new=COMMAND")
+    binary = interposition.interpreter_of(path)
+    if elf.is_go(binary):
+        note(
+            f"{binary.name} is written in Go: malloc serves its parts in C alone; --arm compares builds of it"
+        )
 
 
 def input_of(given: Path | None, quiet: bool) -> Input | None:

@@ -42,9 +42,12 @@ def arms(
         found = libraries(catalog, asked, own)
     if found[0].void:
         raise UsageError(f"{found[0].allocator}: {found[0].void}; it is the baseline")
-    for arm in found[1:]:
-        if arm.void:
-            note(f"{arm.allocator} is void: {arm.void}")
+    void = {arm.allocator: arm.void for arm in found[1:] if arm.void}
+    if void and len(void) == len(found) - 1:
+        reasons = "; ".join(f"{name} is void: {reason}" for name, reason in void.items())
+        raise UsageError(f"nothing to compare {found[0].allocator} with: {reasons}")
+    for name, reason in void.items():
+        note(f"{name} is void: {reason}")
     return catalog, found
 
 
@@ -64,6 +67,8 @@ def libraries(catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator]
         names, must = [name for name, item in catalog.allocators.items() if not item.reference], False
     else:
         names, must = [name.strip() for name in asked.split(",") if name.strip()], True
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise UsageError(f"--allocators: {twice} is named twice")
     names += [given.name for given in own]
     if not names:
         raise UsageError("--allocators: no name given")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from heaplab.catalog import contents as catalogs
-from heaplab.cli.options.option_types import DURATION, FILE, SIZE
+from heaplab.cli.options.option_types import DURATION, OUTPUT_FILE, TRACE_LIMIT
 from heaplab.cli.options.program_command import ProgramCommand
 from heaplab.cli.subjects.selection import BASELINE, arm_of, note
 from heaplab.cli.tracing import trace_summary
@@ -22,14 +22,14 @@ SILENT_S = 2.0  # of work before a word about how far it is
 @click.option(
     "-o",
     "--output",
-    type=FILE,
+    type=OUTPUT_FILE,
     metavar="FILE",
     help="The trace; a file there is replaced. By default PROGRAM.trace in the current folder.",
 )
 @click.option("--under", default=BASELINE, metavar="ALLOCATOR", help="What serves malloc; by default glibc.")
 @click.option(
     "--trace-limit",
-    type=SIZE,
+    type=TRACE_LIMIT,
     help="Stop recording at this size, such as 4GiB: a call takes 32 B until the program ends.",
 )
 @click.option(

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from heaplab.cli.options.option_types import FILE, PLACE
+from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
 from heaplab.cli.reading.results import refuse_unwritable
 from heaplab.cli.subjects.selection import note
 from heaplab.cli.tracing import trace_summary
@@ -30,7 +30,7 @@ PAGE, DHAT, PPROF = ".html", ".json", ".pb.gz"
 @click.option(
     "-o",
     "--output",
-    type=FILE,
+    type=OUTPUT_FILE,
     metavar="FILE",
     help="Write FILE; its suffix says what: .html a page, .parquet columns for DuckDB and pandas, .json what "
     "Valgrind's dh_view.html shows, .pb.gz what pprof reads, .trace a trace of heaptrack's or mtrace's.",

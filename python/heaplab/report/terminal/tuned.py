@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from heaplab.analysis import Analysis
+from heaplab.catalog.server_spec import after
 from heaplab.console import put, put_command
 from heaplab.records import Arm
 from heaplab.report.words import wording
 from heaplab.report.words.advice import answer
 from heaplab.report.words.next_steps import start_command
+from heaplab.stats import Verdict
 
 INDENT = 2
 
@@ -39,10 +41,16 @@ class Tuned:
 
 
 def print_tuned(analysis: Analysis, console: Console) -> None:
-    """The settings of every arm that was confirmed, the best trade-offs first."""
-    console.print("\n[bold]The settings, to be pasted before the program[/]")
+    """The settings that the confirmation shows to be better in something, ready to paste."""
+    names = confirmed(analysis)
+    console.print()
+    if not names:
+        none = "the confirmation shows no setting to be better"
+        put(console, f"[bold]Stay with {escape(analysis.baseline)} as it is: {none}.[/]")
+        return
+    put(console, "[bold]The settings, to be pasted before the program[/]")
     best = best_of(analysis)
-    for name in confirmed(analysis):
+    for name in names:
         roles = [role for role, names in best.items() if name in names]
         put(console, escape(f"{name}{f': {wording.listed(roles)}' if roles else ''}"), indent=0)
         put_command(console, paste_line(analysis, name), INDENT)
@@ -63,7 +71,18 @@ def plain_tuned(tuned: Tuned, analysis: Analysis | None) -> dict[str, Any]:
 
 
 def confirmed(analysis: Analysis) -> list[str]:
-    return [name for name in analysis.allocators if name != analysis.baseline]
+    """The arms shown to be better than the baseline in time, memory, both together, or after idling."""
+    found = {
+        standing.allocator
+        for kind in wording.KINDS
+        for standing in analysis.standings(kind)
+        if Verdict.LOWER in (standing.time.verdict, standing.memory.verdict, standing.cost.verdict)
+    }
+    for study in analysis.between_allocators:
+        if server := study.workload.server:
+            idle = study.judged(after(server.idle_s[-1]))
+            found |= {name for (_, name), judged in idle.items() if judged.verdict is Verdict.LOWER}
+    return [name for name in analysis.allocators if name in found]
 
 
 def best_of(analysis: Analysis) -> dict[str, list[str]]:
