@@ -85,7 +85,7 @@ def cell_row(analysis: Analysis, study: Study, cell: MeasuredCell, candidate: st
         "high": ratio.high if ratio.bounded else None,
         "pairs": ratio.count,
         "verdict": str(judged.verdict) if judged else None,
-        "threshold": judged.threshold if judged else None,
+        "threshold": known(judged.threshold) if judged else None,
         "why": str(judged.why) if judged and judged.why else None,
     }
 

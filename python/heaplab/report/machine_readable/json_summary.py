@@ -121,7 +121,7 @@ def plain_judged(judged: Judged, metric: spec.MetricSpec) -> dict[str, Any]:
     found = {
         **plain(judged.ratio),
         "verdict": None,
-        "threshold": judged.threshold,
+        "threshold": judged.threshold if isfinite(judged.threshold) else None,
         "why": wording.why(judged),
     }
     return found if judged.why is Why.NO_FIGURE else found | {"verdict": wording.verdict(judged, metric)}

@@ -1,12 +1,12 @@
 """Verdicts as sentences. No sentence claims more than the intervals show."""
 
 from collections.abc import Iterable
-from math import isnan
+from math import isinf, isnan
 
 from heaplab.analysis import MEMORY as PEAK_WITH_TABLES, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Study
 from heaplab.catalog import spec
 from heaplab.report.words import units
-from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why
+from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why, threshold_over
 
 SYMBOLS = {Verdict.LOWER: "▼", Verdict.HIGHER: "▲", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}
 KINDS = {"program": "real programs", "synthetic": "synthetic workloads"}
@@ -89,6 +89,8 @@ def short(judged: Judged, metric: spec.MetricSpec) -> str:
 
 def threshold(share: float) -> str:
     """A threshold rounded up to the printed digits, so that the sentence stays true."""
+    if isinf(share):
+        return "unknown"
     tenths = -(-share * 1000 // 1) / 10
     return f"{tenths:g} %"
 
@@ -137,21 +139,20 @@ def notes_of_cards(analysis: Analysis, kind: str) -> list[str]:
 
 
 def noise(analysis: Analysis, kind: str) -> str:
-    """The noise floor in sentences, with its consequence for verdicts."""
-    time, memory = (analysis.control(kind, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY))
-    if isnan(time.estimate):
+    """The noise in a sentence, with its consequence for verdicts."""
+    known = {
+        name: control
+        for name, metrics in {"time": TIME_ONLY, "memory": MEMORY_ONLY}.items()
+        if not isnan((control := analysis.control(kind, metrics)).estimate)
+    }
+    if not known:
         return "There is no control, so that the noise is not known."
-    if isnan(memory.estimate):
-        return (
-            f"{analysis.baseline} against itself: time {units.ratio(time.estimate)} ({units.bounds(time)}). "
-            f"Differences below {threshold(analysis.threshold(kind, TIME_ONLY))} count as none."
-        )
-    limits = [threshold(analysis.threshold(kind, metrics)) for metrics in (TIME_ONLY, MEMORY_ONLY)]
-    return (
-        f"{analysis.baseline} against itself: time {units.ratio(time.estimate)} ({units.bounds(time)}), "
-        f"memory {units.ratio(memory.estimate)} ({units.bounds(memory)}); "
-        f"differences below {limits[0]} in time and {limits[1]} in memory count as none."
-    )
+    told = [f"{name} {units.ratio(one.estimate)} ({units.bounds(one)})" for name, one in known.items()]
+    said = f"{analysis.baseline} against itself: {', '.join(told)}"
+    if not all(control.bounded for control in known.values()):
+        return f"{said}: too few blocks to know the noise."
+    limits = [f"{threshold(threshold_over(one))} in {name}" for name, one in known.items()]
+    return f"{said}; differences below {listed(limits)} count as none."
 
 
 def small_memory(analysis: Analysis, kind: str) -> str:
