@@ -83,8 +83,8 @@ def is_go(path: Path) -> bool:
     """Whether the Go toolchain linked the program: it leaves a section that `go version` reads."""
     try:
         with path.open("rb") as stream:
-            return elffile.ELFFile(stream).get_section_by_name(".go.buildinfo") is not None
-    except (OSError, exceptions.ELFError):
+            return ELFFile(stream).get_section_by_name(".go.buildinfo") is not None
+    except (OSError, ELFError):
         return False
 
 
