@@ -1,8 +1,10 @@
 """One run: a fresh process that executes one cell under one allocator, from preparation to outcome."""
 
+import math
 import os
 import random
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -49,6 +51,7 @@ class RunMeasurer:
     )  # B, by key of the cell; see campaign/memory_needs.py
     warmer: Warmer | None = None  # None: by the campaign and the estimates
     tick: Callable[[], None] = lambda: None  # called again and again while a run is going on
+    until: float = math.inf  # on the monotonic clock: no run alone goes on beyond this
     extra_environment: Mapping[str, str] = field(default_factory=dict)  # beside that of the arm
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     _jobs: dict[str, PreparedInput | HeaplabError] = field(default_factory=dict)
@@ -298,7 +301,7 @@ class RunMeasurer:
 
     def _limits(self, cell: Cell, library: Arm | None) -> Limits:
         return Limits(
-            time=time_limit(self.campaign, cell),
+            time=min(time_limit(self.campaign, cell), max(0.0, self.until - time.monotonic())),
             memory=self._most_memory(),
             cpus=host.cpus_to_pin() if self.campaign.pinned else None,
             huge_pages=library.huge_pages if library else None,

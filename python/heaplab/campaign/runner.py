@@ -3,14 +3,16 @@
 The first block of every comparison runs one after the other, and decides how its experiment is timed
 (campaign/timing.py). Later blocks run in slices where that is valid.
 
-The budget is kept: a block is begun only if the last one of its comparison would still fit, and no run lasts
-beyond OVER times the budget. At a QUARTER of the budget it is told if not even two rounds will fit. Runs that
-are void because of others may take a FIFTH of it; then runs count as they are.
+The budget is kept: a block is begun only if the last one of its comparison would still fit, and no run alone
+lasts beyond OVER times the budget. At a QUARTER of the budget, or at NEARLY_HALF if no block has ended by
+then, it is told if not even two rounds fit. Runs that are void because of others may take a FIFTH of it; then
+runs count as they are.
 """
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from statistics import fmean
 
 from heaplab.campaign import plan, timing
@@ -25,6 +27,7 @@ Together = Callable[[Block, Sequence[Candidate], Sequence[float], int, bool], li
 Precise = Callable[[Comparison, Sequence[Run]], bool]
 OVER = 1.1
 QUARTER = 0.25
+NEARLY_HALF = 0.4
 FIFTH = 0.2
 SLACK_S = 5.0  # by which a budget of seconds may be exceeded
 
@@ -86,6 +89,12 @@ class Runner:
         self._finished = sum(map(plan.settles, self.runs))
         self._before = wall_time(self.runs[: self.runs_of_earlier_budgets])
         self._began = self.clock() - self.spent - wall_time(self.runs[self.runs_of_earlier_budgets :])
+
+    @property
+    def until(self) -> float:
+        """When the budget is exceeded for good, on the runner's clock."""
+        budget = self.campaign.budget
+        return inf if budget is None else self._began + max(OVER * budget, budget + SLACK_S)
 
     def run(self) -> End:
         """Measure until every comparison is precise or has all its blocks, or the budget is spent.
@@ -215,8 +224,11 @@ class Runner:
         self.listen(self._progress(block, candidate))
         began = self.clock()
         run = self.attempt(block, candidate, len(self.runs), attempt)
+        if run.status is Status.OK and not self._may_be_void(block):
+            run = run.model_copy(update={"reason": ""})  # what others did is no reason for anything here
         self._lasted[candidate.key] = self.clock() - began
-        self._keep(run)
+        if not self._is_over([run]):
+            self._keep(run)
         return run
 
     def _keep(self, run: Run) -> None:
@@ -227,15 +239,16 @@ class Runner:
 
     def _is_over(self, runs: Sequence[Run]) -> bool:
         """Whether the budget, and not a limit of its own, ended one of these runs."""
-        budget = self.campaign.budget
-        cut = any(run.status is Status.TIMEOUT for run in runs)
-        return budget is not None and cut and self._elapsed() >= OVER * budget
+        return self.clock() >= self.until and any(run.status is Status.TIMEOUT for run in runs)
 
     def _refuse_what_cannot_fit(self) -> None:
         """Raise HeaplabError, early, if not even two rounds fit in the budget."""
         budget, elapsed = self.campaign.budget, self._elapsed()
         whole = elapsed + self._must()
-        if budget is None or elapsed < QUARTER * budget or whole <= max(OVER * budget, budget + SLACK_S):
+        if budget is None or whole <= max(OVER * budget, budget + SLACK_S):
+            return
+        known = bool(self._took)  # a whole block
+        if elapsed < (QUARTER if known else NEARLY_HALF) * budget:
             return
         five = OVER * (elapsed + self._pace() * (self._least * 5 / plan.ROUNDS_AT_LEAST - self._finished))
         raise HeaplabError(

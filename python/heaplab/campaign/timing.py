@@ -65,7 +65,7 @@ def why_never(campaign: Campaign, comparisons: Sequence[Comparison]) -> str:
     hooks = campaign.prepare or campaign.cleanup
     of_memory = not isinstance(experiment.aspect, str) and experiment.aspect.measure == "memory"
     reasons = {
-        "--no-slices asks for it": not campaign.slices,
+        "--no-slices asked for it": not campaign.slices,
         "instructions are counted": campaign.instructions,
         "a server waits for its clients": workload.server,
         "what --prepare and --cleanup act on would be shared": workload.is_users and hooks,
@@ -114,7 +114,7 @@ def clock_of(
     """The clock that decides, and why."""
     known = [one for one in seen if one]
     if campaign.instructions or comparison.cells[0].workload.server:
-        return WALL, "its load decides what it does"
+        return WALL, "what it is asked for decides what it does"
     if len(known) < len(seen) or not known:
         return WALL, "it could not be watched"
     waiting = max(one.waiting for one in known)

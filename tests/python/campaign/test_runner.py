@@ -135,6 +135,27 @@ def test_what_cannot_fit_is_told_before_half_of_the_budget_is_gone(results: Path
     assert carry_out(fake, results, budget=2 * 4 * RUNS_A_BLOCK / OVER) == "budget"
 
 
+def test_a_run_that_the_budget_ended_is_no_failure_and_ends_the_campaign(results: Path) -> None:
+    fake = Fake(outcome={("b", 0): Status.TIMEOUT})
+    late = 2 * 4 * RUNS_A_BLOCK + 10
+    assert carry_out(fake, results, budget=late) == "budget"
+    assert any(run.status is Status.TIMEOUT for run in stored_runs(results))  # by its own limit
+    slow = Fake(now=0.0)
+
+    def cut(block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
+        run = slow(block, candidate, order, attempt)
+        if order < 3:
+            return run
+        slow.now = 200.0
+        return run.model_copy(update={"status": Status.TIMEOUT})
+
+    other = results.with_name("other.jsonl")
+    with Store(other) as opened:
+        made = campaign().model_copy(update={"budget": 100})
+        assert Runner(made, cut, opened, clock=slow.clock).run().reason == "budget"
+    assert [run.status for run in stored_runs(other)] == [Status.OK] * 3
+
+
 def test_a_void_attempt_is_repeated_once_and_both_are_kept(results: Path) -> None:
     fake = Fake(outcome={("a", 0): Status.VOID})
     carry_out(fake, results)

@@ -80,6 +80,7 @@ def carry_out(
             precise=precise_enough(campaign, opened.timings),
             listen=bar.listen,
         )
+        measurer.until = runner.until
         try:
             with bar:
                 runner.run()

@@ -26,6 +26,7 @@ from heaplab.report.words import facts, units, wording
 from heaplab.report.words.advice import Answer, answer, ordered
 from heaplab.report.words.causes import Cause, causes, sentences
 from heaplab.report.words.next_steps import Step, next_steps
+from heaplab.report.words.timed import how_timed
 from heaplab.stats import THRESHOLD, noise_floor
 
 DRAWINGS = {
@@ -91,6 +92,7 @@ class Part:
     source: str
     command: str
     facts: list[tuple[str, str]]  # of the machine
+    timed: list[str]  # how experiments were timed, and why
 
 
 def write_html(analyses: Sequence[Analysis], path: Path) -> None:
@@ -131,6 +133,7 @@ def part(analysis: Analysis, path: Path) -> Part:
         source=relative(analysis.results.path, path),
         command=shlex.join(analysis.campaign.command),
         facts=facts.in_words(analysis.results.host.facts) if analysis.results.host else [],
+        timed=how_timed(analysis.results.timings.values()),
     )
 
 

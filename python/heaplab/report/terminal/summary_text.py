@@ -38,6 +38,7 @@ from heaplab.report.words import units, wording
 from heaplab.report.words.advice import Answer, answer, ordered
 from heaplab.report.words.causes import Cause, causes, sentences
 from heaplab.report.words.next_steps import Step, next_steps
+from heaplab.report.words.timed import how_timed
 from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
@@ -71,6 +72,7 @@ def print_summary(analysis: Analysis, console: Console) -> None:
         put(console, escape(f"{crossed.experiment}: {crossed.sentence}"))
     if not any(analysis.summarised(kind) for kind in wording.KINDS) and not analysis.comparisons:
         console.print("No run ended well: there is nothing to compare.")
+    _labelled(console, "How timed", how_timed(analysis.results.timings.values()))
     _print_faults(analysis, console)
 
 
