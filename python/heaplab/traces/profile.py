@@ -209,7 +209,7 @@ def places_of(known: dict[str, Any], machine: int) -> symbols.Names:
     """The names of the code addresses of sites; files of another machine are not those of this."""
     modules = known["modules"] if machine == architecture.HERE else ""
     addresses = {address for stack in known["sites"] for address in stack}
-    return symbols.places(addresses, modules, known["names"])
+    return symbols.places(addresses, modules, known["names"], known["build_ids"])
 
 
 def told_apart(lives: Iterable[Life], shortest: int) -> list[Life]:

@@ -13,7 +13,9 @@ import numpy as np
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
+from elftools.elf.segments import NoteSegment
 
+EXECUTABLE = 1  # PF_X
 FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
 SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("at", "<u8"), ("size", "<u8")]
@@ -69,14 +71,14 @@ def modules_of(lines: str, build_ids: str = "") -> list[Module]:
     return sorted(found, key=lambda module: module.start)
 
 
-def places(addresses: Iterable[int], modules: str, names: str) -> Names:
+def places(addresses: Iterable[int], modules: str, names: str, build_ids: str = "") -> Names:
     """The place of each address that a call returns to.
 
-    `modules` and `names` are lines of a trace (docs/trace-format.md). Names in the trace come first; else the
-    mapped files are asked, as they are on this machine now.
+    `modules`, `names` and `build_ids` are lines of a trace (docs/trace-format.md). Names in the trace come
+    first; else the mapped files are asked, unless they were replaced since.
     """
     found = named(names)
-    mapped = modules_of(modules)
+    mapped = modules_of(modules, build_ids)
     missing = np.array(sorted(set(addresses) - found.keys()), dtype=np.uint64)
     for module in mapped:
         first, last = np.searchsorted(missing, np.array([module.start + 1, module.end + 1], dtype=np.uint64))
@@ -120,6 +122,7 @@ def _in_module(addresses: Sequence[int], module: Module) -> list[Place]:
     try:
         with open(module.path, "rb") as stream:
             image = Image(module.path, ELFFile(stream))
+            image.expect(module.build_id)
             bias = image.bias(module)
             return image.places([address - 1 - bias for address in addresses])
     except (OSError, ELFError, ValueError):
@@ -135,14 +138,31 @@ class Image:
         self._path = path
         self._elf = elf
 
+    def expect(self, build_id: str) -> None:
+        """Raise ValueError where the file has another build-id: it was replaced since."""
+        segments = (one for one in self._elf.iter_segments("PT_NOTE") if isinstance(one, NoteSegment))
+        notes = (note for segment in segments for note in segment.iter_notes())
+        found = [note["n_desc"] for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"]
+        if build_id and found and found[0] != build_id:
+            raise ValueError(self._path)
+
     def bias(self, module: Module) -> int:
-        """What to subtract from an address in memory to get that in the file. Raises ValueError."""
-        for segment in self._elf.iter_segments("PT_LOAD"):
-            head = segment.header
-            page_start = head.p_offset & -4096
-            if page_start <= module.offset < head.p_offset + head.p_filesz:
-                return int(module.start - (head.p_vaddr + module.offset - head.p_offset))
-        raise ValueError(module.path)
+        """What to subtract from an address in memory to get that in the file. Raises ValueError.
+
+        The part that was mapped is that of the executable segment with which it has most bytes in common: its
+        first page may also hold the end of another segment.
+        """
+        length = module.end - module.start
+
+        def in_common(head: Any) -> int:
+            first = max(module.offset, head.p_offset)
+            return int(min(module.offset + length, head.p_offset + head.p_filesz) - first)
+
+        segments = [one.header for one in self._elf.iter_segments("PT_LOAD") if one["p_flags"] & EXECUTABLE]
+        best = max(segments, key=in_common, default=None)
+        if best is None or in_common(best) <= 0:
+            raise ValueError(module.path)
+        return int(module.start - (best.p_vaddr + module.offset - best.p_offset))
 
     def places(self, addresses: Sequence[int]) -> list[Place]:
         functions = demangled([self._function(address) for address in addresses])
