@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/bits.h"
+#include "recorder/hexadecimal.h"
 
 namespace heaplab::recorder {
 
@@ -19,18 +20,12 @@ namespace {
 
 using bytes_view = std::span<const unsigned char>;
 
-constexpr char digits[] = "0123456789abcdef";
 constexpr std::size_t most_id_bytes = 64;
 constexpr std::size_t most_note_bytes = 512;  // of a segment of notes; a build-id behind is not found
 constexpr unsigned most_segments = 64;
 
 unsigned digit_of(char c) {
   return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10);
-}
-
-char* add_hex(char* to, std::uint64_t number) {
-  for (int shift = 60; shift >= 0; shift -= 4) *to++ = digits[number >> shift & 15];
-  return to;
 }
 
 // A line of /proc/self/maps as far as it is read: START-END PERMISSIONS OFFSET DEVICE INODE PATH
@@ -102,8 +97,8 @@ void write_id(int to, std::uint64_t start, bytes_view id) {
   char* end = add_hex(line + 1, start);
   *end++ = ' ';
   for (const unsigned char byte : id) {
-    *end++ = digits[byte >> 4];
-    *end++ = digits[byte & 15];
+    *end++ = hexadecimal_digits[byte >> 4];
+    *end++ = hexadecimal_digits[byte & 15];
   }
   *end++ = '\n';
   const ssize_t ignored [[maybe_unused]] = ::write(to, line, static_cast<std::size_t>(end - line));

@@ -21,11 +21,15 @@ trace::raw_control* map_control(const char* folder) {
   return at == MAP_FAILED || found->magic != trace::control_magic ? nullptr : found;
 }
 
-bool take_from_limit(trace::raw_control& control, std::size_t bytes, trace::loss& why) {
+bool take_from_limit(trace::raw_control& control, std::size_t bytes) {
   const std::uint64_t before = control.bytes.fetch_add(bytes, std::memory_order_relaxed);
   if (control.most_bytes == 0 || before + bytes <= control.most_bytes) return true;
-  why = trace::loss::size_limit;
+  give_back_to_limit(control, bytes);
   return false;
+}
+
+void give_back_to_limit(trace::raw_control& control, std::size_t bytes) {
+  control.bytes.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 }  // namespace heaplab::recorder

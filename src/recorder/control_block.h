@@ -8,7 +8,8 @@ namespace heaplab::recorder {
 // Null: the folder has no control block.
 trace::raw_control* map_control(const char* folder);
 
-// Counts bytes of a file against the limit of the recording. False, and the reason: they exceed the limit.
-bool take_from_limit(trace::raw_control& control, std::size_t bytes, trace::loss& why);
+// Counts bytes of a file against the limit of the recording. False: they exceed the limit, and do not count.
+bool take_from_limit(trace::raw_control& control, std::size_t bytes);
+void give_back_to_limit(trace::raw_control& control, std::size_t bytes);
 
 }  // namespace heaplab::recorder

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/assertion.h"
 #include "base/atomic.h"
 #include "trace/raw_file.h"
 
@@ -31,8 +32,9 @@ struct live_table_sync {
 template <class Sync>
 class basic_live_table {
 public:
-  // False: no level has room, and one has to be added.
+  // Precondition: the block has an address. False: no level has room, and one has to be added.
   bool put(const trace::raw_live_block& block) {
+    HEAPLAB_ASSERT(trace::address_in(block.what) > being_written);
     for (unsigned level = levels(); level-- > 0;)
       if (put_into(level, block)) return true;
     return false;
@@ -45,8 +47,9 @@ public:
     return std::nullopt;
   }
 
-  // `level` is zeroed behind its header. False: there are too many levels.
+  // Precondition: `level` is zeroed behind its header and has a bucket. False: there are too many levels.
   bool add(trace::raw_chunk* level) {
+    HEAPLAB_ASSERT(level->bytes >= 2 * sizeof(trace::raw_bucket));
     // relaxed: the number only reserves a place.
     const unsigned place = reserved_.fetch_add(1, std::memory_order_relaxed);
     if (place >= most_levels) {

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "recorder/hexadecimal.h"
 #include "recorder/next_functions.h"
 #include "recorder/stamp.h"
 
@@ -20,10 +22,18 @@ void read_into(char* to, std::size_t room, const char* from) {
   ::close(opened);
 }
 
-char* add_hex(char* to, std::uint64_t number) {
-  for (int shift = 60; shift >= 0; shift -= 4) *to++ = "0123456789abcdef"[number >> shift & 15];
-  *to = '\0';
-  return to;
+// As much of a text as fits, with a zero byte behind. Precondition: `to` is zeroed.
+template <std::size_t Room>
+void copy(const char* text, char (&to)[Room]) {
+  memcpy(to, text, strnlen(text, Room - 1));
+}
+
+// The path by which the program was started: of a link its name, of a script that of the script. A program
+// that was started by its descriptor has only the name of its file.
+const char* name_of_program(const char* executable) {
+  const auto* const started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  const bool by_descriptor = started == nullptr || *started == '\0' || strncmp(started, "/dev/fd/", 8) == 0;
+  return by_descriptor ? executable : started;
 }
 
 }  // namespace
@@ -43,7 +53,9 @@ char* name_process(char* to, const char* folder, const trace::raw_moment& begun)
   *to++ = '/';
   to = add_hex(to, begun.monotonic_ns);
   *to++ = '-';
-  return add_hex(to, static_cast<std::uint64_t>(::getpid()));
+  to = add_hex(to, static_cast<std::uint64_t>(::getpid()));
+  *to = '\0';
+  return to;
 }
 
 void describe_process(trace::raw_header& header, const trace::raw_moment& begun, bool is_forked) {
@@ -52,9 +64,10 @@ void describe_process(trace::raw_header& header, const trace::raw_moment& begun,
   header.parent_pid = static_cast<std::uint32_t>(::getppid());
   header.forked = is_forked ? 1 : 0;
   header.begin = header.latest = begun;
-  strncpy(header.allocator, allocator_path(), sizeof header.allocator - 1);
+  copy(allocator_path(), header.allocator);
   const ssize_t ignored [[maybe_unused]] =
-      ::readlink("/proc/self/exe", header.program, sizeof header.program - 1);
+      ::readlink("/proc/self/exe", header.executable, sizeof header.executable - 1);
+  copy(name_of_program(header.executable), header.program);
   read_into(header.arguments, sizeof header.arguments, "/proc/self/cmdline");
   header.bytes.store(trace::raw_header_bytes, std::memory_order_relaxed);
   header.magic = trace::raw_magic;

@@ -8,9 +8,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "base/assertion.h"
 #include "base/bits.h"
 #include "base/errno_keeper.h"
+#include "base/os_pages.h"
 #include "recorder/control_block.h"
 #include "recorder/mapped_modules.h"
 #include "recorder/next_functions.h"
@@ -19,6 +22,7 @@
 #include "recorder/spare_chunks.h"
 #include "recorder/stacks.h"
 #include "recorder/stamp.h"
+#include "recorder/system_call_filters.h"
 
 namespace heaplab::recorder {
 
@@ -28,9 +32,13 @@ using trace::raw_record;
 
 namespace {
 
-constexpr std::size_t smallest_chunk = trace::raw_unit;
+// Each begins and ends at the bounds of pages, so that it can be unmapped alone.
+constexpr std::size_t smallest_chunk = std::max(trace::raw_unit, os_pages::largest_page_bytes);
 constexpr unsigned growth_log2 = 2;                    // of a thread's chunks
 constexpr std::uint32_t fewest_worth_handing_on = 16;  // free records of a chunk: a stack and its event fit
+// What is mapped for a program before its system calls are filtered: 16 MiB, half a million records.
+constexpr int chunks_behind_filter = 16;
+constexpr std::size_t chunk_behind_filter = std::size_t{1} << 20;
 
 constinit trace::raw_control unopened_control{.state = not_begun};
 
@@ -50,8 +58,9 @@ constinit atomic<bool> recorded_anything = false;
 constinit atomic<std::size_t> chunks_handed_out = 0;
 // How often chunks may grow. relaxed: a thread that misses a change tries a chunk that finds no room.
 constinit atomic<unsigned> most_growth = 3;
-// Set for good when no further chunk can be had. relaxed: other threads notice soon enough.
-constinit atomic<loss> stopped_because = loss::count;
+// Why the last chunk was refused; loss::count: it was not. relaxed: other threads notice soon enough.
+constinit atomic<loss> refused_because = loss::count;
+constinit atomic<std::uint32_t> lost_since = 0;  // calls, since a chunk was refused; relaxed: a count
 
 // --- begin ---
 
@@ -65,6 +74,10 @@ trace::raw_control* find_control() {
   if (::madvise(&this_process, sizeof this_process, MADV_WIPEONFORK) != 0) return nullptr;
   trace::raw_control* const found = map_control(folder);
   if (found == nullptr || pthread_key_create(&at_thread_exit, at_exit_of_thread) != 0) return nullptr;
+  if (filters_here() > found->filters) {
+    found->filtered.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
   stamps_are_tickets = found->stamps == trace::stamps::tickets;
   stacks_wanted = found->stacks != 0 && prepare_stacks();
   return found;
@@ -72,27 +85,63 @@ trace::raw_control* find_control() {
 
 // --- the file of a process ---
 
-void* map_piece(std::uint64_t offset, std::size_t bytes, loss& why) {
+void refuse(const refusal& refused) {
+  refused_because.store(refused.why, std::memory_order_relaxed);
+  const auto error = static_cast<std::uint32_t>(refused.error);
+  control.load(std::memory_order_acquire)->error.store(error, std::memory_order_relaxed);
+  if (header != nullptr) header->error.store(error, std::memory_order_relaxed);
+}
+
+// Whether to ask for what was refused before: ever more seldom, but never given up, except where the
+// recording has reached its limit.
+bool may_ask() {
+  const loss why = refused_because.load(std::memory_order_relaxed);
+  if (!may_call_system() || why == loss::size_limit) return false;
+  if (why == loss::count) return true;
+  constexpr std::uint32_t most_calls_between = 4096;
+  const std::uint32_t calls = lost_since.fetch_add(1, std::memory_order_relaxed) + 1;
+  return is_power_of_two(calls) || calls % most_calls_between == 0;
+}
+
+void* map_piece(std::uint64_t offset, std::size_t bytes, refusal& refused) {
   trace::raw_control& shared = *control.load(std::memory_order_acquire);
-  return take_from_limit(shared, bytes, why) ? file.map(offset, bytes, why) : nullptr;
+  if (!take_from_limit(shared, bytes)) return refused = {loss::size_limit, 0}, nullptr;
+  void* const piece = file.map(offset, bytes, refused);
+  if (piece == nullptr) give_back_to_limit(shared, bytes);
+  return piece;
+}
+
+// What a child of fork has copied from its parent is not of the child.
+void forget_parent() {
+  spares.forget_all();
+  live_blocks.forget_all();
+  recorded_anything.store(false, std::memory_order_relaxed);
+  refused_because.store(loss::count, std::memory_order_relaxed);
+  lost_since.store(0, std::memory_order_relaxed);
+  file.forget();
+  header = nullptr;
+  ++generation;
 }
 
 // Precondition: no other thread is in this function (fork_page::opening).
 bool open_file() {
+  if (!std::exchange(this_process.tried_before, true)) forget_parent();
+  if (!may_ask()) return false;
   const trace::raw_moment begun = now();
-  spares.forget_all();
-  live_blocks.forget_all();
-  recorded_anything.store(false, std::memory_order_relaxed);
-  file.forget();
-  header = nullptr;
   stpcpy(name_process(path, folder, begun), ".raw");
   stpcpy(stpcpy(modules_path, path) - 4, ".maps");
-  loss why = loss::file_refused;
-  if (file.create(path)) header = static_cast<trace::raw_header*>(map_piece(0, trace::raw_header_bytes, why));
-  stopped_because.store(header != nullptr ? loss::count : why, std::memory_order_relaxed);
-  if (header != nullptr) describe_process(*header, begun, generation > 0);
-  this_process.epoch.store(++generation, std::memory_order_release);
-  return header != nullptr;
+  refusal refused;
+  trace::raw_header* made = nullptr;
+  if (file.create(path, refused)) {
+    made = static_cast<trace::raw_header*>(map_piece(0, trace::raw_header_bytes, refused));
+    if (made == nullptr) file.discard(path);
+  }
+  if (made == nullptr) return refuse(refused), false;
+  refused_because.store(loss::count, std::memory_order_relaxed);
+  header = made;
+  describe_process(*header, begun, generation > 1);
+  this_process.epoch.store(generation, std::memory_order_release);
+  return true;
 }
 
 // --- chunks ---
@@ -103,10 +152,29 @@ void note_moment() {
   noting_moment.store(false, std::memory_order_release);
 }
 
-raw_chunk* map_chunk(std::size_t bytes, std::uint32_t magic, loss& why) {
-  const std::uint64_t offset = header->bytes.fetch_add(bytes, std::memory_order_relaxed);
-  auto* const chunk = static_cast<raw_chunk*>(map_piece(offset, bytes, why));
-  if (chunk == nullptr) return nullptr;
+// relaxed: each chunk describes itself.
+std::uint64_t take_place(std::size_t bytes) {
+  std::uint64_t end = header->bytes.load(std::memory_order_relaxed);
+  std::uint64_t place = file.place_for(end, bytes);
+  while (!header->bytes.compare_exchange_weak(end, place + bytes, std::memory_order_relaxed,
+                                              std::memory_order_relaxed))
+    place = file.place_for(end, bytes);
+  return place;
+}
+
+// Unless another thread has taken a place behind: then a hole remains, which takes no room on the disk.
+void give_place_back(std::uint64_t place, std::size_t bytes) {
+  std::uint64_t end = place + bytes;
+  header->bytes.compare_exchange_strong(end, place, std::memory_order_relaxed, std::memory_order_relaxed);
+}
+
+raw_chunk* map_chunk(std::size_t bytes, std::uint32_t magic, refusal& refused) {
+  HEAPLAB_ASSERT(bytes % smallest_chunk == 0 && bytes > 0);
+  const std::uint64_t offset = take_place(bytes);
+  auto* const chunk = static_cast<raw_chunk*>(map_piece(offset, bytes, refused));
+  if (chunk == nullptr) return give_place_back(offset, bytes), nullptr;
+  refused_because.store(loss::count, std::memory_order_relaxed);
+  lost_since.store(0, std::memory_order_relaxed);
   chunk->bytes = static_cast<std::uint32_t>(bytes);
   chunk->offset = offset;
   // release: if the process is killed here, the file has a whole chunk header or none.
@@ -115,27 +183,31 @@ raw_chunk* map_chunk(std::size_t bytes, std::uint32_t magic, loss& why) {
 }
 
 // A chunk for records. The first marks the beginning of the recording.
-raw_chunk* new_chunk(std::size_t bytes, loss& why) {
-  raw_chunk* const chunk = map_chunk(bytes, trace::chunk_magic, why);
+raw_chunk* new_chunk(std::size_t bytes, refusal& refused) {
+  raw_chunk* const chunk = map_chunk(bytes, trace::chunk_magic, refused);
   if (chunk == nullptr) return nullptr;
   // relaxed: the thread that finds false is alone, and the file is read after the recording.
   if (!recorded_anything.exchange(true, std::memory_order_relaxed)) header->begin = now();
   note_moment();
   // relaxed: a count.
-  if (is_power_of_two(chunks_handed_out.fetch_add(1, std::memory_order_relaxed) + 1))
-    note_modules(modules_path);
+  if (is_power_of_two(chunks_handed_out.fetch_add(1, std::memory_order_relaxed) + 1)) note_modules();
   return chunk;
 }
 
 // A new chunk, larger than the thread's last. Where the address space is limited, smaller chunks may find
 // room.
-raw_chunk* chunk_for(thread_state& state, loss& why) {
-  const unsigned growth = std::min<unsigned>(state.chunks, most_growth.load(std::memory_order_relaxed));
-  raw_chunk* const chunk = new_chunk(smallest_chunk << growth_log2 * growth, why);
+raw_chunk* chunk_for(thread_state& state) {
+  if (!may_ask()) return nullptr;
+  refusal refused;
+  unsigned growth = std::min<unsigned>(state.chunks, most_growth.load(std::memory_order_relaxed));
+  raw_chunk* chunk = new_chunk(smallest_chunk << growth_log2 * growth, refused);
+  while (chunk == nullptr && refused.why == loss::no_memory && growth > 0) {
+    most_growth.store(--growth, std::memory_order_relaxed);
+    chunk = new_chunk(smallest_chunk << growth_log2 * growth, refused);
+  }
   state.chunks = static_cast<std::uint8_t>(growth + 1);
-  if (chunk != nullptr || why != loss::no_memory || growth == 0) return chunk;
-  most_growth.store(growth - 1, std::memory_order_relaxed);
-  return chunk_for(state, why);
+  if (chunk == nullptr) refuse(refused);
+  return chunk;
 }
 
 void use_chunk(thread_state& state, raw_chunk* chunk) {
@@ -144,8 +216,9 @@ void use_chunk(thread_state& state, raw_chunk* chunk) {
   state.next = records + chunk->next;
   state.end = records + (chunk->bytes / sizeof(raw_record) - 1);
   if (state.thread == 0) state.thread = header->threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  const long system_id = may_call_system() ? ::syscall(SYS_gettid) : 0;
   fill(state.next++, stamp_after(), trace::kind::thread_begin, static_cast<std::uint64_t>(pthread_self()),
-       static_cast<std::uint64_t>(::syscall(SYS_gettid)), state.thread);
+       static_cast<std::uint64_t>(system_id), state.thread);
 }
 
 void count_instructions(thread_state& state) {
@@ -167,7 +240,7 @@ void leave(thread_state& state) {
     if (spares.give(chunk)) return;
   }
   // A thread whose exit handlers have run writes one more record after this call: its chunk stays mapped.
-  if (!state.exited) ::munmap(chunk, chunk->bytes);
+  if (!state.exited && may_call_system()) ::munmap(chunk, chunk->bytes);
 }
 
 // Resets the `state` of a thread that a fork has copied from another process.
@@ -183,20 +256,16 @@ void enter_process(thread_state& state, std::uint32_t epoch) {
 }
 
 bool get_chunk(thread_state& state) {
-  loss why = stopped_because.load(std::memory_order_relaxed);
-  if (why != loss::count) return false;
   leave(state);
   const bool first = state.thread == 0;
   raw_chunk* chunk = spares.take();
-  if (chunk == nullptr) chunk = chunk_for(state, why);
-  if (chunk == nullptr) {
-    stopped_because.store(why, std::memory_order_relaxed);
-    return false;
-  }
+  if (chunk == nullptr) chunk = chunk_for(state);
+  if (chunk == nullptr) return false;
   use_chunk(state, chunk);
   if (first && !state.exited) {
     pthread_setspecific(at_thread_exit, &state);
-    if (control.load(std::memory_order_acquire)->instructions != 0 && !state.instructions.open())
+    const bool counts = control.load(std::memory_order_acquire)->instructions != 0;
+    if (counts && !(may_call_system() && state.instructions.open()))
       header->uncounted_threads.fetch_add(1, std::memory_order_relaxed);
   }
   return true;
@@ -213,9 +282,10 @@ void at_exit_of_thread(void* argument) {
   if (state.chunk != nullptr && state.next != state.end)
     fill(state.next++, stamp_after(), trace::kind::thread_end, 0, 0, 0);
   leave(state);
+  state.exited = true;
+  if (!may_call_system()) return;
   drop_stacks(state);
   state.instructions.close();
-  state.exited = true;
 }
 
 // A process that ends before the window is not of the recording.
@@ -227,12 +297,14 @@ void remove_file() {
 
 [[gnu::destructor]] void at_exit_of_process() {
   if (header == nullptr || this_process.epoch.load(std::memory_order_acquire) == 0) return;
-  if (recording_state() == trace::recording::waiting) return remove_file();
-  note_modules(modules_path);
+  header->ended = 1;
   if (this_thread.epoch == this_process.epoch.load(std::memory_order_relaxed))
     count_instructions(this_thread);
+  if (!may_call_system()) return;
+  if (recording_state() == trace::recording::waiting) return remove_file();
+  const doing own(this_thread, activity::own);
+  note_modules();
   header->latest = now();
-  header->ended = 1;
 }
 
 }  // namespace
@@ -258,25 +330,59 @@ void count_lost(const thread_state& state, loss why) {
     header->lost[state.thread % trace::raw_header::stripes].calls[static_cast<std::size_t>(why)].fetch_add(
         1, std::memory_order_relaxed);
   else
-    control.load(std::memory_order_acquire)->without_file.fetch_add(1, std::memory_order_relaxed);
+    control.load(std::memory_order_acquire)
+        ->without_file[static_cast<std::size_t>(why)]
+        .fetch_add(1, std::memory_order_relaxed);
 }
 
 bool enter_process_file(thread_state& state) {
   std::uint32_t epoch = this_process.epoch.load(std::memory_order_acquire);
-  if (epoch == 0) {
-    const bool mine = !this_process.opening.exchange(true, std::memory_order_relaxed);
-    if (mine) open_file();
+  if (epoch == 0 && !this_process.opening.exchange(true, std::memory_order_acquire)) {
+    if (!open_file()) this_process.opening.store(false, std::memory_order_release);
     epoch = this_process.epoch.load(std::memory_order_acquire);
   }
+  if (epoch == 0) return false;
   if (state.epoch != epoch) enter_process(state, epoch);
-  return epoch != 0 && header != nullptr;
+  return true;
 }
 
-raw_chunk* map_table(std::size_t bytes, loss& why) {
-  return map_chunk(bytes, trace::table_magic, why);
+raw_chunk* map_table(std::size_t bytes) {
+  if (!may_ask()) return nullptr;
+  refusal refused;
+  raw_chunk* const table = map_chunk(align_up(bytes, smallest_chunk), trace::table_magic, refused);
+  if (table == nullptr) refuse(refused);
+  return table;
+}
+
+loss why_no_chunk() {
+  if (!may_call_system()) return loss::calls_barred;
+  const loss why = refused_because.load(std::memory_order_relaxed);
+  return why == loss::count ? loss::refused : why;
+}
+
+void note_modules() {
+  // After the end of the recording, nothing may appear in its folder.
+  if (may_call_system() && recording_state() == trace::recording::on)
+    append_modules(modules_path, stamp_after());
+}
+
+void prepare_for_filter() {
+  thread_state& state = this_thread;
+  const errno_keeper keep;
+  if (recording_state() != trace::recording::on || state.doing != activity::none) return;
+  const doing own(state, activity::own);
+  if (!enter_process_file(state)) return;
+  note_modules();
+  while (spares.count() < chunks_behind_filter && may_ask()) {
+    refusal refused;
+    raw_chunk* const chunk = new_chunk(chunk_behind_filter, refused);
+    if (chunk == nullptr) return refuse(refused);
+    if (!spares.give(chunk)) return;
+  }
 }
 
 raw_record* claim_stack(thread_state& state, unsigned count) {
+  HEAPLAB_ASSERT(!state.exited && count > 0 && count < fewest_worth_handing_on);
   const bool in_process = state.epoch == this_process.epoch.load(std::memory_order_relaxed);
   const bool fits = in_process && state.end - state.next >= static_cast<std::ptrdiff_t>(count);
   raw_record* const first = fits ? state.next++ : claim_in_next_chunk(state);
@@ -288,8 +394,7 @@ raw_record* claim_in_next_chunk(thread_state& state) {
   const errno_keeper keep;
   const doing own(state, activity::own);
   if (!enter_process_file(state) || !get_chunk(state)) {
-    const loss why = stopped_because.load(std::memory_order_relaxed);
-    count_lost(state, why == loss::count ? loss::file_refused : why);
+    count_lost(state, why_no_chunk());
     return nullptr;
   }
   raw_record* const record = state.next++;

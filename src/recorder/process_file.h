@@ -29,8 +29,10 @@ struct alignas(4096) fork_page {
   // Number of forks up to this process, plus 1; 0 until the file of the process is open. release/acquire: a
   // thread that sees the number sees the file.
   atomic<std::uint32_t> epoch = 0;
-  // relaxed: only the thread that changes this flag from false opens the file.
+  // Set while a thread opens the file, and from then on. acquire/release: a thread that tries again sees what
+  // the last has left.
   atomic<bool> opening = false;
+  bool tried_before = false;  // only the thread that opens the file looks
   char rest[4096 - 8];
 };
 extern constinit fork_page this_process;
@@ -53,11 +55,20 @@ extern constinit live_table live_blocks;
 // be.
 bool enter_process_file(thread_state& state);
 
-// A zeroed table for live_blocks; null, and the reason, if it cannot be had.
-trace::raw_chunk* map_table(std::size_t bytes, trace::loss& why);
+// A zeroed table for live_blocks; null if it cannot be had.
+trace::raw_chunk* map_table(std::size_t bytes);
+
+// Why this process gets no further chunk at the moment; loss::count: nothing is known against it.
+trace::loss why_no_chunk();
 
 // Looks up where to record. Calls of other threads meanwhile are not recorded.
 void begin();
+
+// Before and after the program installs a filter of system calls (system_call_filters.h).
+void prepare_for_filter();
+
+// Appends the files that are mapped now to those that the recording knows (mapped_modules.h).
+void note_modules();
 
 HEAPLAB_SLOW_PATH trace::raw_record* claim_in_next_chunk(thread_state& state);
 

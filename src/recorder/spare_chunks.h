@@ -2,6 +2,9 @@
 // threads.
 #pragma once
 
+#include <algorithm>
+
+#include "base/assertion.h"
 #include "base/atomic.h"
 #include "trace/raw_file.h"
 
@@ -9,8 +12,11 @@ namespace heaplab::recorder {
 
 class spare_chunks {
 public:
-  // False: there is no room for the chunk.
+  // Precondition: a chunk for records with room for one, which no thread uses. False: there is no room for
+  // the chunk.
   bool give(trace::raw_chunk* chunk) {
+    HEAPLAB_ASSERT(chunk->magic == trace::chunk_magic);
+    HEAPLAB_ASSERT(chunk->next < chunk->bytes / sizeof(trace::raw_record) - 1);
     for (auto& slot : slots_) {
       trace::raw_chunk* none = nullptr;
       // release pairs with the acquire in take: the thread that takes the chunk sees the records written so
@@ -29,6 +35,12 @@ public:
       if (trace::raw_chunk* const chunk = slot.exchange(nullptr, std::memory_order_acquire)) return chunk;
     }
     return nullptr;
+  }
+
+  // relaxed: other threads give and take meanwhile.
+  int count() const {
+    return static_cast<int>(std::ranges::count_if(
+        slots_, [](const auto& slot) { return slot.load(std::memory_order_relaxed) != nullptr; }));
   }
 
   // In a child of fork, which has none of its parent's chunks.

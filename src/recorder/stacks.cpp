@@ -1,25 +1,20 @@
 #include "recorder/stacks.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <span>
 
 #include "base/atomic.h"
+#include "base/errno_keeper.h"
 #include "recorder/process_file.h"
-
-extern "C" [[gnu::weak]] void* __libc_stack_end;  // of the main thread, known to the loader
+#include "recorder/stack_bounds.h"
+#include "recorder/system_call_filters.h"
 
 namespace heaplab::recorder {
 
 namespace {
 
 constexpr std::size_t most_links = trace::most_frames - 1;
-// The system keeps at least this much below the main thread's stack free of other mappings.
-constexpr std::uint64_t main_stack = std::uint64_t{64} << 20;
 
 // What lies at a frame: the caller's frame pointer, and the address to which the frame's function returns.
 struct link {
@@ -85,29 +80,12 @@ std::uint64_t write_stack(thread_state& state, std::span<const std::uint64_t> ad
 struct stack_cache {
   static constexpr std::size_t entries = 512;
 
-  std::uint64_t low;
-  std::uint64_t top;  // 0: not known yet
+  stack_bounds bounds;
   entry all[entries];
 
-  void find_bounds() {
-    if (::syscall(SYS_gettid) == ::getpid()) {
-      top = &__libc_stack_end == nullptr ? 0 : reinterpret_cast<std::uint64_t>(__libc_stack_end);
-      low = top - std::min(top, main_stack);
-    } else {
-      pthread_attr_t attributes;
-      void* start = nullptr;
-      std::size_t size = 0;
-      if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
-      ::pthread_attr_getstack(&attributes, &start, &size);
-      ::pthread_attr_destroy(&attributes);
-      low = reinterpret_cast<std::uint64_t>(start);
-      top = low + size;
-    }
-  }
-
   // A frame above `below`, within this stack.
-  bool holds(std::uint64_t frame, std::uint64_t below) const {
-    return frame % sizeof(link) == 0 && below >= low && frame > below && frame <= top - sizeof(link);
+  bool holds(std::uint64_t frame, std::uint64_t below) {
+    return frame % sizeof(frame) == 0 && frame > below && bounds.hold(frame, sizeof(link));
   }
 
   static const link& at(std::uint64_t frame) { return *reinterpret_cast<const link*>(frame); }
@@ -122,7 +100,7 @@ struct stack_cache {
     return same;
   }
 
-  void walk(entry& of) const {
+  void walk(entry& of) {
     of.count = 0;
     for (std::uint64_t frame = of.frame, below = frame - 1; of.count < most_links && holds(frame, below);) {
       of.links[of.count++] = at(frame);
@@ -134,7 +112,10 @@ struct stack_cache {
 
 namespace {
 
-bool make_cache(thread_state& state) {
+// Precondition: `frame` is within the present stack.
+bool make_cache(thread_state& state, std::uint64_t frame) {
+  if (!may_call_system()) return false;
+  const errno_keeper keep;
   const doing own(state, activity::own);
   if (state.stacks == nullptr) {
     void* const at = ::mmap(nullptr, sizeof(stack_cache), PROT_READ | PROT_WRITE,
@@ -143,8 +124,8 @@ bool make_cache(thread_state& state) {
     ::madvise(at, sizeof(stack_cache), MADV_WIPEONFORK);
     state.stacks = static_cast<stack_cache*>(at);
   }
-  state.stacks->find_bounds();
-  return state.stacks->top != 0;
+  state.stacks->bounds.find(frame);
+  return state.stacks->bounds.are_known();
 }
 
 std::uint64_t site_of(thread_state& state, const entry& of) {
@@ -169,10 +150,12 @@ bool prepare_stacks() {
 }
 
 std::uint64_t stack_of(thread_state& state, const call_site& site) {
-  if (state.exited || ((state.stacks == nullptr || state.stacks->top == 0) && !make_cache(state)))
-    return site.caller;
+  const auto present = reinterpret_cast<std::uint64_t>(site.frame);
+  const bool known = state.stacks != nullptr && state.stacks->bounds.are_known();
+  if (state.exited || (!known && !make_cache(state, present))) return site.caller;
   const std::uint64_t frame = site.frame[0];
-  if (!state.stacks->holds(frame, reinterpret_cast<std::uint64_t>(site.frame))) return site.caller;
+  if (!state.stacks->bounds.hold(present, sizeof(link)) || !state.stacks->holds(frame, present))
+    return site.caller;
   entry& found = state.stacks->all[mix(site.caller, frame) % stack_cache::entries];
   if (found.caller == site.caller && found.frame == frame && stack_cache::holds_still(found))
     return found.site;

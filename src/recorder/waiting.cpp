@@ -1,6 +1,5 @@
 #include "recorder/waiting.h"
 
-#include "base/atomic.h"
 #include "base/errno_keeper.h"
 #include "recorder/process_file.h"
 
@@ -8,19 +7,11 @@ namespace heaplab::recorder {
 
 namespace {
 
-// Set for good when no further table can be had. relaxed: other threads notice soon enough.
-constinit atomic<trace::loss> stopped_because = trace::loss::count;
-
 // Adds a table to live_blocks.
 bool grow() {
-  trace::loss why = stopped_because.load(std::memory_order_relaxed);
-  if (why != trace::loss::count) return false;
-  why = trace::loss::no_memory;
   const std::size_t bytes = live_blocks.next_bytes();
-  trace::raw_chunk* const level = bytes == 0 ? nullptr : map_table(bytes, why);
-  if (level != nullptr && live_blocks.add(level)) return true;
-  stopped_because.store(why, std::memory_order_relaxed);
-  return false;
+  trace::raw_chunk* const level = bytes == 0 ? nullptr : map_table(bytes);
+  return level != nullptr && live_blocks.add(level);
 }
 
 }  // namespace
@@ -28,9 +19,9 @@ bool grow() {
 void remember(thread_state& state, const trace::raw_live_block& block) {
   const errno_keeper keep;
   const doing own(state, activity::own);
-  if (!enter_process_file(state)) return count_lost(state, trace::loss::file_refused);
+  if (!enter_process_file(state)) return count_lost(state, why_no_chunk());
   while (!live_blocks.put(block))
-    if (!grow()) return count_lost(state, stopped_because.load(std::memory_order_relaxed));
+    if (!grow()) return count_lost(state, why_no_chunk());
 }
 
 std::optional<trace::raw_live_block> forget(thread_state& state, std::uint64_t address) {

@@ -1,5 +1,7 @@
 #include "trace/finish.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "probes/tick_clock.h"
@@ -27,8 +30,32 @@ namespace {
 constexpr std::uint64_t long_enough_ns = 1'000'000'000;  // long enough to measure the rate of a counter
 constexpr std::uint64_t report_every = 1 << 20;          // events
 
-constexpr const char* reasons[losses] = {"made within another allocation call", "size limit", "disk full",
-                                         "no memory to map", "file could not be created"};
+constexpr const char* reasons[losses] = {"made within another allocation call",
+                                         "size limit",
+                                         "disk full",
+                                         "no memory to map",
+                                         "refused by the system",
+                                         "behind a filter of system calls (seccomp)"};
+
+// Calls that were not recorded, and why, for people.
+struct lost_calls {
+  std::uint64_t calls = 0;
+  std::string because;
+};
+
+// `error` is that of the last system call that failed.
+lost_calls lost_calls_of(const std::uint64_t (&by_reason)[losses], std::uint32_t error) {
+  lost_calls found;
+  for (std::size_t why = 0; why < losses; ++why) {
+    const std::uint64_t calls = by_reason[why];
+    if (calls == 0) continue;
+    found.calls += calls;
+    found.because += (found.because.empty() ? "" : ", ") + std::string(reasons[why]);
+    if (static_cast<loss>(why) == loss::refused && error != 0)
+      found.because += ": " + std::string(std::strerror(static_cast<int>(error)));
+  }
+  return found;
+}
 
 // In the order in which the processes began: the names start with the time.
 std::vector<std::string> raw_files(const std::string& folder) {
@@ -39,6 +66,12 @@ std::vector<std::string> raw_files(const std::string& folder) {
   if (error) throw trace_error(folder, error.message());
   std::sort(found.begin(), found.end());
   return found;
+}
+
+// Bytes that the file takes on the disk: it is longer than it is full.
+std::uint64_t bytes_of_file(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * 512 : 0;
 }
 
 // All zero if there is no control file.
@@ -69,6 +102,7 @@ properties describe(const raw_process::description& of, bool stacks) {
   out.set("parent_pid", of.parent_pid);
   out.set("forked", of.forked ? 1 : 0);
   out.set("program", of.program);
+  out.set("executable", of.executable);
   out.set("arguments", of.arguments);
   out.set("allocator", of.allocator);
   out.set("stamps", of.stamps == stamps::tickets ? "tickets" : "tsc");
@@ -89,42 +123,70 @@ properties summarise(const raw_process& process, const verdict& counts, std::siz
     out.set("instructions", executed);
   if (const std::uint64_t threads = process.of().uncounted_threads; threads != 0)
     out.set("uncounted_threads", threads);
-  std::uint64_t lost = 0;
-  std::string because;
-  for (std::size_t why = 0; why < losses; ++why) {
-    if (process.of().lost[why] == 0) continue;
-    lost += process.of().lost[why];
-    because += (because.empty() ? "" : ", ") + std::string(reasons[why]);
-  }
-  out.set("lost", lost);
-  out.set("lost_because", because);
+  const lost_calls lost = lost_calls_of(process.of().lost, process.of().error);
+  out.set("lost", lost.calls);
+  out.set("lost_because", lost.because);
   return out;
+}
+
+lost_calls lost_without_file(const raw_control& control) {
+  std::uint64_t by_reason[losses];
+  for (std::size_t why = 0; why < losses; ++why)
+    by_reason[why] = control.without_file[why].load(std::memory_order_relaxed);
+  return lost_calls_of(by_reason, control.error.load(std::memory_order_relaxed));
+}
+
+// What was lost in processes that have no file, which only the recording as a whole knows.
+void add_what_has_no_file(properties& to, const raw_control& control) {
+  const lost_calls lost = lost_without_file(control);
+  if (lost.calls != 0) {
+    to.set("lost_elsewhere", lost.calls);
+    to.set("lost_elsewhere_because", lost.because);
+  }
+  if (const auto processes = control.filtered.load(std::memory_order_relaxed); processes != 0)
+    to.set("filtered_processes", processes);
+}
+
+std::string why_nothing_was_recorded(const raw_control& control) {
+  const lost_calls lost = lost_without_file(control);
+  if (lost.calls != 0) return std::to_string(lost.calls) + " calls were not recorded: " + lost.because;
+  if (control.filtered.load(std::memory_order_relaxed) != 0)
+    return "the program runs under a filter of system calls (seccomp)";
+  return "no process was recorded";
 }
 
 // Numbers call sites, each once, also where the file holds a stack twice.
 class site_numbers {
 public:
-  site_numbers(const raw_process& process, trace_writer& to) : process_(process), to_(to) {}
+  site_numbers(const raw_process& process, const recorded_modules& modules, trace_writer& to)
+      : process_(process), modules_(modules), to_(to) {}
 
-  // `site` is that of a raw_record.
-  std::uint32_t operator()(std::uint64_t site) {
-    if (site == 0) return 0;
-    std::uint32_t& number = numbers_[site];
-    if (number == 0) number = number_of((site & stack_bit) != 0 ? process_.stack(site) : std::vector{site});
+  std::uint32_t operator()(const raw_record& record) {
+    if (record.site == 0) return 0;
+    // Numbers are kept for one meaning of addresses at a time.
+    const std::size_t meaning = modules_.has_displaced() ? modules_.snapshot_before(record.stamp) : 0;
+    if (std::exchange(meaning_, meaning) != meaning) numbers_.clear();
+    std::uint32_t& number = numbers_[record.site];
+    if (number == 0) number = number_of(record);
     return number;
   }
 
   std::size_t size() const { return stacks_.size(); }
 
 private:
-  std::uint32_t number_of(const std::vector<std::uint64_t>& stack) {
+  std::uint32_t number_of(const raw_record& record) {
+    std::vector<std::uint64_t> stack{record.site};
+    if ((record.site & stack_bit) != 0) stack = process_.stack(record.site);
+    for (std::uint64_t& address : stack) address = modules_.place(address, record.stamp);
     std::uint32_t& number = stacks_[stack];
     if (number == 0) number = to_.add_site(stack);
     return number;
   }
 
   const raw_process& process_;
+  const recorded_modules& modules_;
   trace_writer& to_;
+  std::size_t meaning_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
   std::map<std::vector<std::uint64_t>, std::uint32_t> stacks_;
 };
@@ -140,7 +202,7 @@ std::vector<event> lived_blocks(const raw_process& process, site_numbers& sites)
                      .address = address_of(block),
                      .size = block.size,
                      .thread = 0,
-                     .site = sites(block.site),
+                     .site = sites({begin, block.what, block.size, block.site}),
                      .kind = kind_of(block),
                      .alignment_log2 = alignment_of(block)});
   });
@@ -151,24 +213,27 @@ std::vector<event> lived_blocks(const raw_process& process, site_numbers& sites)
   return found;
 }
 
+// `tick` is called now and then.
 void finish_process(const raw_process& process, const raw_control& control, trace_writer& to,
-                    const std::function<void()>& tick) {
+                    const std::function<void()>& tick, bool first) {
   to.begin_process(describe(process.of(), control.stacks != 0));
-  site_numbers sites(process, to);
+  const recorded_modules modules(process.path());
+  site_numbers sites(process, modules, to);
   verifier order(process.of().forked || control.begins_late != 0);
   const std::vector<event> lived = lived_blocks(process, sites);
   for (const event& block : lived) order.lived(block);
   to.add_lived(lived);
-  merged_events events(process, [&sites](std::uint64_t caller) { return sites(caller); });
+  merged_events events(process, [&sites](const raw_record& record) { return sites(record); });
   for (event e; events.next(e);) {
     order.see(e);
     to.add(e);
     if (order.counts().events % report_every == 0) tick();
   }
-  const recorded_modules modules(process.path());
   to.add_modules(modules.code());
   to.add_build_ids(modules.build_ids());
-  to.end_process(summarise(process, order.counts(), sites.size()));
+  properties summary = summarise(process, order.counts(), sites.size());
+  if (first) add_what_has_no_file(summary, control);
+  to.end_process(summary);
 }
 
 }  // namespace
@@ -176,7 +241,7 @@ void finish_process(const raw_process& process, const raw_control& control, trac
 void finish(const std::string& folder, const std::string& file, const progress& report) {
   const std::vector<std::string> found = raw_files(folder);
   std::uint64_t whole = 0;
-  for (const std::string& path : found) whole += std::filesystem::file_size(path);
+  for (const std::string& path : found) whole += bytes_of_file(path);
   const std::unique_ptr<raw_control> control = read_control(folder);
   const std::string partial = file + ".partial";
   std::uint32_t processes = 0;
@@ -186,22 +251,19 @@ void finish(const std::string& folder, const std::string& file, const progress& 
     try {
       const raw_process process(path);
       if (control->begins_late == 0 || process.reached_recording()) {
-        finish_process(process, *control, to, [&] { report(done, whole); });
+        finish_process(process, *control, to, [&] { report(done, whole); }, processes == 0);
         ++processes;
       }
     } catch (const trace_error& error) {
       if (std::string_view(error.what()).starts_with(partial)) throw;
     }
-    done += std::filesystem::file_size(path);
+    done += bytes_of_file(path);
     report(done, whole);
   }
   to.close();
   if (processes == 0) {
     std::filesystem::remove(partial);
-    const std::uint64_t refused = control->without_file.load(std::memory_order_relaxed);
-    throw trace_error(folder, refused == 0
-                                  ? "no process was recorded"
-                                  : std::to_string(refused) + " calls were lost: no file could be made");
+    throw trace_error(folder, why_nothing_was_recorded(*control));
   }
   std::filesystem::rename(partial, file);
 }

@@ -46,7 +46,7 @@ event merged_events::event_of(const head& from) {
           .site = 0,
           .kind = kind_of(record),
           .alignment_log2 = alignment_of(record)};
-  if (is_acquisition(e.kind) || is_release(e.kind)) e.site = site_number_(record.site);
+  if (is_acquisition(e.kind) || is_release(e.kind)) e.site = site_number_(record);
   if (e.kind == kind::thread_begin) e.address = 0;
   if (e.kind == kind::thread_create || e.kind == kind::thread_join) e.address = thread_of(record);
   return e;

@@ -15,8 +15,8 @@ namespace heaplab::trace {
 
 class merged_events {
 public:
-  // Returns the number of the call site with this return address.
-  using numbering = std::function<std::uint32_t(std::uint64_t)>;
+  // Returns the number of the call site of a record.
+  using numbering = std::function<std::uint32_t(const raw_record&)>;
 
   // `process` must outlive this object.
   merged_events(const raw_process& process, numbering site_number);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assertion.h"
 #include "base/atomic.h"
 #include "trace/event.h"
 
@@ -29,31 +30,38 @@ enum class recording : std::uint32_t {
 enum class loss : std::uint32_t {
   nested,        // made within another allocation function, for example by a signal handler
   size_limit,    // the recording has reached its size limit
-  disk_full,     // the disk had no room for a chunk
-  no_memory,     // the system could not map a chunk
-  file_refused,  // the process could not create its file
+  disk_full,     // the disk had no room for a chunk, or the size of files is limited
+  no_memory,     // there was no address space for a chunk
+  refused,       // the system refused to create the file or to map a chunk
+  calls_barred,  // the program has forbidden system calls, and what was mapped before is used up
   count
 };
 inline constexpr std::size_t losses = static_cast<std::size_t>(loss::count);
 
-inline constexpr std::uint64_t control_magic = 0x316C6F72746E6F63;  // "control1"
+inline constexpr std::uint64_t control_magic = 0x326C6F72746E6F63;  // "control2"
 inline constexpr std::size_t control_bytes = 4096;
 
 // Created by `heaplab record`, python/heaplab/traces/control.py.
 struct raw_control {
   std::uint64_t magic = 0;
   trace::stamps stamps = trace::stamps::counter;
-  atomic<trace::recording> state;          // relaxed: takes effect soon and orders nothing
-  std::uint64_t most_bytes = 0;            // limit of all files together; 0: none
-  atomic<std::uint64_t> bytes = 0;         // bytes of all files; relaxed: a count
-  atomic<std::uint64_t> without_file = 0;  // calls in processes that have no file; relaxed: a count
-  std::uint64_t begins_late = 0;           // 1: the recording began as `waiting`
-  std::uint64_t stacks = 0;                // 1: acquisitions have call stacks
-  std::uint64_t instructions = 0;          // 1: those of all threads are counted
+  atomic<trace::recording> state;      // relaxed: takes effect soon and orders nothing
+  std::uint64_t most_bytes = 0;        // limit of all files together; 0: none
+  atomic<std::uint64_t> bytes = 0;     // bytes of all files; relaxed: a count
+  std::uint64_t begins_late = 0;       // 1: the recording began as `waiting`
+  std::uint64_t stacks = 0;            // 1: acquisitions have call stacks
+  std::uint64_t instructions = 0;      // 1: those of all threads are counted
+  std::uint64_t filters = 0;           // of system calls (seccomp) that the recording itself runs under
+  atomic<std::uint64_t> filtered = 0;  // processes not recorded because they run under more; relaxed: a count
+  // Calls in processes that have no file, by reason; relaxed: counts.
+  atomic<std::uint64_t> without_file[losses] = {};
+  // The last error of a system call; relaxed: for a message alone.
+  atomic<std::uint32_t> error = 0;
+  std::uint32_t unused = 0;
 };
-static_assert(sizeof(raw_control) == 64);
+static_assert(sizeof(raw_control) == 128);
 
-inline constexpr std::uint64_t raw_magic = 0x3177617270616568;  // "heapraw1"
+inline constexpr std::uint64_t raw_magic = 0x3277617270616568;  // "heapraw2"
 inline constexpr std::size_t raw_header_bytes = 16384;
 inline constexpr std::size_t raw_unit = 16384;  // chunk sizes and offsets are multiples of this
 
@@ -85,9 +93,12 @@ struct raw_header {
   struct alignas(64) stripe {
     atomic<std::uint64_t> calls[losses];
   } lost[stripes];
-  char allocator[1024];  // this text and the next end with a zero byte
-  char program[4096];
-  char arguments[8192];  // each argument ends with a zero byte, the last with two
+  // The last error of a system call by which the file should have grown; relaxed: for a message alone.
+  atomic<std::uint32_t> error;
+  char allocator[1024];  // this text and the next two end with a zero byte
+  char program[4096];    // the name by which the program was started
+  char executable[4096];
+  char arguments[5632];  // each argument ends with a zero byte, the last with two
 };
 static_assert(sizeof(raw_header) <= raw_header_bytes);
 
@@ -146,7 +157,9 @@ constexpr std::uint64_t stack_site(std::uint64_t offset) {
 
 inline constexpr unsigned address_bits = 48;
 
+// Of an address, the bits that tell blocks apart.
 constexpr std::uint64_t pack(std::uint64_t address, kind k, std::uint8_t alignment_log2) {
+  HEAPLAB_ASSERT(alignment_log2 < 64 && (is_known(k) || k == stack_part));
   return (address & ((std::uint64_t{1} << address_bits) - 1)) | static_cast<std::uint64_t>(k) << 48 |
          static_cast<std::uint64_t>(alignment_log2) << 56;
 }

@@ -74,8 +74,11 @@ void raw_process::read_header() {
   for (const raw_header::stripe& stripe : header->lost)
     for (std::size_t why = 0; why < losses; ++why)
       of_.lost[why] += stripe.calls[why].load(std::memory_order_relaxed);
+  of_.error = header->error.load(std::memory_order_relaxed);
+  of_.bytes = header->bytes.load(std::memory_order_relaxed);
   of_.allocator = text_in(header->allocator);
   of_.program = text_in(header->program);
+  of_.executable = text_in(header->executable);
   of_.arguments = texts_in(header->arguments);
 }
 
@@ -114,7 +117,7 @@ std::vector<std::uint64_t> raw_process::stack(std::uint64_t site) const {
 }
 
 void raw_process::find_segments() {
-  for (std::uint64_t offset = raw_header_bytes;;) {
+  for (std::uint64_t offset = raw_header_bytes; offset < of_.bytes;) {
     raw_chunk chunk{};
     const ssize_t got = ::pread(file_.number(), &chunk, sizeof chunk, static_cast<off_t>(offset));
     if (got != sizeof chunk) return;

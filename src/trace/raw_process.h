@@ -39,8 +39,11 @@ public:
     std::uint64_t instructions = 0;
     std::uint64_t uncounted_threads = 0;
     std::uint64_t lost[losses] = {};
+    std::uint32_t error = 0;  // of a system call, for the reason `refused`
+    std::uint64_t bytes = 0;  // of the file that were handed out
     std::string allocator;
-    std::string program;
+    std::string program;  // the name by which it was started
+    std::string executable;
     std::string arguments;
   };
 

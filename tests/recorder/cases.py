@@ -4,6 +4,7 @@
 Usage: cases.py RECORDER TRACE_TOOL PROGRAMS CASE      PROGRAMS is the folder of the test programs
 """
 
+import json
 import resource
 import shutil
 import signal
@@ -97,7 +98,7 @@ def spawns(recorder: Recorder) -> None:
 
 def many_threads(recorder: Recorder) -> None:
     assert recorder.record("recorded_processes", "threads", 5000, 500) == 0
-    written = sum(path.stat().st_size for path in recorder.raw.iterdir())
+    written = recorder.bytes_on_disk()
     [process] = recorder.processes()
     expect_all(process)
     assert number(process, "threads") == 5001
@@ -121,7 +122,7 @@ def quiet_exit(recorder: Recorder) -> None:
 
 def size_limit(recorder: Recorder) -> None:
     assert recorder.record("recorded_swapping", 4, 50_000, most_bytes=1 << 20) == 0
-    assert sum(path.stat().st_size for path in recorder.raw.glob("*.raw")) <= 1 << 20
+    assert recorder.bytes_on_disk() <= 1 << 20
     expect_lost(recorder, "size limit", 4 * 100_000)
 
 
@@ -156,6 +157,41 @@ def no_folder(recorder: Recorder) -> None:
     assert not recorder.raw.exists()
 
 
+def libraries_at_one_address(recorder: Recorder) -> None:
+    """Where a library follows another at the same addresses, each call site is in its own."""
+    assert recorder.record("recorded_plugins") == 0
+    [process] = recorder.processes()
+    expect_all(process)
+    events = [event for event in recorder.events() if event["kind"] == "malloc"]
+    callers = [{int(e["caller"]) for e in events if int(e["size"]) == 40_000 + n} for n in range(3)]
+    assert [len(found) for found in callers] == [1, 1, 1]
+    one, two, again = (found.pop() for found in callers)
+    assert one == again != two
+    assert one % 2**48 == two % 2**48, "they were not loaded at one address"
+    modules = json.loads(recorder.tell("sites", recorder.trace, 0))["modules"]
+    for address, name in ((one, "one"), (two, "two")):
+        spans = [line.split(" ", 2) for line in modules.splitlines()]
+        inside = [path for span, _, path in spans if within(address, span)]
+        assert [path.rpartition("/")[2] for path in inside] == [f"librecorded_plugin_{name}.so"]
+
+
+def within(address: int, span: str) -> bool:
+    start, end = (int(part, 16) for part in span.split("-"))
+    return start < address <= end
+
+
+def program_names(recorder: Recorder) -> None:
+    """A program has the name by which it was started, whatever that links to."""
+    target = recorder.programs / "recorded_processes"
+    link = recorder.folder / "typed"
+    link.symlink_to(target)
+    recorder.programs = recorder.folder
+    assert recorder.record("typed", "ended") == 0
+    [process] = recorder.processes()
+    assert process["process"]["program"] == str(link)
+    assert process["process"]["executable"] == str(target.resolve())
+
+
 CASES = (
     every_call,
     order,
@@ -171,6 +207,8 @@ CASES = (
     descriptors_closed,
     signal_handlers,
     no_folder,
+    libraries_at_one_address,
+    program_names,
 )
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Usage: hardships.py RECORDER TRACE_TOOL PROGRAMS CASE      PROGRAMS is the folde
 """
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -50,7 +51,12 @@ def little_address_space(recorder: Recorder) -> None:
 
 
 def no_address_space(recorder: Recorder) -> None:
-    assert recorder.record(HARDSHIPS, "narrow", -(1 << 20)) == 0
+    """Of a limited address space the recorder takes no more than it needs, and then has none."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 36, 1 << 36))
+
+    assert recorder.record(HARDSHIPS, "narrow", -(1 << 20), before=limit) == 0
     expect_lost(recorder, "no memory to map", 400_000)
 
 

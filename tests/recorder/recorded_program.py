@@ -9,9 +9,10 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-CONTROL_MAGIC = 0x316C6F72746E6F63  # src/trace/raw_file.h
+CONTROL_MAGIC = 0x326C6F72746E6F63  # src/trace/raw_file.h
 COUNTER, TICKETS = 1, 2  # stamps
 ON, WAITING = 1, 2
+FILTERS = 1000  # of system calls: more than these tests run under
 
 
 class Recorder:
@@ -29,21 +30,29 @@ class Recorder:
         stacks: bool = False,
         before: Callable[[], None] = lambda: None,
         under: str = "",
+        filters: int = FILTERS,
     ) -> int:
         """Run one of the test programs and return its exit status."""
         self.raw.mkdir()
         late = state == WAITING
-        control = struct.pack("<QIIQQQQQ", CONTROL_MAGIC, stamps, state, most_bytes, 0, 0, late, stacks)
+        options = (late, stacks, False, filters)
+        control = struct.pack("<QIIQQQQQQ", CONTROL_MAGIC, stamps, state, most_bytes, 0, *options)
         (self.raw / "control").write_bytes(control.ljust(4096, b"\0"))
         environment = {
             "HEAPLAB_RECORD": str(self.raw),
             "LD_PRELOAD": ":".join(filter(None, (self.library, under))),
         }
         command = [str(self.programs / program), *map(str, arguments)]
-        done = subprocess.run(command, env=environment, preexec_fn=before, capture_output=True, check=False)
+        done = subprocess.run(
+            command, env=environment, preexec_fn=before, capture_output=True, check=False, timeout=120
+        )
         assert done.stdout == b"", done.stdout
         assert done.stderr == b"", done.stderr
         return done.returncode
+
+    def bytes_on_disk(self) -> int:
+        """Of the files of processes, which are longer than they are full."""
+        return sum(512 * path.stat().st_blocks for path in self.raw.glob("*.raw"))
 
     def tell(self, *command: object) -> str:
         done = subprocess.run(

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "recorder/system_call_filters.h"
 #include "trace/finish.h"
 #include "trace/stamp_test.h"
 #include "trace/trace_file.h"
@@ -70,7 +71,8 @@ protected:
                                   .state = trace::recording::waiting,
                                   .begins_late = 1,
                                   .stacks = 1,
-                                  .instructions = 1};
+                                  .instructions = 1,
+                                  .filters = filters_here()};
     const auto file = folder_ / "control";
     std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(&page), sizeof page);
     std::filesystem::resize_file(file, trace::control_bytes);

@@ -44,6 +44,19 @@ def frame_pointers(recorder: Recorder) -> None:
     assert number(process, "sites") < 4 * DEPTHS
 
 
+def locked_threads(recorder: Recorder) -> None:
+    """A thread whose lock the C library holds has stacks too, at any depth, on a stack of any owner."""
+    assert recorder.record("recorded_thread_attributes", stacks=True) == 0
+    [process] = recorder.processes()
+    expect_all(process)
+    stacks = stacks_by_size(recorder)
+    # leaf, run, and what the C library starts threads with; leaf, descend 21 times, run
+    assert {len(stack) >= 2 for stack in stacks[30_001]} == {True}
+    assert len({stack[:2] for stack in stacks[30_001]}) == 1
+    assert {len(stack) >= 1 + 21 + 1 for stack in stacks[30_002]} == {True}
+    assert len({stack[:23] for stack in stacks[30_002]}) == 1
+
+
 def no_frame_pointers(recorder: Recorder) -> None:
     assert recorder.record("recorded_call_stacks_without", stacks=True) == 0
     [process] = recorder.processes()
@@ -73,7 +86,7 @@ def killed(recorder: Recorder) -> None:
     expect_all(process)
 
 
-CASES = (frame_pointers, no_frame_pointers, other_stacks, children, killed)
+CASES = (frame_pointers, locked_threads, no_frame_pointers, other_stacks, children, killed)
 
 if __name__ == "__main__":
     sys.exit(run_case(__doc__, CASES))

@@ -79,7 +79,7 @@ class Strings:
 
 def mappings(profile: Profile) -> list[symbols.Module]:
     """The mapped files, the program's own first, as pprof expects; the program alone where none is known."""
-    program = profile.of.get("program", "")
+    program = profile.of.get("executable") or profile.of.get("program", "")
     found = sorted(profile.modules, key=lambda module: module.path != program)
     return found or [symbols.Module(0, 0, 0, program)]
 

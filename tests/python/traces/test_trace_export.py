@@ -208,7 +208,7 @@ def test_pprof_names_the_files_that_were_mapped_by_their_build_ids(recorded: Pat
     message = fields(pprof.as_pprof(profile))
     texts = [value.decode() for field, value in message if field == 6]
     mappings = {one[1]: one for one in (dict(fields(value)) for field, value in message if field == 3)}
-    assert texts[mappings[1][5]] == profile.of["program"]
+    assert texts[mappings[1][5]] == profile.of["executable"]
     for one in mappings.values():
         with open(texts[one[5]], "rb") as file:
             notes = ELFFile(file).get_section_by_name(".note.gnu.build-id")

@@ -42,6 +42,16 @@ def warnings(summary: dict[str, Any]) -> list[str]:
     found = [*filter(None, [architecture.note(summary["machine"])]), *summary["damage"]]
     for process in summary["processes"]:
         part, pid = process["summary"], process["process"].get("pid", "?")
+        if lost := number(part, "lost_elsewhere"):
+            found.append(
+                f"{counted(lost, 'call')} of processes without a file were not recorded: "
+                f"{part['lost_elsewhere_because']}"
+            )
+        if filtered := number(part, "filtered_processes"):
+            found.append(
+                f"{counted(filtered, 'process', 'processes')} were not recorded: under a filter of system "
+                "calls (seccomp) that heaplab does not run under"
+            )
         if lost := number(part, "lost"):
             found.append(f"process {pid}: {lost} calls were not recorded: {part['lost_because']}")
         if wrong := number(part, "acquired_while_live"):

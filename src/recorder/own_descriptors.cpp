@@ -1,0 +1,71 @@
+#include "recorder/own_descriptors.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/single_thread.h"
+
+namespace heaplab::recorder {
+
+namespace {
+
+constexpr std::size_t stack_bytes = std::size_t{64} << 10;
+
+// A thread must not be cancelled in a call of malloc, and its handlers of signals must not run in another
+// process.
+class undisturbed {
+public:
+  undisturbed() {
+    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_);
+    const std::uint64_t all = ~std::uint64_t{0};
+    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &signals_, sizeof all);
+  }
+  ~undisturbed() {
+    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &signals_, nullptr, sizeof signals_);
+    ::pthread_setcancelstate(cancel_, nullptr);
+  }
+  undisturbed(const undisturbed&) = delete;
+  undisturbed& operator=(const undisturbed&) = delete;
+
+private:
+  int cancel_ = 0;
+  std::uint64_t signals_ = 0;
+};
+
+struct job {
+  void (*work)(void*);
+  void* argument;
+};
+
+}  // namespace
+
+bool with_own_descriptors(void (*work)(void*), void* argument) {
+  const undisturbed from_here;
+  if (is_single_threaded()) return work(argument), true;
+  void* const stack =
+      ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) return false;
+  job wanted{work, argument};
+  const auto run = [](void* of) {
+    const job& given = *static_cast<job*>(of);
+    given.work(given.argument);
+    return 0;
+  };
+  const pid_t helper = ::clone(run, static_cast<char*>(stack) + stack_bytes, CLONE_VM | CLONE_VFORK, &wanted);
+  if (helper > 0) ::waitpid(helper, nullptr, __WALL);
+  const int error = errno;
+  ::munmap(stack, stack_bytes);
+  errno = error;
+  return helper > 0;
+}
+
+}  // namespace heaplab::recorder
