@@ -17,11 +17,14 @@ from heaplab.machine.execute import CannotStartError, environment_for
 from heaplab.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.control import Control
+from heaplab.traces.still_running import still_running
 
 RAW = ".raw"
 FOLDER = "HEAPLAB_RECORD"  # the variable by which the recorder finds where to write
 SIGNALLED = 128  # as a shell: the status of a program that a signal ended is this and the signal's number
 POLL_S = 0.2  # between two looks whether the time of recording is over
+LEAST_REST = 10  # times as long as a look at all processes took
+GRACE_S = 1.0  # for processes that are just ending, before a word about those that go on
 
 Handler = Callable[[int, FrameType | None], None]
 
@@ -82,15 +85,20 @@ def check(program: str, wanted: Wanted) -> None:
 
 
 def record(
-    program: Sequence[str], wanted: Wanted, finished: Callable[[bool], None], progress: tool.Progress
+    program: Sequence[str],
+    wanted: Wanted,
+    waiting: Callable[[list[str]], None],
+    finished: Callable[[bool], None],
+    progress: tool.Progress,
 ) -> int:
-    """Run `program` to its end and return its exit status.
+    """Run `program` to its end, and what it leaves running, and return its exit status.
 
-    `finished` hears when the trace is complete, or that recording never began.
+    `waiting` hears of the processes that the program leaves running, `finished` when the trace is complete,
+    or that recording never began.
     """
     make_folder(wanted.raw)
     with control_of(wanted) as control:
-        window = Window(control, wanted)
+        window = Window(control, wanted, waiting)
         with window.signals():
             try:
                 window.child = subprocess.Popen(program, env=environment_for(arm_of(wanted)))
@@ -150,22 +158,42 @@ def remove(raw: Path) -> None:
 class Window:
     """When recording begins and ends: with the program, after a time, or at signals to heaplab."""
 
-    def __init__(self, control: Control, wanted: Wanted) -> None:
+    def __init__(self, control: Control, wanted: Wanted, waiting: Callable[[list[str]], None]) -> None:
         self.child: subprocess.Popen[bytes] | None = None
         self._control = control
+        self._raw = wanted.raw
+        self._waiting = waiting
         self._seconds = wanted.seconds
         self._began = None if wanted.paused else time.monotonic()
         self._closed = False
 
     def wait(self) -> None:
-        """Return when the program or the recording has ended."""
+        """Return when the program and what it leaves running have ended, or the recording has."""
         while self.child and not self._closed:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.child.wait(POLL_S)
                 break
-            if self._began and self._seconds and time.monotonic() - self._began >= self._seconds:
-                self._close()
+            self._close_in_time()
+        self._wait_for_others()
         self._control.switch(False)
+
+    def _wait_for_others(self) -> None:
+        speak_at = time.monotonic() + GRACE_S
+        while not self._closed:
+            began = time.monotonic()
+            left = still_running(self._raw, recorder(), FOLDER)
+            if not left:
+                return
+            now = time.monotonic()
+            if now >= speak_at:
+                self._waiting(left)
+                speak_at = float("inf")
+            time.sleep(max(POLL_S, LEAST_REST * (now - began)))
+            self._close_in_time()
+
+    def _close_in_time(self) -> None:
+        if self._began and self._seconds and time.monotonic() - self._began >= self._seconds:
+            self._close()
 
     @property
     def opened(self) -> bool:
@@ -183,9 +211,13 @@ class Window:
     def _hand_on(self, number: int, _frame: FrameType | None) -> None:
         if self.child and self.child.returncode is None:
             self.child.send_signal(number)
+        elif self.child:
+            self._close()
 
     def _leave_to_program(self, *_: object) -> None:
-        """A terminal sends the signal to heaplab and to the program: the program decides."""
+        """A terminal sends the signal to heaplab and to the program: while that runs, it decides."""
+        if self.child and self.child.returncode is not None:
+            self._close()
 
     @contextlib.contextmanager
     def signals(self) -> Iterator[None]:

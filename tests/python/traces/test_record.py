@@ -232,6 +232,50 @@ def test_call_stacks_are_recorded_by_frame_pointers(tmp_path: Path) -> None:
     assert "inner (stacks.c:2) < outer < main" in shown
 
 
+DAEMON = """#include <stdlib.h>
+#include <unistd.h>
+int main() {
+  for (int i = 0; i < 1000; i++) free(malloc(10));
+  if (daemon(1, 1) != 0) return 1;
+  while (access("enough", F_OK) != 0) usleep(50000);
+  for (int i = 0; i < 50000; i++) free(malloc(100));
+}
+"""
+
+
+def test_what_the_program_leaves_running_is_recorded_and_named(tmp_path: Path) -> None:
+    (tmp_path / "service.c").write_text(DAEMON)
+    subprocess.run(["cc", "-o", "service", "service.c"], cwd=tmp_path, check=True)
+    command = [*HEAPLAB, "record", "-o", "x.trace", "--", "./service"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr
+        assert child.stderr.readline().startswith("heaplab: x.trace: still recorded: service (")
+        (tmp_path / "enough").touch()
+    assert child.returncode == 0
+    events = [process["events"] for process in tool.summary(tmp_path / "x.trace")["processes"]]
+    assert max(events) >= 100_000
+
+
+def test_the_recording_of_what_is_left_running_can_be_ended(tmp_path: Path) -> None:
+    script = "(touch there; while [ ! -e enough ]; do ls >/dev/null; sleep 0.05; done) & exit 4"
+    command = [*HEAPLAB, "record", "-o", "x.trace", "--", "sh", "-c", script]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr
+        wait_for(tmp_path / "there")
+        assert "still recorded: sh (" in child.stderr.readline()
+        child.send_signal(signal.SIGINT)
+        wait_for(tmp_path / "x.trace")  # while the loop goes on
+        (tmp_path / "enough").touch()
+    assert child.returncode == 4
+    assert "ls" in programs_of(tmp_path / "x.trace")
+
+
+def test_a_limit_that_holds_nothing_is_said(tmp_path: Path) -> None:
+    done = record(tmp_path, "--trace-limit", "1B", "--", "ls")
+    assert done.returncode == 1
+    assert done.stderr.endswith(" calls were not recorded: size limit\n")
+
+
 def test_a_size_limit_is_said(tmp_path: Path) -> None:
     done = record(
         tmp_path, "--trace-limit", "100KiB", "--", sys.executable, "-c", "[bytearray(i) for i in range(9999)]"

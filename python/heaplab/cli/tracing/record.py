@@ -72,8 +72,9 @@ def record(
 ) -> int:
     """Record the allocation calls of PROGRAM in a trace file.
 
-    What PROGRAM starts is recorded too. The exit status is that of PROGRAM. Of a server that runs long,
-    record a window: --paused until SIGUSR1, and SIGUSR2 ends it.
+    What PROGRAM starts is recorded too, also what it leaves running: until that ends as well, or SIGINT or
+    SIGUSR2 ends the recording. The exit status is that of PROGRAM. Of a server that runs long, record a
+    window: --paused until SIGUSR1, and SIGUSR2 ends it.
 
     \b
     Examples:
@@ -89,7 +90,11 @@ def record(
     wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused, stacks, instructions)
     recording.check(program[0], wanted)
     return recording.record(
-        program, wanted, lambda opened: tell(trace, opened), ProgressNote("making the trace")
+        program,
+        wanted,
+        lambda left: note(f"{trace}: still recorded: {', '.join(left)}; SIGINT or SIGUSR2 ends it"),
+        lambda opened: tell(trace, opened),
+        ProgressNote("making the trace"),
     )
 
 
