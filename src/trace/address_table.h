@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/assertion.h"
+
 namespace heaplab::trace {
 
 class address_table {
@@ -14,6 +16,7 @@ public:
 
   // Returns the previous number of the address, if any. Precondition: address is not 0.
   std::optional<std::uint64_t> put(std::uint64_t address, std::uint64_t number) {
+    HEAPLAB_ASSERT(address != 0);
     if (2 * (size_ + 1) > slots_.size()) grow();
     slot& found = slots_[find(address)];
     const bool there = found.address != 0;

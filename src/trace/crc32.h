@@ -23,9 +23,9 @@ constexpr std::array<std::uint32_t, 256> crc32_table = [] {
 
 }  // namespace detail
 
-constexpr std::uint32_t crc32(std::span<const std::uint8_t> bytes) {
+constexpr std::uint32_t crc32(std::span<const std::uint8_t> of) {
   std::uint32_t value = ~std::uint32_t{0};
-  for (const std::uint8_t byte : bytes) value = (value >> 8) ^ detail::crc32_table[(value ^ byte) & 0xFF];
+  for (const std::uint8_t byte : of) value = (value >> 8) ^ detail::crc32_table[(value ^ byte) & 0xFF];
   return ~value;
 }
 

@@ -1,7 +1,9 @@
 #include "trace/event_columns.h"
 
 #include <array>
-#include <cstring>
+#include <cstdint>
+
+#include "base/assertion.h"
 
 namespace heaplab::trace {
 
@@ -31,6 +33,7 @@ constexpr bool has_size(kind k) {
 class encoder {
 public:
   void add(const event& e) {
+    HEAPLAB_ASSERT(e.stamp >= stamp_);
     const bool aligned = e.alignment_log2 != 0;
     out_[kinds].push_back(static_cast<std::uint8_t>(e.kind) | (aligned ? has_alignment : 0));
     if (e.thread != thread_) end_run(e.thread);
@@ -95,22 +98,23 @@ class decoder {
 public:
   decoder(std::array<column_reader, columns>& in, std::uint64_t first_stamp) : in_(in), stamp_(first_stamp) {}
 
-  // False: the kind is unknown to this version, or a run has no events.
+  // False: a run has no events, or a number is too large for what it numbers.
   bool next(event& e) {
     const std::uint8_t code = in_[kinds].byte();
     e.kind = static_cast<kind>(code & ~has_alignment);
     if (run_ == 0) {
-      thread_ = static_cast<std::uint32_t>(in_[threads].varint());
+      thread_ = in_[threads].varint();
       run_ = in_[threads].varint();
     }
-    if (run_-- == 0 || !is_known(e.kind)) return false;
-    e.thread = thread_;
+    if (run_-- == 0 || thread_ > UINT32_MAX) return false;
+    e.thread = static_cast<std::uint32_t>(thread_);
     e.stamp = stamp_ += in_[stamps].varint();
     e.address = address_ += unzigzag(in_[addresses].varint());
     e.size = has_size(e.kind) ? in_[sizes].varint() : 0;
-    e.alignment_log2 = (code & has_alignment) != 0 ? in_[alignments].byte() & 63 : 0;
-    e.site = static_cast<std::uint32_t>(in_[sites].varint());
-    return true;
+    e.alignment_log2 = (code & has_alignment) != 0 ? in_[alignments].byte() : 0;
+    const std::uint64_t site = in_[sites].varint();
+    e.site = static_cast<std::uint32_t>(site);
+    return site <= UINT32_MAX;
   }
 
   bool complete() const {
@@ -123,7 +127,7 @@ private:
   std::array<column_reader, columns>& in_;
   std::uint64_t stamp_;
   std::uint64_t address_ = 0;
-  std::uint32_t thread_ = 0;
+  std::uint64_t thread_ = 0;
   std::uint64_t run_ = 0;
 };
 

@@ -10,10 +10,11 @@
 
 namespace heaplab::trace {
 
-// Stamps must not descend; the first stamp is that of the frame's header.
+// Precondition: stamps do not descend. The first stamp is that of the frame's header.
 bytes encode_events(std::span<const event> events);
 
-// Fills `events` with `count` events. False: the columns do not hold exactly `count` well-formed events.
+// Fills `events` with `count` events. False: the columns do not hold exactly `count` events. What an event
+// means is not looked at (event_rules.h).
 bool decode_events(std::span<const std::uint8_t> payload, std::uint32_t count, std::uint64_t first_stamp,
                    std::vector<event>& events);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trace/event.h"
+#include "trace/event_rules.h"
 #include "trace/trace_file.h"
 
 namespace heaplab::trace {
@@ -23,7 +24,8 @@ public:
     return true;
   }
 
-  // The events of the next intact frame; empty at the end. Not to be mixed with next().
+  // The events of the next frame that is intact and obeys event_rules; empty at the end. Not to be mixed with
+  // next().
   std::span<const event> next_frame();
 
   // The number of events missing between the frames read so far. Exact, except at the end of a truncated
@@ -33,9 +35,19 @@ public:
   std::uint64_t first() const { return expected_ - events_.size(); }
 
 private:
+  bool read(const index_entry& frame);
+  void compare_with_summary();
+
   trace_file& file_;
   std::uint32_t process_;
   std::size_t frame_ = 0;
+  std::uint64_t sites_ = 0;     // known so far
+  std::uint64_t numbered_ = 0;  // events of the frames so far, also of those that are lost
+  event_rules rules_;
+  std::uint64_t acquisitions_ = 0;
+  std::uint64_t failed_ = 0;
+  std::uint64_t releases_ = 0;
+  bool at_end_ = false;
   std::vector<event> events_;
   std::size_t at_ = 0;
   std::uint64_t expected_ = 0;  // number of the next event, if none is missing

@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little);
 // that was damaged by a transfer as text.
 inline constexpr std::uint8_t file_magic[8] = {0x89, 'H', 'L', 'T', '\r', '\n', 0x1A, '\n'};
 inline constexpr std::uint16_t format_major = 1;  // another major cannot be read
-inline constexpr std::uint16_t format_minor = 3;  // a higher minor only adds frame types and properties
+inline constexpr std::uint16_t format_minor = 4;  // a higher minor only adds frame types and properties
 
 struct file_header {
   std::uint8_t magic[8];
@@ -72,6 +72,8 @@ struct index_entry {
   std::uint32_t packed_bytes;
   std::uint16_t type;
   std::uint16_t reserved;
+
+  bool operator==(const index_entry&) const = default;
 };
 static_assert(sizeof(index_entry) == 40);
 

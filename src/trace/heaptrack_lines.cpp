@@ -125,6 +125,7 @@ bool heaptrack_lines::add_module(fields& in) {
   if (!base || !first) return false;
   std::uint64_t end = *first + in.number().value_or(0);
   for (auto at = in.number(); at; at = in.number()) end = *at + in.number().value_or(0);
+  if (*base + *first >= *base + end) return false;
   const std::string mapped =
       hexadecimal(*base + *first) + '-' + hexadecimal(*base + end) + " 0 " + path + '\n';
   if (modules_.insert(mapped).second) process().add_module(mapped);
@@ -156,13 +157,13 @@ bool heaptrack_lines::acquire(fields& in) {
   if (!first) return false;
   imported_process& to = process();
   if (block) {
-    to.add(kind::malloc, *block, *first, site_of(*stack_number));
-    return true;
+    return to.add(kind::malloc, *block, *first, site_of(*stack_number));
   }
   if (*first >= acquisitions_.size()) return false;
   acquisition& of = acquisitions_[*first];
-  of.live.push_back(made_up_ += made_up_bytes);
-  to.add(kind::malloc, made_up_, of.size, site_of(of.stack));
+  made_up_ += made_up_bytes;
+  if (!to.add(kind::malloc, made_up_, of.size, site_of(of.stack))) return false;
+  of.live.push_back(made_up_);
   return true;
 }
 
@@ -170,8 +171,7 @@ bool heaptrack_lines::release(fields& in) {
   const auto number = in.number();
   if (!number) return false;
   if (acquisitions_.empty()) {
-    process().add(kind::free, *number, 0, 0);
-    return true;
+    return process().add(kind::free, *number, 0, 0);
   }
   if (*number >= acquisitions_.size() || acquisitions_[*number].live.empty()) return false;
   std::vector<std::uint64_t>& live = acquisitions_[*number].live;

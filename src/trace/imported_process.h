@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "trace/event.h"
+#include "trace/event_rules.h"
 #include "trace/properties.h"
 #include "trace/trace_writer.h"
 #include "trace/verifier.h"
@@ -23,16 +24,21 @@ public:
   // The next event is not before `stamp`, in ticks.
   void reach(std::uint64_t stamp) { stamp_ = stamp > stamp_ ? stamp : stamp_; }
 
-  void add(kind what, std::uint64_t address, std::uint64_t size, std::uint32_t site) {
+  // False: no event of a trace can be so (event_rules.h).
+  bool add(kind what, std::uint64_t address, std::uint64_t size, std::uint32_t site) {
     event e;
-    e.stamp = stamp_++;
+    e.stamp = stamp_;
     e.address = address;
     e.size = size;
     e.thread = 1;
     e.site = site;
     e.kind = what;
+    if (!rules_.may_follow(e, sites_)) return false;
+    rules_.see(e);
     order_.see(e);
     to_.add(e);
+    ++stamp_;
+    return true;
   }
 
   std::uint32_t add_site(std::span<const std::uint64_t> frames) {
@@ -52,6 +58,7 @@ public:
 
 private:
   trace_writer& to_;
+  event_rules rules_;
   verifier order_{true};  // the recording may begin at any time of the program's life
   std::uint64_t stamp_ = 0;
   std::uint32_t sites_ = 0;

@@ -33,20 +33,15 @@ bool mtrace_lines::add(std::string_view line) {
   const std::uint32_t site = site_of(place);
   switch (sign.front()) {
     case '+':
-      process_.add(kind::malloc, *block, *size, site);
-      return true;
+      return process_.add(kind::malloc, *block, *size, site);
     case '-':
-      process_.add(kind::free, *block, 0, site);
-      return true;
+      return process_.add(kind::free, *block, 0, site);
     case '<':
-      process_.add(kind::realloc_from, *block, 0, site);
-      return true;
+      return process_.add(kind::realloc_from, *block, 0, site);
     case '>':
-      process_.add(kind::realloc_to, *block, *size, site);
-      return true;
+      return process_.add(kind::realloc_to, *block, *size, site);
     case '!':
-      process_.add(kind::realloc_to, 0, *size, site);
-      return true;
+      return process_.add(kind::realloc_to, 0, *size, site);
     default:
       return false;
   }

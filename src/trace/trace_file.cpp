@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <sstream>
+#include <string_view>
 
 #include "trace/trace_error.h"
 
@@ -34,6 +37,69 @@ index_entry entry_of(const frame_header& header, std::uint64_t offset) {
 bool is_type(const index_entry& frame, frame_type type) {
   return frame.type == static_cast<std::uint16_t>(type);
 }
+
+std::string what_is_lost(const index_entry& frame) {
+  const char* const what = is_type(frame, frame_type::events) ? " events" : " entries";
+  return std::to_string(frame.count) + what + " are lost";
+}
+
+// Takes a hexadecimal number and the character behind it, if there is one to be, off the front of a line.
+bool take_hexadecimal(std::string_view& line, char behind, std::uint64_t& number) {
+  const auto [rest, fault] = std::from_chars(line.data(), line.data() + line.size(), number, 16);
+  if (fault != std::errc{} || rest == line.data() + line.size() || *rest != behind) return false;
+  line.remove_prefix(static_cast<std::size_t>(rest - line.data()) + 1);
+  return true;
+}
+
+// Whether a line of modules, build-ids or names is one (docs/trace-format.md).
+bool is_line(frame_type type, std::string_view line) {
+  std::uint64_t start = 0, end = 0, offset = 0;
+  if (type == frame_type::names) return take_hexadecimal(line, ' ', start);
+  if (type == frame_type::build_ids)
+    return take_hexadecimal(line, ' ', start) && !line.empty() && line.size() % 2 == 0 &&
+           line.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return take_hexadecimal(line, '-', start) && take_hexadecimal(line, ' ', end) &&
+         take_hexadecimal(line, ' ', offset) && start < end && !line.empty();
+}
+
+// Whether all of a text is a number.
+bool is_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return fault == std::errc{} && rest == text.data() + text.size();
+}
+
+// The properties that are numbers (docs/trace-format.md).
+constexpr std::string_view numbers[] = {"pid",
+                                        "parent_pid",
+                                        "ticks_per_second",
+                                        "start_ticks",
+                                        "start_ns",
+                                        "start_unix_ns",
+                                        "resolution_ns",
+                                        "forked",
+                                        "events",
+                                        "acquisitions",
+                                        "releases",
+                                        "failed",
+                                        "bytes_acquired",
+                                        "peak_bytes",
+                                        "peak_blocks",
+                                        "live_bytes",
+                                        "live_blocks",
+                                        "threads",
+                                        "sites",
+                                        "lost",
+                                        "lost_elsewhere",
+                                        "filtered_processes",
+                                        "acquired_while_live",
+                                        "released_unknown",
+                                        "lived_blocks",
+                                        "lived_bytes",
+                                        "released_inherited",
+                                        "instructions",
+                                        "uncounted_threads",
+                                        "ended"};
 
 }  // namespace
 
@@ -100,15 +166,37 @@ bool trace_file::unpack(const frame_header& header, std::uint64_t offset, bytes&
 
 bool trace_file::read(const index_entry& frame, bytes& payload) {
   const std::optional<frame_header> header = header_at(frame.offset);
+  if (header && entry_of(*header, frame.offset) != frame)
+    return reject(frame, "its header and the index tell different things");
   if (header && unpack(*header, frame.offset, payload)) return true;
-  damage_.push_back("the frame at byte " + std::to_string(frame.offset) +
-                    " is damaged: " + std::to_string(frame.count) +
-                    (is_type(frame, frame_type::events) ? " events" : " entries") + " are lost");
+  blame("the frame at byte " + std::to_string(frame.offset) + " is damaged: " + what_is_lost(frame));
   return false;
 }
 
+bool trace_file::reject(const index_entry& frame, const std::string& fault) {
+  blame("the frame at byte " + std::to_string(frame.offset) + " is wrong: " + fault + ": " +
+        what_is_lost(frame));
+  return false;
+}
+
+// A frame may be read several times.
+void trace_file::blame(const std::string& fault) {
+  if (std::ranges::find(damage_, fault) == damage_.end()) damage_.push_back(fault);
+}
+
 void trace_file::enter(const index_entry& frame) {
-  if (frame.process >= most_processes) return;
+  const std::uint16_t type = frame.type;
+  const bool known = type >= static_cast<std::uint16_t>(frame_type::process) &&
+                     type <= static_cast<std::uint16_t>(frame_type::build_ids) &&
+                     !is_type(frame, frame_type::index);
+  if (!known) return;  // of a later minor version
+  // Where frames are lost, whole processes may be.
+  const std::size_t most = scanning_ ? most_processes : processes_.size();
+  if (frame.process > most) {
+    reject(frame, "it is of process " + std::to_string(frame.process) + ", and " +
+                      std::to_string(processes_.size()) + " are before");
+    return;
+  }
   if (frame.process >= processes_.size()) processes_.resize(frame.process + 1);
   process_part& of = processes_[frame.process];
   if (is_type(frame, frame_type::events)) of.events += frame.count;
@@ -158,6 +246,7 @@ std::uint64_t trace_file::next_frame_after(std::uint64_t offset) {
 
 // Reads a file without a usable index frame by frame, from the start.
 void trace_file::scan() {
+  scanning_ = true;
   damage_.push_back("the file has no intact index: it was cut off or damaged");
   std::uint64_t offset = sizeof(file_header);
   while (offset < size_) {
@@ -190,15 +279,39 @@ void trace_file::read_properties() {
     if (!first && !is_type(frame, frame_type::summary)) continue;
     if (!read(frame, payload)) continue;
     process_part& of = processes_[frame.process];
-    (first ? of.of : of.summary) = properties::decode(text_of(payload));
+    properties& found = first ? of.of : of.summary;
+    found = properties::decode(text_of(payload));
+    check_properties(frame, found);
   }
 }
 
+// What is no number counts as 0 where a number is wanted.
+void trace_file::check_properties(const index_entry& frame, const properties& of) {
+  for (const std::string_view name : numbers)
+    if (of.has(name) && !is_number(of.text(name)))
+      blame("the frame at byte " + std::to_string(frame.offset) + " is wrong: " + std::string(name) +
+            " is '" + std::string(of.text(name)) + "', which is no number");
+  const std::string_view stamps = of.text("stamps");
+  if (of.has("stamps") && stamps != "tsc" && stamps != "tickets" && stamps != "clock")
+    blame("the frame at byte " + std::to_string(frame.offset) + " is wrong: stamps are '" +
+          std::string(stamps) + "', and may be tsc, tickets or clock");
+}
+
+// Lines that are none of their type are left out.
 std::string trace_file::lines_of(std::uint32_t number, frame_type type) {
   std::string lines;
   bytes payload;
-  for (const index_entry& frame : texts_)
-    if (frame.process == number && is_type(frame, type) && read(frame, payload)) lines += text_of(payload);
+  for (const index_entry& frame : texts_) {
+    if (frame.process != number || !is_type(frame, type) || !read(frame, payload)) continue;
+    std::istringstream text(text_of(payload));
+    for (std::string line; std::getline(text, line);) {
+      if (is_line(type, line))
+        lines += line + '\n';
+      else
+        blame("the frame at byte " + std::to_string(frame.offset) + " is wrong: its line '" + line +
+              "' has another form");
+    }
+  }
   return lines;
 }
 

@@ -1,5 +1,5 @@
 // Reads a trace file (docs/trace-format.md). The intact parts of a truncated or damaged file are found too;
-// `damage` tells what is missing or damaged.
+// `damage` tells what is missing, damaged or without meaning.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +35,17 @@ public:
   std::uint64_t size() const { return size_; }        // bytes of the file
   std::uint16_t machine() const { return machine_; }  // e_machine of ELF
   const std::vector<process_part>& processes() const { return processes_; }
+  // Whether all frames are known that the file was written with.
+  bool has_index() const { return !scanning_; }
   // Lines for people on damaged or missing parts; reading frames may add lines.
   const std::vector<std::string>& damage() const { return damage_; }
 
   // The unpacked payload; false, and a line of damage more, where the frame is damaged.
   bool read(const index_entry& frame, bytes& payload);
+
+  // A line of damage more: `fault` is wrong in a frame that is as it was written. Returns false.
+  bool reject(const index_entry& frame, const std::string& fault);
+  void blame(const std::string& fault);
 
   // Lines on the mapped files of a process, on their build-ids, and on its code addresses; "" where unknown.
   std::string modules(std::uint32_t number) { return lines_of(number, frame_type::modules); }
@@ -48,6 +54,7 @@ public:
 
 private:
   std::string lines_of(std::uint32_t number, frame_type type);
+  void check_properties(const index_entry& frame, const properties& of);
   bool read_index();
   void scan();
   std::uint64_t next_frame_after(std::uint64_t offset);
@@ -61,6 +68,7 @@ private:
   file_descriptor file_;
   std::uint64_t size_ = 0;
   std::uint16_t machine_ = 0;
+  bool scanning_ = false;  // frame by frame, since there is no intact index
   std::vector<process_part> processes_;
   std::vector<index_entry> texts_;  // frames of properties and modules
   std::vector<std::string> damage_;

@@ -47,6 +47,11 @@ int print_summary(const std::string& path) {
   out.begin_object().key("bytes").value(file.size()).key("machine").value(std::uint64_t{file.machine()});
   out.key("processes").begin_array();
   for (std::uint32_t number = 0; number < file.processes().size(); ++number) {
+    // All parts are read, so that all damage is told.
+    const site_table sites(file, number);
+    each_lived(file, number, [](const event&) {});
+    for (const std::string& lines : {file.modules(number), file.build_ids(number), file.names(number)})
+      static_cast<void>(lines);
     event_stream events(file, number);
     std::uint64_t intact = 0;
     for (std::size_t some = 0; (some = events.next_frame().size()) != 0;) intact += some;

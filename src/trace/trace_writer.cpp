@@ -26,6 +26,12 @@ constexpr std::uint16_t this_machine = EM_AARCH64;
 #error "trace files know no such machine yet"
 #endif
 
+bool are_lived(std::span<const event> blocks) {
+  for (const event& block : blocks)
+    if (!event_rules::may_live(block, &block == blocks.data() ? nullptr : &block - 1)) return false;
+  return true;
+}
+
 std::span<const std::uint8_t> bytes_of_text(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
@@ -69,6 +75,7 @@ void trace_writer::put(std::span<const std::uint8_t> data) {
 
 void trace_writer::put_frame(frame_type type, std::uint32_t count, std::uint64_t first,
                              std::uint64_t first_stamp, std::span<const std::uint8_t> payload) {
+  HEAPLAB_ASSERT(payload.size() <= largest_frame);
   packed_.resize(ZSTD_compressBound(payload.size()));
   const std::size_t size = ZSTD_compressCCtx(compressor_->context, packed_.data(), packed_.size(),
                                              payload.data(), payload.size(), compression_level);
@@ -94,7 +101,9 @@ void trace_writer::put_frame(frame_type type, std::uint32_t count, std::uint64_t
 }
 
 std::uint32_t trace_writer::begin_process(const properties& of) {
+  HEAPLAB_ASSERT(events_.empty() && sites_here_ == 0);
   const std::uint32_t number = processes_++;
+  rules_ = {};
   events_before_ = 0;
   sites_before_ = 0;
   put_frame(frame_type::process, 1, 0, 0, bytes_of_text(of.encode()));
@@ -102,6 +111,7 @@ std::uint32_t trace_writer::begin_process(const properties& of) {
 }
 
 std::uint32_t trace_writer::add_site(std::span<const std::uint64_t> frames) {
+  HEAPLAB_ASSERT(processes_ != 0);
   put_varint(sites_, frames.size());
   for (const std::uint64_t address : frames) {
     put_varint(sites_, zigzag(address - site_address_));
@@ -119,6 +129,8 @@ void trace_writer::flush_sites() {
 }
 
 void trace_writer::add_lived(std::span<const event> blocks) {
+  HEAPLAB_ASSERT(events_.empty() && events_before_ == 0);
+  HEAPLAB_ASSERT_EXPENSIVE(are_lived(blocks));
   flush_sites();
   for (std::size_t first = 0; first < blocks.size(); first += frame_events) {
     const auto some = blocks.subspan(first, std::min(frame_events, blocks.size() - first));

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/assertion.h"
 #include "trace/event.h"
+#include "trace/event_rules.h"
 #include "trace/file_descriptor.h"
 #include "trace/frame.h"
 #include "trace/properties.h"
@@ -30,17 +32,20 @@ public:
   // Ends the process before, begins another and returns its number, from 0.
   std::uint32_t begin_process(const properties& of);
 
-  // Returns the number of a call site, given as code addresses, the innermost first.
+  // Returns the number of a call site, given as code addresses, the innermost first. Precondition: a process
+  // has begun.
   std::uint32_t add_site(std::span<const std::uint64_t> frames);
 
-  // Precondition: a process has begun; the stamp is not less than that of the preceding event.
+  // Precondition: a process has begun; the event may follow those before (event_rules.h).
   void add(const event& e) {
+    HEAPLAB_ASSERT(processes_ != 0 && rules_.may_follow(e, sites_before_ + sites_here_));
+    rules_.see(e);
     events_.push_back(e);
     if (events_.size() == frame_events) flush();
   }
 
-  // Blocks that lived when the recording began, as acquisitions by thread 0. Precondition: no event was
-  // added.
+  // Blocks that lived when the recording began, as acquisitions by thread 0 in the order of their addresses.
+  // Precondition: no event was added.
   void add_lived(std::span<const event> blocks);
 
   // Lines on the mapped files of the process.
@@ -70,6 +75,7 @@ private:
   file_descriptor file_;
   std::uint64_t offset_ = 0;
   std::vector<index_entry> index_;
+  event_rules rules_;
   std::vector<event> events_;
   std::uint64_t events_before_ = 0;  // events of the process in frames already written
   bytes sites_;

@@ -45,6 +45,7 @@ public:
     std::uint64_t number = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const std::uint8_t part = byte();
+      if (shift == 63 && part > 1) break;  // more than 64 bits
       number |= static_cast<std::uint64_t>(part & 0x7F) << shift;
       if ((part & 0x80) == 0) return number;
     }

@@ -9,7 +9,7 @@ namespace {
 
 TEST(event_columns, give_back_what_was_put_in) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
-    const std::vector<event> events = random_events(seed * 97, seed);
+    const std::vector<event> events = random_events(seed * 97, seed, 100);
     std::vector<event> back;
     ASSERT_TRUE(decode_events(encode_events(events), static_cast<std::uint32_t>(events.size()),
                               events.front().stamp, back));

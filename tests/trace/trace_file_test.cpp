@@ -39,6 +39,11 @@ protected:
               testing::UnitTest::GetInstance()->current_test_info()->name()) {}
   ~trace_files() override { std::filesystem::remove(path_); }
 
+  static std::vector<event> events_of(std::size_t process, std::size_t count) {
+    const auto number = static_cast<unsigned>(process) + 1;
+    return random_events(count, number, number);
+  }
+
   // Processes of the given numbers of events; process n with seed n + 1 and n + 1 sites.
   void write(const std::vector<std::size_t>& counts) {
     trace_writer to(path_);
@@ -50,8 +55,8 @@ protected:
         const std::uint64_t frames[] = {0x400000 + site, 0x7fff00000000 - site};
         EXPECT_EQ(to.add_site(frames), site + 1);
       }
-      for (const event& e : random_events(counts[process], static_cast<unsigned>(process) + 1)) to.add(e);
-      to.add_modules("400000-500000 program\n");
+      for (const event& e : events_of(process, counts[process])) to.add(e);
+      to.add_modules("400000-500000 0 program\n");
       to.add_build_ids("400000 c0ffee\n");
       properties summary;
       summary.set("events", counts[process]);
@@ -94,8 +99,8 @@ TEST_F(trace_files, give_back_every_process) {
     EXPECT_EQ(file.processes()[process].of.number("pid"), 100 + process);
     const std::vector<event> events = all_of(file, process);
     EXPECT_EQ(events.size(), file.processes()[process].summary.number("events"));
-    EXPECT_TRUE(events == random_events(events.size(), process + 1));
-    EXPECT_EQ(file.modules(process), "400000-500000 program\n");
+    EXPECT_TRUE(events == events_of(process, events.size()));
+    EXPECT_EQ(file.modules(process), "400000-500000 0 program\n");
     EXPECT_EQ(file.build_ids(process), "400000 c0ffee\n");
     const site_table sites(file, process);
     ASSERT_EQ(sites.size(), process + 1U);
@@ -126,7 +131,7 @@ TEST_F(trace_files, cut_off_at_any_byte_give_the_frames_before) {
     std::size_t found = 0;
     for (std::uint32_t process = 0; process < file.processes().size(); ++process) {
       const std::vector<event> events = all_of(file, process);
-      EXPECT_TRUE(events.empty() || events == random_events(events.size(), process + 1)) << kept;
+      EXPECT_TRUE(events.empty() || events == events_of(process, events.size())) << kept;
       found += events.size();
     }
     EXPECT_GE(found, most) << kept;
@@ -151,7 +156,7 @@ TEST_F(trace_files, with_any_bit_flipped_give_nothing_wrong_and_say_what_is_lost
     for (std::uint32_t process = 0; process < file.processes().size(); ++process) {
       std::uint64_t lost = 0;
       const std::vector<event> events = all_of(file, process, &lost);
-      EXPECT_TRUE(events.empty() || events == random_events(events.size(), process + 1)) << bit;
+      EXPECT_TRUE(events.empty() || events == events_of(process, events.size())) << bit;
       const std::uint64_t counted = file.processes()[process].summary.number("events");
       EXPECT_TRUE(counted == 0 || events.size() + lost == counted) << bit;
       const site_table sites(file, process);
