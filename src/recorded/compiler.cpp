@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assertion.h"
 #include "recorded/file_error.h"
 
 namespace heaplab::recorded {
@@ -80,13 +81,15 @@ compiler::compiler(std::string path, std::uint32_t main, double ticks_per_second
     : writer_(std::move(path)), threads_(writer_, main), ticks_per_microsecond_(ticks_per_second / 1e6) {}
 
 void compiler::living(const trace::event& found) {
+  HEAPLAB_ASSERT(!begun_ && trace::is_acquisition(found.kind) && found.address != 0);
   make_room(prologue, found.address);
   allocate(prologue, found);
 }
 
 void compiler::add(const trace::event& next) {
-  if (!std::exchange(begun_, true)) first_stamp_ = next.stamp;
-  last_stamp_ = std::max(last_stamp_, next.stamp);
+  if (!std::exchange(begun_, true)) first_stamp_ = last_stamp_ = next.stamp;
+  HEAPLAB_ASSERT(trace::is_known(next.kind) && next.thread != 0 && next.stamp >= last_stamp_);
+  last_stamp_ = next.stamp;
   if (!trace::is_acquisition(next.kind) && !trace::is_release(next.kind)) return change_threads(next);
   const std::uint32_t stream = threads_.of(next.thread);
   if (!trace::is_growth(next.kind)) end_realloc(next.thread);
@@ -260,6 +263,7 @@ void compiler::keep_time(std::uint32_t stream, std::uint64_t stamp) {
 }
 
 void compiler::count_live(std::int64_t blocks, std::uint64_t gained, std::uint64_t lost) {
+  HEAPLAB_ASSERT(live_bytes_ + gained >= lost && (blocks >= 0 || live_blocks_ > 0));
   live_blocks_ += static_cast<std::uint64_t>(blocks);
   live_bytes_ += gained - lost;
   bytes_since_epoch_ += gained;

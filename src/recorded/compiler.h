@@ -25,8 +25,9 @@ public:
   // of the stamps. Throws file_error.
   compiler(std::string path, std::uint32_t main, double ticks_per_second);
 
-  // Adds a block that was live when the recording began. Called before the first event.
+  // Adds a block that was live when the recording began. Precondition: an acquisition; no event was added.
   void living(const trace::event& found);
+  // Precondition: stamps do not descend, and threads are numbered from 1.
   void add(const trace::event& next);
   // Completes the file and returns its header. `lost` is the number of events missing from the trace.
   header finish(std::uint64_t lost = 0);

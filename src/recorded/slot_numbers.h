@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include "base/assertion.h"
 
 namespace heaplab::recorded {
 
@@ -24,6 +27,7 @@ public:
 
   std::uint32_t take_once(std::uint64_t& unused) {
     if (next_ == end_) {
+      HEAPLAB_ASSERT(unused % row == 0);
       next_ = static_cast<std::uint32_t>(unused);
       unused += row;
       end_ = static_cast<std::uint32_t>(unused);
@@ -31,8 +35,11 @@ public:
     return next_++;
   }
 
-  // Called only by the stream that took the slot.
-  void give_back(std::uint32_t slot) { returned_.push_back(slot); }
+  // Precondition: this stream took the slot, and no block is in it any more.
+  void give_back(std::uint32_t slot) {
+    HEAPLAB_ASSERT_EXPENSIVE(std::find(returned_.begin(), returned_.end(), slot) == returned_.end());
+    returned_.push_back(slot);
+  }
 
 private:
   std::vector<std::uint32_t> returned_;

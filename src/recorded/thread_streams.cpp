@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assertion.h"
+
 namespace heaplab::recorded {
 
 thread_streams::thread_streams(workload_writer& writer, std::uint32_t first) : writer_(writer) {
@@ -62,6 +64,7 @@ std::uint32_t thread_streams::start(std::uint32_t thread, std::uint32_t by) {
 }
 
 void thread_streams::join_thread(std::uint32_t by, std::uint32_t thread) {
+  HEAPLAB_ASSERT(by >= main_thread && stream_of_.at(thread) > main_thread && stream_of_.at(thread) != by);
   writer_.add(by, operation(action::join_thread, std::exchange(stream_of_[thread], main_thread)));
 }
 

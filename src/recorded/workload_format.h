@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assertion.h"
+
 namespace heaplab::recorded {
 
 // The action of an operation. The numbers are part of the format.
@@ -41,11 +43,16 @@ public:
   static constexpr std::uint64_t most_time = (std::uint64_t{1} << 57) - 1;
 
   constexpr operation() = default;
+  // Precondition: the value is at most most_value.
   constexpr operation(action what, std::uint32_t slot, std::uint32_t value = 0)
       : word_(static_cast<std::uint64_t>(what) | std::uint64_t{value} << value_shift |
-              std::uint64_t{slot} << slot_shift) {}
+              std::uint64_t{slot} << slot_shift) {
+    HEAPLAB_ASSERT(what <= action::last && value <= most_value);
+  }
 
+  // Precondition: the time is at most most_time.
   static constexpr operation until(std::uint64_t microseconds) {
+    HEAPLAB_ASSERT(microseconds <= most_time);
     return operation(static_cast<std::uint64_t>(action::wait_until) | microseconds << value_shift);
   }
 

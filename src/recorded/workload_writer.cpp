@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/assertion.h"
 #include "base/bits.h"
 #include "recorded/checksum.h"
 #include "recorded/file_error.h"
@@ -43,6 +44,8 @@ std::uint32_t workload_writer::add_stream() {
 }
 
 workload_writer::place_in_file workload_writer::add(std::uint32_t stream, operation added) {
+  HEAPLAB_ASSERT(stream < streams_.size());
+  HEAPLAB_ASSERT(!added.has_side() || added.value() < sides_.size());
   open_stream& to = streams_[stream];
   if (to.room == 0) open_segment(to);
   segment& last = to.segments.back();
@@ -55,6 +58,8 @@ workload_writer::place_in_file workload_writer::add(std::uint32_t stream, operat
 }
 
 void workload_writer::move(place_in_file where, std::uint32_t slot) {
+  HEAPLAB_ASSERT(where >= header::bytes && where + sizeof(operation) <= used_ &&
+                 where % sizeof(operation) == 0);
   operation moved;
   std::memcpy(&moved, start_ + where, sizeof moved);
   moved = moved.at(slot);
@@ -62,6 +67,7 @@ void workload_writer::move(place_in_file where, std::uint32_t slot) {
 }
 
 std::uint32_t workload_writer::add_side(side added) {
+  HEAPLAB_ASSERT(added.alignment == 0 || is_power_of_two(added.alignment));
   const auto [found, is_new] = side_of_.try_emplace(added, static_cast<std::uint32_t>(sides_.size()));
   if (!is_new) return found->second;
   if (sides_.size() > operation::most_value)

@@ -26,10 +26,12 @@ public:
 
   // Returns the number of the new stream; the first three are prologue, epilogue and main thread.
   std::uint32_t add_stream();
+  // Precondition: the stream, and the side that the operation names, were added.
   place_in_file add(std::uint32_t stream, operation added);
+  // Precondition: add() returned the place.
   void move(place_in_file where, std::uint32_t slot);
-  // Returns the index of the side; equal sides share an index. Throws file_error when there are too many
-  // sides.
+  // Precondition: the alignment is a power of two, or 0. Returns the index of the side; equal sides share an
+  // index. Throws file_error when there are too many sides.
   std::uint32_t add_side(side added);
   void add_epoch(const epoch& added) { epochs_.push_back(added); }
   std::uint64_t epochs() const { return epochs_.size(); }
