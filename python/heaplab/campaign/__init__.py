@@ -15,7 +15,9 @@ The life of one run, from the command line to the results file:
    (every candidate of a comparison once, the reference twice, in shuffled order).
 4. `memory_needs.py` asks each workload, by `--estimate`, how much memory its cells need. A cell that is too
    large for the machine is refused before anything runs.
-5. `runner.py` goes through the rounds: one block of every open comparison. After the block numbers of
+5. `runner.py` goes through the rounds: one block of every open comparison. After the first round, `timing.py`
+   decides for each experiment whether its arms run at the same time, in turns (`machine/slices.py`), and
+   which clock decides, by what the first runs did (`machine/behaviour.py`). After the block numbers of
    `plan.looks`, a comparison whose intervals are narrow enough is closed. The budget may end the campaign
    after the second round. Before each run, a listener learns how much time is left.
 6. `measure_run.py` measures one candidate of a block in a fresh process:
@@ -23,7 +25,6 @@ The life of one run, from the command line to the results file:
      that preloads the library.
    - As much memory as the run will need is touched and released (`warming.py`), so that the run finds it
      warm. Where the host does not take memory back, only first runs are warmed.
-   - Just before and just after the run, `mode.py` takes the time of a fixed amount of work.
    - `machine/execute.py` starts the process; `machine/watch.py` samples the memory of its process tree, and
      enforces limits of time and memory. `programs/prepared_program.py` runs a program of the catalog and
      checks its output. `user_program.py` runs a user's program with its file from `standard_input.py`,

@@ -23,7 +23,7 @@ CATCHES_CONT = 1 << (signal.SIGCONT - 1)
 
 
 @dataclass
-class Life:
+class ThreadLife:
     """A thread as seen so far; times in s."""
 
     first: float  # since the start of the run
@@ -37,7 +37,7 @@ class Life:
 class Observer:
     """Looks at the threads of a process tree again and again; `look` is that of Job."""
 
-    _lives: dict[tuple[int, int], Life] = field(default_factory=dict)
+    _lives: dict[tuple[int, int], ThreadLife] = field(default_factory=dict)
     _oddities: dict[str, None] = field(default_factory=dict)  # in the order found
 
     def look(self, at: float, tree: Sequence[int]) -> None:
@@ -45,7 +45,7 @@ class Observer:
             with contextlib.suppress(OSError):
                 for thread, ran, delayed in threads_of(pid):
                     busy = ran + delayed
-                    life = self._lives.setdefault((pid, thread), Life(at, at, busy, busy, delayed))
+                    life = self._lives.setdefault((pid, thread), ThreadLife(at, at, busy, busy, delayed))
                     life.last, life.busy, life.delayed = at, busy, delayed
                 for oddity in oddities_of(pid, tree[0]):
                     self._oddities[oddity] = None
@@ -61,7 +61,7 @@ class Observer:
         return Behaviour(busy=busy / wall, waiting=min(1.0, max(0.0, waiting)), oddities=list(self._oddities))
 
 
-def waiting_of(workers: Sequence[Life]) -> float:
+def waiting_of(workers: Sequence[ThreadLife]) -> float:
     """The part of their lives, from the first look to the last, that threads were not busy."""
     lived = sum(life.last - life.first for life in workers)
     return 1 - sum(life.busy - life.busy_at_first for life in workers) / lived if lived else 0.0

@@ -55,8 +55,8 @@ from heaplab.cli.options.program_command import ProgramCommand
 @click.option(
     "--budget",
     type=DURATION_OR_AUTO,
-    help="Stop measuring after this time, at the earliest after two blocks: 90s, 5m; auto: after a minute "
-    "say how long the limits need here, and go on for that long, at most half an hour.",
+    help="Stop measuring after this time, which has to have room for two blocks: 90s, 5m; auto: after a "
+    "minute say how long the limits need here, and go on for that long, at most half an hour.",
 )
 @taking(HOW_ELSE)
 @click.pass_obj

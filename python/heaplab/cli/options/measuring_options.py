@@ -53,7 +53,7 @@ ARMS: Options = [
 BUDGET = click.option(
     "--budget",
     type=DURATION,
-    help="Stop measuring after this time, at the earliest after two blocks: 90s, 5m; "
+    help="Stop measuring after this time, which has to have room for two blocks: 90s, 5m; "
     "with --resume after so much more.",
 )
 # How they are measured, beside the budget.
