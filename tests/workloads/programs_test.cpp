@@ -87,7 +87,8 @@ TEST(refusals, name_the_options_that_do_not_go_together) {
                  "--total-objects must not be fewer than --producers");
   expect_refused("blowup", "--pattern remote --threads 3",
                  "--pattern remote needs an even number of --threads");
-  expect_refused("blowup", "--pattern shift --stays 5", "--stays needs --pattern survivor");
+  expect_refused("blowup", "--pattern shift --stays 5", "--stays needs --pattern phases or survivor");
+  expect_refused("blowup", "--pattern shift --sizes 5", "--sizes needs --pattern spread");
 }
 
 TEST(refusals, of_an_aged_heap) {
@@ -248,9 +249,10 @@ TEST(work, of_trees_is_that_of_all_nodes) {
 
 // A heap can hold neither less than is live nor, for these small amounts, many times as much.
 TEST(work, of_blowup_is_scored) {
-  for (const char* pattern : {"generations", "pool", "remote", "shift", "survivor"}) {
+  for (const char* pattern :
+       {"generations", "phases --threads 1", "pool", "remote", "shift", "spread --sizes 2000", "survivor"}) {
     const outcome done = run_program(
-        "blowup", std::string("--live-bytes 16MiB --rounds 20 --threads 2 --json - --pattern ") + pattern);
+        "blowup", std::string("--live-bytes 16MiB --rounds 20 --json - --pattern ") + pattern);
     EXPECT_GE(metric(done, "blowup"), 0.9) << pattern;
     EXPECT_LE(metric(done, "peak_live"), 16 << 20) << pattern;
     EXPECT_GE(metric(done, "peak_live"), 15 << 20) << pattern;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/atomic.h"
+#include "workloads/blowup/live_total.h"
 #include "workloads/harness/harness.h"
 
 namespace heaplab {
@@ -13,12 +14,13 @@ namespace heaplab {
 // in the second, and one of 32 in the third; every phase replaces as many objects.
 class shrinking_pool {
 public:
-  shrinking_pool(harness::measurement& measured, std::uint64_t threads, const harness::size_mix& sizes,
-                 std::uint64_t live_bytes, std::uint64_t rounds)
+  shrinking_pool(harness::measurement& measured, live_total& live, std::uint64_t threads,
+                 const harness::size_mix& sizes, std::uint64_t live_bytes, std::uint64_t rounds)
       : measured_(measured),
+        live_(live),
         threads_(threads),
         sizes_(sizes),
-        limit_(live_bytes),
+        limit_(static_cast<std::int64_t>(live_bytes)),
         rounds_(rounds),
         places_(1, live_bytes / mean_of(sizes, measured.seed())) {}
 
@@ -33,8 +35,6 @@ public:
       }
     });
   }
-
-  std::uint64_t most_live() const { return most_live_.load(std::memory_order_relaxed); }
 
   // Called when no thread of the pool is left.
   void release_all() {
@@ -56,29 +56,15 @@ private:
     if (it.taken.exchange(true, std::memory_order_acquire)) return;
     if (it.object.start != nullptr) release(heap, it);
     const std::uint64_t bytes = sizes_.logarithmic(random);
-    if (may_have(bytes)) it.object = harness::allocate_stamped(heap, bytes, stamp_of(it));
+    if (live_.add(static_cast<std::int64_t>(bytes), limit_)) it.object = harness::allocate_stamped(heap, bytes, stamp_of(it));
     it.taken.store(false, std::memory_order_release);
   }
 
   template <class Heap>
   void release(Heap& heap, place& it) {
-    live_.fetch_sub(it.object.bytes, std::memory_order_relaxed);
+    live_.add(-static_cast<std::int64_t>(it.object.bytes));
     harness::release_stamped(heap, it.object, stamp_of(it));
     it.object = {};
-  }
-
-  // Counts an object of so many bytes as live, unless there were too many then.
-  bool may_have(std::uint64_t bytes) {
-    const std::uint64_t now = live_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    if (now > limit_) {
-      live_.fetch_sub(bytes, std::memory_order_relaxed);
-      return false;
-    }
-    std::uint64_t most = most_live_.load(std::memory_order_relaxed);
-    while (now > most && !most_live_.compare_exchange_weak(most, now, std::memory_order_relaxed,
-                                                           std::memory_order_relaxed)) {
-    }
-    return true;
   }
 
   static std::uint64_t mean_of(const harness::size_mix& sizes, std::uint64_t seed) {
@@ -94,12 +80,12 @@ private:
   }
 
   harness::measurement& measured_;
+  live_total& live_;
   std::uint64_t threads_;
   harness::size_mix sizes_;
-  std::uint64_t limit_;
+  std::int64_t limit_;
   std::uint64_t rounds_;
   harness::thread_arrays<place> places_;
-  heaplab::atomic<std::uint64_t> live_{0}, most_live_{0};
 };
 
 }  // namespace heaplab

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/atomic.h"
+
+namespace heaplab {
+
+// Bytes alive, of all threads together, and the most there were at a time. relaxed: numbers that publish
+// nothing.
+class live_total {
+public:
+  // Counts `change` bytes as live, or fewer; false: there would be more than `limit`, and nothing was counted.
+  bool add(std::int64_t change, std::int64_t limit = INT64_MAX) {
+    const std::int64_t now = live_.fetch_add(change, std::memory_order_relaxed) + change;
+    if (now > limit) {
+      live_.fetch_sub(change, std::memory_order_relaxed);
+      return false;
+    }
+    std::int64_t most = most_.load(std::memory_order_relaxed);
+    while (now > most &&
+           !most_.compare_exchange_weak(most, now, std::memory_order_relaxed, std::memory_order_relaxed)) {
+    }
+    return true;
+  }
+
+  std::uint64_t most() const { return static_cast<std::uint64_t>(most_.load(std::memory_order_relaxed)); }
+
+private:
+  heaplab::atomic<std::int64_t> live_{0}, most_{0};
+};
+
+}  // namespace heaplab
