@@ -251,8 +251,8 @@ TEST(work, of_trees_is_that_of_all_nodes) {
 TEST(work, of_blowup_is_scored) {
   for (const char* pattern :
        {"generations", "phases --threads 1", "pool", "remote", "shift", "spread --sizes 2000", "survivor"}) {
-    const outcome done = run_program(
-        "blowup", std::string("--live-bytes 16MiB --rounds 20 --json - --pattern ") + pattern);
+    const outcome done =
+        run_program("blowup", std::string("--live-bytes 16MiB --rounds 20 --json - --pattern ") + pattern);
     EXPECT_GE(metric(done, "blowup"), 0.9) << pattern;
     EXPECT_LE(metric(done, "peak_live"), 16 << 20) << pattern;
     EXPECT_GE(metric(done, "peak_live"), 15 << 20) << pattern;

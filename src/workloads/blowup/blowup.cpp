@@ -67,8 +67,10 @@ public:
     measured_ = &measured;
     if (pattern_ == pattern::pool) pool_.emplace(measured, total_, threads_, sizes_, live_, rounds_);
     const std::uint64_t most = live_of_each() / sizes_.least;
-    filled_ = harness::thread_arrays<harness::block>(
-        threads_, pool_ ? 0 : pattern_ == pattern::spread ? std::min(most, spread_sizes_) : most);
+    filled_ = harness::thread_arrays<harness::block>(threads_, pool_ ? 0
+                                                               : pattern_ == pattern::spread
+                                                                   ? std::min(most, spread_sizes_)
+                                                                   : most);
     counters_ = harness::thread_arrays<progress>(threads_, 1);
     probes::barrier meeting(static_cast<unsigned>(threads_));
     meeting_ = &meeting;

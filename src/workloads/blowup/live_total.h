@@ -10,7 +10,8 @@ namespace heaplab {
 // nothing.
 class live_total {
 public:
-  // Counts `change` bytes as live, or fewer; false: there would be more than `limit`, and nothing was counted.
+  // Counts `change` bytes as live, or fewer; false: there would be more than `limit`, and nothing was
+  // counted.
   bool add(std::int64_t change, std::int64_t limit = INT64_MAX) {
     const std::int64_t now = live_.fetch_add(change, std::memory_order_relaxed) + change;
     if (now > limit) {

@@ -56,7 +56,8 @@ private:
     if (it.taken.exchange(true, std::memory_order_acquire)) return;
     if (it.object.start != nullptr) release(heap, it);
     const std::uint64_t bytes = sizes_.logarithmic(random);
-    if (live_.add(static_cast<std::int64_t>(bytes), limit_)) it.object = harness::allocate_stamped(heap, bytes, stamp_of(it));
+    if (live_.add(static_cast<std::int64_t>(bytes), limit_))
+      it.object = harness::allocate_stamped(heap, bytes, stamp_of(it));
     it.taken.store(false, std::memory_order_release);
   }
 
