@@ -1,10 +1,11 @@
-// Which large blocks ask for huge pages.
+// Which large blocks and which spans ask for huge pages.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <thread>
 #include <vector>
 
+#include "allocators/scalloc/arena.h"
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/variants.h"
 #include "concurrent/sync.h"
@@ -173,6 +174,51 @@ TEST_F(huge_pages_of_large_blocks, are_not_inherited_by_a_block_made_of_a_smalle
   EXPECT_EQ(huge_page_log::forbidden, 128 * mebibyte) << "of the whole block: one mapping of the kernel's";
   it.deallocate(grown);
   it.deallocate(first);
+}
+
+// The fine zone grows by parts of 4 MiB, each of which asks for huge pages or not.
+constexpr config small_parts = [] {
+  config result = standard();
+  result.arena_bytes = 256 * mib;
+  result.huge_zone_bytes = result.huge_part_bytes = 4 * mib;
+  result.huge_part_divisor = unlimited;
+  return result;
+}();
+
+class huge_pages_of_spans : public testing::Test {
+protected:
+  using zone = arena<test_traits<concurrent::std_sync, small_parts, huge_page_log>>;
+
+  huge_pages_of_spans() { EXPECT_TRUE(it_.open(small_parts.arena_bytes, huge_page_policy::grown)); }
+  ~huge_pages_of_spans() override { it_.close(); }
+
+  // Carves spans of so many bytes, and uses a share of each. Returns for how many bytes huge pages were
+  // asked.
+  std::size_t asked_while_growing(std::size_t bytes, std::size_t percent) {
+    huge_page_log::asked = 0;
+    for (std::size_t done = 0; done < bytes; done += small_parts.fine_span_bytes)
+      it_.carve(true, 0)->set_resident_bytes(
+          static_cast<std::uint32_t>(small_parts.fine_span_bytes * percent / 100));
+    return huge_page_log::asked;
+  }
+
+  zone it_;
+};
+
+TEST_F(huge_pages_of_spans, follow_from_dense_spans) {
+  EXPECT_EQ(asked_while_growing(4 * mib, 100), 0U) << "a small zone";
+  EXPECT_EQ(asked_while_growing(8 * mib, 75), 8 * mib);
+}
+
+TEST_F(huge_pages_of_spans, do_not_follow_from_sparse_spans) {
+  EXPECT_EQ(asked_while_growing(20 * mib, 60), 0U);
+}
+
+TEST_F(huge_pages_of_spans, end_and_begin_with_the_part_before) {
+  EXPECT_EQ(asked_while_growing(8 * mib, 100), 4 * mib);
+  EXPECT_EQ(asked_while_growing(4 * mib, 30), 4 * mib) << "the part before is dense";
+  EXPECT_EQ(asked_while_growing(4 * mib, 100), 0U);
+  EXPECT_EQ(asked_while_growing(4 * mib, 30), 4 * mib);
 }
 
 }  // namespace

@@ -226,16 +226,41 @@ private:
 
   bool carve_fine_spans(std::uint32_t count) {
     const std::size_t used = fine_.carved_bytes(), bytes = std::size_t{count} << fine_shift;
-    const bool huge = huge_pages_ == huge_page_policy::grown && used >= settings.huge_zone_bytes;
     const std::size_t limit = std::min(reserved_.first(), bytes_ - coarse_.carved_bytes());
-    span_type* it = fine_.prepare(settings.fine_span_bytes, bytes, limit, huge);
+    span_type* it = fine_.prepare(settings.fine_span_bytes, bytes, limit);
     if (it == nullptr || !owners_.cover(true, used + bytes)) return false;
+    if (huge_pages_ == huge_page_policy::grown && used + bytes > next_part_) begin_part(used);
     for (std::size_t offset = 0; offset < bytes; offset += settings.fine_span_bytes, ++it)
       it->base = base_ + used + offset;
     const std::size_t end = (used + bytes) >> step_shift;
     if (end > border_.load(std::memory_order_relaxed)) border_.store(end, std::memory_order_relaxed);
     fine_.publish(bytes);
     return true;
+  }
+
+  // The zone grows in parts, each of which gets huge pages where the spans of the part before are dense.
+  // Spans that a thread has just begun to use are sparse; so are those of many threads, each with some blocks
+  // of many sizes, and huge pages would make them resident as a whole.
+  void begin_part(std::size_t used) {
+    const std::size_t begin = align_up(used, os_pages::huge_page_bytes);
+    const std::size_t part = align_up(std::max(settings.huge_part_bytes, used / settings.huge_part_divisor),
+                                      os_pages::huge_page_bytes);
+    next_part_ = std::min(begin + part, reserved_.first());
+    if (begin < next_part_ && are_dense(used - std::min(used, part), used))
+      platform::advise_huge(base_ + begin, next_part_ - begin, true);
+  }
+
+  // Looks at some of the spans in these bytes of the fine zone.
+  bool are_dense(std::size_t begin, std::size_t end) const {
+    const std::size_t stride = std::max<std::size_t>(
+        align_down((end - begin) / settings.huge_part_samples, settings.fine_span_bytes),
+        settings.fine_span_bytes);
+    std::size_t seen = 0, resident = 0;
+    for (std::size_t at = begin; at < end; at += stride) {
+      seen += settings.fine_span_bytes;
+      resident += fine_.records()[at >> fine_shift].resident_bytes();
+    }
+    return resident * 100 >= seen * settings.huge_dense_percent;
   }
 
   span_type* renewed(std::uint32_t number) {
@@ -247,8 +272,7 @@ private:
 
   span_type* carve_coarse() {
     const std::size_t limit = std::min(reserved_.last(), bytes_ - fine_.carved_bytes());
-    span_type* const it =
-        coarse_.prepare(settings.coarse_span_bytes, settings.coarse_span_bytes, limit, false);
+    span_type* const it = coarse_.prepare(settings.coarse_span_bytes, settings.coarse_span_bytes, limit);
     const std::size_t used = coarse_.carved_bytes() + settings.coarse_span_bytes;
     if (it == nullptr || !owners_.cover(false, used)) return nullptr;
     const std::size_t begin = bytes_ - used;
@@ -295,6 +319,7 @@ private:
   typename Traits::template atomic<std::size_t> reserved_bytes_{0};
   huge_page_policy huge_pages_ = huge_page_policy::never;
   std::size_t small_bytes_ = 0;  // of the fine zone, in which no huge pages are made any more
+  std::size_t next_part_ = settings.huge_zone_bytes;  // where begin_part decides next
   // Carving writes from here on.
   alignas(cache_line_bytes) concurrent::futex_lock<typename Traits::sync> lock_;
   arena_zone<Traits> fine_, coarse_;

@@ -53,12 +53,12 @@ public:
 
   // The record of the first of the next spans, of `bytes` together; records and spans are usable. Null: no
   // memory, or more than `limit` bytes would be carved.
-  span_type* prepare(std::size_t span_bytes, std::size_t bytes, std::size_t limit, bool huge) {
+  span_type* prepare(std::size_t span_bytes, std::size_t bytes, std::size_t limit) {
     const std::size_t used = carved_.load(std::memory_order_relaxed);
     if (used + bytes > limit) return nullptr;
     const std::size_t records = (used + bytes) / span_bytes;
-    if (!record_range_.ensure(records * sizeof(span_type), record_limit_, false)) return nullptr;
-    return block_range_.ensure(used + bytes, limit, huge) ? &records_[used / span_bytes] : nullptr;
+    if (!record_range_.ensure(records * sizeof(span_type), record_limit_)) return nullptr;
+    return block_range_.ensure(used + bytes, limit) ? &records_[used / span_bytes] : nullptr;
   }
 
   // Makes the spans of the last prepare() known. Precondition: the records have the bases of the spans.

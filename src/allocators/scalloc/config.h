@@ -194,6 +194,15 @@ struct config {
   // With huge_page_policy::grown, fine spans beyond this many bytes of the zone get huge pages. 32 MiB: the
   // 2 MiB that a huge page may touch too early are then less than a sixteenth.
   std::size_t huge_zone_bytes = 32 * mib;
+  // Beyond, the zone grows in parts of so many bytes, or of 1/huge_part_divisor of the zone, each of which
+  // gets huge pages where the spans of as much before it have touched at least this percentage of their
+  // address space, by some samples. Less makes sparse spans resident as a whole; more pays page faults in
+  // programs whose spans a class leaves a quarter unused. Smaller parts follow the program faster, with a
+  // system call each.
+  std::size_t huge_part_bytes = 8 * mib;
+  std::size_t huge_part_divisor = 4;
+  std::size_t huge_part_samples = 64;
+  std::size_t huge_dense_percent = 70;
 
   // --- large blocks: those above span_block_limit ---
 

@@ -28,27 +28,25 @@ public:
   }
 
   // Makes the first `bytes` <= limit usable; false: the system refuses. Opens more than is asked for, so that
-  // a range of n bytes takes log n system calls. `huge`: asks for huge pages on the new part.
-  bool ensure(std::size_t bytes, std::size_t limit, bool huge) {
+  // a range of n bytes takes log n system calls.
+  bool ensure(std::size_t bytes, std::size_t limit) {
     if (bytes <= opened_) return true;
     const std::size_t step = std::clamp(opened_, least_step, most_step);
     const std::size_t generous = std::min(limit, align_up(std::max(opened_ + step, bytes), least_step));
-    return open_up_to(generous, huge) ||
-           open_up_to(std::min(limit, align_up(bytes, os_pages::page_bytes())), huge);
+    return open_up_to(generous) || open_up_to(std::min(limit, align_up(bytes, os_pages::page_bytes())));
   }
 
   // Opens the first page. To open more then moves the border between two mappings of the kernel, which
   // succeeds even where the process may have no further mapping.
-  bool begin() { return opened_ > 0 || open_up_to(os_pages::page_bytes(), false); }
+  bool begin() { return opened_ > 0 || open_up_to(os_pages::page_bytes()); }
 
   std::size_t opened() const { return opened_; }
 
 private:
-  bool open_up_to(std::size_t bytes, bool huge) {
+  bool open_up_to(std::size_t bytes) {
     const std::size_t added = bytes - opened_;
     char* const part = grows_ == growth_direction::up ? start_ + opened_ : start_ - bytes;
     if (!platform::make_accessible(part, added)) return false;
-    if (huge) platform::advise_huge(part, added, true);
     opened_ = bytes;
     return true;
   }

@@ -63,7 +63,7 @@ public:
     const std::size_t bytes = words_for(zone_bytes) + (fine ? unused_ : 0);
     const std::size_t most =
         std::min(align_up(2 * bytes, os_pages::page_bytes()), fine ? reserved_.first() : reserved_.last());
-    return (fine ? fine_ : coarse_).ensure(bytes, most, false);
+    return (fine ? fine_ : coarse_).ensure(bytes, most);
   }
 
   // Gives up the words but for those of the first `fine` and the last `coarse` bytes of the arena, and those
