@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from heaplab import analysis, stats
 from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store
@@ -10,6 +9,7 @@ from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.pilot import PilotRunner
 from heaplab.campaign.runner import Precise, Runner
+from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.screen import exit_status
 from heaplab.cli.screen.progress_bar import ProgressBar
 from heaplab.cli.subjects import selection
@@ -18,7 +18,7 @@ from heaplab.records import Campaign, Run, Timing
 
 
 def opened_for(
-    request: Request, folder: Path, options: dict[str, Any], share: float = 1.0
+    request: Request, folder: Path, options: HowOptions, share: float = 1.0
 ) -> tuple[OpenedCampaign, dict[str, int]]:
     """The campaign of a request, begun or gone on with, after its pilot runs; and its needs of memory.
 
@@ -31,16 +31,16 @@ def opened_for(
     with bar_of(options, request.budget) as bar:
         libraries = {library.allocator: library for library in request.libraries}
         pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share, needed)
-        opened = campaigns.begin(options["output"] or folder, request, pilot)
-    for line in [] if options["quiet"] else found:
+        opened = campaigns.begin(options.output or folder, request, pilot)
+    for line in [] if options.quiet else found:
         selection.note(line)
     if opened.moved:
         selection.note(f"earlier results are kept as {opened.moved}")
     return opened, needed
 
 
-def bar_of(options: dict[str, Any], budget: float | None) -> ProgressBar:
-    return ProgressBar(options["quiet"] or options["as_json"], budget)
+def bar_of(options: HowOptions, budget: float | None) -> ProgressBar:
+    return ProgressBar(options.quiet or options.as_json, budget)
 
 
 def needed_by(campaign: Campaign) -> dict[str, int]:
@@ -54,9 +54,7 @@ def needed_by(campaign: Campaign) -> dict[str, int]:
     return needed
 
 
-def carry_out(
-    opened: OpenedCampaign, needed: dict[str, int], options: dict[str, Any], to_go_on: str = ""
-) -> str:
+def carry_out(opened: OpenedCampaign, needed: dict[str, int], options: HowOptions, to_go_on: str = "") -> str:
     """Measure what is missing; return why it was stopped, "" if it was not.
 
     An interruption or a full disk keeps what was measured; `to_go_on` says how to go on with it.

@@ -7,6 +7,7 @@ import click
 
 from heaplab.cli.options import replay_options, server_options
 from heaplab.cli.options.given_arms import GIVEN_COMMAND, GivenCommand
+from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.options.measuring_options import ARMS, HOW, taking
 from heaplab.cli.options.option_types import PLACE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
@@ -68,7 +69,9 @@ def compare(
     """
     from heaplab.cli.campaigns import measuring
 
-    return measuring.compare(extra, program, suite, source, commands, options)
+    serving, replaying = server_options.given_of(options), replay_options.given_of(options)
+    asked = ComparisonOptions(**options)
+    return measuring.compare(extra, program, suite, source, commands, serving, replaying, asked)
 
 
 @click.command()
@@ -95,4 +98,5 @@ def run(
     """
     from heaplab.cli.campaigns import measuring
 
-    return measuring.run(extra, experiments, scale, options)
+    replaying = replay_options.given_of(options)
+    return measuring.run(extra, experiments, scale, replaying, ComparisonOptions(**options))

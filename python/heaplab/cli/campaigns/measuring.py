@@ -1,6 +1,6 @@
 """What `heaplab compare` and `heaplab run` do: measure, then print and write the report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,8 +13,9 @@ from heaplab.catalog.contents import Catalog
 from heaplab.cli.campaigns import resume_checks
 from heaplab.cli.campaigns.carry_out import carry_out, needed_by, opened_for
 from heaplab.cli.campaigns.shown_commands import shown_commands
-from heaplab.cli.options import replay_options, server_options
+from heaplab.cli.options import replay_options
 from heaplab.cli.options.given_arms import GivenCommand
+from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.reading.results import tell
 from heaplab.cli.subjects import command_arms, recorded_trace, selection
 from heaplab.cli.subjects.subject import (
@@ -26,7 +27,7 @@ from heaplab.cli.subjects.subject import (
     subject_of_trace,
 )
 from heaplab.errors import UsageError
-from heaplab.records import Arm
+from heaplab.records import Arm, Parameter
 
 
 def compare(
@@ -35,35 +36,36 @@ def compare(
     suite: str | None,
     source: Path | None,
     commands: tuple[GivenCommand, ...],
-    options: dict[str, Any],
+    serving: Mapping[str, Any],
+    replaying: Mapping[str, Parameter],
+    options: ComparisonOptions,
 ) -> int:
     """Compare allocators or commands, or finish an earlier comparison."""
-    serving, replaying = server_options.given_of(options), replay_options.given_of(options)
     refuse_program_beside_suite(program, suite)
     if source and serving:
         raise UsageError("--input: a server reads no standard input; --load drives it")
-    if source and not (program or commands or options["resume"]):
+    if source and not (program or commands or options.resume):
         raise UsageError("--input goes with a program: heaplab compare --input FILE -- PROGRAM")
-    hooks = options["prepare"] or options["cleanup"]
+    hooks = options.prepare or options.cleanup
     if hooks and not (program or commands):
         raise UsageError(
             "--prepare and --cleanup go with a program: heaplab compare --prepare CMD -- PROGRAM"
         )
-    if options["resume"]:
+    if options.resume:
         resume_checks.refuse_more_work(
             program or commands or suite is not None or source or serving or replaying
         )
-        return finish(extra, options)
+        return finish(extra, options.resume, options)
     catalog = catalogs.load(extra)
     if commands:
         replay_options.refuse_without_trace(replaying)
-        named = any(options[name] for name in ("allocators", "own", "factorial"))
+        named = bool(options.allocators or options.own or options.factorial)
         command_arms.refuse_others(commands, bool(program) or suite is not None or named)
         arms = command_arms.arms_of(commands)
-        subject = subject_of_commands(arms, source, options["quiet"], serving)
+        subject = subject_of_commands(arms, source, options.quiet, serving)
     else:
-        catalog, arms = selection.arms(catalog, options["allocators"], options["own"], options["factorial"])
-        subject = subject_of(catalog, arms, program, suite, source, options["quiet"], serving, replaying)
+        catalog, arms = selection.arms(catalog, options.allocators, options.own, options.factorial)
+        subject = subject_of(catalog, arms, program, suite, source, options.quiet, serving, replaying)
         refuse_one_alone(subject, arms)
     return measure(request_of(subject, arms, options), subject.folder, options)
 
@@ -82,24 +84,24 @@ def run(
     extra: tuple[Path, ...],
     experiments: tuple[str, ...],
     scale: Literal["quick", "full"],
-    options: dict[str, Any],
+    replaying: Mapping[str, Parameter],
+    options: ComparisonOptions,
 ) -> int:
     """Run experiments or a trace, or finish what an earlier command began."""
-    replaying = replay_options.given_of(options)
-    if options["resume"]:
+    if options.resume:
         resume_checks.refuse_more_work(experiments or replaying)
-        return finish(extra, options)
+        return finish(extra, options.resume, options)
     if not experiments:
         raise UsageError("run: name an experiment; `heaplab list experiments` names them all")
     catalog = catalogs.load(extra)
     if recorded_trace.is_trace(experiments):
-        catalog, arms = selection.arms(catalog, options["allocators"], options["own"], options["factorial"])
-        subject = subject_of_trace(catalog, Path(experiments[0]), options["quiet"], replaying)
+        catalog, arms = selection.arms(catalog, options.allocators, options.own, options.factorial)
+        subject = subject_of_trace(catalog, Path(experiments[0]), options.quiet, replaying)
         return measure(request_of(subject, arms, options), subject.folder, options)
     replay_options.refuse_without_trace(replaying)
     chosen, workloads = selection.experiments(catalog, experiments)
-    named = options["allocators"] or (None if options["factorial"] else named_by_all(chosen))
-    _, arms = selection.arms(catalog, named, options["own"], options["factorial"])
+    named = options.allocators or (None if options.factorial else named_by_all(chosen))
+    _, arms = selection.arms(catalog, named, options.own, options.factorial)
     subject = Subject(chosen, workloads, scale, Path("out") / "run", None)
     return measure(request_of(subject, arms, options), subject.folder, options)
 
@@ -113,39 +115,39 @@ def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
     return ",".join(dict.fromkeys(name for names in named for name in names)) if all(named) else None
 
 
-def measure(request: Request, folder: Path, options: dict[str, Any]) -> int:
-    if options["show_command"]:
+def measure(request: Request, folder: Path, options: ComparisonOptions) -> int:
+    if options.show_command:
         click.echo("\n".join(shown_commands(request)))
         return 0
     return report_on(*opened_for(request, folder, options), options)
 
 
-def finish(extra: tuple[Path, ...], options: dict[str, Any]) -> int:
+def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> int:
     """Resume an interrupted campaign, or one that spent its budget. A complete campaign is only reported."""
-    results = store.load(options["resume"])
+    results = store.load(place)
     resume_checks.refuse_changes(results.campaign, options)
     if results.end and results.end.reason != "budget":
         selection.note(f"{results.path}: complete, nothing left to measure")
-        return tell(results.path, quiet=options["quiet"], as_json=options["as_json"])
+        return tell(results.path, quiet=options.quiet, as_json=options.as_json)
     again = arms_again(catalogs.load(extra), results, options)
-    opened = campaigns.resume(results, again, options["budget"])
+    opened = campaigns.resume(results, again, options.budget)
     return report_on(opened, needed_by(results.campaign), options)
 
 
-def arms_again(catalog: Catalog, results: store.Results, options: dict[str, Any]) -> dict[str, Arm]:
+def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOptions) -> dict[str, Arm]:
     """The arms of a campaign as they are here now, by name."""
     recorded = results.libraries
     if any(arm.command for arm in recorded.values()):
         return {name: command_arms.again(arm) for name, arm in recorded.items()}
-    if options["factorial"]:
-        _, arms = selection.arms(catalog, None, options["own"], options["factorial"])
+    if options.factorial:
+        _, arms = selection.arms(catalog, None, options.own, options.factorial)
         return {arm.allocator: arm for arm in arms}
-    catalog = selection.with_own(catalog, options["own"])
+    catalog = selection.with_own(catalog, options.own)
     return {name: selection.arm_of(catalog, name) for name in results.campaign.allocators}
 
 
-def report_on(opened: OpenedCampaign, needed: dict[str, int], options: dict[str, Any]) -> int:
+def report_on(opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions) -> int:
     """Measure what is missing, then tell."""
     stopped = carry_out(opened, needed, options)
-    status = tell(opened.store.path, quiet=options["quiet"], as_json=options["as_json"])
+    status = tell(opened.store.path, quiet=options.quiet, as_json=options.as_json)
     return 1 if stopped else status

@@ -1,10 +1,9 @@
 """Options that --resume excludes."""
 
-from typing import Any
-
 import click
 from click.core import ParameterSource
 
+from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.errors import UsageError
 from heaplab.records import Campaign
 
@@ -14,7 +13,7 @@ def refuse_more_work(given: object) -> None:
         raise UsageError("--resume goes on with what it finds; give no program, input, suite or experiment")
 
 
-def refuse_changes(campaign: Campaign, options: dict[str, Any]) -> None:
+def refuse_changes(campaign: Campaign, options: ComparisonOptions) -> None:
     """Raise UsageError for an option that differs from the one the campaign began with."""
     begun = {
         "allocators": ",".join(campaign.allocators),
@@ -28,7 +27,7 @@ def refuse_changes(campaign: Campaign, options: dict[str, Any]) -> None:
     }
     given = click.get_current_context().get_parameter_source
     for name, value in begun.items():
-        if given(name) is ParameterSource.COMMANDLINE and options[name] != value:
+        if given(name) is ParameterSource.COMMANDLINE and getattr(options, name) != value:
             raise UsageError(
                 f"--resume goes on as it was begun; --{name.replace('_', '-')} cannot change that"
             )

@@ -2,12 +2,12 @@
 
 from math import ceil, isfinite
 from pathlib import Path
-from typing import Any
 
 from heaplab import analysis
 from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.cli.campaigns.carry_out import carry_out, needed_by
+from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.quantities import show_duration
 from heaplab.cli.subjects.selection import note
 
@@ -16,7 +16,7 @@ MOST_S = 1800.0  # nobody waits longer for a gate
 SPARE = 1.1  # the variation is itself an estimate
 
 
-def go_on(path: Path, request: Request, limits: analysis.GateLimits, options: dict[str, Any]) -> str:
+def go_on(path: Path, request: Request, limits: analysis.GateLimits, options: GateOptions) -> str:
     """Say how long the limits need beyond the first look, and measure that long.
 
     Returns why measuring was stopped, "" if it was not.

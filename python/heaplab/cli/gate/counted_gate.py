@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,6 +12,7 @@ from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.store import Results
 from heaplab.catalog.spec import Experiment
 from heaplab.cli.campaigns.carry_out import carry_out, opened_for
+from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.subjects.selection import note
 from heaplab.cli.subjects.subject import with_note
 from heaplab.errors import HeaplabError
@@ -27,7 +27,7 @@ SLOWER = 50  # times: what callgrind makes of a run
 NOTE = "Runs were carried out under callgrind: only their instructions mean something."
 
 
-def counted(request: Request, folder: Path, options: dict[str, Any], share: float) -> list[Path]:
+def counted(request: Request, folder: Path, options: GateOptions, share: float) -> list[Path]:
     """The results of the counting; none if nothing can be counted. Raises HeaplabError without valgrind.
 
     `share` is the part of the user's budget that the request has.
@@ -38,7 +38,7 @@ def counted(request: Request, folder: Path, options: dict[str, Any], share: floa
     if not plan.comparisons(campaigns.campaign_of(request)):
         note("nothing is counted under callgrind: no cell has one thread and a fixed amount of work")
         return []
-    opened, needed = opened_for(request, folder / FOLDER, {**options, "output": None}, share)
+    opened, needed = opened_for(request, folder / FOLDER, replace(options, output=None), share)
     if carry_out(opened, needed, options, TO_GO_ON):
         raise click.exceptions.Exit(1)
     for reason in uncounted(store.load(opened.store.path)):

@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
+from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, HOW_ELSE, ONLY_CALLGRIND, taking
-from heaplab.cli.options.option_types import DURATION_OR_AUTO, OUTPUT_FILE, PLACE, SHARE
+from heaplab.cli.options.option_types import AUTO, DURATION_OR_AUTO, OUTPUT_FILE, PLACE, SHARE
 from heaplab.cli.options.program_command import ProgramCommand
 
 
@@ -86,6 +87,10 @@ def gate(
       heaplab gate ./libold.so ./libnew.so --instructions only-callgrind --max-instructions 1% -- ls -l
       heaplab gate 'sleep 0.1' 'sleep 0.1' --markdown gate.md --budget 10s
     """
-    from heaplab.cli.gate import gating
+    from heaplab.cli.gate import auto_budget, gating
 
-    return gating.gate(extra, old, new, program, suite, source, instructions, options)
+    automatic = options["budget"] == AUTO
+    if automatic:
+        options["budget"] = auto_budget.FIRST_LOOK_S
+    asked = GateOptions(**options, automatic=automatic)
+    return gating.gate(extra, old, new, program, suite, source, instructions, asked)

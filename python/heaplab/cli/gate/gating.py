@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -21,8 +20,8 @@ from heaplab.cli.gate import auto_budget
 from heaplab.cli.gate.auto_budget import in_words
 from heaplab.cli.gate.counted_gate import counted, is_uncounted, offer_of
 from heaplab.cli.options.given_arms import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
+from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND
-from heaplab.cli.options.option_types import AUTO
 from heaplab.cli.options.program_command import TYPED
 from heaplab.cli.reading.results import load, without_figure
 from heaplab.cli.subjects import command_arms, recorded_trace, selection
@@ -54,7 +53,7 @@ def gate(
     suite: str | None,
     source: Path | None,
     instructions: str,
-    options: dict[str, Any],
+    options: GateOptions,
 ) -> int:
     """Compare, judge, tell; return the exit status."""
     refuse_program_beside_suite(program, suite)
@@ -62,21 +61,18 @@ def gate(
     given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
     if instructions == COUNTERS and instructions_limited():
         refuse_uncounted(given, program)
-    arms, subject = compared(catalog, given, program, suite, source, options["quiet"])
-    automatic = options["budget"] == AUTO
-    if automatic:
-        options = {**options, "budget": auto_budget.FIRST_LOOK_S}
-    request, folder = request_of(subject, arms, options), options["output"] or Path("out") / "gate"
+    arms, subject = compared(catalog, given, program, suite, source, options.quiet)
+    request, folder = request_of(subject, arms, options), options.output or Path("out") / "gate"
     share = 0.5 if instructions == CALLGRIND else 1.0
     request = replace(request, budget=request.budget and request.budget * share)
-    limits = analysis.GateLimits(options["max_slower"], options["max_memory"], options["max_instructions"])
+    limits = analysis.GateLimits(options.max_slower, options.max_memory, options.max_instructions)
     paths, stopped = [], ""
     if instructions != COUNTERS:
         paths = counted(request, folder, options, share)
     if instructions != ONLY_CALLGRIND:
         campaign, needed = opened_for(request, folder, options, share)
         stopped = carry_out(campaign, needed, options)
-        if automatic and not stopped:
+        if options.automatic and not stopped:
             stopped = auto_budget.go_on(campaign.store.path, request, limits, options)
         paths = [campaign.store.path, *paths]
     if instructions == COUNTERS and not stopped:
@@ -85,7 +81,7 @@ def gate(
 
 
 def counted_where_silent(
-    path: Path, request: Request, folder: Path, limits: analysis.GateLimits, options: dict[str, Any]
+    path: Path, request: Request, folder: Path, limits: analysis.GateLimits, options: GateOptions
 ) -> list[Path]:
     """With --auto counts instructions of the experiments whose times could not tell; else offers that."""
     measured = analysis.Analysis(load(path))
@@ -99,7 +95,7 @@ def counted_where_silent(
     if absent := callgrind.why_absent():
         note(f"{said}; {absent}")
         return []
-    if not options["auto"]:
+    if not options.auto:
         note(f"{said}; --auto counts them")
         return []
     note(said)
@@ -167,7 +163,7 @@ def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Ar
     return arms
 
 
-def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: dict[str, Any]) -> int:
+def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOptions) -> int:
     """Print the verdicts and write what was asked for; return the exit status of the outcome.
 
     Raises HeaplabError if runs failed, or if there is nothing to judge.
@@ -180,15 +176,13 @@ def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: dict[str, 
     if instructions_limited() and not any(one.metric == analysis.INSTRUCTIONS for one in cells):
         note("--max-instructions decided nothing: no instructions were counted; see --instructions")
     command = shlex.join(results[0].campaign.command)
-    outputs: dict[str, Callable[[Path], object]] = {
-        "markdown": lambda file: file.write_text(gate_output.as_markdown(cells, command), encoding="utf-8"),
-        "junit": lambda file: gate_junit.write_junit(cells, file),
-        "bencher": lambda file: file.write_text(json.dumps(gate_output.as_bencher(cells), indent=2)),
-    }
-    for name, write in outputs.items():
-        if options[name]:
-            write(options[name])
-    if options["as_json"]:
+    if options.markdown:
+        options.markdown.write_text(gate_output.as_markdown(cells, command), encoding="utf-8")
+    if options.junit:
+        gate_junit.write_junit(cells, options.junit)
+    if options.bencher:
+        options.bencher.write_text(json.dumps(gate_output.as_bencher(cells), indent=2))
+    if options.as_json:
         click.echo(json.dumps(gate_output.plain_gate(cells)))
     else:
         gate_output.print_gate(cells, console())
@@ -197,4 +191,4 @@ def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: dict[str, 
         return WORSE
     if lost:
         raise HeaplabError(f"{len(lost)} runs gave no figure: {lost[0].allocator}: {lost[0].reason}")
-    return COULD_NOT_TELL if options["strict"] and outcome is stats.GateVerdict.COULD_NOT_TELL else 0
+    return COULD_NOT_TELL if options.strict and outcome is stats.GateVerdict.COULD_NOT_TELL else 0

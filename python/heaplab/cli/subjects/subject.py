@@ -11,6 +11,7 @@ from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import spec
 from heaplab.catalog.contents import Catalog
 from heaplab.catalog.server_spec import Server
+from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.options.replay_options import refuse_without_trace
 from heaplab.cli.subjects import given_server, program_experiment, recorded_trace, selection
 from heaplab.errors import UsageError
@@ -97,26 +98,26 @@ def subject_with(
     return Subject(*measured, "quick", folder, program_experiment.BUDGET_S, given)
 
 
-def request_of(subject: Subject, arms: Sequence[Arm], options: dict[str, Any]) -> Request:
+def request_of(subject: Subject, arms: Sequence[Arm], options: HowOptions) -> Request:
     """The request of a campaign: its subject, its arms, and what the common options decide."""
     return Request(
         subject.experiments,
         subject.workloads,
         arms,
         subject.scale,
-        seed=options["seed"],
+        seed=options.seed,
         command=["heaplab", *sys.argv[1:]],
-        budget=options["budget"] or subject.budget,
-        precision=options["precision"],
-        pinned=options["pin"],
-        warm=size_of(options["warm"]),
-        memory_limit=size_of(options["memory_limit"]),
-        time_limit=options["time_limit"],
+        budget=options.budget or subject.budget,
+        precision=options.precision,
+        pinned=options.pin,
+        warm=size_of(options.warm),
+        memory_limit=size_of(options.memory_limit),
+        time_limit=options.time_limit,
         input=subject.input,
-        prepare=options.get("prepare") or "",
-        cleanup=options.get("cleanup") or "",
+        prepare=options.prepare or "",
+        cleanup=options.cleanup or "",
         fit_blocks=subject.fit_blocks,
-        slices=options["slices"],
+        slices=options.slices,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from heaplab.cli.options import server_options
+from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.options.measuring_options import HOW, taking
 from heaplab.cli.options.option_types import PLACE
 from heaplab.cli.options.program_command import ProgramCommand
@@ -36,4 +37,5 @@ def tune(
     """
     from heaplab.cli.tune import tuning
 
-    return tuning.tune(context, name, program, source, options)
+    serving = server_options.given_of(options)
+    return tuning.tune(context, name, program, source, serving, HowOptions(**options))

@@ -1,7 +1,7 @@
 """What `heaplab tune` does: it tries settings of an allocator, and measures the best of them afresh."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import click
 
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import contents as catalogs
-from heaplab.cli.options import server_options
+from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.options.program_command import TYPED
 from heaplab.cli.reading.results import tell
 from heaplab.cli.subjects import selection
@@ -25,10 +25,14 @@ TIMES_A_COMPARISON = 2  # the default budget: a confirmation has half of it
 
 
 def tune(
-    context: click.Context, name: str, program: tuple[str, ...], source: Path | None, options: dict[str, Any]
+    context: click.Context,
+    name: str,
+    program: tuple[str, ...],
+    source: Path | None,
+    serving: Mapping[str, Any],
+    options: HowOptions,
 ) -> int:
     """Choose settings, confirm them, tell; return the exit status."""
-    serving = server_options.given_of(options)
     if not program:
         raise UsageError("tune: give a program: heaplab tune NAME -- PROGRAM ARGS")
     if source and serving:
@@ -36,8 +40,8 @@ def tune(
     catalog = catalogs.load(context.obj)
     trials = trials_of(catalog, name)
     baseline = selection.arm_of(catalog, name)
-    subject = subject_of(catalog, [baseline], program, None, source, options["quiet"], serving)
-    folder = options["output"] or subject.folder / "tune"
+    subject = subject_of(catalog, [baseline], program, None, source, options.quiet, serving)
+    folder = options.output or subject.folder / "tune"
     tuner = Tuner(requested(subject, options), folder, options, afresh=is_complete(folder))
     choice = TuningChoice(catalog, baseline, trials, tuner)
     chosen = choice.chosen()
@@ -48,15 +52,15 @@ def tune(
     return confirm(choice, chosen, comparison(context, name, chosen, program), options)
 
 
-def requested(subject: Subject, options: dict[str, Any]) -> Request:
+def requested(subject: Subject, options: HowOptions) -> Request:
     """The request of a confirmation, its arms left open."""
     assert subject.budget
     return request_of(replace(subject, budget=TIMES_A_COMPARISON * subject.budget), [], options)
 
 
-def tell_of_none(choice: TuningChoice, options: dict[str, Any]) -> int:
+def tell_of_none(choice: TuningChoice, options: HowOptions) -> int:
     name = choice.baseline.allocator
-    if options["as_json"]:
+    if options.as_json:
         click.echo(json.dumps({"tune": plain_tuned(choice.tuned, None)}))
     else:
         click.echo(
@@ -66,15 +70,13 @@ def tell_of_none(choice: TuningChoice, options: dict[str, Any]) -> int:
     return 0
 
 
-def confirm(
-    choice: TuningChoice, chosen: Sequence[Trial], command: list[str], options: dict[str, Any]
-) -> int:
+def confirm(choice: TuningChoice, chosen: Sequence[Trial], command: list[str], options: HowOptions) -> int:
     """Measure what was chosen afresh, and tell: the confirmation is a comparison like any other."""
     tuned, tuner = choice.tuned, choice.tuner
     tuner = replace(tuner, request=with_note(replace(tuner.request, command=command), tuned.note))
     measured = tuner.measured(CONFIRMING, [choice.baseline, *choice.arms_of(chosen)])
     place = tuner.folder / CONFIRMING.name
-    status = tell(place, quiet=options["quiet"], as_json=options["as_json"], tuned=tuned)
+    status = tell(place, quiet=options.quiet, as_json=options.as_json, tuned=tuned)
     return status if measured else 1
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from heaplab import analysis
 from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.cli.campaigns.carry_out import carry_out, opened_for
+from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.reading.results import load
 from heaplab.cli.subjects.selection import note
 from heaplab.errors import HeaplabError
@@ -40,7 +40,7 @@ class Tuner:
 
     request: Request
     folder: Path
-    options: dict[str, Any]
+    options: HowOptions
     afresh: bool  # whether all was measured before, so that everything begins anew
 
     def measured(self, stage: TuningRound, arms: Sequence[Arm]) -> analysis.Analysis | None:
@@ -52,9 +52,9 @@ class Tuner:
         if not self.afresh and is_measured(place, request):
             note(f"{place}: was measured before")
         else:
-            if not self.options["quiet"]:
+            if not self.options.quiet:
                 note(f"{stage.name}: {', '.join(arm.allocator for arm in arms[1:])}")
-            opened, needed = opened_for(request, place, {**self.options, "output": None}, stage.share)
+            opened, needed = opened_for(request, place, replace(self.options, output=None), stage.share)
             if carry_out(opened, needed, self.options, TO_GO_ON):
                 return None
         measured = analysis.Analysis(load(place))

@@ -1,0 +1,51 @@
+"""The values of the options that commands which measure have in common, as their modules pass them on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from heaplab.cli.options.given_arms import GivenAllocator, GivenFactorial
+
+
+@dataclass(frozen=True, kw_only=True)
+class HowOptions:
+    """How arms are measured and what is told; what was not given is None."""
+
+    output: Path | None
+    budget: float | None  # s
+    precision: float
+    seed: int
+    slices: bool
+    pin: bool
+    warm: float | None  # B
+    memory_limit: float | None  # B
+    time_limit: float | None  # s
+    quiet: bool
+    as_json: bool
+    prepare: str | None = None
+    cleanup: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions(HowOptions):
+    """Beside how: which arms `heaplab compare` and `heaplab run` measure."""
+
+    allocators: str | None
+    own: tuple[GivenAllocator, ...]
+    factorial: GivenFactorial | None
+    show_command: bool
+    resume: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions(HowOptions):
+    """Beside how: what `heaplab gate` lets pass, and what it writes."""
+
+    max_slower: float
+    max_memory: float
+    max_instructions: float
+    auto: bool
+    automatic: bool  # the budget is a first look
+    strict: bool
+    markdown: Path | None
+    junit: Path | None
+    bencher: Path | None
