@@ -1,5 +1,6 @@
 // Blocks whose size tells by what calls they were acquired. Usage: call_stacks [elsewhere]
 #include <signal.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include <cstdlib>
@@ -46,13 +47,13 @@ thread_local void* volatile kept;
   STAY;
 }
 
-// On a stack that no thread was started with.
+// On a stack that no thread was started with, as near to that of the thread as the system maps it.
 void call_elsewhere() {
+  constexpr std::size_t bytes = 1 << 18;
   static ucontext_t here, there;
-  static char stack[1 << 18];
   getcontext(&there);
-  there.uc_stack.ss_sp = stack;
-  there.uc_stack.ss_size = sizeof stack;
+  there.uc_stack.ss_sp = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  there.uc_stack.ss_size = bytes;
   there.uc_link = &here;
   makecontext(&there, call_all, 0);
   swapcontext(&here, &there);
@@ -76,6 +77,7 @@ int main(int count, char**) {
   if (count > 1) {
     call_elsewhere();
     call_in_handler();
+    std::thread(call_elsewhere).join();
     return 0;
   }
   call_all();

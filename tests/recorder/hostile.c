@@ -1,6 +1,7 @@
 // Programs that take away what a recorder may want to rely on. Usage: hostile closing FILE | leaving CALLS |
 // out_of_descriptors | filtered prctl|syscall|unseen | filtered_child PROGRAM
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -50,11 +51,16 @@ static void* close_all(void* name) {
 }
 
 static int be_closed(char* name) {
-  enum { threads = 6, rounds = 40 };
+  enum { threads = 6, rounds = 40, loads = 20 };
   pthread_t closer, recorders[threads];
   pthread_create(&closer, NULL, close_all, name);
   for (int round = 0; round < rounds; ++round) {
     for (int number = 0; number < threads; ++number) pthread_create(&recorders[number], NULL, record, NULL);
+    // The recorder notes what is mapped before each of these calls, which themselves may fail.
+    for (int time = 0; time < loads; ++time) {
+      void* const library = dlopen("libm.so.6", RTLD_NOW);
+      if (library != NULL) dlclose(library);
+    }
     for (int number = 0; number < threads; ++number) pthread_join(recorders[number], NULL);
     // A child that begins to record while its own descriptors are taken over.
     if (round % 8 != 0) continue;
