@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import click
 import pytest
@@ -45,3 +46,15 @@ def test_options_of_every_command_are_explained() -> None:
     for command in COMMANDS.values():
         for option in command.params:
             assert not isinstance(option, click.Option) or option.help
+
+
+def test_every_option_has_the_question_that_needs_it() -> None:
+    page = (Path(__file__).parents[3] / "docs/decisions/0049-options-of-the-command-line.md").read_text()
+    asked = set(re.findall(r"`(?:\w+ )?(--?[\w-]+)`", page))
+    options = {
+        (name, *option.opts)
+        for name, command in COMMANDS.items()
+        for option in command.params
+        if isinstance(option, click.Option)
+    }
+    assert [option for option in sorted(options) if not asked & set(option[1:])] == []
