@@ -4,9 +4,8 @@ The first block of every comparison runs one after the other, and decides how it
 (campaign/timing.py). Later blocks run in slices where that is valid.
 
 The budget is kept: a block is begun only if the last one of its comparison would still fit, and no run alone
-lasts beyond OVER times the budget. At a QUARTER of the budget, or at NEARLY_HALF if no block has ended by
-then, it is told if not even two rounds fit. Runs that are void because of others may take a FIFTH of it; then
-runs count as they are.
+lasts beyond OVER times the budget. After a QUARTER of what pilot runs left, and FEWEST_RUNS, it is told if
+not even two rounds fit. Runs that are void because of others may take a FIFTH of it, and later ones count.
 """
 
 import time
@@ -27,7 +26,7 @@ Together = Callable[[Block, Sequence[Candidate], Sequence[float], int, bool], li
 Precise = Callable[[Comparison, Sequence[Run]], bool]
 OVER = 1.1
 QUARTER = 0.25
-NEARLY_HALF = 0.4
+FEWEST_RUNS = 4
 FIFTH = 0.2
 SLACK_S = 5.0  # by which a budget of seconds may be exceeded
 
@@ -247,8 +246,7 @@ class Runner:
         whole = elapsed + self._must()
         if budget is None or whole <= max(OVER * budget, budget + SLACK_S):
             return
-        known = bool(self._took)  # a whole block
-        if elapsed < (QUARTER if known else NEARLY_HALF) * budget:
+        if self._finished < FEWEST_RUNS or elapsed - self.spent < QUARTER * (budget - self.spent):
             return
         five = OVER * (elapsed + self._pace() * (self._least * 5 / plan.ROUNDS_AT_LEAST - self._finished))
         raise HeaplabError(
