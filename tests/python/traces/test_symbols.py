@@ -59,7 +59,7 @@ def elf(path: Path, segments: list[tuple[int, int, int, int]], functions: dict[s
 
 def test_the_segment_that_is_executable_is_the_one_that_was_mapped(tmp_path: Path) -> None:
     """lld lays segments out without gaps, so that the page in which code begins holds other data, too."""
-    data, code = (4, 0, 0, 0x1208), (5, 0x1210, 0x2210, 0x800)
+    data, code = (4, 0, 0, 0x1208), (5, 0x1210, 0x2210, 0x100)
     elf(tmp_path / "program", [data, code], {"wrong": (0x1210, 0x100), "right": (0x2210, 0x100)})
     base = 0x555500000000
     line = f"{base + 0x2000:x}-{base + 0x3000:x} 1000 {tmp_path / 'program'}\n"
