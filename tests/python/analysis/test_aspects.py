@@ -16,7 +16,7 @@ from heaplab.catalog import spec
 from heaplab.records import Run, Status
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.page import report_page
-from heaplab.report.tables.aspect_answer import advice, rests_on
+from heaplab.report.tables.aspect_answer import by_aspect, lead, rests_on
 from heaplab.report.terminal import summary_text
 from heaplab.stats import Interval, Judged, Verdict
 
@@ -180,7 +180,7 @@ LOWER, HIGHER, SAME, OPEN = Verdict.LOWER, Verdict.HIGHER, Verdict.SAME, Verdict
     ],
 )
 def test_the_advice_names_who_is_better_where(standings: list[AspectStanding], said: str) -> None:
-    assert advice("glibc", standings) == said
+    assert by_aspect("glibc", standings) == said
 
 
 def test_no_mean_over_several_aspects_is_shown(tmp_path: Path) -> None:
@@ -207,6 +207,51 @@ def shown(analysis: Analysis, width: int) -> str:
     return capture.get()
 
 
+REAL = LOCAL.model_copy(update={"id": "programs", "where": "real programs run"})
+
+
+@pytest.mark.parametrize(
+    ("standings", "said"),
+    [
+        (
+            [standing(REAL, a=(0.81, LOWER)), standing(MEMORY, a=(1.0, SAME))],
+            "Use a for real programs: 19 % less time, the same memory.",
+        ),
+        (
+            [
+                standing(REAL, a=(0.7, LOWER), b=(0.8, LOWER), c=(0.82, LOWER)),
+                standing(MEMORY, a=(1.4, HIGHER), b=(1.0, SAME), c=(1.0, OPEN)),
+            ],
+            "Use b for real programs: 20 % less time, the same memory. 2 others cannot be told apart from it "
+            "in time.",
+        ),
+        (
+            [standing(REAL, a=(0.7, LOWER)), standing(MEMORY, a=(1.4, HIGHER))],
+            "Use a for real programs only where memory is not short: 30 % less time, 40 % more memory.",
+        ),
+        (
+            [standing(REAL, a=(1.0, SAME)), standing(LOCAL, a=(0.7, LOWER))],
+            "Stay with glibc for real programs: nothing is shown to be faster there; other kinds of work "
+            "have other answers, in the table.",
+        ),
+        (
+            [standing(REAL, a=(1.0, OPEN)), standing(LOCAL, a=(1.0, SAME))],
+            "Stay with glibc for real programs for now: a undecided.",
+        ),
+        (
+            [standing(LOCAL, a=(0.7, LOWER)), standing(REMOTE, a=(1.4, HIGHER))],
+            "It depends on what the program does: who is better in one aspect is worse in another.",
+        ),
+        (
+            [standing(LOCAL, a=(1.0, SAME)), standing(REMOTE, a=(1.4, HIGHER))],
+            "Stay with glibc: nothing is shown to be better.",
+        ),
+    ],
+)
+def test_the_answer_begins_with_what_to_do(standings: list[AspectStanding], said: str) -> None:
+    assert lead("glibc", standings) == said
+
+
 def test_seven_allocators_fit_in_eighty_columns(tmp_path: Path) -> None:
     names = ["glibc", "jemalloc", "llheap", "mimalloc", "scalloc", "tbbmalloc", "tcmalloc"]
     records = synthetic.campaign(names, experiments({0: LOCAL, 1: REMOTE}), faults=False)
@@ -225,14 +270,15 @@ def test_seven_allocators_fit_in_eighty_columns(tmp_path: Path) -> None:
 def test_json_and_page_answer_by_aspect(tmp_path: Path) -> None:
     analysis = analysis_of(tmp_path, {0: LOCAL, 1: REMOTE})
     whole = json.loads(json.dumps(json_summary.as_plain(analysis)))
-    assert whole["advice"].startswith("swift is faster where it is local")
+    assert whole["advice"] == "Use swift: better in 2 of 2 aspects, shown to be worse in none."
+    assert whole["where"].startswith("swift is faster where it is local")
     assert whole["summaries"] == {}
     plain = whole["aspects"]
     assert list(plain) == ["local", "remote"]
     assert plain["local"]["question"] == "How is local?"
     assert plain["local"]["allocators"]["swift"]["verdict"] == "faster"
     page = report_page.render([analysis], tmp_path / "report.html")
-    assert "swift is faster where it is local" in page
+    assert page.index("Use swift: better") < page.index("swift is faster where it is local")
     assert "Remote: How is remote?" in page
     assert "4 cells of equal weight" in page
     verdicts = sum(len(of["allocators"]) for of in plain.values())

@@ -16,7 +16,7 @@ from heaplab.analysis import (
     worst_cells,
 )
 from heaplab.catalog import spec
-from heaplab.report.tables.aspect_answer import METRICS, advice, kinds_with_mean
+from heaplab.report.tables.aspect_answer import METRICS, by_aspect, kinds_with_mean, lead
 from heaplab.report.tables.interaction import means
 from heaplab.report.words import wording
 from heaplab.report.words.advice import answer
@@ -36,7 +36,8 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
         "campaign": analysis.campaign.id,
         "baseline": analysis.baseline,
         "runs": {str(status): count for status, count in analysis.counts().items()},
-        "advice": advice(analysis.baseline, standings) if standings else None,
+        "advice": lead(analysis.baseline, standings) if standings else None,
+        "where": by_aspect(analysis.baseline, standings) if standings else None,
         "aspects": {standing.about.id: _aspect(standing) for standing in standings},
         "summaries": {kind: _summary(analysis, kind) for kind in kinds_with_mean(analysis, standings)},
         "cells": list(cell_rows(analysis)),

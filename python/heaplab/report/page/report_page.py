@@ -94,6 +94,20 @@ class Part:
     facts: list[tuple[str, str]]  # of the machine
     timed: list[str]  # how experiments were timed, and why
 
+    @property
+    def scalability(self) -> str:
+        """What the machine cannot show, where a reader would look for it; "" if it can."""
+        cpus = self.analysis.results.host.facts.get("cpus") if self.analysis.results.host else None
+        if not isinstance(cpus, int) or cpus > FEW_CPUS:
+            return ""
+        return (
+            f"How the allocators scale is not shown: on {units.counted(cpus, 'CPU')} threads take turns, and "
+            "times tell as much about the scheduler."
+        )
+
+
+FEW_CPUS = 2  # to tell how anything scales
+
 
 def write_html(analyses: Sequence[Analysis], path: Path) -> None:
     """Write the report of one campaign, or of several beside each other. Raises HeaplabError, UsageError."""

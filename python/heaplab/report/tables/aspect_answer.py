@@ -1,4 +1,4 @@
-"""The answer by aspect: advice in one sentence, and the table of aspects and allocators."""
+"""The answer by aspect: what to do in one sentence, and the table of aspects and allocators."""
 
 from dataclasses import dataclass
 from math import isclose, isfinite
@@ -9,12 +9,13 @@ from heaplab.report.tables.table_parts import Table
 from heaplab.report.words import units, wording
 from heaplab.report.words.advice import Answer
 from heaplab.report.words.next_steps import Step, next_steps
-from heaplab.stats import Verdict
+from heaplab.stats import Verdict, noise_floor
 
 METRICS = {"time": wording.TIME, "memory": wording.MEMORY}
 BETTER = {"time": "faster", "memory": "leaner"}
 # Up to so many allocators are named, of more the number is said.
 NAMED = 3
+PROGRAMS = "programs"  # id of the aspect of real programs
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class AspectAnswer:
     """What a campaign says about several aspects."""
 
     advice: str
+    where: str  # who is better where
     sure: str
     steps: list[Step]
     standings: list[AspectStanding]
@@ -34,11 +36,12 @@ def aspect_answer(analysis: Analysis) -> AspectAnswer | None:
     if not standings:
         return None
     kind = next(kind for kind in wording.KINDS if analysis.summarised(kind))
-    said = advice(analysis.baseline, standings)
+    said = lead(analysis.baseline, standings)
     found = Answer(kind, said, [], [], [], undecided(standings))
     studies = [study for kind in wording.KINDS for study in analysis.summarised(kind)]
     return AspectAnswer(
         said,
+        by_aspect(analysis.baseline, standings),
         f"{wording.extent(studies)} {noise(analysis.baseline, standings)}",
         next_steps(analysis, kind, found),
         standings,
@@ -55,7 +58,65 @@ def kinds_with_mean(analysis: Analysis, standings: list[AspectStanding]) -> list
     ]
 
 
-def advice(baseline: str, standings: list[AspectStanding]) -> str:
+def lead(baseline: str, standings: list[AspectStanding]) -> str:
+    """What to do: which allocator for real programs or, where none was run, for most aspects."""
+    real = next((s for s in standings if s.about.id == PROGRAMS), None)
+    memory = next((s for s in standings if s.about.measure == "memory"), None)
+    if real is None:
+        return lead_by_most(baseline, standings)
+    faster = real.shown(Verdict.LOWER)
+    if not faster:
+        elsewhere = "; other kinds of work have other answers, in the table" if any_better(standings) else ""
+        if still_open := real.shown(Verdict.UNDECIDED):
+            which = wording.listed(still_open) if len(still_open) <= NAMED else f"{len(still_open)} others"
+            return f"Stay with {baseline} for real programs for now: {which} undecided{elsewhere}."
+        return f"Stay with {baseline} for real programs: nothing is shown to be faster there{elsewhere}."
+    cheap = [name for name in faster if memory is None or not is_dearer(memory, name)]
+    pick = (cheap or faster)[0]
+    ratio = real.judged[pick].ratio
+    alike = [one for one in faster if one != pick and real.judged[one].ratio.low <= ratio.high]
+    said = f"{wording.change(ratio, 'less time', 'more time')}{memory_of(memory, pick)}"
+    more = f" {counted_others(len(alike))} cannot be told apart from it in time." if alike else ""
+    if cheap:
+        return f"Use {pick} for real programs: {said}.{more}"
+    return f"Use {pick} for real programs only where memory is not short: {said}.{more}"
+
+
+def lead_by_most(baseline: str, standings: list[AspectStanding]) -> str:
+    """The allocator that is better in most aspects and worse in none; else that it depends."""
+    names = list(standings[0].judged)
+    wins = {name: sum(s.judged[name].verdict is Verdict.LOWER for s in standings) for name in names}
+    safe = [name for name in names if not any(is_dearer(s, name) for s in standings)]
+    best = max(safe, key=wins.__getitem__, default="")
+    if best and wins[best]:
+        return f"Use {best}: better in {wins[best]} of {len(standings)} aspects, shown to be worse in none."
+    if any_better(standings):
+        return "It depends on what the program does: who is better in one aspect is worse in another."
+    return f"Stay with {baseline}: nothing is shown to be better."
+
+
+def any_better(standings: list[AspectStanding]) -> bool:
+    return any(standing.shown(Verdict.LOWER) for standing in standings)
+
+
+def is_dearer(standing: AspectStanding, name: str) -> bool:
+    return standing.judged[name].verdict is Verdict.HIGHER
+
+
+def memory_of(memory: AspectStanding | None, name: str) -> str:
+    """ ", the same memory", ", 12 % more memory", ", memory undecided"."""
+    if memory is None:
+        return ""
+    judged = memory.judged[name]
+    plain = {Verdict.SAME: "the same memory", Verdict.UNDECIDED: "memory undecided"}
+    return f", {plain.get(judged.verdict) or wording.change(judged.ratio, 'less memory', 'more memory')}"
+
+
+def counted_others(count: int) -> str:
+    return "1 other" if count == 1 else f"{count} others"
+
+
+def by_aspect(baseline: str, standings: list[AspectStanding]) -> str:
     """Who is better where, and by how much; then what is undecided.
 
     "mimalloc is faster where allocation is local (0.50 to 0.60)": the best of those shown to be better. The
@@ -109,11 +170,11 @@ def undecided(standings: list[AspectStanding]) -> list[str]:
 
 def noise(baseline: str, standings: list[AspectStanding]) -> str:
     """What the baseline differs from itself by, over the aspects."""
-    ratios = [s.control.estimate for s in standings if isfinite(s.control.estimate)]
-    if not ratios:
+    floors = [noise_floor(s.control) for s in standings if s.control.bounded]
+    if not floors:
         return "There is no control, so that the noise is not known."
-    low, high = units.ratio(min(ratios)), units.ratio(max(ratios))
-    return f"{baseline} against itself: {low} to {high}, by aspect."
+    low, high = wording.threshold(min(floors)), wording.threshold(max(floors))
+    return f"{baseline} may differ from itself by {low} to {high}, by aspect."
 
 
 def rests_on(standing: AspectStanding) -> str:
@@ -130,7 +191,8 @@ def table(analysis: Analysis, standings: list[AspectStanding]) -> Table:
     """Aspects down, allocators across."""
     others = [name for name in analysis.allocators if name != analysis.baseline]
     return Table(
-        f"Relative to {analysis.baseline}, by aspect (below 1 is better): means with 95 % intervals",
+        f"{by_aspect(analysis.baseline, standings)} Relative to {analysis.baseline} (below 1 is better): "
+        "means with 95 % intervals",
         others,
         [
             (

@@ -91,6 +91,7 @@ def _print_aspects(analysis: Analysis, found: AspectAnswer, console: Console) ->
     for standing in found.standings:
         about = f"{standing.about.question} ({rests_on(standing)})"
         put(console, escape(about), label=standing.about.id, indent=ASPECT)
+    put(console, escape(found.where))
     means = f"Geometric means, times {analysis.baseline}'s, with 95 % intervals."
     put(console, escape(f"{means} {legend(found.standings)}"))
 

@@ -27,7 +27,11 @@ class Leader:
 
     @property
     def who(self) -> str:
-        return "undecided" if self.open else wording.listed(self.names)
+        if self.open:
+            return "undecided"
+        if len(self.names) > NAMED:
+            return f"{len(self.names)} that cannot be told apart"
+        return wording.listed(self.names)
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Answer:
         return [] if all(leader.open for leader in self.leaders) else self.leaders
 
 
+NAMED = 3  # up to so many are named, of more the number is said
 NOTHING_RANKED = "Nothing here was measured completely enough to give advice."
 ALONE = "There is nothing to compare with: name another allocator by --allocator."
 
