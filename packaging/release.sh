@@ -22,12 +22,12 @@ step() { tools/step.sh "$1" "mend what the log names, then run make release agai
 
 another=$(mktemp -d)
 trap 'rm -rf "$another"' EXIT
-git clone -q . "$another/a folder of another length"
-ln -s "$PWD/.venv" "$another/a folder of another length/.venv"
+git clone -q . "$another/folder-of-another-length"
+ln -s "$PWD/.venv" "$another/folder-of-another-length/.venv"
 for wheel in out/wheel/heaplab-"$version"-*.whl; do
   machine=$(expr "$wheel" : '.*manylinux_[0-9]*_[0-9]*_\(.*\)[.]whl')
   step "wheel for $machine again: in another folder" "
-    cd '$another/a folder of another length'
+    cd '$another/folder-of-another-length'
     CCACHE_DISABLE=1 packaging/wheel/build.sh $machine '$another/wheel'
     cmp '$another/wheel/$(basename "$wheel")' '$PWD/$wheel'"
   cp "$wheel" "$out"

@@ -110,4 +110,5 @@ def test_the_version_stands_in_one_place() -> None:
     assert len(version) == 1
     project = (ROOT / "pyproject.toml").read_text()
     assert 'dynamic = ["version"]' in project
+    assert version[0] not in (ROOT / "CITATION.cff").read_text()
     assert re.search(rf"^## .*{re.escape(version[0])}", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
