@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from heaplab.machine import signals
+
 ROOT = Path("/")
 PTRACE_TRACEME = 0
 # Version 1 writes the largest multiple of the page for "no limit".
@@ -107,9 +109,10 @@ def seccomp(root: Path = ROOT) -> str | None:
 def may_trace() -> bool:
     """Whether a debugger may trace a program here, tried in a child: a filter or a policy may refuse it."""
     libc = ctypes.CDLL(None)
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if libc.ptrace(PTRACE_TRACEME, 0, None, None) == 0 else 1)
+    with signals.blocked():
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if libc.ptrace(PTRACE_TRACEME, 0, None, None) == 0 else 1)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
+from heaplab.errors import HeaplabError
 from heaplab.machine import container, signals
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -130,8 +131,12 @@ class CpuTime:
 
     @classmethod
     def now(cls) -> Self:
-        with open("/proc/stat", "rb") as stream:
-            user, nice, system, _idle, _wait, irq, softirq, steal = map(int, stream.readline().split()[1:9])
+        try:
+            with open("/proc/stat", "rb") as stream:
+                line = stream.readline()
+        except OSError as error:
+            raise HeaplabError("nothing can be measured here: /proc is not mounted") from error
+        user, nice, system, _idle, _wait, irq, softirq, steal = map(int, line.split()[1:9])
         usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         return cls(
             machine=(user + nice + system + irq + softirq + steal) / CLOCK_TICKS,

@@ -136,7 +136,10 @@ def changes_privileges(program: Path) -> bool:
 
 def no_new_privileges() -> bool:
     """Whether this process and its children can gain no privileges: prctl(2), PR_SET_NO_NEW_PRIVS."""
-    return "\nNoNewPrivs:\t1\n" in Path("/proc/self/status").read_text()
+    try:
+        return "\nNoNewPrivs:\t1\n" in Path("/proc/self/status").read_text()
+    except OSError:  # no /proc: a program of another user then shows that it was not served
+        return False
 
 
 def bound_malloc(loader: Path, program: Path, environment: Mapping[str, str]) -> list[str]:

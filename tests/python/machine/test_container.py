@@ -135,6 +135,44 @@ def test_a_limit_made_here_is_a_fact_and_bounds_what_is_touched(limited_group: P
     assert done.stdout.split() == [str(GIB // 2), "True", str(GIB // 2), "True"]
 
 
+WITHOUT_PROC = (
+    "unshare",
+    "--mount",
+    "--map-root-user",
+    "sh",
+    "-c",
+    'mount -t tmpfs none /proc && exec "$@"',
+    "sh",
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["with", "glibc", "--", "ls", "-d", "/"], 0, "/\n"),
+        (["doctor"], 0, "/proc cannot be read: memory will not be measured\n"),
+        (
+            ["compare", "-o", "out", "--", "ls"],
+            1,
+            "heaplab: nothing can be measured here: /proc is not mounted\n",
+        ),
+    ],
+)
+def test_where_proc_is_not_mounted(tmp_path: Path, words: list[str], status: int, said: str) -> None:
+    if subprocess.run([*WITHOUT_PROC, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    done = subprocess.run(
+        [*WITHOUT_PROC, sys.executable, "-m", "heaplab", *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.endswith(said)) == (status, True), done.stdout
+
+
 def test_a_filter_that_refuses_ptrace_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert container.may_trace()
     monkeypatch.setattr(container, "PTRACE_TRACEME", -1)  # a request that the kernel refuses
