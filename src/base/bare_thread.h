@@ -7,7 +7,8 @@
 // The thread has thread-local variables of its own, all zero, so that errno is there. Its function may use
 // system calls, atomics and locks of this project; no other thread-local variable, and nothing of the C
 // library that knows its threads, locks or allocates. All signals are blocked, so that no handler of the
-// program runs there.
+// program runs there. Policy, processors and files are not those of the thread that starts it
+// (process_conditions.h).
 #pragma once
 
 #include <sched.h>
@@ -25,6 +26,7 @@
 #include "base/bits.h"
 #include "base/errno_keeper.h"
 #include "base/os_pages.h"
+#include "base/process_conditions.h"
 
 namespace heaplab {
 
@@ -32,28 +34,38 @@ class bare_thread {
 public:
   using body = int (*)(void*);
 
-  // Calls run(argument) in a thread that ends with the function. False: the system refuses, or the function
-  // that was started before still runs. Called by one thread at a time.
-  bool start(body run, void* argument) {
-    // acquire pairs with the kernel's store when the thread has ended: its stack is free.
-    if (!is_possible || is_alive_.load(std::memory_order_acquire) != 0 || !prepare()) return false;
+  // Calls run(argument) in a thread that ends with the function, on the processors `where`. False: the system
+  // refuses, or the function that was started before still runs. Called by one thread at a time.
+  bool start(body run, void* argument, const processor_set& where) {
+    if (!is_possible || !has_ended() || !prepare()) return false;
     // relaxed: the next to read is the kernel, or a thread that the caller makes see this.
     is_alive_.store(1, std::memory_order_relaxed);
+    run_ = run, argument_ = argument, where_ = &where;
     const errno_keeper keep;
     const all_signals_blocked quiet;
     // The flags of the C library's own threads: a seccomp filter that allows threads compares all of them.
     constexpr int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                           CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
     pid_t number;
-    if (::clone(run, stack_end_, flags, argument, &number, thread_pointer_, &is_alive_) >= 0) return true;
+    if (::clone(begin, stack_end_, flags, this, &number, thread_pointer_, &is_alive_) >= 0) return true;
     is_alive_.store(0, std::memory_order_relaxed);
     return false;
   }
+
+  // Whether another can be started. acquire pairs with the kernel's store when the thread has ended: its
+  // stack is free.
+  bool has_ended() const { return is_alive_.load(std::memory_order_acquire) == 0; }
 
   // In the child of a fork, where the thread does not exist.
   void forget() { is_alive_.store(0, std::memory_order_relaxed); }
 
 private:
+  static int begin(void* self) {
+    const auto& it = *static_cast<bare_thread*>(self);
+    take_process_conditions(*it.where_);
+    return it.run_(it.argument_);
+  }
+
   // Instrumented code needs what the sanitizers keep for each thread of the C library.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   static constexpr bool is_possible = false;
@@ -110,6 +122,10 @@ private:
 
   // 1 from before the thread exists until it has ended and the kernel clears the word (CLONE_CHILD_CLEARTID).
   atomic<std::uint32_t> is_alive_{0};
+  // For the thread to read.
+  body run_ = nullptr;
+  void* argument_ = nullptr;
+  const processor_set* where_ = nullptr;
   // Of one mapping, which stays.
   char* stack_end_ = nullptr;
   char* thread_pointer_ = nullptr;

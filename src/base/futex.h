@@ -24,13 +24,12 @@ inline void futex_wake_one(const void* word) {
   ::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1);
 }
 
-// Sleeps, by no other system call than a lock does.
-inline void sleep_milliseconds(std::int64_t duration) {
+// The same, for at most `duration` ms.
+inline void futex_wait_for(const void* word, std::uint32_t seen, std::int64_t duration) {
   const errno_keeper keep;
   constexpr std::int64_t in_a_second = 1'000, ns_in_one = 1'000'000;
   const timespec time = {duration / in_a_second, duration % in_a_second * ns_in_one};
-  const std::uint32_t nobody_changes_it = 0;
-  ::syscall(SYS_futex, &nobody_changes_it, FUTEX_WAIT_PRIVATE, 0, &time);
+  ::syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &time);
 }
 
 }  // namespace heaplab

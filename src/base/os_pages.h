@@ -172,6 +172,13 @@ inline void* remap_aligned(void* address, std::size_t old_bytes, std::size_t new
   return nullptr;
 }
 
+// In a child that gets a copy of the memory, the pages hold zeros.
+inline bool wipe_on_fork(void* address, std::size_t bytes) {
+  HEAPLAB_ASSERT(is_whole_pages(address, bytes));
+  const errno_keeper keep;
+  return ::madvise(address, bytes, MADV_WIPEONFORK) == 0;
+}
+
 // Gives the memory back and keeps the addresses; the next touch finds zeros.
 inline bool purge(void* address, std::size_t bytes) {
   HEAPLAB_ASSERT(is_whole_pages(address, bytes));

@@ -8,6 +8,7 @@
 #include "base/futex.h"
 #include "base/kernel_random.h"
 #include "base/os_pages.h"
+#include "base/process_conditions.h"
 
 namespace heaplab {
 
@@ -30,8 +31,11 @@ struct system_platform {
   static constexpr auto& holds_data = os_pages::holds_data;
   static constexpr auto& holds_word = os_pages::holds_word;
   static constexpr auto& milliseconds = coarse_milliseconds;
-  static constexpr auto& sleep = sleep_milliseconds;
+  static constexpr auto& wait = futex_wait_for;
+  static constexpr auto& wake = futex_wake_one;
   static constexpr auto& random_key = kernel_random;
+  static constexpr auto& process_number = heaplab::process_number;
+  static constexpr auto& processors = processor_set::of_caller;
   using thread = bare_thread;
 };
 

@@ -39,6 +39,11 @@ public:
     return state == vacant || state == offered;
   }
 
+  // Of the helper that the next request would give the vacant or offered post. A hint.
+  std::uint32_t next_number() const {
+    return number_of((number_of(word_.load(std::memory_order_relaxed)) + 1) * states);
+  }
+
   // Whether a helper works, be it until another has the post. A hint.
   bool is_held() const { return state_of(word_.load(std::memory_order_relaxed)) != vacant; }
 

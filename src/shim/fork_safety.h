@@ -29,6 +29,7 @@ inline void repair_in_child() {
 }
 
 [[gnu::constructor(101)]] inline void register_fork_handlers() {
+  if constexpr (requires { bound_heap::begin_process(); }) bound_heap::begin_process();
   pthread_atfork(nullptr, nullptr, repair_in_child);
 }
 

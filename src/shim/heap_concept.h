@@ -55,6 +55,9 @@ concept heap = requires(std::size_t size, std::size_t alignment, void* block, in
   { Heap::print_statistics(fd) } noexcept -> std::same_as<void>;
 };
 
+// A heap that must know its process declares `begin_process`, which is called when the library has been
+// loaded. The first allocation may come earlier, or in a child of vfork, which has its parent's memory.
+
 // A heap whose deallocate recognises null off its fast path declares `deallocates_null`. The shim then does
 // not test for null: two instructions less in every free.
 template <class Heap>

@@ -1,6 +1,8 @@
 #include "base/bare_thread.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/single_threaded.h>
 
 #include <cerrno>
@@ -33,13 +35,15 @@ int run(void* argument) {
   return 0;
 }
 
+const processor_set everywhere = processor_set::of_caller();
+
 int run_nothing(void*) {
   return 0;
 }
 
 // The thread has ended when another can be started.
 void wait_for_end(bare_thread& it) {
-  while (!it.start(run_nothing, nullptr)) std::this_thread::yield();
+  while (!it.start(run_nothing, nullptr, everywhere)) std::this_thread::yield();
 }
 
 unsigned threads_of_the_process() {
@@ -55,7 +59,7 @@ TEST(bare_thread, runs_its_function_again_and_again) {
   static record seen;
   static bare_thread it;
   for (int round = 0; round < 1000; ++round)
-    while (!it.start(run, &seen)) std::this_thread::yield();
+    while (!it.start(run, &seen, everywhere)) std::this_thread::yield();
   wait_for_end(it);
   EXPECT_EQ(seen.calls.load(std::memory_order_relaxed), 1000);
 }
@@ -64,7 +68,7 @@ TEST(bare_thread, has_an_errno_of_its_own) {
   static record seen;
   static bare_thread it;
   errno = ENOTTY;
-  ASSERT_TRUE(it.start(run, &seen));
+  ASSERT_TRUE(it.start(run, &seen, everywhere));
   wait_for_end(it);
   EXPECT_EQ(errno, ENOTTY);
   EXPECT_EQ(seen.errno_at_begin.load(std::memory_order_relaxed), 0);
@@ -75,7 +79,7 @@ TEST(bare_thread, is_disturbed_by_no_signal_and_leaves_those_of_its_maker) {
   static bare_thread it;
   sigset_t before, after;
   pthread_sigmask(SIG_BLOCK, nullptr, &before);
-  ASSERT_TRUE(it.start(run, &seen));
+  ASSERT_TRUE(it.start(run, &seen, everywhere));
   wait_for_end(it);
   constexpr std::uint64_t never_blocked = (1U << (SIGKILL - 1)) | (1U << (SIGSTOP - 1));
   EXPECT_EQ(seen.blocked.load(std::memory_order_relaxed), ~never_blocked);
@@ -84,14 +88,75 @@ TEST(bare_thread, is_disturbed_by_no_signal_and_leaves_those_of_its_maker) {
     EXPECT_EQ(sigismember(&before, number), sigismember(&after, number)) << number;
 }
 
+// What the thread of a test finds.
+struct conditions {
+  atomic<bool> is_told{false};
+  int policy = -1;
+  unsigned processors = 0;
+  int error_of_descriptor = 0;
+};
+
+int tell(void* argument) {
+  auto& it = *static_cast<conditions*>(argument);
+  it.policy = static_cast<int>(::syscall(SYS_sched_getscheduler, 0));
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  ::syscall(SYS_sched_getaffinity, 0, sizeof set, &set);
+  it.processors = static_cast<unsigned>(CPU_COUNT(&set));
+  errno = 0;
+  ::syscall(SYS_fcntl, 0, F_GETFD);
+  it.error_of_descriptor = errno;
+  it.is_told.store(true, std::memory_order_release);
+  return 0;
+}
+
+conditions told_by(bare_thread& it) {
+  static conditions seen;
+  seen.is_told.store(false, std::memory_order_relaxed);
+  EXPECT_TRUE(it.start(tell, &seen, everywhere));
+  while (!seen.is_told.load(std::memory_order_acquire)) std::this_thread::yield();
+  wait_for_end(it);
+  return {
+      .policy = seen.policy, .processors = seen.processors, .error_of_descriptor = seen.error_of_descriptor};
+}
+
+TEST(bare_thread, has_the_processors_of_the_process_and_not_of_its_maker) {
+  static bare_thread it;
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) == 1) GTEST_SKIP() << "there is one processor";
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  const unsigned found = told_by(it).processors;
+  sched_setaffinity(0, sizeof all, &all);
+  EXPECT_EQ(found, static_cast<unsigned>(CPU_COUNT(&all)));
+}
+
+TEST(bare_thread, has_no_real_time_policy) {
+  static bare_thread it;
+  const sched_param lowest = {1}, none = {};
+  if (sched_setscheduler(0, SCHED_FIFO, &lowest) != 0) GTEST_SKIP() << "the system refuses such a policy";
+  const int found = told_by(it).policy;
+  sched_setscheduler(0, SCHED_OTHER, &none);
+  EXPECT_EQ(found, SCHED_OTHER);
+}
+
+TEST(bare_thread, has_no_files) {
+  static bare_thread it;
+  const int error = told_by(it).error_of_descriptor;
+  EXPECT_EQ(error, EBADF);
+  EXPECT_EQ(::fcntl(0, F_GETFD) == -1 && errno == EBADF, false) << "those of the program stay";
+}
+
 TEST(bare_thread, is_one_at_a_time_and_no_second_thread_of_the_program) {
   static record seen;
   static bare_thread it;
   const unsigned before = threads_of_the_process();
   const bool was_single = __libc_single_threaded != 0;
   seen.may_end.store(false, std::memory_order_relaxed);
-  ASSERT_TRUE(it.start(run, &seen));
-  EXPECT_FALSE(it.start(run, &seen));
+  ASSERT_TRUE(it.start(run, &seen, everywhere));
+  EXPECT_FALSE(it.start(run, &seen, everywhere));
   EXPECT_EQ(threads_of_the_process(), before + 1);
   EXPECT_EQ(__libc_single_threaded != 0, was_single);
   seen.may_end.store(true, std::memory_order_relaxed);
@@ -103,7 +168,7 @@ TEST(bare_thread, outlives_the_thread_that_started_it) {
   static record seen;
   static bare_thread it;
   seen.may_end.store(false, std::memory_order_relaxed);
-  std::thread([] { EXPECT_TRUE(it.start(run, &seen)); }).join();
+  std::thread([] { EXPECT_TRUE(it.start(run, &seen, everywhere)); }).join();
   seen.may_end.store(true, std::memory_order_relaxed);
   wait_for_end(it);
   EXPECT_EQ(seen.calls.load(std::memory_order_relaxed), 1);

@@ -33,11 +33,17 @@ protected:
     it_->fill(filled);
     for (unsigned index = 0; index < freed; ++index) it_->release(0, index);
   }
+  // Thread 0 has a hot span, of whose blocks other threads free the first three.
+  void start_hot() {
+    start(4, 0);
+    it_->release(1, 0), it_->release(1, 1), it_->release(2, 2);
+  }
   void sweep() { it_->holes.sweep_all(); }
 
   void expect_sound(const steps& setup, std::vector<steps> threads) {
     setup(), sweep();
-    ASSERT_NE(it_->span_of(it_->blocks[0]).holes, 0U) << "there is no hole";
+    const auto& swept = it_->span_of(it_->blocks[0]);
+    ASSERT_NE(swept.holes | swept.hot_holes.load(std::memory_order_relaxed), 0U) << "there is no hole";
     it_->check_all();
     const explore::outcome result =
         explore::explorer({setup, std::move(threads), [this] { it_->check_all(); }}).explore();
@@ -66,6 +72,30 @@ TEST_F(hole_sweep_interleavings, against_a_remote_free_and_a_refill) {
   expect_sound(
       [&] { start(8, 1), it_->release(1, 1), it_->release(1, 2); },
       {[&] { sweep(); }, [&] { it_->take(0), it_->take(0), it_->take(0); }, [&] { it_->release(2, 3); }});
+}
+
+TEST_F(hole_sweep_interleavings, of_a_hot_span_against_the_owner_that_allocates) {
+  expect_sound([&] { start_hot(); },
+               {[&] { sweep(); }, [&] { it_->take(0), it_->take(0), it_->take(0), it_->take(0); }});
+}
+
+TEST_F(hole_sweep_interleavings, of_a_hot_span_against_another_remote_free_and_the_owner) {
+  expect_sound([&] { start_hot(); },
+               {[&] { sweep(); }, [&] { it_->release(2, 3); }, [&] { it_->take(0), it_->take(0); }});
+}
+
+TEST_F(hole_sweep_interleavings, of_a_hot_span_against_another_sweep_and_the_owner) {
+  expect_sound([&] { start_hot(); },
+               {[&] { sweep(); }, [&] { it_->release(1, 3), sweep(); }, [&] { it_->take(0), it_->take(0); }});
+}
+
+TEST_F(hole_sweep_interleavings, of_a_hot_span_against_the_end_of_the_owner) {
+  expect_sound([&] { start_hot(); }, {[&] { sweep(); }, [&] { it_->end_thread(0); }});
+}
+
+TEST_F(hole_sweep_interleavings, of_a_hot_span_against_its_retirement_and_last_free) {
+  expect_sound([&] { start_hot(); }, {[&] { sweep(); }, [&] { it_->front.retire_hot_spans(*it_->labs[0]); },
+                                      [&] { it_->release(2, 3); }});
 }
 
 TEST_F(hole_sweep_interleavings, against_the_end_of_the_owner) {

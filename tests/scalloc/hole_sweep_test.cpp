@@ -234,5 +234,84 @@ TEST_F(pages_inside_blocks, are_purged_behind_the_link) {
   it_->check_all();
 }
 
+// A program of several threads, as far as the heap knows.
+struct crowded_sync : concurrent::std_sync {
+  static bool is_alone() { return false; }
+};
+
+// Thread 0 sleeps; its span, of 64 blocks in four pages, is hot and others free.
+class hot_holes : public ::testing::Test {
+protected:
+  hot_holes() {
+    fake_platform::reset();
+    hooked_platform::before_purge = nullptr;
+    it_.fill(64);
+  }
+  void release(unsigned first, unsigned end) {
+    for (; first < end; ++first) it_.release(1, first);
+  }
+  auto& span() { return it_.span_of(it_.blocks[0]); }
+  unsigned pages_with_memory() {
+    unsigned count = 0;
+    for (std::size_t offset = 0; offset < many_blocks.fine_span_bytes; offset += os_pages::page_bytes())
+      count += has_memory(span().base + offset) ? 1U : 0U;
+    return count;
+  }
+  void expect_whole() {
+    it_.check_all();
+    EXPECT_EQ(it_.spans_in(span_state::hot), 1U);
+  }
+
+  holed_heap<crowded_sync, many_blocks> it_{3};
+};
+
+TEST_F(hot_holes, go_back_while_the_owner_sleeps) {
+  release(0, 64);
+  EXPECT_TRUE(it_.holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(), 1U);
+  EXPECT_FALSE(it_.holes.sweep_all()) << "nothing has changed";
+  for (unsigned step = 0; step < 64; ++step) it_.take(0);
+  EXPECT_EQ(it_.spans_in(span_state::hot) + it_.spans_in(span_state::floating), 1U) << "a block was lost";
+  EXPECT_EQ(span().holes | span().hot_holes.load(std::memory_order_relaxed), 0U);
+  expect_whole();
+}
+
+TEST_F(hot_holes, need_whole_pages_of_free_blocks) {
+  release(1, 16), release(17, 32), release(33, 64);
+  EXPECT_FALSE(it_.holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(), 4U) << "the last page has the first block of the list";
+  expect_whole();
+}
+
+TEST_F(hot_holes, keep_their_count_where_the_owner_ends) {
+  release(0, 48);
+  EXPECT_TRUE(it_.holes.sweep_all());
+  it_.end_thread(0);
+  release(48, 64);
+  EXPECT_EQ(it_.spans_in(span_state::free), 1U);
+  it_.check_all();
+}
+
+// The owner takes the list, and ends before it has taken the holes.
+TEST_F(hot_holes, keep_their_count_where_the_owner_runs_dry) {
+  release(0, 64);
+  EXPECT_TRUE(it_.holes.sweep_all());
+  it_.fill(16);
+  ASSERT_NE(span().hot_holes.load(std::memory_order_relaxed), 0U);
+  it_.end_thread(0);
+  for (unsigned step = 64; step < 80; ++step) it_.release(1, step);
+  EXPECT_EQ(it_.spans_in(span_state::free), 1U);
+  it_.check_all();
+}
+
+TEST_F(hot_holes, go_back_in_silence_after_two_looks) {
+  release(0, 64);
+  it_.holes.sweep_quiet(1'000);
+  EXPECT_EQ(pages_with_memory(), 4U);
+  it_.holes.sweep_quiet(2'000);
+  EXPECT_EQ(pages_with_memory(), 1U);
+  expect_whole();
+}
+
 }  // namespace
 }  // namespace heaplab::scalloc::testing

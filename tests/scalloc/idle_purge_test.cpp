@@ -20,16 +20,28 @@ struct idle_platform : fake_platform {
   static inline std::vector<void*> started;
   static inline bool refuses;
   static inline std::int64_t slept;  // ms
+  static inline unsigned wakes;
+  static inline std::int32_t process;
+  static inline bool is_alive;  // of a helper that is leaving
 
   struct thread {
     using body = int (*)(void*);
-    bool start(body, void* argument) {
+    bool start(body, void* argument, int) {
       if (!refuses) started.push_back(argument);
       return !refuses;
     }
+    bool has_ended() const { return !is_alive; }
     void forget() {}
   };
-  static void sleep(std::int64_t duration) { slept += duration; }
+  static void wait(const void* word, std::uint32_t seen, std::int64_t duration) {
+    if (static_cast<const heaplab::atomic<std::uint32_t>*>(word)->load(std::memory_order_relaxed) != seen)
+      return;
+    slept += duration;
+    now += duration;
+  }
+  static void wake(const void*) { ++wakes; }
+  static std::int32_t process_number() { return process; }
+  static int processors() { return 0; }
 };
 
 struct work {
@@ -51,8 +63,10 @@ protected:
   idle_purge_test() {
     fake_platform::reset();
     idle_platform::started.clear();
-    idle_platform::refuses = false;
-    idle_platform::slept = 0;
+    idle_platform::refuses = idle_platform::is_alive = false;
+    idle_platform::slept = idle_platform::wakes = 0;
+    idle_platform::process = 1;
+    it_.begin_process();
   }
   static std::size_t helpers() { return idle_platform::started.size(); }
 
@@ -84,18 +98,87 @@ TEST_F(idle_purge_test, looks_again_where_it_was_asked_in_the_last_round) {
 
 TEST_F(idle_purge_test, changes_its_helper_in_a_program_that_is_never_idle) {
   it_.ask(nullptr);
-  work done{.needed = 1000, .asks_in_round = {5, knobs.idle_purge_rounds + 2}, .asked = &it_};
+  constexpr unsigned rounds = knobs.helper_milliseconds / 100;
+  work done{.needed = 1000, .asks_in_round = {rounds - 2, rounds + 2}, .asked = &it_};
   it_.serve(idle_platform::started[0], done);
-  EXPECT_EQ(done.rounds, knobs.idle_purge_rounds + 2);
+  EXPECT_EQ(done.rounds, rounds + 2);
   EXPECT_EQ(helpers(), 2U);
   EXPECT_NE(idle_platform::started[0], idle_platform::started[1]);
 }
 
 TEST_F(idle_purge_test, keeps_an_old_helper_where_nobody_asks_for_another) {
   it_.ask(nullptr);
-  work done{.needed = 10 * knobs.idle_purge_rounds};
+  work done{.needed = 1000};
   it_.serve(idle_platform::started[0], done);
-  EXPECT_EQ(done.rounds, 10 * knobs.idle_purge_rounds);
+  EXPECT_EQ(done.rounds, 1000U);
+}
+
+TEST_F(idle_purge_test, works_at_once_in_a_hurry) {
+  it_.ask(nullptr);
+  it_.hurry();
+  it_.hurry();
+  EXPECT_EQ(idle_platform::wakes, 1U);
+  work done;
+  it_.serve(idle_platform::started[0], done);
+  EXPECT_EQ(done.rounds, 3U);
+  EXPECT_EQ(idle_platform::slept, 200);
+}
+
+TEST_F(idle_purge_test, hands_a_hurry_on_to_the_next_helper) {
+  it_.ask(nullptr);
+  work first{.needed = 1000, .asks_in_round = {knobs.helper_milliseconds / 100 + 1}, .asked = &it_};
+  it_.serve(idle_platform::started[0], first);
+  ASSERT_EQ(helpers(), 2U);
+  it_.hurry();
+  work none;
+  it_.serve(idle_platform::started[0], none);
+  EXPECT_EQ(none.rounds, 0U) << "the former helper works";
+  idle_platform::slept = 0;
+  work second{.needed = 1};
+  it_.serve(idle_platform::started[1], second);
+  EXPECT_EQ(idle_platform::slept, 0);
+}
+
+// A child of vfork has its parent's memory: a helper would end with the child.
+TEST_F(idle_purge_test, starts_no_helper_in_another_process) {
+  idle_platform::process = 2;
+  EXPECT_FALSE(it_.ask(nullptr));
+  EXPECT_EQ(helpers(), 0U);
+  idle_platform::process = 1;
+  EXPECT_TRUE(it_.ask(nullptr));
+  EXPECT_EQ(helpers(), 1U);
+}
+
+TEST_F(idle_purge_test, keeps_a_helper_until_the_one_before_has_left) {
+  it_.ask(nullptr);
+  work done{.needed = 8};
+  it_.serve(idle_platform::started[0], done);
+  it_.ask(nullptr);
+  ASSERT_EQ(helpers(), 2U);
+  idle_platform::is_alive = true;
+  work busy{.needed = 1000, .asks_in_round = {8, 12}, .asked = &it_};
+  it_.serve(idle_platform::started[1], busy);
+  EXPECT_EQ(busy.rounds, 1000U);
+  EXPECT_EQ(helpers(), 2U);
+}
+
+TEST_F(idle_purge_test, wakes_the_helper_that_it_relieves) {
+  it_.ask(nullptr);
+  EXPECT_EQ(idle_platform::wakes, 0U);
+  work busy{.needed = 1000, .asks_in_round = {8}, .asked = &it_};
+  it_.serve(idle_platform::started[0], busy);
+  EXPECT_EQ(busy.rounds, 8U);
+  EXPECT_EQ(idle_platform::wakes, 1U);
+}
+
+TEST_F(idle_purge_test, leaves_the_helper_of_the_process_to_its_children) {
+  it_.ask(nullptr);
+  work done{.needed = 8};
+  it_.serve(idle_platform::started[0], done);
+  EXPECT_TRUE(it_.ask(nullptr));
+  idle_platform::process = 2;
+  EXPECT_TRUE(it_.ask(nullptr)) << "it works for all";
+  EXPECT_EQ(helpers(), 2U);
 }
 
 TEST_F(idle_purge_test, asks_the_system_once_in_a_decay_period_where_it_refuses_threads) {
@@ -113,6 +196,7 @@ TEST_F(idle_purge_test, asks_the_system_once_in_a_decay_period_where_it_refuses_
 
 TEST_F(idle_purge_test, starts_a_helper_in_the_child_of_a_fork) {
   it_.ask(nullptr);
+  idle_platform::process = 2;
   it_.after_fork_in_child();
   it_.ask(nullptr);
   EXPECT_EQ(helpers(), 2U);

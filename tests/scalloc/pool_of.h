@@ -21,6 +21,7 @@ namespace heaplab::scalloc {
 inline constexpr config kept = [] {
   config result = standard();
   result.retained_span_bytes = 4 * mib;
+  result.idle_purge_bytes = 4 * mib;
   result.huge_pages = huge_page_policy::never;
   return result;
 }();
@@ -31,6 +32,7 @@ struct counting_platform : system_platform {
   static inline bool refuses;
   static inline heaplab::atomic<unsigned> requests;  // for the heap's own thread
   static inline bool has_helper = false;
+  static inline unsigned hurries;  // of that thread
 
   // 1: the next allocation is refused, 2: the one after it; 0: none is.
   static inline unsigned allocations_until_refused;
@@ -56,6 +58,7 @@ struct pool_traits : test_traits<concurrent::std_sync, Config, counting_platform
     counting_platform::requests.fetch_add(1, std::memory_order_relaxed);
     return counting_platform::has_helper;
   }
+  static void hurry_purge() { ++counting_platform::hurries; }
 };
 
 template <const config& Config>

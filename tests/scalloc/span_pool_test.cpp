@@ -234,14 +234,32 @@ TEST_F(helped_span_pool, gives_way_to_memory_elsewhere) {
   EXPECT_LE(it_.pool.retained_bytes(), before - bound / 16);
   EXPECT_GE(it_.pool.retained_bytes(), before - bound / 16 - kept.fine_span_bytes);
   it_.pool.give_way(it_.spans, 1, bound);
+  it_.pool.give_way_further(it_.spans);
   EXPECT_LE(it_.pool.retained_bytes(), before - bound / 16 - bound);
   it_.pool.give_way(it_.spans, 0, 100 * bound);
+  it_.pool.give_way_further(it_.spans);
   EXPECT_LE(it_.pool.retained_bytes(), bound);
   EXPECT_GT(it_.pool.retained_bytes(), bound - kept.fine_span_bytes);
   const std::size_t after = it_.pool.retained_bytes();
   it_.pool.give_way(it_.spans, 0, 100 * bound);
+  it_.pool.give_way_further(it_.spans);
   EXPECT_EQ(it_.pool.retained_bytes(), after);
   EXPECT_EQ(it_.resident(), after);
+}
+
+TEST_F(helped_span_pool, gives_way_for_long_in_the_heaps_own_thread) {
+  fill();
+  const std::size_t before = it_.pool.retained_bytes();
+  counting_platform::hurries = 0;
+  it_.pool.give_way(it_.spans, 0, kept.give_way_bytes);
+  EXPECT_EQ(counting_platform::hurries, 0U);
+  it_.pool.give_way_further(it_.spans);
+  EXPECT_EQ(it_.pool.retained_bytes(), before - kept.give_way_bytes) << "nothing is left";
+  it_.pool.give_way(it_.spans, 0, kept.give_way_bytes + mib);
+  EXPECT_EQ(counting_platform::hurries, 1U);
+  EXPECT_EQ(it_.pool.retained_bytes(), before - 2 * kept.give_way_bytes);
+  it_.pool.give_way_further(it_.spans);
+  EXPECT_EQ(it_.pool.retained_bytes(), before - 2 * kept.give_way_bytes - mib);
 }
 
 TEST_F(helped_span_pool, gives_way_to_coarse_spans) {

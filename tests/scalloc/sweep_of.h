@@ -41,7 +41,10 @@ protected:
       count += has_memory(base + offset) ? 1U : 0U;
     return count;
   }
-  std::uint32_t holes_around(unsigned block) { return it_->span_of(it_->blocks[block]).holes; }
+  std::uint32_t holes_around(unsigned block) {
+    const auto& it = it_->span_of(it_->blocks[block]);
+    return it.holes | it.hot_holes.load(std::memory_order_relaxed);
+  }
 
   std::unique_ptr<holed_heap<concurrent::std_sync, Config>> it_;
 };

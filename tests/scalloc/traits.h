@@ -20,6 +20,7 @@ struct test_traits {
     return false;
   }
   static bool ask_for_purge() { return has_helper(); }
+  static void hurry_purge() {}
   static void give_way(std::size_t) {}
 };
 

@@ -2,10 +2,12 @@
 // of longer work, also where it holds locks: fork must not wait for them.
 #if defined(__x86_64__)
 #include <malloc.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <thread>
 #include <utility>
@@ -30,10 +32,19 @@ void allocate_and_free(const one_of_each& foreign) {
   std::free(growing);
 }
 
+// As _Fork: no handlers of pthread_atfork run.
+pid_t fork_raw() {
+  return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+
+bool has_no_raw_children() {
+  return std::getenv("HEAPLAB_RAW_CHILDREN") == nullptr;
+}
+
 // In another thread prepare() runs, and then work() in steps. At every so many steps a child is
-// forked, and as_child() must return 0 there. Returns the number of steps.
+// made, and as_child() must return 0 there. Returns the number of steps.
 template <class Prepare, class Work, class AsChild>
-unsigned fork_at(unsigned every, Prepare prepare, Work work, AsChild as_child) {
+unsigned fork_at(unsigned every, Prepare prepare, Work work, AsChild as_child, pid_t (*make_child)() = fork) {
   const single_stepper stepper;
   std::thread other([&] {
     prepare();
@@ -44,7 +55,7 @@ unsigned fork_at(unsigned every, Prepare prepare, Work work, AsChild as_child) {
   int status = 0;
   for (; single_stepper::wait(); single_stepper::go_on(), ++stops) {
     if (status != 0 || stops % every != 0) continue;
-    const pid_t child = fork();
+    const pid_t child = make_child();
     if (child == 0) alarm(10), _exit(as_child());
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0) << "at stop " << stops;
@@ -53,14 +64,23 @@ unsigned fork_at(unsigned every, Prepare prepare, Work work, AsChild as_child) {
   return stops;
 }
 
-TEST(fork, at_every_instruction_of_another_thread) {
+void fork_at_every_instruction(pid_t (*make_child)()) {
   const one_of_each foreign = make_blocks(0);
   one_of_each held;
   const unsigned steps = fork_at(
       1, [&] { held = make_blocks(1000); }, [&] { allocate_and_free(foreign); },
-      [&] { return live_as_child(held); });
+      [&] { return live_as_child(held); }, make_child);
   EXPECT_GT(steps, 100U);
   EXPECT_TRUE(check_and_free(held, 1000));
+}
+
+TEST(fork, at_every_instruction_of_another_thread) {
+  fork_at_every_instruction(fork);
+}
+
+TEST(fork, without_handlers_at_every_instruction_of_another_thread) {
+  if (has_no_raw_children()) GTEST_SKIP() << "the library promises nothing";
+  fork_at_every_instruction(fork_raw);
 }
 
 unsigned char* allocate(std::size_t bytes) {
@@ -141,7 +161,7 @@ void thin_out(std::array<unsigned char*, 96>& blocks) {
 
 // scalloc gives back the memory of free spans, the memory of their records, and free pages of spans in use.
 // Other libraries have nothing to trim.
-TEST(fork, while_another_thread_trims) {
+void fork_while_another_thread_trims(pid_t (*make_child)()) {
   one_of_each held;
   std::array<unsigned char*, 96> thinned;
   const auto prepare = [&] { held = make_blocks(1000), use_many_blocks(4000), thin_out(thinned); };
@@ -153,9 +173,18 @@ TEST(fork, while_another_thread_trims) {
     }
     return live_as_child(held);
   };
-  EXPECT_GT(fork_at(3, prepare, [] { malloc_trim(0); }, as_child), 0U);
+  EXPECT_GT(fork_at(3, prepare, [] { malloc_trim(0); }, as_child, make_child), 0U);
   for (unsigned char* const block : thinned) std::free(block);
   EXPECT_TRUE(check_and_free(held, 1000));
+}
+
+TEST(fork, while_another_thread_trims) {
+  fork_while_another_thread_trims(fork);
+}
+
+TEST(fork, without_handlers_while_another_thread_trims) {
+  if (has_no_raw_children()) GTEST_SKIP() << "the library promises nothing";
+  fork_while_another_thread_trims(fork_raw);
 }
 
 // scalloc's table of large blocks becomes larger with the 129th.

@@ -4,7 +4,8 @@
 Usage: beside_the_thread.py PROGRAM LIBRARY...
 
 PROGRAM is idle_process. Under each library it must do as without, with the exceptions of DEVIATIONS, which
-must still deviate; with HEAPLAB_SCALLOC_PURGE_WHEN_IDLE=0, which keeps the thread away, without exception.
+must still deviate; with HEAPLAB_SCALLOC_PURGE_WHEN_IDLE=0, which keeps the thread away, and under a hardened
+library, which has none unless told, without exception.
 docs/system-calls.md names the exceptions. Exit status 0: so it is, 1: it is not, 2: wrong usage.
 """
 
@@ -14,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ACTIONS = ["unshare", "unshare-later", "setuid", "fork", "exec", "no-clone"]
+ACTIONS = ["unshare", "unshare-later", "setuid", "setuid-busy", "fork", "exec", "no-clone"]
 DEVIATIONS = {"unshare": "Invalid argument", "no-clone": signal.Signals.SIGSYS.name}
 
 
@@ -41,8 +42,10 @@ def main() -> int:
         without = outcome(program, action)
         beside = (1 if action == "no-clone" else 2, DEVIATIONS.get(action, without[1]))
         for library in libraries:
-            for setting, expected in [("0", without), ("1", beside)]:
-                found = outcome(program, action, LD_PRELOAD=library, HEAPLAB_SCALLOC_PURGE_WHEN_IDLE=setting)
+            by_default = without if "hardened" in Path(library).name else beside
+            for setting, expected in [("0", without), ("1", beside), (None, by_default)]:
+                told = {} if setting is None else {"HEAPLAB_SCALLOC_PURGE_WHEN_IDLE": setting}
+                found = outcome(program, action, LD_PRELOAD=library, **told)
                 if found != expected:
                     faults += 1
                     name = f"{Path(library).name}, PURGE_WHEN_IDLE={setting}"

@@ -6,6 +6,8 @@
 //   unshare        "done", or why the kernel refuses the process a user namespace of its own
 //   unshare-later  the same when the thread has left, which is awaited for five seconds
 //   setuid         "done" if the process is another user's and allocates
+//   setuid-busy    "done" if, while the process goes on freeing much, no thread of the former user is left
+//                  after some time, which is awaited for five seconds
 //   fork           "done" if a child allocates, frees and ends
 //   exec           "done" if the process became another program
 //   no-clone       "done" if the process allocates and frees under a seccomp filter that kills at clone; the
@@ -21,12 +23,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -45,9 +50,9 @@ auto threads() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
 }
 
-// From 4 MiB of retained memory on scalloc has its thread.
+// From 16 MiB of retained memory on scalloc has its thread.
 void free_much() {
-  constexpr std::size_t bytes = 8U << 20;
+  constexpr std::size_t bytes = 32U << 20;
   auto* const block = static_cast<char*>(std::malloc(bytes));
   require(block != nullptr);
   std::memset(block, 1, bytes);
@@ -67,6 +72,22 @@ void change_user() {
   require(setuid(geteuid() == 0 ? nobody : geteuid()) == 0);
   free_much();
   say("done");
+}
+
+bool has_thread_of_root() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(entry.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("Uid:\t0\t")) return true;
+  }
+  return false;
+}
+
+void change_user_and_go_on() {
+  require(setuid(geteuid() == 0 ? nobody : geteuid()) == 0);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (has_thread_of_root() && std::chrono::steady_clock::now() < until) free_much();
+  say(has_thread_of_root() ? "a thread of the former user is left" : "done");
 }
 
 void fork_a_child() {
@@ -102,9 +123,10 @@ int main(int count, char** arguments) {
   struct {
     std::string_view name;
     void (*perform)();
-  } constexpr actions[] = {{"unshare", try_unshare}, {"unshare-later", unshare_later},
-                           {"setuid", change_user},  {"fork", fork_a_child},
-                           {"exec", execute},        {"no-clone", forbid_clone}};
+  } constexpr actions[] = {{"unshare", try_unshare},  {"unshare-later", unshare_later},
+                           {"setuid", change_user},   {"setuid-busy", change_user_and_go_on},
+                           {"fork", fork_a_child},    {"exec", execute},
+                           {"no-clone", forbid_clone}};
   for (const auto& action : actions) {
     if (count != 2 || action.name != arguments[1]) continue;
     if (action.name != "no-clone") free_much();
@@ -112,5 +134,7 @@ int main(int count, char** arguments) {
     std::fflush(stdout);
     return action.perform(), 0;
   }
-  return std::fputs("usage: idle_process unshare|unshare-later|setuid|fork|exec|no-clone\n", stderr), 2;
+  return std::fputs("usage: idle_process unshare|unshare-later|setuid|setuid-busy|fork|exec|no-clone\n",
+                    stderr),
+         2;
 }

@@ -37,7 +37,9 @@ struct call {
 
 constexpr call known[] = {
     {"clone", SYS_clone},
+    {"close_range", SYS_close_range},
     {"futex", SYS_futex},
+    {"getpid", SYS_getpid},
     {"madvise", SYS_madvise},
     {"membarrier", SYS_membarrier},
     {"mmap", SYS_mmap},
@@ -47,6 +49,8 @@ constexpr call known[] = {
     {"prlimit64", SYS_prlimit64},
     {"process_madvise", SYS_process_madvise},
     {"rt_sigprocmask", SYS_rt_sigprocmask},
+    {"sched_getaffinity", SYS_sched_getaffinity},
+    {"sched_getscheduler", SYS_sched_getscheduler},
     {"write", SYS_write},
 };
 

@@ -80,16 +80,22 @@ PARTS = (
     CheckPart("exports", "every function comes from the library", (Program("exports"),)),
     CheckPart(
         "threads",
-        "many threads, blocks that change hands, threads that end, and every other point of a program's life",
-        (Program("threads", limit_s=300), Program("lifetime", ("",)), Program("no_keys", ("",))),
+        "many threads, blocks that change hands, threads that end, those of the malloc itself",
+        (
+            Program("threads", limit_s=300),
+            Program("own_threads"),
+            Program("lifetime", ("",)),
+            Program("no_keys", ("",)),
+        ),
     ),
     CheckPart(
         "fork",
-        "fork beside other threads, in signal handlers and beside stdio; vfork, posix_spawn",
+        "fork beside other threads, in signal handlers and beside stdio; _Fork, clone, vfork, posix_spawn",
         (
             Program("fork", limit_s=300),
             Program("fork_in_handler", limit_s=120),
             Program("fork_stdio", limit_s=120),
+            Program("raw_children", limit_s=120),
         ),
     ),
     CheckPart("signals", "signals that interrupt malloc everywhere", (Program("signals"),)),
@@ -133,8 +139,8 @@ PARTS = (
     ),
     CheckPart(
         "memory",
-        "what is given back after bursts, idle times, ended threads, and when sizes shift",
-        (Program("given_back", ("bursts", "idle", "threads", "sizes")),),
+        "what is given back after bursts, idle times, of ended and sleeping threads, and when sizes shift",
+        (Program("given_back", ("bursts", "idle", "threads", "sizes", "sleepers")),),
     ),
     CheckPart(
         "misuse",

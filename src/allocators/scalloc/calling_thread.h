@@ -34,8 +34,16 @@ public:
     return local_ == &ended_ ? &Front.orphanage() : local_;
   }
 
-  // Once in a process, before the first buffer is made.
-  static void open() { has_key_ = pthread_key_create(&thread_end_, end) == 0; }
+  // Once in a process, before the first buffer is made. Where a thread with a buffer ends, end_of_thread gets
+  // the buffer, and must call end().
+  static void open(void (*end_of_thread)(void*)) {
+    has_key_ = pthread_key_create(&thread_end_, end_of_thread) == 0;
+  }
+
+  static void end(void* it) {
+    local_ = &ended_;
+    labs_.detach(Front, *static_cast<lab_type*>(it));
+  }
 
   static void after_fork_in_child() { labs_.after_fork_in_child(Front, local_); }
 
@@ -54,11 +62,6 @@ private:
     if (has_key_ && pthread_setspecific(thread_end_, it) != 0)
       fatal("no thread-specific data for a thread's end");
     return it;
-  }
-
-  static void end(void* it) {
-    local_ = &ended_;
-    labs_.detach(Front, *static_cast<lab_type*>(it));
   }
 
   static constinit inline lab_registry<Traits> labs_;

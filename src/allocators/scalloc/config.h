@@ -169,12 +169,19 @@ struct config {
   std::int64_t decay_milliseconds = 1'000;
   // Where free spans, or freed large blocks, retain so much, a thread of the heap's own sees to it that they
   // decay even if no thread of the program allocates or frees any more (idle_purge.h). The memory has cost
-  // page faults that take milliseconds, the thread takes some tens of microseconds. So much may stay for
+  // page faults that take milliseconds, the thread takes some tens of microseconds. Less gives small programs
+  // a thread, which others see (docs/decisions/0042). So much may stay for
   // good. The thread may start at four fifths of it (split_account.h).
   std::size_t idle_purge_bytes = unlimited;
-  // After so many rounds, of half a decay period each, such a thread makes room for a new one: rights and
-  // limits which the program gave up meanwhile are those of its threads, not of threads that exist already.
-  unsigned idle_purge_rounds = 20;
+  // Whether there is such a thread, unless the environment tells otherwise (settings.h).
+  bool purges_when_idle = true;
+  // In a program that is never idle such a thread makes room for a new one after so long: a user, rights and
+  // namespaces which the program gave up meanwhile are those of its threads, not of threads that exist
+  // already. Shorter costs a thread more often, some tens of microseconds each.
+  std::int64_t helper_milliseconds = 500;
+  // A thread that needs memory elsewhere purges so much of the free fine spans beyond the bound itself, and
+  // leaves the rest to the heap's own thread (span_pool.h). 4 MiB take 50 us.
+  std::size_t give_way_bytes = 4 * mib;
   // The heap's own thread gives back records of free spans without memory once so many bytes of records may
   // go. Less looks for them more often, at 9 ms for 32 MiB of records (docs/decisions/0031); so much may stay
   // for good.
@@ -182,11 +189,10 @@ struct config {
   // Whole free pages inside spans in use go back to the system (hole_sweep.h), at malloc_trim and, where
   // there is an idle purge, from spans that nobody changed for a decay period.
   bool purges_holes = false;
-  // The heap's own thread looks for holes where all spans have so much address space. Less asks for the
-  // thread in small programs, where holes are no more than this.
+  // A thread asks for a look at holes after its frees made spans of so many bytes reusable or free, and the
+  // heap's own thread looks where all spans have so much address space. Less asks for the thread in small
+  // programs, where holes are no more than this.
   std::size_t hole_sweep_bytes = 16 * mib;
-  // A thread asks for that look after so many spans became reusable or free by its frees.
-  std::uint32_t events_per_sweep = 1'024;
   // Most spans of one look, and most ranges of pages that one look gives back: some milliseconds each, once
   // in a decay period.
   std::size_t spans_per_look = 256 * kib, purges_per_look = 32 * kib;

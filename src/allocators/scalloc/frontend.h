@@ -107,6 +107,10 @@ public:
   // Frees the guests of all hot spans. Called by the owner.
   void send_guests_home(lab_type& local);
 
+  // The buffer has no hot span any more, so that others may give back what is free in them. Called by the
+  // owner.
+  void retire_hot_spans(lab_type& local);
+
   // Hands all spans of `local` to the orphanage, and empty spans to the pool.
   void abandon(lab_type& local);
 
@@ -127,6 +131,14 @@ public:
   template <class Find>
   bool begin_purge(span_type& it, Find&& find);
   void end_purge(span_type& it);
+  // Takes the remote list of a hot span, and frees again what borrow(first block, freed chain) leaves of it
+  // there; the blocks that begin in the pages that borrow() returns are in that chain no more. A null chain
+  // is lost.
+  template <class Borrow>
+  void borrow_remote(span_type& it, Borrow&& borrow);
+
+  // Called by the heap's own thread: purges what span_pool::give_way has left.
+  void give_way_further() { pool_.give_way_further(spans_); }
 
   // Purges memory that was not needed for a decay period; `now` is in ms. True if much is left.
   bool purge_unneeded(std::int64_t now);
@@ -203,13 +215,14 @@ private:
   }
 
   // Freeing.
-  void count_event(lab_type& local);
+  void count_event(lab_type& local, const span_type& it);
   static const size_class& class_of(const span_type& it, span_word seen, const void* block);
   static const size_class& class_at(const span_type& it, const void* block);
   template <class Freed>
   void deallocate_remote(lab_type& local, span_type& it, Freed freed);
   template <class Freed>
   span_word push_remote(span_type& it, Freed freed);
+  void settle_remote(span_type& it, span_word before, std::uint32_t count, lab_type* local);
   void begin_batch(lab_type& local, span_type& it, void* block);
   template <class Batch>
   static bool is_full(const Batch& batch, const span_type& it);
@@ -220,6 +233,7 @@ private:
   bool refill(span_type& hot, std::int32_t worth);
   bool extend(span_type& hot);
   bool fill_hole(span_type& hot);
+  bool take_hot_holes(span_type& hot);
   static void* link_fresh(span_type& hot, std::uint32_t count, const size_class& kind);
   span_type* get_span(lab_type& local, unsigned class_index);
   span_type* reuse(lab_type& from, lab_type& local, unsigned class_index);

@@ -29,7 +29,7 @@ HEAPLAB_OUT_OF_LINE void frontend<Traits>::after_free(lab_type& local, span_type
     return it.set_owner(&local);
   }
   const std::optional<span_event> event = move_if_due(it);
-  if (event) count_event(local);
+  if (event) count_event(local, it);
   if (event == span_event::all_free) return return_span(it, local.column);
   // While the remote list has blocks, every free of the owner comes here.
   if (!event && it.load_word(std::memory_order_seq_cst).remote_count() > 0) return;
@@ -46,17 +46,30 @@ template <class Traits>
 template <class Freed>
 void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, Freed freed) {
   const span_word before = push_remote(it, freed);
-  if (before.state() == span_state::hot) return;
+  if (before.state() == span_state::hot) {
+    const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+    const auto count = static_cast<std::int32_t>(before.remote_count() + freed.count());
+    if (count == limits_[class_index].refill_count) count_event(local, it);
+    return;
+  }
+  settle_remote(it, before, freed.count(), &local);
+  if (Traits::settings.adopt_on_free && local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_)
+    adopt(local, it);
+}
+
+// After a push into a span that was not hot. `local`: the buffer of the thread that freed the blocks; null:
+// none.
+template <class Traits>
+void frontend<Traits>::settle_remote(span_type& it, span_word before, std::uint32_t count, lab_type* local) {
   // The blocks are free, so that the span may have another owner or be in the pool by now. Everything below
   // is correct in any state of the span.
   if (before.remote_count() == 0) it.ask_for_attention();
   // Saves the call in the common case that no event is due.
-  const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + freed.count());
+  const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + count);
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
-  if (live <= event_floor(before.state(), class_index) && apply_due_event(it, local.column))
-    count_event(local);
-  if (Traits::settings.adopt_on_free && local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_)
-    adopt(local, it);
+  const std::uint32_t column = local != nullptr ? local->column : 0;
+  if (live <= event_floor(before.state(), class_index) && apply_due_event(it, column) && local != nullptr)
+    count_event(*local, it);
 }
 
 // Returns the word as the push found it.

@@ -13,11 +13,13 @@ namespace heaplab::scalloc {
 
 // A thread that sees many spans lose blocks asks for somebody who looks for holes.
 template <class Traits>
-void frontend<Traits>::count_event(lab_type& local) {
+void frontend<Traits>::count_event(lab_type& local, const span_type& it) {
   if (!Traits::settings.purges_holes || !local.adopts) return;
-  if (++local.events % Traits::settings.events_per_sweep == 0 &&
-      spans_.carved_bytes() >= Traits::settings.hole_sweep_bytes) [[unlikely]]
-    Traits::ask_for_purge();
+  local.emptied_bytes += classes::table[it.class_index.load(std::memory_order_relaxed)].real_span_bytes;
+  if (local.emptied_bytes < Traits::settings.hole_sweep_bytes) [[likely]]
+    return;
+  local.emptied_bytes = 0;
+  if (spans_.carved_bytes() >= Traits::settings.hole_sweep_bytes) Traits::ask_for_purge();
 }
 
 template <class Traits>
@@ -29,6 +31,7 @@ bool frontend<Traits>::begin_purge(span_type& it, Find&& find) {
   if (it.owner(std::memory_order_relaxed) != owner || it.purging != purge_state::none) return false;
   const span_state state = it.load_word(std::memory_order_acquire).state();
   if (state != span_state::floating && state != span_state::reusable) return false;
+  it.holes |= it.hot_holes.exchange(0, std::memory_order_relaxed);
   if (!find()) return false;
   it.purging = purge_state::under_way;
   place(*owner, it);
@@ -54,11 +57,52 @@ void frontend<Traits>::end_purge(span_type& it) {
   pool_.put(spans_, it, column);
 }
 
-// Precondition: the local list is empty. Makes blocks available that a sweep has taken out of a list. Those
-// that came from the remote list still count there, so that the count is settled first.
+template <class Traits>
+template <class Borrow>
+void frontend<Traits>::borrow_remote(span_type& it, Borrow&& borrow) {
+  span_word seen;
+  {
+    lab_type* const owner = it.owner(std::memory_order_acquire);
+    if (owner == nullptr) return;
+    const concurrent::lock_holder hold(owner->lists_lock);
+    if (it.owner(std::memory_order_relaxed) != owner) return;
+    // The owner must find the list that counts the blocks of these holes.
+    if (it.hot_holes.load(std::memory_order_relaxed) != 0) return;
+    seen = it.load_word(std::memory_order_acquire);
+    do {
+      if (seen.state() != span_state::hot || seen.remote_count() == 0) return;
+      // acquire pairs with push_remote: the links of the blocks are visible.
+    } while (!it.try_move(seen, seen.refill(), std::memory_order_acquire));
+  }
+  freed_chain back{.length = seen.remote_count()};
+  const std::uint32_t named = borrow(static_cast<void*>(it.base + seen.remote_newest()), back);
+  if (back.oldest() == nullptr) return;
+  // As long as the blocks are out the span is in use and has an owner.
+  span_word before;
+  for (;;) {
+    lab_type* const owner = it.owner(std::memory_order_acquire);
+    const concurrent::lock_holder hold(owner->lists_lock);
+    if (it.owner(std::memory_order_relaxed) != owner) continue;
+    it.hot_holes.store(it.hot_holes.load(std::memory_order_relaxed) | named, std::memory_order_relaxed);
+    before = push_remote(it, back);
+    break;
+  }
+  if (before.state() != span_state::hot) settle_remote(it, before, back.count(), nullptr);
+}
+
+// Called by the owner, where the local list is empty. Takes the hot holes together with the remote list,
+// which counts some of their blocks: a block of a hole that is handed out while it still counts as used would
+// later be missing there. Returns whether the local list has blocks.
+template <class Traits>
+HEAPLAB_SLOW_PATH bool frontend<Traits>::take_hot_holes(span_type& hot) {
+  const concurrent::lock_holder hold(hot.owner(std::memory_order_relaxed)->lists_lock);
+  hot.holes |= hot.hot_holes.exchange(0, std::memory_order_relaxed);
+  return refill(hot, 1);
+}
+
+// Precondition: the local list is empty. Makes blocks available that a sweep has taken out of a list.
 template <class Traits>
 bool frontend<Traits>::fill_hole(span_type& hot) {
-  if (refill(hot, 1)) return true;
   const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
   while (hot.holes != 0) {
     const auto page = static_cast<std::uint32_t>(std::countr_zero(hot.holes));

@@ -82,6 +82,8 @@ bool frontend<Traits>::refill(span_type& hot, std::int32_t worth) {
 // fresh_batch_bytes of them, into the local list.
 template <class Traits>
 bool frontend<Traits>::extend(span_type& hot) {
+  if (hot.hot_holes.load(std::memory_order_relaxed) != 0 && take_hot_holes(hot)) [[unlikely]]
+    return true;
   if (hot.holes != 0 && fill_hole(hot)) return true;
   const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
   const std::uint32_t wanted =
@@ -145,6 +147,7 @@ span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, u
     span_word seen = it->load_word(std::memory_order_acquire);
     local.hot[class_index] = it;  // before the span is hot: repair_hot_spans relies on it
     while (seen.state() == span_state::reusable) {
+      it->make_holes_hot();
       if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
       give(*it, &local);
       take_more_guests(local, class_index);
@@ -171,6 +174,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   it->local_list = nullptr;
   it->fresh = 0;
   it->holes = 0;
+  it->hot_holes.store(0, std::memory_order_relaxed);
   take_fewer_guests(local, class_index);
   it->set_used(0, hot_floor(local, class_index));
   give(*it, &local);

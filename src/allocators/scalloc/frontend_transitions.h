@@ -17,8 +17,8 @@ void frontend<Traits>::make_floating(lab_type& local, span_type& hot) {
   // count may miss a block that was taken and not yet counted; the span would stay reusable, and dry, for
   // ever.
   const auto blocks = static_cast<std::int32_t>(classes::table[class_index].blocks);
-  const bool is_dry =
-      hot.local_list == nullptr && hot.fresh == classes::table[class_index].blocks && hot.holes == 0;
+  const bool is_dry = hot.local_list == nullptr && hot.fresh == classes::table[class_index].blocks &&
+                      hot.holes == 0 && hot.hot_holes.load(std::memory_order_relaxed) == 0;
   hot.set_used(is_dry ? blocks : hot.used(), event_floor(span_state::floating, class_index));
   span_word seen = hot.load_word(std::memory_order_relaxed);
   do {
@@ -197,13 +197,18 @@ void frontend<Traits>::abandon(lab_type& local) {
     local.quarantine.drain([&](void* block) { deallocate_later(local, *spans_.find(block), block); });
     for (auto& batch : local.remote) give_back(local, batch);
   }
+  retire_hot_spans(local);
+  while (hand_over_some(local)) continue;
+}
+
+template <class Traits>
+void frontend<Traits>::retire_hot_spans(lab_type& local) {
   if constexpr (has_guests) send_guests_home(local);
   for (span_type*& hot : local.hot) {
     if (hot == &no_span<Traits>) continue;
     retire(local, *hot);
     hot = &no_span<Traits>;
   }
-  while (hand_over_some(local)) continue;
 }
 
 // Hands spans over to the orphanage, abandon_step at most. False: none is left. Between two calls another

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "allocators/scalloc/freed_blocks.h"
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/span_holes.h"
 #include "base/os_pages.h"
@@ -72,6 +73,10 @@ private:
     bool refused = false;
     position_ = front_.spans().visit_spans(position_, [&](span_type& it) {
       if (!is_worth_a_purge(it, only_quiet)) return --spans > 0;
+      if (it.load_word(std::memory_order_relaxed).state() == span_state::hot) {
+        sweep_hot(it);
+        return --spans > 0 && purged_ < purges;
+      }
       // The heap's own thread takes the locks of others only during a visit.
       if (only_quiet && !is_visiting_) is_visiting_ = sections::begin_visit();
       refused = only_quiet && !is_visiting_;
@@ -89,11 +94,14 @@ private:
   // whether the span is as that thread saw it at the last look.
   bool is_worth_a_purge(span_type& it, bool only_quiet) {
     const span_word word = it.load_word(std::memory_order_acquire);
-    if (word.state() != span_state::floating && word.state() != span_state::reusable) return false;
+    const bool is_hot = word.state() == span_state::hot;
+    if (!is_hot && word.state() != span_state::floating && word.state() != span_state::reusable) return false;
+    // The thread of a program that has one thread moves words without atomic instructions.
+    if (is_hot && (word.remote_count() == 0 || sync::is_alone())) return false;
     const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
     const std::int32_t used = it.used();
-    const std::int64_t live = used - static_cast<std::int64_t>(word.remote_count());
-    const std::int64_t free_bytes = (kind.blocks - live) * kind.block_bytes;
+    const std::int64_t remote = word.remote_count();
+    const std::int64_t free_bytes = (is_hot ? remote : kind.blocks - used + remote) * kind.block_bytes;
     if (free_bytes < static_cast<std::int64_t>(os_pages::page_bytes())) return false;
     const std::uint32_t swept = mark_of(word, used), seen = swept | 1;
     if (it.last_seen == swept) return false;
@@ -121,17 +129,41 @@ private:
     const std::size_t before = range_count_;
     const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
     span_holes<Traits> holes(it, kind);
-    if (span_holes<Traits>::are_named(kind)) {
-      const std::size_t page = os_pages::page_bytes();
-      for (std::uint32_t found = holes.detach(); found != 0;) {
-        const int first = std::countr_zero(found), count = std::countr_one(found >> first);
-        add(it.base + static_cast<std::size_t>(first) * page, static_cast<std::size_t>(count) * page);
-        found = first + count < 32 ? found >> (first + count) << (first + count) : 0;
-      }
-    } else {
-      holes.for_each_inside([&](char* begin, std::size_t bytes) { add(begin, bytes); });
-    }
+    it.holes |= add_all(holes, it, kind);
     return range_count_ > before;
+  }
+
+  // Adds the ranges of all holes. Returns those that the record must name.
+  std::uint32_t add_all(span_holes<Traits>& holes, const span_type& it, const size_class& kind) {
+    if (!span_holes<Traits>::are_named(kind)) {
+      holes.for_each_inside([&](char* begin, std::size_t bytes) { add(begin, bytes); });
+      return 0;
+    }
+    const std::uint32_t named = holes.detach();
+    const std::size_t page = os_pages::page_bytes();
+    for (std::uint32_t left = named; left != 0;) {
+      const int first = std::countr_zero(left), count = std::countr_one(left >> first);
+      add(it.base + static_cast<std::size_t>(first) * page, static_cast<std::size_t>(count) * page);
+      left = first + count < 32 ? left >> (first + count) << (first + count) : 0;
+    }
+    return named;
+  }
+
+  // Of a hot span. The owner may be asleep, and only it takes blocks from the local list; but the blocks that
+  // others freed are the sweep's once it has taken the remote list. They go back as a free by another thread
+  // does, less those that begin in a hole. Until then they count as used.
+  void sweep_hot(span_type& it) {
+    flush();
+    front_.borrow_remote(it, [&](void* chain, freed_chain& back) {
+      const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+      span_holes<Traits> holes(it, kind, chain);
+      const std::uint32_t named = add_all(holes, it, kind);
+      back.newest_block = chain;
+      back.oldest_block = holes.last();
+      flush();
+      return named;
+    });
+    it.last_seen = mark_of(it.load_word(std::memory_order_acquire), it.used());
   }
 
   void add(char* begin, std::size_t bytes) {

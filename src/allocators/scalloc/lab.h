@@ -52,8 +52,8 @@ struct lab {
   // Of all classes: spans whose holes are being purged (hole_sweep.h).
   concurrent::checked_deque<sync, span_type> purging;
 
-  // Events that this buffer's thread has caused. Owner only.
-  std::uint32_t events = 0;
+  // Of spans that lost blocks by frees of this buffer's thread, since it last asked for a sweep. Owner only.
+  std::size_t emptied_bytes = 0;
 
   // Owner only. Of a hardened heap.
   static constexpr bool hardened = Traits::settings.hardened;

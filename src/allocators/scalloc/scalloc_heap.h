@@ -27,6 +27,7 @@
 #include "base/compiler.h"
 #include "base/fatal.h"
 #include "base/os_pages.h"
+#include "base/wiped_on_fork.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/solo_sections.h"
 #include "concurrent/sync.h"
@@ -85,7 +86,9 @@ public:
 
   static std::size_t usable_size(void* block) noexcept {
     const span_type* const it = front_.spans().find(block);
-    return it != nullptr ? usable_in_span(*it, block) : large_.usable_size(block);
+    if (it != nullptr) return usable_in_span(*it, block);
+    ensure_open();
+    return large_.usable_size(block);
   }
 
   static void check_size(void* block, std::size_t bytes, std::size_t alignment, bool was_resized) noexcept
@@ -112,31 +115,42 @@ public:
 
   // Free spans keep memory up to the pad; retained large blocks get the rest of the pad.
   static bool trim(std::size_t pad) noexcept {
-    if constexpr (Config.most_guests > 0)
-      if (thread::has_buffer()) front_.send_guests_home(*thread::buffer());
+    if (!is_in_use()) return false;
+    if constexpr (policy::has_fast_path)
+      if (thread::has_buffer()) front_.retire_hot_spans(*thread::buffer());
     bool small = front_.trim(pad);
     small |= holes_.sweep_all();
     return large_.trim(pad - std::min(pad, front_.pool().retained_bytes())) || small;
   }
 
   static heap_statistics statistics() noexcept {
-    if (!is_open_.load(std::memory_order_acquire)) return {};
+    if (!is_in_use()) return {};
     return statistics_of(front_, large_);
   }
 
+  static void begin_process() noexcept { idle_purge_.begin_process(); }
+
   static void after_fork_in_child() noexcept {
-    idle_purge_.after_fork_in_child();
-    open_lock_.forget_holder();
-    front_.spans().after_fork_in_child();
-    concurrent::solo_sections<typename traits::sync>::after_fork_in_child();
-    thread::after_fork_in_child();
-    holes_.after_fork_in_child();
-    large_.after_fork_in_child();
+    process_->lock.forget_holder();
+    repair_in_child();
+    process_->is_current.store(was_opened_.load(std::memory_order_relaxed), std::memory_order_release);
+  }
+
+  // Before an operation that takes locks or changes what threads share. Opens the heap, once. In the child of
+  // a fork that ran no handlers (_Fork, clone) repairs the heap, once: to the child, locks of vanished
+  // threads are held for ever, and the heap's own thread is one of those even where the program had no other.
+  // False: the system refuses.
+  static bool ensure_open() {
+    if (process_->is_current.load(std::memory_order_acquire)) [[likely]]
+      return true;
+    return enter_process();
   }
 
   // Called before the process gets a limit of address space, in bytes. The limit would count the arena, and
   // the system would refuse not only blocks but also stacks of threads.
-  static void expect_address_space_limit(std::size_t bytes) noexcept { shrink_arena_to_fit(bytes); }
+  static void expect_address_space_limit(std::size_t bytes) noexcept {
+    if (is_in_use()) shrink_arena_to_fit(bytes);
+  }
 
   static void print_statistics(int file) noexcept { print_statistics_of(front_, large_, statistics(), file); }
 
@@ -145,6 +159,7 @@ public:
     return tuning_.purge_when_idle && idle_purge_.ask(help);
   }
   static bool has_helper() noexcept { return idle_purge_.has_helper(); }
+  static void hurry_purge() noexcept { idle_purge_.hurry(); }
   static void give_way(std::size_t bytes) noexcept {
     front_.pool().give_way(front_.spans(), thread::buffer()->column, bytes);
   }
@@ -204,6 +219,7 @@ private:
   }
 
   static void* reallocate_large(void* block, std::size_t bytes) {
+    ensure_open();
     void* const moved = large_.reallocate(block, bytes);
     return moved == nullptr && make_room() ? large_.reallocate(block, bytes) : moved;
   }
@@ -222,6 +238,7 @@ private:
   // Frees a block of the coarse zone, of another owner or with a mapping of its own, or refuses the address.
   HEAPLAB_OUT_OF_LINE static void deallocate_slow(void* block) noexcept {
     if (block == nullptr) return;
+    ensure_open();
     span_type* const it = front_.spans().find(block);
     if (it == nullptr) return large_.deallocate(block);
     const typename policy::use in_use(thread::has_buffer() ? thread::buffer() : nullptr);
@@ -230,25 +247,48 @@ private:
 
   // Marked as seldom called, so that the compiler assigns the registers of deallocate for its fast path.
   HEAPLAB_SLOW_PATH static void after_free(void* block) noexcept {
+    ensure_open();
     front_.after_free(*thread::buffer(), *front_.spans().find(block));
   }
 
-  static bool ensure_open() {
-    if (is_open_.load(std::memory_order_acquire)) [[likely]]
-      return true;
-    return open();
+  // Whether there is a heap, which is then as ensure_open() leaves it.
+  static bool is_in_use() { return was_opened_.load(std::memory_order_acquire) && ensure_open(); }
+
+  HEAPLAB_SLOW_PATH static bool enter_process() {
+    const concurrent::lock_holder hold(process_->lock);
+    if (process_->is_current.load(std::memory_order_relaxed)) return true;
+    if (was_opened_.load(std::memory_order_relaxed))
+      repair_in_child();
+    else if (!open())
+      return false;
+    process_->is_current.store(true, std::memory_order_release);
+    return true;
+  }
+
+  static void repair_in_child() {
+    idle_purge_.after_fork_in_child();
+    front_.spans().after_fork_in_child();
+    concurrent::solo_sections<typename traits::sync>::after_fork_in_child();
+    thread::after_fork_in_child();
+    holes_.after_fork_in_child();
+    large_.after_fork_in_child();
   }
 
   static bool open() {
-    const concurrent::lock_holder hold(open_lock_);
-    if (is_open_.load(std::memory_order_relaxed)) return true;
+    process_.begin();
+    begin_process();
     read_environment(tuning_);
     if (!front_.open(tuning_, std::max(Config.pool_columns, 1U))) return false;
     large_.set_retained_limit(tuning_.retained_large_bytes);
     if (tuning_.huge_pages == huge_page_policy::grown) large_.allow_huge_pages();
-    thread::open();
-    is_open_.store(true, std::memory_order_release);
+    thread::open(end_of_thread);
+    was_opened_.store(true, std::memory_order_release);
     return true;
+  }
+
+  static void end_of_thread(void* buffer) {
+    ensure_open();
+    thread::end(buffer);
   }
 
   // The heap's own thread.
@@ -261,8 +301,13 @@ private:
   static constinit inline hole_sweep<traits> holes_{front_};
   static constinit inline idle_purge<traits> idle_purge_;
   static constinit inline tuning tuning_{Config};
-  static constinit inline heaplab::atomic<bool> is_open_ = false;
-  static constinit inline concurrent::futex_lock<concurrent::std_sync> open_lock_;
+  static constinit inline heaplab::atomic<bool> was_opened_ = false;
+  // Of this process alone. `lock` is for enter_process.
+  struct process_state {
+    heaplab::atomic<bool> is_current = false;
+    concurrent::futex_lock<concurrent::std_sync> lock;
+  };
+  static constinit inline wiped_on_fork<process_state> process_;
 };
 
 }  // namespace heaplab::scalloc

@@ -97,6 +97,9 @@ struct alignas(4 * cache_line_bytes) span {
   // Bit p: the blocks that begin in page p are free, and in no list (span_holes.h). Owner only while the span
   // is hot; else guarded by the lock of the owner's lists.
   std::uint32_t holes = 0;
+  // Such pages of a hot span, whose blocks may still count in the remote list: the owner moves them to
+  // `holes` together with that list. Guarded by the lock of the owner's lists; a hint without the lock.
+  atomic<std::uint32_t> hot_holes{0};
   // While the pages of holes go back to the system, the span is in the list `purging` of its owner. Guarded
   // by the lock of the owner's lists.
   purge_state purging = purge_state::none;
@@ -139,12 +142,14 @@ struct alignas(4 * cache_line_bytes) span {
   }
 
   // Called by the owner of a hot span. A fork may copy the owner between the two stores: their order lets the
-  // child find more used blocks than there are, and never fewer.
+  // child find more used blocks than there are, and never fewer. So does another thread that still has the
+  // word of an earlier state. release: a thread that reads the new floor sees the raised countdown, and that
+  // the word has moved, which a store-exclusive of AArch64 alone does not promise for what follows it.
   void set_used(std::int32_t used, std::int32_t floor) {
     const bool falls = floor < countdown_floor.load(std::memory_order_relaxed);
     if (falls) countdown.set(used - floor);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    countdown_floor.store(floor, std::memory_order_relaxed);
+    countdown_floor.store(floor, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (!falls) countdown.set(used - floor);
   }
@@ -154,6 +159,13 @@ struct alignas(4 * cache_line_bytes) span {
     const std::int32_t difference = countdown_floor.load(std::memory_order_relaxed) - floor;
     countdown.set(countdown.read_own() + difference);
     countdown_floor.store(floor, std::memory_order_seq_cst);
+  }
+
+  // Called by the holder of the lock of the owner's lists, before the span becomes hot.
+  void make_holes_hot() {
+    if (holes == 0) return;
+    hot_holes.store(hot_holes.load(std::memory_order_relaxed) | holes, std::memory_order_relaxed);
+    holes = 0;
   }
 
   // --- memory ---
@@ -204,8 +216,12 @@ struct alignas(4 * cache_line_bytes) span {
     std::uint32_t listed = 0;
     for (void* block = local_list; block != nullptr; block = secrets.next_of(block), ++listed)
       if (listed == fresh + kind.most_guests || (!is_guest(block) && !was_handed_out(block))) return false;
-    return used() + static_cast<std::int32_t>(listed + blocks_in_holes(holes, kind, color)) ==
-           static_cast<std::int32_t>(fresh);
+    // Hot holes may count as used until the owner takes the remote list with which they were freed.
+    const auto known = static_cast<std::int32_t>(listed + blocks_in_holes(holes, kind, color));
+    const auto hot =
+        static_cast<std::int32_t>(blocks_in_holes(hot_holes.load(std::memory_order_relaxed), kind, color));
+    const std::int32_t missing = static_cast<std::int32_t>(fresh) - known - used();
+    return missing >= 0 && missing <= hot;
   }
 
   // Whether a block in the local list belongs to another span (guests.h).

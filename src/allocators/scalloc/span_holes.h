@@ -26,7 +26,7 @@
 namespace heaplab::scalloc {
 
 // All functions are called by the holder of the lock of the lists of the span's owner, while the span is not
-// hot.
+// hot; or for a chain of free blocks that the caller alone has.
 template <class Traits>
 class span_holes {
   using span_type = span<Traits>;
@@ -34,27 +34,29 @@ class span_holes {
 
 public:
   span_holes(span_type& it, const size_class& kind)
-      : it_(it), kind_(kind), firsts_{local_first(it), remote_first(it)} {}
+      : it_(it), kind_(kind), known_(it.holes), firsts_{local_first(it), remote_first(it)} {}
+  // Of the blocks of a chain alone.
+  span_holes(span_type& it, const size_class& kind, void* chain)
+      : it_(it), kind_(kind), known_(0), firsts_{chain, nullptr} {}
 
   // Whether a record can name the pages of such a span.
   static bool are_named(const size_class& kind) {
     return pages_of(kind) <= most_pages && kind.blocks <= most_blocks;
   }
 
-  // Adds to the record all holes that there are, and takes their blocks out of the lists. Returns the new
-  // ones, as bits; 0 as well where a list is damaged, as by a program that wrote to a freed block.
-  // Precondition: are_named(kind).
+  // Takes the blocks of all holes out of the lists. Returns the holes, for the record; 0 as well where a list
+  // is damaged, as by a program that wrote to a freed block. Precondition: are_named(kind).
   std::uint32_t detach() {
     // Unchecked access: the checked one throws, and needs the C++ library.
     std::bitset<most_blocks> is_free;
-    std::uint32_t kept = it_.holes;
+    std::uint32_t kept = known_;
     for (void* const first : firsts_) {
       if (first == nullptr) continue;
       kept |= bit_of(first);
       if (!for_each(first, [&](void* block) { is_free[number_of(block)] = true; })) return 0;
     }
     for (std::uint32_t page = 0; page < pages_of(kind_); ++page)
-      if ((it_.holes >> page & 1) != 0) {
+      if ((known_ >> page & 1) != 0) {
         const block_range in = blocks_beginning_in(page, kind_, it_.color);
         for (std::uint32_t block = in.first; block < in.end; ++block) is_free[block] = true;
       }
@@ -64,7 +66,6 @@ public:
     if (found == 0) return 0;
     for (void* const first : firsts_)
       if (first != nullptr) unlink(first, found);
-    it_.holes |= found;
     return found;
   }
 
@@ -79,6 +80,12 @@ public:
         const std::size_t end = align_down(offset + kind_.block_bytes, os_pages::page_bytes());
         if (begin < end) visit(it_.base + begin, end - begin);
       });
+  }
+
+  // The last block of the chain. Null: what follows some block is none of the span.
+  void* last() const {
+    void* result = nullptr;
+    return for_each(firsts_[0], [&](void* block) { result = block; }) ? result : nullptr;
   }
 
 private:
@@ -139,7 +146,9 @@ private:
 
   span_type& it_;
   const size_class& kind_;
-  // Of the local and of the remote list.
+  // The holes there are.
+  const std::uint32_t known_;
+  // Of the local and of the remote list, or of the chain.
   const std::array<void*, 2> firsts_;
 };
 

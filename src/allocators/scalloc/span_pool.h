@@ -101,13 +101,26 @@ public:
     return any;
   }
 
-  // Called before memory grows by up to `bytes` outside the fine zone: as much of the excess goes back.
+  // Called before memory grows by up to `bytes` outside the fine zone: as much of the excess goes back. What
+  // would take long is left to the heap's own thread, which goes on at once: it purges a page faster than the
+  // program can touch one.
   void give_way(arena<Traits>& spans, unsigned column, std::size_t bytes) {
-    if (!retention_.whole_fine_zone()) return;
-    const std::int64_t most = bound(spans), excess = retained_.sum(columns()) - most;
-    if (excess <= 0) return;
-    const std::size_t worth = std::max(bytes, static_cast<std::size_t>(most) / settings.purge_divisor);
-    purge_fine(spans, column % columns(), std::min(static_cast<std::size_t>(excess), worth));
+    const std::size_t excess = excess_of_bound(spans);
+    if (excess == 0) return;
+    const auto share = static_cast<std::size_t>(bound(spans)) / settings.purge_divisor;
+    const std::size_t wanted = std::min(excess, std::max(bytes, share));
+    const std::size_t now = std::min(wanted, settings.give_way_bytes);
+    purge_fine(spans, column % columns(), now);
+    if (wanted == now) return;
+    // relaxed: hurry_purge publishes it.
+    left_to_helper_.fetch_add(wanted - now, std::memory_order_relaxed);
+    Traits::hurry_purge();
+  }
+
+  // Called by the heap's own thread: purges what give_way has left.
+  void give_way_further(arena<Traits>& spans) {
+    const std::size_t left = left_to_helper_.exchange(0, std::memory_order_relaxed);
+    if (left > 0) purge_fine(spans, 0, std::min(excess_of_bound(spans), left));
   }
 
   // Gives back the memory of records of spans without memory, where that may be `worth` bytes or more.
@@ -170,6 +183,12 @@ private:
     return it;
   }
 
+  // Bytes by which the memory of free fine spans exceeds the bound, where that is allowed.
+  std::size_t excess_of_bound(const arena<Traits>& spans) const {
+    if (!retention_.whole_fine_zone()) return 0;
+    return static_cast<std::size_t>(std::max<std::int64_t>(retained_.sum(columns()) - bound(spans), 0));
+  }
+
   std::int64_t bound(const arena<Traits>& spans) const {
     return retention_.bound(settings, spans.fine_bytes());
   }
@@ -213,11 +232,18 @@ private:
     if (retains() && is_purged(it)) retained_.subtract(column, it.resident_bytes());
   }
 
-  // Purges free spans of a column until `wanted` bytes are purged or none is left.
+  // Purges free spans of a column until `wanted` bytes are purged or none is left. Where all go, as in a
+  // silent process, only a batch at a time is out of the pool: a child that is forked meanwhile loses no
+  // more.
   void purge_column(arena<Traits>& spans, unsigned column, std::size_t wanted) {
+    const bool all = wanted >= retained_.of(column);
     std::size_t done = 0;
-    for (auto& slot : stacks_)
-      if (done < wanted) done += purge_oldest(spans, slot[column], column, wanted - done);
+    for (auto& slot : stacks_) {
+      if (done >= wanted) return;
+      stack& from = slot[column];
+      done += all ? purge_newest(spans, from, column, wanted - done)
+                  : purge_oldest(spans, from, column, wanted - done);
+    }
   }
 
   // Purges from the oldest span of a stack on. A popped span is out of reach, and another thread that finds
@@ -290,6 +316,8 @@ private:
   // relaxed: every value there was shows all stacks that were in use then. No point for the explorer.
   heaplab::atomic<unsigned> columns_{1};
   bool purge_at_once_ = false;
+  // Bytes.
+  typename Traits::template atomic<std::size_t> left_to_helper_{0};
   retention retention_;
   retained_account<Traits> retained_;
   span_tails<Traits> tails_;

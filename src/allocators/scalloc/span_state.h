@@ -47,7 +47,8 @@ inline constexpr std::array span_transitions = {
                     "the thread that popped the span from the span-pool",
                     "release: publishes owner, class and count"},
     span_transition{span_state::hot, span_event::push, span_state::hot, freeing_thread, push_order},
-    span_transition{span_state::hot, span_event::refill, span_state::hot, "the owner",
+    span_transition{span_state::hot, span_event::refill, span_state::hot,
+                    "the owner, or a sweep of holes, which gives the blocks back",
                     "acquire: sees the links of the blocks"},
     span_transition{span_state::hot, span_event::retire, span_state::floating, "the owner",
                     "seq_cst: publishes count and local list, and comes before the look at the remote list"},
@@ -120,7 +121,7 @@ public:
     return span_word{(kept | (std::uint64_t{offset / granule} << newest_at)) +
                      (std::uint64_t{count} << count_at)};
   }
-  // The owner takes the remote list.
+  // Somebody takes the remote list.
   constexpr span_word refill() const { return moved_by<span_event::refill>().without_remote(); }
   constexpr span_word retire() const { return moved_by<span_event::retire>(); }
   constexpr span_word mostly_free() const { return moved_by<span_event::mostly_free>(); }

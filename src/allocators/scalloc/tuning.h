@@ -27,7 +27,7 @@ struct tuning {
         retained_large_bytes(from.retained_large_bytes),
         retains_fine_zone(from.retains_fine_zone),
         purge_at_once(from.purge_at_once),
-        purge_when_idle(from.idle_purge_bytes != unlimited),
+        purge_when_idle(from.purges_when_idle && from.idle_purge_bytes != unlimited),
         huge_pages(from.huge_pages) {}
 };
 

@@ -50,7 +50,7 @@ constexpr config standard() {
   result.retained_span_bytes = 32 * mib;
   result.retains_fine_zone = true;
   result.retained_large_bytes = 64 * mib;
-  result.idle_purge_bytes = 4 * mib;
+  result.idle_purge_bytes = 16 * mib;
   result.purges_holes = true;
   result.huge_pages = huge_page_policy::grown;
   return result;
@@ -73,6 +73,8 @@ constexpr config hardened() {
   result.hardened = true;
   // The links and contents of free blocks are checked, and a purge would change them.
   result.purges_holes = false;
+  // A thread of the heap's own would keep a user or rights that the program gives up.
+  result.purges_when_idle = false;
   // The live map counts blocks from the beginning of their span.
   result.color_from_bytes = unlimited;
   // The links of a block are encoded with the secrets of its own span.

@@ -1,4 +1,4 @@
-// Usage: given_back bursts|idle|threads|sizes
+// Usage: given_back bursts|idle|threads|sizes|sleepers
 //
 // Reports how much memory a library retains of what a program has freed, and fails if that memory grows
 // without end:
@@ -7,11 +7,15 @@
 //   idle      one such burst, then two seconds in which the program allocates a little now and then
 //   threads   32 threads, one after the other, each of which allocates 8 MiB, frees them and ends
 //   sizes     24 bursts of 16 MiB, each of blocks of another size
+//   sleepers  50 threads allocate 6 MiB each in blocks of nine sizes and sleep; another frees all, and calls
+//             malloc_trim, which fails if it says that it gave memory back, and more than a quarter stays
 //
 // Each heap starts and ends empty except for one block in 1000. Exit statuses: see ending.h.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <barrier>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -123,16 +127,49 @@ void sizes() {
           "freed blocks of one size do not serve other sizes");
 }
 
+void sleepers() {
+  constexpr std::size_t block_sizes[] = {64, 200, 1'000, 3'000, 6'000, 20'000, 50'000, 100'000, 200'000};
+  constexpr unsigned count = 50, of_each = 16;
+  static void* blocks[count][std::size(block_sizes)][of_each];
+  const std::uint64_t begin = anonymous();
+  std::barrier all_are_there(count + 1), may_end(count + 1);
+  std::vector<std::thread> all;
+  for (unsigned thread = 0; thread < count; ++thread)
+    all.emplace_back([&, thread] {
+      for (std::size_t size = 0; size < std::size(block_sizes); ++size)
+        for (void*& one : blocks[thread][size]) {
+          one = std::malloc(block_sizes[size]);
+          require(one != nullptr, "a block is refused");
+          std::memset(one, 1, block_sizes[size]);
+        }
+      all_are_there.arrive_and_wait();
+      may_end.arrive_and_wait();
+    });
+  all_are_there.arrive_and_wait();
+  const std::uint64_t peak = anonymous();
+  for (auto& of_thread : blocks)
+    for (auto& of_size : of_thread)
+      for (void* const one : of_size) std::free(one);
+  const bool gives_back = malloc_trim(0) != 0;
+  const std::uint64_t left = anonymous();
+  tell(begin, peak, "after malloc_trim, by threads that sleep");
+  may_end.arrive_and_wait();
+  for (std::thread& one : all) one.join();
+  require(!gives_back || left < begin + (peak - begin) / 4, "malloc_trim leaves what threads that sleep had");
+}
+
 struct task {
   std::string_view name;
   void (*perform)();
 };
-constexpr task tasks[] = {{"bursts", bursts}, {"idle", idle}, {"threads", threads}, {"sizes", sizes}};
+constexpr task tasks[] = {
+    {"bursts", bursts}, {"idle", idle}, {"threads", threads}, {"sizes", sizes}, {"sleepers", sleepers}};
 
 }  // namespace
 
 int main(int count, char** arguments) {
   for (const task& one : tasks)
     if (count == 2 && one.name == arguments[1]) return one.perform(), 0;
-  return std::fputs("usage: given_back bursts|idle|threads|sizes\n", stderr), heaplab::check::wrong_usage;
+  return std::fputs("usage: given_back bursts|idle|threads|sizes|sleepers\n", stderr),
+         heaplab::check::wrong_usage;
 }

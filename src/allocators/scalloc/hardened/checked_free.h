@@ -60,6 +60,7 @@ private:
 
   // A block of the fine zone, of another owner or where others have freed blocks of the span.
   [[gnu::noinline]] static void deallocate_of_other(span_type& it, void* block) {
+    Traits::ensure_open();
     withdraw_fine(it, block);
     wipe_fine(it, block);
     if (!has_buffer()) [[unlikely]]
@@ -78,17 +79,22 @@ private:
   }
 
   [[gnu::noinline]] static void release_later(span_type& it, void* block) {
+    Traits::ensure_open();
     Front.deallocate_later(*thread::buffer(), it, block);
   }
 
   // --- rare ---
 
-  HEAPLAB_SLOW_PATH static void after_free(span_type& it) { Front.after_free(*thread::buffer(), it); }
+  HEAPLAB_SLOW_PATH static void after_free(span_type& it) {
+    Traits::ensure_open();
+    Front.after_free(*thread::buffer(), it);
+  }
 
   // Blocks of the coarse zone, with mappings of their own, null, and what is no block. None goes into
   // quarantine: few of them could pin much memory.
   HEAPLAB_SLOW_PATH static void deallocate_elsewhere(void* block) {
     if (block == nullptr) return;
+    Traits::ensure_open();
     span_type* const it = Front.spans().find(block);
     if (it == nullptr) return Large.deallocate(block);
     withdraw(*it, block);
