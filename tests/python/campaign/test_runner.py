@@ -295,6 +295,12 @@ def test_a_disturbed_run_is_repeated_only_while_the_budget_has_room(results: Pat
     assert len(blocks) == 2 * 4
 
 
+def test_void_runs_take_a_fifth_of_the_budget_at_most(results: Path) -> None:
+    fake = Fake(outcome={(name, 0): Status.VOID for name in ("base", "base#again", "a", "b")})
+    carry_out(fake, results, budget=200)
+    assert 35 <= sum(run.status is Status.VOID for run in stored_runs(results)) <= 40
+
+
 def test_a_repetition_is_one_planned_run_with_the_first_attempt(results: Path) -> None:
     heard = []
     fake = Fake(outcome={("a", 0): Status.VOID})

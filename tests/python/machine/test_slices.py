@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -33,9 +35,21 @@ def cpu(one: Sliced[Execution]) -> float:
 
 
 def test_runs_take_turns_and_only_one_goes_on_at_a_time() -> None:
-    jobs = [python(COMPUTE.format(0.3)) for _ in range(3)]
+    pids: set[int] = set()
+    seen: Counter[int] = Counter()  # how many of them were not stopped, at each look
+
+    def look(_at: float, tree: Sequence[int]) -> None:
+        pids.add(tree[0])
+        stats = [path for pid in pids if (path := Path(f"/proc/{pid}/stat")).exists()]
+        states = [path.read_text().rpartition(")")[2].split()[0] for path in stats]
+        seen[sum(state not in "TZX" for state in states)] += 1
+
+    jobs = [python(COMPUTE.format(0.3), look=look) for _ in range(3)]
     one_cpu = frozenset(list(os.sched_getaffinity(0))[:1])
     ended = in_slices([once(job) for job in jobs], [1, 1, 1], cpus=one_cpu)
+    assert len(pids) == 3
+    # On a busy machine a run may wait for a CPU on which to be stopped.
+    assert seen.most_common(1)[0][0] == 1
     for one in ended:
         assert one.result.exit_status == 0
         assert one.turns >= 0.25 / slices.SLICE_S
