@@ -150,7 +150,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_it_is_drawn(
     assert lab.heaplab("report", results) == (2, f"heaplab: {page}: cannot be written\n")
     assert lab.heaplab("report", results, "-o", results / "x.html") == (
         2,
-        f"heaplab: {results}/x.html: cannot be written: File exists\n",
+        f"heaplab: Invalid value for '-o' / '--output': {results}/x.html: cannot be written: File exists\n",
     )
 
 

@@ -39,7 +39,8 @@ def test_settings_and_what_a_command_line_cannot_do_are_shown(lab: Laboratory) -
 
 def hooked(lab: Laboratory, *words: str) -> tuple[int, str]:
     short = ("--budget", "2s", "--precision", "90%", "-o", lab.out, *WARM)
-    return lab.heaplab("compare", "--allocators", "glibc", *short, *words, "--", "sleep", "0.06")
+    arms = ("--allocators", "glibc", "--allocator", "one=glibc MALLOC_ARENA_MAX=1")
+    return lab.heaplab("compare", *arms, *short, *words, "--", "sleep", "0.06")
 
 
 def test_hooks_run_around_every_execution_and_are_not_measured(lab: Laboratory, tmp_path: Path) -> None:
