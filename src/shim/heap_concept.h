@@ -15,13 +15,17 @@ namespace heaplab {
 // Every block is aligned to this at least: alignof(std::max_align_t), whatever its size.
 inline constexpr std::size_t heap_alignment = 16;
 
-// The account of a heap for mallinfo2, malloc_stats and malloc_info. All in bytes, but for `mappings`.
+// The account of a heap for mallinfo2, malloc_stats and malloc_info. All in bytes, but for `mappings` and
+// `free_blocks`.
 struct heap_statistics {
   std::size_t reserved = 0;   // address space held
   std::size_t committed = 0;  // of that: memory the heap has touched and not given back
   std::size_t live = 0;       // of that: in blocks handed out, by size class
   std::size_t mapped = 0;     // in blocks with a mapping of their own
   std::size_t mappings = 0;   // how many of those
+  // Blocks that the program does not hold and the heap can hand out, as far as the heap has made blocks of
+  // its memory.
+  std::size_t free_blocks = 0;
 };
 
 template <class Heap>

@@ -8,7 +8,8 @@
 //   memalign                                         an alignment that is no power of two is rounded up to
 //                                                    one; EINVAL where there is none
 //   posix_memalign                                   EINVAL unless a power of two and a multiple of 8; on
-//                                                    failure neither *result nor errno changes
+//                                                    failure *result stays, and errno is set where memory is
+//                                                    out, as by glibc
 //   free and its kin                                 keep errno (the heap's functions do)
 //   free_sized, free_aligned_sized                   as free: the heap knows its blocks, and may check the
 //   size
@@ -109,7 +110,7 @@ HEAPLAB_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t si
 HEAPLAB_EXPORT int posix_memalign(void** result, std::size_t alignment, std::size_t size) noexcept {
   if (!heaplab::is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   void* const block = heaplab::shim::try_allocate_aligned(alignment, size);
-  if (block == nullptr) return ENOMEM;
+  if (block == nullptr) return errno = ENOMEM;
   *result = block;
   return 0;
 }

@@ -1,6 +1,7 @@
 // glibc's functions about the heap as a whole. Sizes in bytes.
 //
-//   mallinfo2   arena = committed, ordinary blocks = live, free = the difference, mmapped = mapped
+//   mallinfo2   arena = committed, ordinary blocks = live, free = the difference, mmapped = mapped, number of
+//               ordinary blocks (which glibc calls so, and are those that are free) = free_blocks
 //   mallinfo    the same, cut off at INT_MAX
 //   mallopt     passes the option to a heap that has set_option(option, value). Otherwise returns 1, as glibc
 //               does, and has no effect: the options steer glibc's arenas
@@ -41,6 +42,7 @@ HEAPLAB_EXPORT struct mallinfo2 mallinfo2() noexcept {
   const heaplab::heap_statistics now = heaplab::shim::bound_heap::statistics();
   struct mallinfo2 info = {};
   info.arena = now.committed;
+  info.ordblks = now.free_blocks;
   info.hblks = now.mappings;
   info.hblkhd = now.mapped;
   info.uordblks = now.live;
@@ -55,6 +57,7 @@ HEAPLAB_EXPORT struct mallinfo mallinfo() noexcept {
   const struct mallinfo2 full = mallinfo2();
   struct mallinfo info = {};
   info.arena = cut_off(full.arena);
+  info.ordblks = cut_off(full.ordblks);
   info.hblks = cut_off(full.hblks);
   info.hblkhd = cut_off(full.hblkhd);
   info.uordblks = cut_off(full.uordblks);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "allocators/llheap/counters.h"
 #include "allocators/llheap/size_classes.h"
@@ -67,6 +68,7 @@ heap_statistics statistics_of(const account& now) {
                     ? now.counted_live_bytes() - (now.mapped_bytes - result.mappings * sizeof(header))
                     : now.storage.carved_bytes - now.uncarved_bytes - now.free_bytes;
   result.mapped = now.mapped_bytes;
+  result.free_blocks = std::accumulate(now.free_blocks.begin(), now.free_blocks.end(), std::size_t{0});
   return result;
 }
 

@@ -24,7 +24,9 @@ HEAPLAB_SLOW_PATH heap_statistics statistics_of(frontend<Traits>& front, large_b
     result.committed += it.resident_bytes();
     if (!word.allows(span_event::push)) return;
     const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
-    result.live += static_cast<std::size_t>(std::max(out, 0)) * kind.block_bytes;
+    const auto live = std::min(static_cast<std::uint32_t>(std::max(out, 0)), kind.blocks);
+    result.live += std::size_t{live} * kind.block_bytes;
+    result.free_blocks += kind.blocks - live;
   });
   return result;
 }
