@@ -28,6 +28,7 @@ struct system_platform {
   static constexpr auto& purge_each = os_pages::purge_each;
   static constexpr auto& purge_at_once = os_pages::purge_at_once;
   static constexpr auto& advise_huge = os_pages::advise_huge;
+  static constexpr auto& is_readable = os_pages::is_readable;
   static constexpr auto& holds_data = os_pages::holds_data;
   static constexpr auto& holds_word = os_pages::holds_word;
   static constexpr auto& milliseconds = coarse_milliseconds;

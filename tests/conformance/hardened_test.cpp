@@ -31,7 +31,7 @@ auto* const free_sized = from_library<void(void*, std::size_t)>("free_sized");
 auto* const free_aligned_sized = from_library<void(void*, std::size_t, std::size_t)>("free_aligned_sized");
 
 // Blocks of the fine zone, of the coarse zone, and with mappings of their own.
-constexpr std::size_t in_spans[] = {1, 8, 24, 40, 60, 100, 1000, 8000, 9000, 100'000, 1'000'000};
+constexpr std::size_t in_spans[] = {1, 8, 24, 40, 60, 100, 1000, 8000, 9000, 100'000, 200'000};
 constexpr std::size_t large = 8 << 20;
 // As many frees keep a block out of use (config.h).
 constexpr unsigned quarantine_blocks = 32;
@@ -151,16 +151,34 @@ TEST(hardened, finds_a_write_past_the_end_when_the_block_is_freed) {
   }
 }
 
+TEST(hardened, finds_a_write_before_the_beginning_when_the_block_is_freed) {
+  for (const std::size_t size : in_spans) {
+    // The last by address has another one before it.
+    bytes* blocks[4];
+    for (bytes*& it : blocks) it = make(size);
+    bytes* const block = *std::max_element(std::begin(blocks), std::end(blocks));
+    for (const std::size_t before : {1U, 8U, 16U}) {
+      const auto wrong = [&](auto freeing) {
+        for (std::size_t byte = 1; byte <= before; ++byte) *(opaque(block) - byte) ^= 1;
+        freeing(block);
+      };
+      EXPECT_FATAL(wrong(free_now), "written before the beginning of a block", block) << size;
+      EXPECT_FATAL(wrong(free_by_another), "written before the beginning of a block", block) << size;
+    }
+    for (bytes* const it : blocks) free_now(it);
+  }
+}
+
 void write_into_freed(bytes* block, std::size_t offset) {
   free_now(block);
   opaque(block)[offset] = 1;
 }
 
 TEST(hardened, finds_a_write_after_free_when_the_block_leaves_quarantine) {
-  for (const std::size_t size : {1U, 20U, 40U, 60U, 100U, 1000U}) {
+  for (const std::size_t size : {1U, 20U, 40U, 60U, 100U, 128U, 1000U, 8000U}) {
     bytes* const block = make(size);
-    const std::size_t watched = std::min<std::size_t>(malloc_usable_size(block), 64);
-    for (std::size_t offset = 0; offset < watched; offset += 7) {
+    const std::size_t usable = malloc_usable_size(block);
+    for (std::size_t offset = 0; offset < usable; offset += 1 + (usable - 1) / 8) {
       const auto wrong = [&] {
         write_into_freed(block, offset);
         for (unsigned step = 0; step < quarantine_blocks; ++step) free_now(make(48));
@@ -224,6 +242,42 @@ TEST(hardened, large_blocks_are_followed_by_a_page_that_cannot_be_touched) {
   const auto use_after_free = [block] { free_now(block), opaque(block)[0] = 1; };
   EXPECT_GUARDED(use_after_free());
   free_now(block);
+}
+
+TEST(hardened, blocks_of_256_kib_and_more_stop_late_users) {
+  for (const std::size_t size : {std::size_t{256} << 10, std::size_t{1} << 20}) {
+    bytes* const block = make(size);
+    for (const std::size_t at : {std::size_t{0}, size / 2, size - 1}) {
+      const auto write = [&] { free_now(block), opaque(block)[at] = 1; };
+      const auto read = [&] { free_now(block), opaque(opaque(block)[at]); };
+      EXPECT_GUARDED(write()) << size;
+      EXPECT_GUARDED(read()) << size;
+    }
+    free_now(block);
+  }
+}
+
+TEST(hardened, blocks_of_no_bytes_cannot_be_touched) {
+  for (const auto making : {+[] { return std::malloc(opaque(std::size_t{0})); },
+                            +[] { return std::calloc(opaque(std::size_t{0}), 1); }}) {
+    std::vector<bytes*> blocks(5000);
+    for (bytes*& it : blocks) it = static_cast<bytes*>(making());
+    bytes* const block = blocks[0];
+    EXPECT_EQ(malloc_usable_size(block), 0U);
+    EXPECT_GUARDED(*opaque(block) = 1);
+    EXPECT_GUARDED(opaque(*opaque(block)));
+    const auto free_twice = [&] { free_now(block), free_now(block); };
+    EXPECT_FATAL(free_twice(), "not a live block", block);
+    EXPECT_FATAL(free_now(block + 1), "not a live block", block + 1);
+    // Each of its own, however many there are.
+    std::sort(blocks.begin(), blocks.end());
+    EXPECT_EQ(std::adjacent_find(blocks.begin(), blocks.end()), blocks.end());
+    for (bytes* const it : blocks) free_now(it);
+  }
+  free_sized(make(0), 0);
+  auto* const grown = static_cast<bytes*>(std::realloc(make(0), 1000));
+  std::memset(grown, 1, 1000);
+  free_now(grown);
 }
 
 // The pages of a filled block are kept for the next one.
@@ -325,7 +379,7 @@ TEST(hardened, freed_blocks_are_zero) {
 // other memory.
 TEST(hardened, a_freed_block_of_pages_written_in_part_is_zero) {
   constexpr std::size_t page = 4096;
-  for (const std::size_t size : {20'000UL, 32'760UL, 33'000UL, 60'000UL, 100'000UL, 1'000'000UL}) {
+  for (const std::size_t size : {20'000UL, 32'760UL, 33'000UL, 60'000UL, 100'000UL, 250'000UL}) {
     malloc_trim(0);
     bytes* blocks[12];
     for (bytes*& it : blocks) it = make(size);
@@ -359,7 +413,7 @@ void with_fresh_memory(Run run) {
 
 TEST(hardened, to_free_a_block_does_not_touch_its_untouched_pages) {
   with_fresh_memory([] {
-    bytes* const block = make(600'000);
+    bytes* const block = make(250'000);
     const long before = page_faults();
     free_now(block);
     EXPECT_LT(page_faults() - before, 30);
@@ -368,7 +422,7 @@ TEST(hardened, to_free_a_block_does_not_touch_its_untouched_pages) {
 
 // Zeros that were written are no reason to give pages back again and again.
 TEST(hardened, the_pages_of_a_block_that_is_used_again_stay) {
-  constexpr std::size_t size = 400'000;
+  constexpr std::size_t size = 250'000;
   with_fresh_memory([] {
     void* const neighbour = make(size);
     long touched = 0;

@@ -3,7 +3,10 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "check/contract/api.h"
 
@@ -52,6 +55,48 @@ TEST_F(misuse_test, double_free_of_a_block_with_a_mapping_of_its_own) {
 TEST_F(misuse_test, double_free_of_an_aligned_block) {
   held_ = aligned_alloc(4096, 100);
   EXPECT_REFUSED(free_twice(held_), held_);
+}
+
+TEST_F(misuse_test, double_free_with_others_between) {
+  for (const std::size_t size : {24U, 100U, 1000U, 20'000U, 100'000U})
+    for (const unsigned others : {1U, 3U}) {
+      void* const block = std::malloc(size);
+      std::vector<void*> between(others);
+      for (void*& one : between) one = std::malloc(size);
+      const auto wrong = [&] {
+        std::free(opaque(block));
+        for (void* const one : between) std::free(opaque(one));
+        std::free(opaque(block));
+      };
+      EXPECT_REFUSED(wrong(), block) << size << " after " << others;
+      for (void* const one : between) std::free(one);
+      std::free(block);
+    }
+}
+
+TEST_F(misuse_test, double_free_by_another_thread_and_then_the_own) {
+  for (const std::size_t size : {24U, 100U, 1000U, 20'000U, 100'000U}) {
+    void* const block = std::malloc(size);
+    void* const other = std::malloc(size);
+    const auto wrong = [&] {
+      std::thread([&] { std::free(opaque(block)), std::free(opaque(other)); }).join();
+      std::free(opaque(block));
+    };
+    EXPECT_REFUSED(wrong(), block) << size;
+    std::free(other);
+    std::free(block);
+  }
+}
+
+// A block that looks free but is live: its contents are those of a block that was freed.
+TEST_F(misuse_test, a_copy_of_a_freed_block_may_be_freed) {
+  for (const std::size_t size : {24U, 100U, 1000U, 20'000U}) {
+    void* const freed = std::malloc(size);
+    void* const block = std::malloc(size);
+    std::free(opaque(freed));
+    std::memcpy(opaque(block), opaque(freed), size);
+    std::free(opaque(block));
+  }
 }
 
 TEST_F(misuse_test, free_of_a_pointer_into_the_stack) {

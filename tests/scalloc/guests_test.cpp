@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <vector>
 
 #include "concurrent/sync.h"
@@ -152,6 +153,7 @@ TEST(guests, are_not_freed_again) {
   EXPECT_DEATH((it.free(0, blocks[0]), it.free(0, blocks[0])), "heaplab: [^\n]*free[^\n]*: 0x");
 }
 
+// The program overwrites the marks of freed blocks.
 TEST(guests, hide_no_free_too_many) {
   heap it{1};
   const auto blocks = it.fill(2);
@@ -159,9 +161,45 @@ TEST(guests, hide_no_free_too_many) {
       {
         for (unsigned index = 4; index < 8; ++index) it.free(0, blocks[index]);
         for (unsigned again = 0; again < 4; ++again)
-          for (const unsigned index : {4U, 5U}) it.free(0, blocks[index]);
+          for (const unsigned index : {4U, 5U}) {
+            static_cast<void**>(blocks[index])[1] = nullptr;
+            it.free(0, blocks[index]);
+          }
       },
       "a block was freed twice");
+}
+
+TEST(guests, are_found_when_freed_again_whatever_was_freed_between) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  const auto free_again = [&](std::initializer_list<unsigned> indices, unsigned again) {
+    for (const unsigned index : indices) it.free(0, blocks[index]);
+    it.free(0, blocks[again]);
+  };
+  EXPECT_DEATH(free_again({0, 1}, 0), "free of a block that is free already");        // guests
+  EXPECT_DEATH(free_again({0, 1, 2, 3}, 2), "free of a block that is free already");  // of its own span
+  EXPECT_DEATH(free_again({4, 5, 6}, 4), "free of a block that is free already");     // of the hot span
+}
+
+TEST(guests, are_found_when_another_thread_was_the_first_to_free) {
+  heap it{2};
+  const auto blocks = it.fill(2);
+  const auto free_again = [&] {
+    for (const unsigned index : {0U, 1U}) it.free(1, blocks[index]);
+    it.free(0, blocks[0]);
+  };
+  EXPECT_DEATH(free_again(), "free of a block that is free already");
+}
+
+TEST(guests, may_look_free_and_be_live) {
+  heap it{1};
+  const auto blocks = it.fill(2);
+  it.free(0, blocks[0]);
+  static_cast<void**>(blocks[1])[1] = static_cast<void**>(blocks[0])[1];
+  it.free(0, blocks[1]);
+  EXPECT_EQ(it.allocate(0), blocks[1]);
+  EXPECT_EQ(it.allocate(0), blocks[0]);
+  it.check({blocks.begin(), blocks.end()});
 }
 
 }  // namespace

@@ -218,10 +218,10 @@ TEST_P(guards, stand_between_fine_spans) {
   constexpr std::size_t bytes = settings_tested.fine_span_bytes;
   std::set<char*> carved;
   for (unsigned index = 0; index < 3 * period; ++index) carved.insert(it_.carve(true, 0)->base);
-  char* const first = *carved.begin();
+  char* const first = *carved.begin() - bytes;
   for (std::uint32_t number = 0; number < 3 * period; ++number) {
     char* const base = first + number * bytes;
-    const bool is_guard = number % period == period - 1;
+    const bool is_guard = number % period == 0;
     EXPECT_EQ(carved.contains(base), !is_guard) << number;
     if (is_guard) {
       EXPECT_DEATH(touch(base), "");

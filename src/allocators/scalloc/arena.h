@@ -157,9 +157,20 @@ public:
     span_type* const it = fine ? carve_fine(column) : carve_coarse();
     if constexpr (settings.hardened) {
       if (it != nullptr && !fine) guard_end<Traits>(it->base, it - coarse_.records());
-      if (it != nullptr && fine && becomes_guard<Traits>(it->base, number_of(*it))) return carve_fine(column);
+      if (it != nullptr && fine && becomes_guard_now(*it)) return carve_fine(column);
     }
     return it;
+  }
+
+  // Of a hardened heap: of so many times guarded_span_period spans, beginning with the first of all, the
+  // first may be a guard; at least one, unless the system refuses memory.
+  std::size_t guard_places() {
+    // acquire pairs with becomes_guard_now: the record says whether the span is a guard.
+    if (const std::size_t known = guard_places_.load(std::memory_order_acquire)) return known;
+    const concurrent::lock_holder hold(lock_);
+    if (fine_.carved_bytes() == 0)
+      if (span_type* const it = carve_fine(0)) becomes_guard_now(*it);
+    return guard_places_.load(std::memory_order_relaxed);
   }
 
   // Gives back the memory of `count` records, in whole pages, of fine spans that are free and without memory
@@ -211,6 +222,12 @@ public:
   void after_fork_in_child() { lock_.forget_holder(); }
 
 private:
+  bool becomes_guard_now(span_type& it) {
+    const bool is_guard = becomes_guard<Traits>(it, number_of(it));
+    guard_places_.store(number_of(it) / settings.guarded_span_period + 1, std::memory_order_release);
+    return is_guard;
+  }
+
   span_type* carve_fine(unsigned column) {
     if (const auto number = dropped_.take()) return renewed(*number);
     if (const auto number = runs_.take(column)) return &records_[*number];
@@ -325,6 +342,7 @@ private:
   arena_zone<Traits> fine_, coarse_;
   dropped_records<Traits> dropped_;
   span_runs<Traits> runs_;
+  typename Traits::template atomic<std::size_t> guard_places_{0};
 };
 
 }  // namespace heaplab::scalloc

@@ -256,14 +256,12 @@ struct config {
   std::uint32_t remote_batch_bytes = static_cast<std::uint32_t>(4 * kib);
   // A thread that only frees has no quarantine for its first frees.
   static constexpr std::uint32_t frees_without_buffer = 16;
-  // So many first bytes of a block that leaves quarantine are looked at, to find writes after free.
-  static constexpr std::size_t watched_bytes = 64;
   // Freed blocks of spans below this size are overwritten with zeros. Of larger ones the pages go back to the
   // system where few seem to be written, and only the pages that hold data are overwritten elsewhere: a
   // smaller limit means fewer page faults and more system calls. Measured with acdc (docs/decisions/0022).
   std::size_t zeroed_block_bytes = 32 * kib;
-  // Of so many fine spans carved in a row the last is a guard, without access. Fewer guard more, at the price
-  // of address space and page tables; no memory.
+  // Of so many fine spans carved in a row the first is a guard, without access. Fewer guard more, at the
+  // price of address space and page tables; no memory.
   std::uint32_t guarded_span_period = 16;
   // Guards between fine spans that may have a mapping of the kernel's own each, on kernels before Linux 6.13.
   std::uint32_t guard_mappings = 1'024;

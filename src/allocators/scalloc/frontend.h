@@ -65,27 +65,30 @@ public:
     const std::size_t step = spans_.step_of(block);
     if constexpr (has_guests) {
       const auto place = spans_.place_at(step);
-      if (!local.has(place)) [[unlikely]]
+      if (!local.has(place) || is_marked(block, place)) [[unlikely]]
         return false;
       if (span_type& hot = **place; has_room(hot)) [[likely]] {
-        if (hot.local_list == block) [[unlikely]]
-          return false;
+        mark(block, place);
         put_up(hot, block);
         due = false;
         return true;
       }
+      if (!spans_.in_fine_zone(step)) [[unlikely]]
+        return false;
+      mark(block, place);
+      due = push(local, spans_.fine_span_at(step), block);
+      return true;
+    } else {
+      return spans_.in_fine_zone(step) && try_deallocate(local, spans_.fine_span_at(step), block, due);
     }
-    if (!spans_.in_fine_zone(step)) [[unlikely]]
-      return false;
-    span_type& it = spans_.fine_span_at(step);
-    return has_guests ? try_push(local, it, block, due) : try_deallocate(local, it, block, due);
   }
 
   // The same, where the span is known, for a block that becomes no guest.
   HEAPLAB_FAST_PATH static bool try_deallocate(const lab_type& local, span_type& it, void* block, bool& due) {
-    if (!it.is_owned_by(local)) [[unlikely]]
+    if (!it.is_owned_by(local) || it.local_list == block) [[unlikely]]
       return false;
-    return try_push(local, it, block, due);
+    due = push(local, it, block);
+    return true;
   }
 
   // --- everything else (frontend_slow.h, frontend_frees.h, frontend_transitions.h, guests.h,
@@ -176,6 +179,7 @@ private:
     void* const block = hot.local_list;
     void* const next = hot.secrets.next_of(block);
     hot.local_list = next;
+    if constexpr (has_guests) mark(block, nullptr);
     // The next malloc of this class reads the link in that block, and its caller writes to the block.
     __builtin_prefetch(next, 1);
     hot.countdown.increment();
@@ -195,14 +199,6 @@ private:
     hot.countdown.decrement();
   }
 
-  // Called by the owner. Returns as try_deallocate.
-  HEAPLAB_FAST_PATH static bool try_push(const lab_type& local, span_type& it, void* block, bool& due) {
-    if (it.local_list == block) [[unlikely]]
-      return false;
-    due = push(local, it, block);
-    return true;
-  }
-
   // Called by the owner. True: after_free must be called for the span.
   HEAPLAB_FAST_PATH static bool push(const lab_type& local, span_type& it, void* block) {
     it.secrets.link(block, it.local_list);
@@ -214,7 +210,20 @@ private:
     return is_spent || !it.is_quietly_owned_by(local);
   }
 
+  // The mark of a free block: its second word is the place in the owner's buffer that the owner map has for
+  // the block. A program may have the same word in a live block, so that a marked block is looked for in the
+  // lists of free blocks. A block that went back to another owner, or whose page was purged, may lack the
+  // mark.
+  using place_type = typename owner_map<Traits>::hot_place;
+  HEAPLAB_FAST_PATH static bool is_marked(const void* block, place_type place) {
+    return static_cast<const place_type*>(block)[1] == place;
+  }
+  HEAPLAB_FAST_PATH static void mark(void* block, place_type place) {
+    static_cast<place_type*>(block)[1] = place;
+  }
+
   // Freeing.
+  bool is_free_already(lab_type& local, span_type& it, const void* block);
   void count_event(lab_type& local, const span_type& it);
   static const size_class& class_of(const span_type& it, span_word seen, const void* block);
   static const size_class& class_at(const span_type& it, const void* block);
@@ -262,7 +271,7 @@ private:
   bool apply_due_event(span_type& it, std::uint32_t column);
   void place(lab_type& owner, span_type& it);
   void give(span_type& it, lab_type* owner, std::uintptr_t flag = 0);
-  static typename owner_map<Traits>::hot_place place_in(lab_type* owner, const span_type& it);
+  static place_type place_in(lab_type* owner, const span_type& it);
   void sync_list(span_type& it);
   void return_span(span_type& it, std::uint32_t column);
   bool clear_attention(lab_type& local, span_type& it);

@@ -13,9 +13,34 @@ template <class Traits>
 void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* block) {
   if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, freed_block{block});
   class_at(it, block);
-  if (it.local_list == block) refuse_double_free(block);
-  if (has_guests && try_put_up(local, it, block)) return;
+  if (is_free_already(local, it, block)) refuse_double_free(block);
+  if constexpr (has_guests) {
+    mark(block, place_in(&local, it));
+    if (try_put_up(local, it, block)) return;
+  }
   if (push(local, it, block)) after_free(local, it);
+}
+
+// Called by the owner. Whether the block is in a list of free blocks; without guests, whether it is the first
+// of its span's. The lock keeps a sweep of holes from changing the lists; other threads only put blocks
+// before those of the remote list.
+template <class Traits>
+bool frontend<Traits>::is_free_already(lab_type& local, span_type& it, const void* block) {
+  if constexpr (!has_guests) return it.local_list == block;
+  const place_type place = place_in(&local, it);
+  if (!is_marked(block, place)) return false;
+  const concurrent::lock_holder hold(local.lists_lock);
+  const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+  const auto holds = [&](const void* first) {
+    // A list that a double free has closed to a ring is no longer than this.
+    std::uint32_t left = kind.blocks + kind.most_guests;
+    for (; first != nullptr && left > 0; first = it.secrets.next_of(first), --left)
+      if (first == block) return true;
+    return false;
+  };
+  const span_word seen = it.load_word(std::memory_order_acquire);
+  return holds((*place)->local_list) || holds(it.local_list) ||
+         (seen.remote_count() > 0 && holds(it.base + seen.remote_newest()));
 }
 
 template <class Traits>
@@ -79,6 +104,7 @@ span_word frontend<Traits>::push_remote(span_type& it, Freed freed) {
   const std::uint32_t offset = it.offset_of(freed.newest());
   span_word before = it.load_word(std::memory_order_acquire);
   const size_class& kind = class_of(it, before, freed.newest());
+  if constexpr (has_guests) mark(freed.newest(), place_in(it.owner(std::memory_order_relaxed), it));
   for (;;) {
     const bool first = before.remote_count() == 0;
     if (!before.allows(span_event::push) || before.remote_count() + freed.count() > kind.blocks ||

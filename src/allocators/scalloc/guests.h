@@ -29,7 +29,6 @@ template <class Traits>
 bool frontend<Traits>::try_put_up(const lab_type& local, const span_type& it, void* block) {
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   span_type& hot = *local.hot[class_index];
-  if (hot.local_list == block) refuse_double_free(block);
   if (!has_room(hot)) return false;
   put_up(hot, block);
   HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));

@@ -60,7 +60,7 @@ public:
   char* resize(char* block, std::size_t before, std::size_t bytes, bool sparse) {
     if (bytes > before) Traits::give_way(bytes - before);
     forget_newest(block, before);
-    unguard(block, before);
+    if (!unguard(block, before)) return nullptr;
     const std::size_t all_before = before + guard_bytes(), all = bytes + guard_bytes();
     void* const resized = is_huge(bytes) && bytes > before
                               ? platform::remap_aligned(block, all_before, all, huge_page)
@@ -78,8 +78,7 @@ public:
     auto* const start = static_cast<char*>(block);
     unreturned_.give_back(start, bytes + guard_bytes(), [=] {
       if constexpr (!settings.hardened) return true;
-      platform::remove_guard(start + bytes, guard_bytes());
-      return platform::make_accessible(start, bytes + guard_bytes());
+      return platform::make_accessible(start, bytes) && remove_guard<platform>(start + bytes, guard_bytes());
     });
   }
 
@@ -161,11 +160,13 @@ private:
   }
 
   // The guard becomes zero: behind a block that was cut from a larger one, the guard holds what the larger
-  // block held there.
-  static void unguard(char* block, std::size_t bytes) {
-    if constexpr (!settings.hardened) return;
-    remove_guard<platform>(block + bytes, guard_bytes());
-    std::memset(block + bytes, 0, guard_bytes());
+  // block held there. False: the system refuses, and nothing has changed.
+  static bool unguard(char* block, std::size_t bytes) {
+    if constexpr (settings.hardened) {
+      if (!remove_guard<platform>(block + bytes, guard_bytes())) return false;
+      std::memset(block + bytes, 0, guard_bytes());
+    }
+    return true;
   }
 
   static constexpr unsigned trust_bits = 3;

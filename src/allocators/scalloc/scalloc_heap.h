@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "allocators/scalloc/calling_thread.h"
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/hardened/checked_free.h"
+#include "allocators/scalloc/hardened/empty_blocks.h"
 #include "allocators/scalloc/hardened/told_size.h"
 #include "allocators/scalloc/hole_sweep.h"
 #include "allocators/scalloc/idle_purge.h"
@@ -50,7 +52,7 @@ public:
   static constexpr const char* name = Config.name;
 
   HEAPLAB_FAST_PATH static void* allocate(std::size_t bytes) noexcept {
-    if (policy::has_fast_path && bytes <= Config.class_lookup_limit - Config.canary_bytes) [[likely]]
+    if (policy::has_fast_path && is_looked_up(bytes)) [[likely]]
       if (void* const block = front_.try_allocate(*thread::buffer(),
                                                   classes::looked_up(bytes + Config.canary_bytes))) [[likely]]
         return block;
@@ -70,7 +72,7 @@ public:
   }
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
-    if (policy::has_fast_path && bytes <= Config.class_lookup_limit - Config.canary_bytes) [[likely]]
+    if (policy::has_fast_path && is_looked_up(bytes)) [[likely]]
       if (void* const block = front_.try_allocate(*thread::buffer(),
                                                   classes::looked_up(bytes + Config.canary_bytes))) [[likely]]
         return std::memset(block, 0, bytes);
@@ -96,6 +98,7 @@ public:
   {
     const std::size_t usable = usable_size(block);
     const span_type* const it = front_.spans().find(block);
+    if (was_resized && bytes <= usable && keeps_large_.load(std::memory_order_relaxed)) return;
     if (!may_be_size_of(it, usable, bytes, alignment, was_resized))
       fatal("freed with a wrong size", block, usable);
   }
@@ -110,7 +113,8 @@ public:
       if (bytes <= usable && (bytes > usable / Config.shrink_divisor || usable <= class_step)) return block;
       if (bytes > usable && bytes <= Config.span_request_limit()) bytes = classes::grown(usable, bytes);
     }
-    return reallocate_by_copy<scalloc_heap>(block, bytes);
+    void* const moved = reallocate_by_copy<scalloc_heap>(block, bytes);
+    return moved != nullptr ? moved : keep(block, bytes);
   }
 
   // Free spans keep memory up to the pad; retained large blocks get the rest of the pad.
@@ -171,10 +175,19 @@ public:
 private:
   enum class contents : bool { any, zeros };
 
+  // Whether the class of a request is looked up. Hardened, that of a block of no bytes is not.
+  HEAPLAB_FAST_PATH static bool is_looked_up(std::size_t bytes) {
+    constexpr std::size_t most = Config.class_lookup_limit - Config.canary_bytes;
+    return Config.hardened ? bytes - 1 < most : bytes <= most;
+  }
+
   template <contents Wanted>
   HEAPLAB_OUT_OF_LINE static void* allocate_slow(std::size_t bytes) noexcept {
     if (bytes > PTRDIFF_MAX) return nullptr;
     if (!ensure_open()) return nullptr;
+    if constexpr (Config.hardened)
+      if (bytes == 0)
+        if (void* const block = empty_.allocate(front_.spans())) return block;
     if (bytes > Config.span_request_limit()) return allocate_large(bytes, heap_alignment, Wanted);
     lab_type* const local = own_lab();
     if (local == nullptr) return nullptr;
@@ -192,7 +205,10 @@ private:
 
   // Bytes that the program may use. fatal() where no block begins, hardened: where no live block begins.
   static std::size_t usable_in_span(const span_type& it, const void* block) {
-    if constexpr (Config.hardened) require_live(it, block);
+    if constexpr (Config.hardened) {
+      require_live(it, block);
+      if (it.secrets.is_of_guard()) return 0;
+    }
     return front_.class_of(it, block).block_bytes - Config.canary_bytes;
   }
 
@@ -222,6 +238,14 @@ private:
     ensure_open();
     void* const moved = large_.reallocate(block, bytes);
     return moved == nullptr && make_room() ? large_.reallocate(block, bytes) : moved;
+  }
+
+  // Called where there is no memory for a block to copy to: a smaller size is no reason to fail. Null: the
+  // size is larger.
+  HEAPLAB_SLOW_PATH static void* keep(void* block, std::size_t bytes) {
+    if (bytes > usable_size(block)) return nullptr;
+    if constexpr (Config.hardened) keeps_large_.store(true, std::memory_order_relaxed);
+    return front_.spans().find(block) != nullptr ? block : large_.reallocate(block, bytes);
   }
 
   // Called when the system has refused a mapping. Shrinks the arena if a limit of address space, set after
@@ -297,6 +321,7 @@ private:
     return 0;
   }
 
+  static constinit inline std::conditional_t<Config.hardened, empty_blocks<traits>, no_empty_blocks> empty_;
   static constinit inline large_blocks<traits> large_{Config.retained_large_bytes};
   static constinit inline hole_sweep<traits> holes_{front_};
   static constinit inline idle_purge<traits> idle_purge_;
@@ -308,6 +333,9 @@ private:
     concurrent::futex_lock<concurrent::std_sync> lock;
   };
   static constinit inline wiped_on_fork<process_state> process_;
+  // Hardened: whether realloc has ever left a block in place that is too large for the size, so that a size
+  // told to free may be any smaller one. relaxed: the block is handed over after realloc.
+  static constinit inline heaplab::atomic<bool> keeps_large_ = false;
 };
 
 }  // namespace heaplab::scalloc

@@ -82,6 +82,8 @@ constexpr config hardened() {
   // Room for a guard behind the blocks.
   result.coarse_span_bytes = 2 * mib;
   result.canary_bytes = 8;
+  // Larger blocks have mappings of their own, so that whoever uses one after its free is stopped.
+  result.span_block_limit = 256 * kib;
   // More bytes are shuffled together. More blocks would make a refill, which also looks for writes into
   // blocks in quarantine, rarer and longer.
   result.fresh_batch_bytes = static_cast<std::uint32_t>(16 * kib);

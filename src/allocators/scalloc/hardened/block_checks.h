@@ -32,7 +32,7 @@ template <class Traits>
 
 // Called by the owner of a hot span with a block it has just taken from the local list, and counted. A child
 // of fork then finds no live block that is listed, or not counted: the fence here and the one in
-// check_canary keep that order.
+// check_canaries keep that order.
 //
 // The program gets zeros, and no link, from which it could learn the key.
 template <class Traits>
@@ -55,6 +55,12 @@ HEAPLAB_FAST_PATH void cover(Char* begin, std::size_t size, Visit&& visit) {
   if (size >= 32) return both_ends(std::integral_constant<std::size_t, 32>{});
   if (size >= 16) return both_ends(std::integral_constant<std::size_t, 16>{});
   both_ends(std::integral_constant<std::size_t, 8>{});
+}
+
+// Whether cover() may be called for the usable bytes of a span's blocks.
+template <class Traits>
+HEAPLAB_FAST_PATH bool has_small_blocks(const span<Traits>& it) {
+  return it.secrets.block_bytes() <= 128;
 }
 
 // Makes whole pages zero. `were_untouched`: they had no memory when the program got them. Then to look at one
@@ -86,11 +92,16 @@ void wipe(const span<Traits>& it, void* block, bool was_untouched) {
   std::memset(it.base + last_page, 0, end - last_page);
 }
 
+// Looks at the canaries before and behind the block. The block before it has had a canary for as long as the
+// block itself: canaries are written in the order of addresses, or for a whole batch.
 template <class Traits>
-HEAPLAB_FAST_PATH void check_canary(const span<Traits>& it, const void* block) {
+HEAPLAB_FAST_PATH void check_canaries(const span<Traits>& it, const void* block) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!it.secrets.has_canary(block)) [[unlikely]]
     fatal("written past the end of a block", block, it.secrets.block_bytes());
+  if (block != it.base && !it.secrets.has_canary(static_cast<const char*>(block) - it.secrets.block_bytes()))
+      [[unlikely]]
+    fatal("written before the beginning of a block", block, it.secrets.block_bytes());
 }
 
 // Called for blocks in quarantine, which were overwritten with zeros. A look at each of them.
@@ -112,22 +123,28 @@ HEAPLAB_FAST_PATH std::uint64_t bits_of(const char* place, std::index_sequence<I
   return (word_at(Index) | ...);
 }
 
-// A longer look at the block that leaves.
+[[noreturn]] HEAPLAB_SLOW_PATH inline void refuse_write(const void* block, std::size_t bytes) {
+  fatal("a freed block was written to", block, bytes);
+}
+
+// Out of line, for the registers that the comparison needs.
+template <class Traits>
+[[gnu::noinline]] void check_all_untouched(const span<Traits>& it, const void* block) {
+  if (!os_pages::is_zero(static_cast<const char*>(block), it.secrets.usable_bytes())) [[unlikely]]
+    refuse_write(block, it.secrets.block_bytes());
+}
+
+// A look at all bytes of the block that leaves.
 template <class Traits>
 HEAPLAB_FAST_PATH void check_untouched(const span<Traits>& it, const void* block) {
-  constexpr std::size_t word = sizeof(std::uint64_t);
-  const auto* const begin = static_cast<const char*>(block);
+  if (!has_small_blocks(it)) [[unlikely]]
+    return check_all_untouched(it, block);
   std::uint64_t seen = 0;
-  const auto look = [&seen](const char* place, auto bytes) {
-    seen |= bits_of(place, std::make_index_sequence<bytes / word>());
-  };
-  constexpr std::integral_constant<std::size_t, Traits::settings.watched_bytes> watched;
-  if (it.secrets.usable_bytes() >= watched) [[likely]]
-    look(begin, watched);
-  else
-    cover(begin, it.secrets.usable_bytes(), look);
+  cover(static_cast<const char*>(block), it.secrets.usable_bytes(), [&seen](const char* place, auto bytes) {
+    seen |= bits_of(place, std::make_index_sequence<bytes / sizeof(std::uint64_t)>());
+  });
   if (seen != 0) [[unlikely]]
-    fatal("a freed block was written to", block, it.secrets.block_bytes());
+    refuse_write(block, it.secrets.block_bytes());
 }
 
 // The program gives a block of a fine span back. Called by the owner. Precondition: the address is a multiple
@@ -136,7 +153,7 @@ template <class Traits>
 HEAPLAB_FAST_PATH void withdraw_own(span<Traits>& it, void* block) {
   if (!it.live.end_own(it.live.fine_granule_of(block))) [[unlikely]]
     refuse_address(it, block);
-  check_canary(it, block);
+  check_canaries(it, block);
 }
 
 // The same, called by any thread.
@@ -144,13 +161,7 @@ template <class Traits>
 HEAPLAB_FAST_PATH void withdraw_fine(span<Traits>& it, void* block) {
   if (!it.live.end(it.live.fine_granule_of(block))) [[unlikely]]
     refuse_address(it, block);
-  check_canary(it, block);
-}
-
-// Whether wipe_small may be called for the blocks of a span.
-template <class Traits>
-HEAPLAB_FAST_PATH bool has_small_blocks(const span<Traits>& it) {
-  return it.secrets.block_bytes() <= 128;
+  check_canaries(it, block);
 }
 
 // As wipe(), without a call: the fast path of free then has no registers to save.
@@ -189,7 +200,7 @@ void withdraw(span<Traits>& it, void* block) {
   const bool was_untouched = it.live.was_untouched(granule);
   // An address inside a block ends the process, so that the map may already say that the block is free.
   if (!it.live.end(granule) || is_inside_block(it, block)) refuse_address(it, block);
-  check_canary(it, block);
+  check_canaries(it, block);
   wipe(it, block, was_untouched);
 }
 

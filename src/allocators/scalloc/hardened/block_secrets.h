@@ -28,6 +28,10 @@ public:
     usable_bytes_ = kind.block_bytes - std::uint32_t{sizeof(canary)};
   }
 
+  // Instead of renew(), for a span that is a guard: addresses in it are blocks of no bytes.
+  void set_guard() { granule_shift_ = log2_floor(class_step); }
+  bool is_of_guard() const { return usable_bytes_ == 0 && granule_shift_ != 0; }
+
   std::uint32_t block_bytes() const { return usable_bytes_ + std::uint32_t{sizeof(canary)}; }
   std::size_t usable_bytes() const { return usable_bytes_; }
 

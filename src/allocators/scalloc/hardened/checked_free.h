@@ -8,6 +8,7 @@
 #include "allocators/scalloc/calling_thread.h"
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/hardened/block_checks.h"
+#include "allocators/scalloc/hardened/empty_blocks.h"
 #include "allocators/scalloc/large.h"
 #include "base/compiler.h"
 #include "concurrent/relaxed_compare.h"
@@ -58,9 +59,11 @@ private:
     quarantine(block);
   }
 
-  // A block of the fine zone, of another owner or where others have freed blocks of the span.
+  // A block of the fine zone, of another owner, where others have freed blocks of the span, or of no bytes.
   [[gnu::noinline]] static void deallocate_of_other(span_type& it, void* block) {
     Traits::ensure_open();
+    if (it.secrets.is_of_guard()) [[unlikely]]
+      return withdraw_empty(it, block);
     withdraw_fine(it, block);
     wipe_fine(it, block);
     if (!has_buffer()) [[unlikely]]

@@ -14,11 +14,13 @@ bool install_guard(char* start, std::size_t bytes, bool may_split) {
   return Platform::install_guard(start, bytes) || (may_split && Platform::make_inaccessible(start, bytes));
 }
 
-// Of either kind.
+// Of either kind; the call for the other kind may fail, as where a filter of system calls refuses it. False:
+// the guard is still there.
 template <class Platform>
-void remove_guard(char* start, std::size_t bytes) {
-  Platform::remove_guard(start, bytes);
-  Platform::make_accessible(start, bytes);
+bool remove_guard(char* start, std::size_t bytes) {
+  const bool unmarked = Platform::remove_guard(start, bytes);
+  const bool accessible = Platform::make_accessible(start, bytes);
+  return (unmarked && accessible) || Platform::is_readable(start);
 }
 
 }  // namespace heaplab::scalloc

@@ -4,19 +4,24 @@
 #include <cstdint>
 
 #include "allocators/scalloc/hardened/guard_pages.h"
+#include "allocators/scalloc/span.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
 
 namespace heaplab::scalloc {
 
-// Whether the fine span, the one of that number to be carved, becomes a guard for good: of
-// guarded_span_period spans the last does, unless the system refuses.
+// Whether the fine span of that number, which was just carved, becomes a guard for good: of
+// guarded_span_period spans the first does, unless the system refuses. Then its addresses serve as blocks of
+// no bytes (empty_blocks.h).
 template <class Traits>
-bool becomes_guard(char* base, std::size_t number) {
+bool becomes_guard(span<Traits>& it, std::size_t number) {
   constexpr std::size_t period = Traits::settings.guarded_span_period;
-  if (number % period != period - 1) return false;
+  if (number % period != 0) return false;
   const bool may_split = number / period < Traits::settings.guard_mappings;
-  return install_guard<typename Traits::platform>(base, Traits::settings.fine_span_bytes, may_split);
+  if (!install_guard<typename Traits::platform>(it.base, Traits::settings.fine_span_bytes, may_split))
+    return false;
+  it.secrets.set_guard();
+  return true;
 }
 
 // A coarse span has a guard behind the last page that blocks of any class may touch.

@@ -36,6 +36,9 @@ public:
     return true;
   }
 
+  // Called by any thread, for a span without an owner. False: a live block begins there already.
+  bool try_begin(std::size_t granule) { return at(granule).exchange(live, std::memory_order_relaxed) == 0; }
+
   // Called by the owner with a live block that the program does not have yet, and whose memory was never
   // handed out since the system gave it.
   void mark_untouched(std::size_t granule) { at(granule).store(untouched, std::memory_order_relaxed); }

@@ -14,7 +14,7 @@ bool may_be_size_of(const span<Traits>* it, std::size_t usable, std::size_t byte
                     bool was_resized) {
   using classes = typename Traits::classes;
   constexpr const config& settings = Traits::settings;
-  if (bytes > usable) return false;
+  if (bytes > usable || usable == 0) return bytes == usable;
   // realloc has left more of the block unused, at most.
   if (was_resized && bytes > usable / settings.shrink_divisor) return true;
   // A large block, rounded up to pages, or one that serves where no span was left.

@@ -12,6 +12,7 @@ struct plain_links {
 };
 
 struct no_live_map {};
+struct no_empty_blocks {};
 struct no_random_source {};
 struct no_quarantine {};
 struct no_remote_batches {};
