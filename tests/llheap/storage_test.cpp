@@ -1,6 +1,9 @@
 // Where memory comes from. Policies of this file's own, so that no other test has used the storage.
+#include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -70,6 +73,52 @@ TEST(storage, what_is_left_of_a_buffer_serves_the_bucket_it_fits) {
   std::size_t bucket = bucket_of(left - 16);
   if (bucket_bytes(bucket) > left - 16) --bucket;
   EXPECT_EQ(heap::allocate(bucket_bytes(bucket)), last + 4096 + 16);
+}
+
+std::size_t resident_pages(void* block, std::size_t size) {
+  const std::size_t page = os_pages::page_bytes();
+  std::vector<unsigned char> pages(size / page + 2);
+  char* const start = static_cast<char*>(block) - reinterpret_cast<std::uintptr_t>(block) % page;
+  if (mincore(start, size, pages.data()) != 0) return 0;
+  return static_cast<std::size_t>(
+      std::count_if(pages.begin(), pages.end(), [](unsigned char it) { return (it & 1) != 0; }));
+}
+
+TEST(storage, large_free_blocks_keep_a_bounded_number_of_pages) {
+  using heap = heap_of<policy<128 * mib, 2 * mib, 32 * mib>>;
+  constexpr std::size_t size = mib / 10 * 11, count = 200;
+  const auto fill_and_free = [] {
+    std::vector<void*> blocks(count);
+    for (void*& it : blocks) std::memset(it = heap::allocate(size), 1, size);
+    EXPECT_EQ(heap::retained_large().bytes(), 0U);
+    for (void* const it : blocks) heap::deallocate(it);
+    return blocks;
+  };
+  auto first = fill_and_free();
+  EXPECT_LE(heap::retained_large().bytes(), plain.retained_large_bytes);
+  EXPECT_GT(heap::retained_large().bytes(), plain.retained_large_bytes / 2);
+  std::size_t pages = 0;
+  for (void* const it : first) pages += resident_pages(it, size);
+  EXPECT_LE(pages, plain.retained_large_bytes / os_pages::page_bytes() + 2 * count);
+  // Their addresses serve again.
+  auto second = fill_and_free();
+  std::sort(first.begin(), first.end());
+  std::sort(second.begin(), second.end());
+  EXPECT_EQ(first, second);
+}
+
+TEST(storage, what_an_ended_thread_left_serves_others_before_new_memory) {
+  using heap = heap_of<policy<16 * mib, 64 * kib, mib>>;
+  const auto use = [] {
+    std::vector<void*> blocks(1000);
+    for (void*& it : blocks) it = heap::allocate(3000);
+    for (void* const it : blocks) heap::deallocate(it);
+  };
+  heap::deallocate(heap::allocate(10));
+  in_another_thread(use);
+  const auto before = heap::storage().counts().carved_bytes;
+  use();
+  EXPECT_LE(heap::storage().counts().carved_bytes, before + 64 * kib);
 }
 
 TEST(storage, above_the_threshold_blocks_are_mappings_given_back_when_freed) {

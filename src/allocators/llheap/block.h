@@ -4,9 +4,10 @@
 //     | home word | request |  idle  | offset | alignment | user's   aligned: a fake header precedes the user
 //
 // The home word of a live block names its heap (aligned to home_alignment), its bucket in bits 4 to 10, and
-// its flags in bits 0 to 3. The home word of a mapped block holds the size of the mapping and the flags; the
-// home word of a free block is the link to the next free block. Links carry the flag `freed`, so that the
-// test which every free makes anyway recognises a block that is freed twice before it is handed out again.
+// its flags in bits 0 to 3 and 11. The home word of a mapped block holds the size of the mapping and the
+// flags; the home word of a free block is the link to the next free block. Links carry the flag `freed`, so
+// that the test which every free makes anyway recognises a block that is freed twice before it is handed out
+// again.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +24,12 @@ enum flag : std::uintptr_t {
   zero_filled = 2,  // every byte beyond the request is zero, unless the program wrote it
   mapped = 4,       // the block is a mapping of its own
   freed = 8,
+  large = 2048,  // when free, the block may hold no pages but the first (large_retention.h)
 };
 
-inline constexpr std::uintptr_t flag_bits = 15;
-inline constexpr std::size_t home_alignment = 2048;
-inline constexpr std::uintptr_t bucket_bits = home_alignment - 1 - flag_bits;
+inline constexpr std::uintptr_t flag_bits = 15;  // of links and of mapped blocks
+inline constexpr std::size_t home_alignment = 4096;
+inline constexpr std::uintptr_t bucket_bits = large - 1 - flag_bits;
 inline constexpr std::size_t minimum_alignment = heaplab::heap_alignment;
 
 struct header {

@@ -46,8 +46,15 @@ struct config {
   std::size_t shrink_divisor = 2;
 
   // Larger requests have a mapping of their own, given back when freed. Lower: large blocks cost a system
-  // call and fresh page faults each time; higher: freed large blocks stay in the process for ever.
+  // call and fresh page faults each time; higher: the addresses of freed large blocks stay in the process for
+  // ever.
   std::size_t mapping_threshold = 32 * mib;
+
+  // Free blocks above large_block_bytes keep their pages while they have no more than retained_large_bytes
+  // together; the pages of others go back to the system, but for the first of each. Less retained: a program
+  // that frees many large blocks and allocates as many again pays page faults.
+  std::size_t large_block_bytes = 512 * kib;
+  std::size_t retained_large_bytes = 64 * mib;
 
   // The headers of this many freed mapped blocks stay mapped, so that a second free of such a block is
   // recognised. Each costs a page.

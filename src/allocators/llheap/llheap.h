@@ -1,4 +1,4 @@
-// llheap: a malloc for low latency. It splits no block, coalesces none, and returns no bucketed memory.
+// llheap: a malloc for low latency. It splits no block, coalesces none, and returns no addresses of buckets.
 //
 // Every thread has a heap of free lists and a buffer; a free block returns to the heap it came from.
 // DESIGN.md has the design in reading order, and where it differs from the thesis of 2022.
@@ -12,6 +12,7 @@
 
 #include "allocators/llheap/block.h"
 #include "allocators/llheap/config.h"
+#include "allocators/llheap/large_retention.h"
 #include "allocators/llheap/mappings.h"
 #include "allocators/llheap/shared_storage.h"
 #include "allocators/llheap/size_classes.h"
@@ -51,7 +52,7 @@ public:
       if ((apart & ~(bucket_bits | zero_filled)) == 0) [[likely]]
         return mine.push(apart >> 4, block);
     } else {
-      if ((block->word & (fake | mapped | freed)) == 0 && &mine != &nobody_) [[likely]]
+      if ((block->word & (fake | mapped | freed | large)) == 0 && &mine != &nobody_) [[likely]]
         return mine.push((block->word & bucket_bits) >> 4, block);
     }
     deallocate_slow(user);
@@ -84,7 +85,7 @@ public:
     return !block.is(mapped) && home_of(block.real()) != current_;
   }
 
-  // Gives nothing back: what a thread has carved stays with its heap.
+  // Gives nothing back: what a thread has carved stays with its heap, and large blocks gave their pages back.
   static bool trim(std::size_t) noexcept { return false; }
 
   static void after_fork_in_child() noexcept { storage_.after_fork_in_child(*current_); }
@@ -92,6 +93,7 @@ public:
   // The parts, for the layers above. my_heap: the calling thread's heap; null: out of memory.
   static shared_storage<Platform>& storage() { return storage_; }
   static mappings<Platform>& mapped_blocks() { return mappings_; }
+  static const large_retention<Platform>& retained_large() { return large_; }
   static thread_heap* my_heap() { return current_ != &nobody_ ? current_ : attach(); }
   static void start() {
     if (!storage_.started()) storage_.start(Policy::at_start());
@@ -130,10 +132,27 @@ private:
       block = mine->try_pop(bucket);
       if constexpr (Config.statistics) mine->counters.add(routine::remote_pull, {.calls = 1});
     }
-    if (block != nullptr) return {hand_out(*mine, bucket, block, size), false};
-    block = carve(*mine, bucket);
+    if (block != nullptr) return used_again(*mine, bucket, block, size);
+    if (mine->should_look_around(bucket) && mine->try_take_over(bucket, storage_.take_from_dead(bucket)))
+      return used_again(*mine, bucket, mine->try_pop(bucket), size);
+    block = mine->try_carve(bucket);
+    if (block == nullptr) block = carve(*mine, bucket);
     if (block == nullptr) return {};
-    return {hand_out(*mine, bucket, block, size), true};
+    return {hand_out_of_any_size(*mine, bucket, block, size), true};
+  }
+
+  static grant used_again(thread_heap& mine, std::size_t bucket, header* block, std::size_t size) {
+    if (is_large(bucket)) large_.take(block);
+    return {hand_out_of_any_size(mine, bucket, block, size), false};
+  }
+
+  static bool is_large(std::size_t bucket) { return bucket_bytes(bucket) > Config.large_block_bytes; }
+
+  static header* hand_out_of_any_size(thread_heap& mine, std::size_t bucket, header* block,
+                                      std::size_t size) {
+    hand_out(mine, bucket, block, size);
+    if (is_large(bucket)) block->word |= large;
+    return block;
   }
 
   static grant obtain_mapped(std::size_t size) {
@@ -150,9 +169,9 @@ private:
     return got;
   }
 
-  // A block that would leave much of a buffer unused comes from the area directly.
+  // Precondition: the buffer has no room. A block that would leave much of a buffer unused comes from the
+  // area directly.
   static header* carve(thread_heap& mine, std::size_t bucket) {
-    if (header* const block = mine.try_carve(bucket)) return block;
     const std::size_t bytes = sizeof(header) + bucket_bytes(bucket);
     if (bytes > storage_.current_limits().thread_buffer_bytes / Config.direct_carve_divisor)
       return reinterpret_cast<header*>(storage_.carve(bytes).start);
@@ -171,7 +190,7 @@ private:
 
   [[noreturn]] static void refuse(void* user) { fatal("llheap: free of a pointer that is no block", user); }
 
-  // Frees a block that is aligned, mapped or another heap's, or refuses a pointer to no block.
+  // Frees a block that is aligned, mapped, large or another heap's, or refuses a pointer to no block.
   [[gnu::noinline]] static void deallocate_slow(void* user) {
     if (!is_aligned(user, minimum_alignment)) refuse(user);
     const block_view block(user);
@@ -182,6 +201,7 @@ private:
     }
     thread_heap* home = home_of(block.real());
     if (home == nullptr) refuse(user);
+    if (block.is(large)) large_.put(block.real(), block.total_bytes());
     if (!Config.ownership && current_ != &nobody_) home = current_;
     if (home == current_) return home->push(block.bucket(), block.real());
     if constexpr (Config.statistics) {
@@ -215,6 +235,7 @@ private:
   [[gnu::tls_model("initial-exec")]] static inline constinit thread_local thread_heap* current_ = &nobody_;
   static inline constinit shared_storage<Platform> storage_{limits_of(Config)};
   static inline constinit mappings<Platform> mappings_;
+  static inline constinit large_retention<Platform> large_{Config.retained_large_bytes};
   static inline constinit pthread_once_t key_once_ = PTHREAD_ONCE_INIT;
   static inline constinit pthread_key_t key_ = 0;
   static inline constinit bool has_key_ = false;

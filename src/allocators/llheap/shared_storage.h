@@ -74,6 +74,16 @@ public:
     return true;
   }
 
+  // The free blocks of a bucket in one of the first few heaps of ended threads; no_link: they have none.
+  // Without it, each heap would come to have as many free blocks of each bucket as any thread ever freed.
+  link take_from_dead(std::size_t bucket) {
+    const std::lock_guard guard(lock_);
+    unsigned looks = 32;
+    for (thread_heap* heap = dead_; heap != nullptr && looks > 0; heap = heap->next_dead, --looks)
+      if (const link chain = heap->take_some(bucket); chain != no_link) return chain;
+    return no_link;
+  }
+
   // Returns the heap of an ended thread, or a new heap. Null: out of memory.
   thread_heap* take_heap() {
     const std::lock_guard guard(lock_);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "allocators/llheap/block.h"
 #include "allocators/llheap/counters.h"
@@ -66,6 +67,31 @@ public:
     return free_[bucket] != no_link;
   }
 
+  // Some free blocks of a bucket, which another heap takes over; no_link: there are none. For a heap without
+  // a thread. All of them would leave the next thread of this heap without.
+  link take_some(std::size_t bucket) {
+    link& first = free_[bucket];
+    if (first == no_link && !try_take_remote(bucket)) return no_link;
+    const link taken = first;
+    header* last = block_at(taken);
+    for (unsigned left = blocks_of_a_look - 1; left > 0 && last->word != no_link; --left)
+      last = block_at(last->word);
+    first = std::exchange(last->word, no_link);
+    return taken;
+  }
+
+  // Called before each new block. Whether to look for free blocks in other heaps first: once in as many times
+  // as a look may bring blocks, because it takes a lock; and where the buffer has no room.
+  bool should_look_around(std::size_t bucket) {
+    return new_blocks_++ % blocks_of_a_look == 0 || uncarved_bytes() < sizeof(header) + bucket_bytes(bucket);
+  }
+
+  // Precondition: the free list is empty. False: the chain is, too.
+  bool try_take_over(std::size_t bucket, link chain) {
+    free_[bucket] = chain;
+    return chain != no_link;
+  }
+
   // A block never used before: its user's bytes are zero.
   header* try_carve(std::size_t bucket) {
     const std::size_t bytes = sizeof(header) + bucket_bytes(bucket);
@@ -126,9 +152,12 @@ private:
     push(bucket, reinterpret_cast<header*>(buffer_));
   }
 
+  static constexpr unsigned blocks_of_a_look = 16;
+
   std::array<link, bucket_count> free_;  // first: the fast paths address it without an offset
   char* buffer_ = nullptr;
   char* buffer_end_ = nullptr;
+  unsigned new_blocks_ = 0;
   std::array<remote_list, bucket_count> remote_;
 
 public:
