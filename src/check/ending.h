@@ -4,6 +4,8 @@
 //   exit status 1    the library failed; the last lines of standard error say why
 //   exit status 2    wrong usage
 //   exit status 77   skipped: this machine cannot run the test; standard error says why
+//   exit status 78   absent: the library has not the functions under test, and need not have them; standard
+//                    error names them
 //   anything else    the program crashed
 //
 // A program that reports a figure or an observation writes one line of JSON to standard output: {"says":
@@ -17,7 +19,7 @@
 
 namespace heaplab::check {
 
-inline constexpr int failed = 1, wrong_usage = 2, skipped = 77;
+inline constexpr int failed = 1, wrong_usage = 2, skipped = 77, absent = 78;
 
 // Ends the process at once. Writes without stdio, because stdio allocates.
 [[noreturn]] inline void end(int status, const char* why) {

@@ -41,8 +41,9 @@ enum class fault {
   needs_sched_getaffinity,  // aborts where that is not permitted
 
   // Memory.
-  hoards,     // gives no large block back, nor uses it again
-  exact_fit,  // uses a block again only for the size it had
+  leaks_a_tenth,  // each tenth free does nothing
+  hoards,         // gives no large block back, nor uses it again
+  exact_fit,      // uses a block again only for the size it had
 };
 
 }  // namespace planted

@@ -17,6 +17,7 @@ class CheckVerdict(StrEnum):
     DEVIATES = "deviates"  # fails, as is known of the library
     MENDED = "mended"  # passes, though it is known to fail: the row is out of date
     LEFT_OUT = "left out"  # known to be left to chance
+    ABSENT = "absent"  # the library has not the functions, and need not have them
 
 
 # What makes the exit status 1.

@@ -15,6 +15,7 @@ HEADS = {
     "crashed": (CheckVerdict.CRASHED,),
     "hung": (CheckVerdict.HUNG,),
     "deviates": (CheckVerdict.DEVIATES, CheckVerdict.LEFT_OUT),
+    "absent": (CheckVerdict.ABSENT,),
     "skipped": (CheckVerdict.SKIPPED,),
 }
 INDENT = 2
@@ -34,6 +35,7 @@ def put_report(out: Console, report: LibraryReport) -> None:
     for outcome in report.outcomes:
         if outcome.bad:
             put_failure(out, outcome)
+    put_absent(out, report)
     put_observations(out, [outcome for outcome in report.outcomes if outcome.says])
     out.print()
 
@@ -43,6 +45,14 @@ def put_failure(out: Console, outcome: Outcome) -> None:
     for line in outcome.message.splitlines():
         put(out, escape(line), indent=INDENT)
     put_command(out, escape(outcome.repeat), INDENT)
+
+
+def put_absent(out: Console, report: LibraryReport) -> None:
+    """Print one line for all functions that the library has not, and need not have."""
+    absent = [outcome for outcome in report.outcomes if outcome.verdict is CheckVerdict.ABSENT]
+    names = sorted({name for outcome in absent for name in outcome.message.split()})
+    if names:
+        put(out, f"[bold]absent[/], served by other libraries or by none: {escape(', '.join(names))}")
 
 
 def put_observations(out: Console, observed: Sequence[Outcome]) -> None:
@@ -67,7 +77,8 @@ def put_all(out: Console, reports: Sequence[LibraryReport]) -> None:
 
 def faults_of(outcomes: Sequence[Outcome]) -> str:
     """The number of faults, known ones behind a plus; a dash if nothing was run."""
-    ran = [outcome for outcome in outcomes if outcome.verdict is not CheckVerdict.SKIPPED]
+    apart = (CheckVerdict.SKIPPED, CheckVerdict.ABSENT)
+    ran = [outcome for outcome in outcomes if outcome.verdict not in apart]
     bad = sum(outcome.bad for outcome in ran)
     known = sum(outcome.verdict in (CheckVerdict.DEVIATES, CheckVerdict.LEFT_OUT) for outcome in ran)
     if not ran:

@@ -59,6 +59,8 @@ MISUSES = (
     "double_free_8MiB",
     "double_free_another_between_100B",
     "double_free_another_between_100KB",
+    "double_free_after_another_thread_100B",
+    "double_free_after_another_thread_100KB",
     "double_free_after_reuse_100B",
     "double_free_after_reuse_8MiB",
     "realloc_after_free_100B",
@@ -69,6 +71,14 @@ MISUSES = (
     "free_inside_by_16",
     "free_inside_a_large_block",
     "write_after_free_100B",
+    "write_after_free_100B_in_the_middle",
+    "write_after_free_3000B_in_the_middle",
+    "write_after_free_256KiB",
+    "read_after_free_256KiB",
+    "read_after_free_8MiB",
+    "read_of_no_bytes",
+    "write_of_no_bytes",
+    "write_before_the_beginning_by_16_of_3000B",
     "write_past_the_end_by_1",
     "write_past_the_end_by_64",
     "sized_delete_too_small",
@@ -113,6 +123,14 @@ PARTS = (
                 tuple(f"{call} {span}" for call in MEMORY_CALLS for span in ("once", "ever")),
                 limit_s=120,
             ),
+            Program(
+                "refused",
+                tuple(
+                    f"realloc {call} {span}" for call in (*MEMORY_CALLS, "any") for span in ("once", "ever")
+                ),
+                limit_s=120,
+            ),
+            Program("resized", ("used_up",)),
             Program("frugal", ("address_space 64", "address_space 500", "data 64", "locked 500")),
             Program("limited_later", ("call", "unseen")),
             Program("crowded", ("many", "split 33"), limit_s=120),
@@ -139,8 +157,14 @@ PARTS = (
     ),
     CheckPart(
         "memory",
-        "what is given back after bursts, idle times, of ended and sleeping threads, and when sizes shift",
-        (Program("given_back", ("bursts", "idle", "threads", "sizes", "sleepers")),),
+        "what is given back after bursts, idle times, by ended and sleeping threads, where sizes shift or stay",
+        (
+            Program(
+                "given_back",
+                ("bursts", "idle", "threads", "generations", "sizes", "large_sizes", "steady", "sleepers"),
+                limit_s=120,
+            ),
+        ),
     ),
     CheckPart(
         "misuse",

@@ -7,7 +7,9 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,13 +17,48 @@ from heaplab.check.check_outcomes import CheckVerdict, Outcome
 from heaplab.check.deviations import Deviation
 from heaplab.check.parts import Test
 from heaplab.machine.execute import DISTURBING, environment_for
+from heaplab.machine.process_tree import kill_tree
 from heaplab.records import Arm
 
-FAILED, SKIPPED = 1, 77  # exit statuses: src/check/ending.h
+FAILED, SKIPPED, ABSENT = 1, 77, 78  # exit statuses: src/check/ending.h
 MOST_TEXT = 4000  # bytes of the end of what a program writes
 LINES_KEPT = 12
 
-_running: set[subprocess.Popen[bytes]] = set()  # by all threads of the runner
+
+class Running:
+    """The tests that run now, begun by all threads of the runner."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._children: set[subprocess.Popen[bytes]] = set()
+        self._is_over = False
+
+    def begin(self, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+        """Raise InterruptedError if all are to end: what began now would be missed by end_all."""
+        with self._lock:
+            if self._is_over:
+                raise InterruptedError
+            child = start()
+            self._children.add(child)
+            return child
+
+    def end(self, child: subprocess.Popen[bytes]) -> None:
+        """Kill a test and whatever it has started, in its session or in others."""
+        if child.returncode is None:
+            kill_tree(child.pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        with self._lock:
+            self._children.discard(child)
+
+    def end_all(self) -> None:
+        """Have the tests that run now come to their end, and begin no further ones."""
+        with self._lock:
+            self._is_over = True
+            for child in self._children:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
 
 
 def variables(library: Arm, long: bool) -> dict[str, str]:
@@ -42,7 +79,7 @@ def repeat_command(test: Test, settings: dict[str, str]) -> str:
     return shlex.join(["gdb", "-ex", f"set exec-wrapper {wrapper}", "-ex", "run", "--args", *test.command])
 
 
-def run_test(test: Test, library: Arm, known: Deviation | None, long: bool) -> Outcome:
+def run_test(test: Test, library: Arm, known: Deviation | None, long: bool, running: Running) -> Outcome:
     """Run a test in a process of its own and judge it by what is known of the library."""
     if known and not known.run:
         return Outcome(
@@ -58,7 +95,7 @@ def run_test(test: Test, library: Arm, known: Deviation | None, long: bool) -> O
         )
     settings = variables(library, long)
     begin = time.monotonic()
-    status, said, complaint = run_process(test, settings)
+    status, said, complaint = run_process(test, settings, running)
     verdict, message = judge(status, complaint, test.limit_s)
     outcome = Outcome(
         part=test.part,
@@ -72,21 +109,19 @@ def run_test(test: Test, library: Arm, known: Deviation | None, long: bool) -> O
     return outcome if known is None else against(outcome, known)
 
 
-def run_process(test: Test, settings: dict[str, str]) -> tuple[int | None, str, str]:
+def run_process(test: Test, settings: dict[str, str], running: Running) -> tuple[int | None, str, str]:
     """The exit status (None: the time limit), standard output and the end of standard error."""
     environment = {name: value for name, value in os.environ.items() if name not in DISTURBING} | settings
     with tempfile.TemporaryDirectory(prefix="heaplab-check-") as folder:
         output, errors = (Path(folder) / name for name in ("output", "errors"))
         with output.open("wb") as out, errors.open("wb") as err:
-            child = start(test, environment, folder, out, err)
-            _running.add(child)
+            child = running.begin(lambda: start(test, environment, folder, out, err))
             try:
                 status: int | None = child.wait(test.limit_s)
             except subprocess.TimeoutExpired:
                 status = None
             finally:
-                end_all(child)
-                _running.discard(child)
+                running.end(child)
         return status, tail(output), tail(errors)
 
 
@@ -104,20 +139,6 @@ def start(
     )
 
 
-def end_running() -> None:
-    """Have the tests that run now come to their end."""
-    for child in list(_running):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-
-
-def end_all(child: subprocess.Popen[bytes]) -> None:
-    """Kill the test and whatever it left behind."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-
-
 def tail(file: Path) -> str:
     with file.open("rb") as stream:
         stream.seek(max(0, file.stat().st_size - MOST_TEXT))
@@ -130,6 +151,8 @@ def judge(status: int | None, complaint: str, limit_s: int) -> tuple[CheckVerdic
         return CheckVerdict.PASSED, ""
     if status == SKIPPED:
         return CheckVerdict.SKIPPED, "\n".join(lines)
+    if status == ABSENT:
+        return CheckVerdict.ABSENT, "\n".join(lines)
     if status is None:
         return CheckVerdict.HUNG, "\n".join([f"no end within {limit_s} s", *lines])
     if status == FAILED:
@@ -149,7 +172,7 @@ def observation(said: str) -> dict[str, Any]:
 
 def against(outcome: Outcome, known: Deviation) -> Outcome:
     """Judge by a deviation that must still be there."""
-    if outcome.bad:
+    if outcome.bad or outcome.verdict is CheckVerdict.ABSENT:
         return outcome.model_copy(update={"verdict": CheckVerdict.DEVIATES, "message": known.reason})
     if outcome.verdict is CheckVerdict.PASSED:
         text = f"passes now, but the table of deviations says: {known.reason}"

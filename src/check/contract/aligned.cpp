@@ -25,7 +25,7 @@ TEST(posix_memalign, aligns_blocks_that_hold_their_contents) {
       ASSERT_EQ(posix_memalign(&one, alignment, size), 0) << size << " aligned to " << alignment;
       ASSERT_NE(one, nullptr);
       EXPECT_TRUE(aligned(one, alignment)) << size << " aligned to " << alignment;
-      EXPECT_GE(malloc_usable_size(one), size);
+      EXPECT_GE(usable_of(one, size), size);
       fill(one, size, static_cast<unsigned>(blocks.size()));
       blocks.emplace_back(one);
       lengths.push_back(size);
@@ -66,13 +66,14 @@ TEST(posix_memalign, of_more_than_there_is_is_enomem_and_leaves_the_result) {
   EXPECT_EQ(one, &mark);
 }
 
-TEST(posix_memalign, reports_by_its_result_alone) {
+// Where memory is out, glibc sets errno too.
+TEST(posix_memalign, says_by_its_result_alone_that_an_alignment_is_wrong) {
   void* one = nullptr;
   errno = 4711;
   EXPECT_EQ(posix_memalign(&one, opaque(std::size_t{3}), 100), EINVAL);
   EXPECT_EQ(errno, 4711);
   EXPECT_EQ(posix_memalign(&one, 64, opaque(SIZE_MAX)), ENOMEM);
-  EXPECT_EQ(errno, 4711);
+  EXPECT_TRUE(errno == 4711 || errno == ENOMEM) << errno;
 }
 
 TEST(aligned_alloc, aligns_every_size) {
@@ -105,6 +106,7 @@ TEST(aligned_alloc, of_more_than_there_is_is_enomem) {
 }
 
 TEST(memalign, rounds_its_alignment_up) {
+  HEAPLAB_NEED("memalign");
   for (const std::size_t alignment : {0U, 1U, 3U, 24U, 48U, 1000U, 5000U}) {
     std::size_t rounded = 1;
     while (rounded < alignment) rounded *= 2;
@@ -115,12 +117,14 @@ TEST(memalign, rounds_its_alignment_up) {
 }
 
 TEST(memalign, of_an_alignment_that_cannot_be_rounded_up_is_einval) {
+  HEAPLAB_NEED("memalign");
   errno = 0;
   EXPECT_EQ(block(memalign(opaque(SIZE_MAX), 100)), nullptr);
   EXPECT_EQ(errno, EINVAL);
 }
 
 TEST(memalign, of_an_alignment_that_nothing_has_is_enomem) {
+  HEAPLAB_NEED("memalign");
   for (const std::size_t alignment :
        {std::size_t{1} << 63, (std::size_t{1} << 62) + 1, std::size_t{1} << 62}) {
     errno = 0;
@@ -130,6 +134,7 @@ TEST(memalign, of_an_alignment_that_nothing_has_is_enomem) {
 }
 
 TEST(valloc, aligns_to_pages) {
+  HEAPLAB_NEED("valloc");
   for (const std::size_t size : sizes) {
     const block one(valloc(opaque(size)));
     ASSERT_NE(one, nullptr) << size;
@@ -138,6 +143,7 @@ TEST(valloc, aligns_to_pages) {
 }
 
 TEST(pvalloc, gives_whole_pages) {
+  HEAPLAB_NEED("pvalloc", "malloc_usable_size");
   for (const std::size_t size : sizes) {
     const block one(pvalloc(opaque(size)));
     ASSERT_NE(one, nullptr) << size;
@@ -147,6 +153,7 @@ TEST(pvalloc, gives_whole_pages) {
 }
 
 TEST(pvalloc, of_more_than_there_is_is_enomem) {
+  HEAPLAB_NEED("pvalloc", "valloc");
   for (const std::size_t size : too_large) {
     errno = 0;
     EXPECT_EQ(block(pvalloc(opaque(size))), nullptr) << size;
@@ -185,6 +192,7 @@ TEST(aligned, blocks_and_plain_blocks_may_be_freed_in_any_order) {
 
 // realloc copies, and a program may use, no byte behind the end of an aligned block.
 TEST(aligned, usable_size_reaches_into_no_other_block) {
+  HEAPLAB_NEED("memalign", "malloc_usable_size");
   struct extent {
     char* begin;
     std::size_t bytes;

@@ -11,10 +11,17 @@
 #include <cstdint>
 
 #include "check/blocks.h"
+#include "check/served.h"
 
 namespace contract {
 
 using namespace heaplab::testing;
+
+// What the program may use of a block that it asked for with `asked` bytes.
+inline std::size_t usable_of(void* block, std::size_t asked) {
+  static const bool tells = heaplab::check::is_present("malloc_usable_size");
+  return tells ? malloc_usable_size(block) : asked;
+}
 
 // C23 7.24.3: the block is aligned for every type of fundamental alignment that is no larger than the block.
 inline bool aligned_for_its_size(const void* address, std::size_t size) {

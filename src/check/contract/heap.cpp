@@ -15,6 +15,7 @@ namespace contract {
 namespace {
 
 TEST(sized_free, takes_blocks_back) {
+  HEAPLAB_NEED("free_sized", "free_aligned_sized");
   using free_sized_function = void(void*, std::size_t);
   using free_aligned_sized_function = void(void*, std::size_t, std::size_t);
   auto* const free_sized = reinterpret_cast<free_sized_function*>(dlsym(RTLD_DEFAULT, "free_sized"));
@@ -34,10 +35,12 @@ TEST(sized_free, takes_blocks_back) {
 }
 
 TEST(usable_size, of_null_is_zero) {
+  HEAPLAB_NEED("malloc_usable_size");
   EXPECT_EQ(malloc_usable_size(opaque<void*>(nullptr)), 0U);
 }
 
 TEST(usable_size, may_all_be_used) {
+  HEAPLAB_NEED("malloc_usable_size");
   std::vector<block> blocks;
   const auto add = [&](std::size_t size) {
     blocks.emplace_back(std::malloc(size));
@@ -60,6 +63,7 @@ TEST(usable_size, may_all_be_used) {
 }
 
 TEST(introspection, mallinfo_counts_what_is_live) {
+  HEAPLAB_NEED("mallinfo", "mallinfo2");
   const auto live = [] {
     const struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
@@ -72,7 +76,22 @@ TEST(introspection, mallinfo_counts_what_is_live) {
   EXPECT_GE(mallinfo().uordblks + mallinfo().hblkhd, 4000 * 1000 + (20 << 20));
 }
 
+// Free blocks between others that are in use, so that no library joins them.
+TEST(introspection, mallinfo_counts_free_blocks) {
+  HEAPLAB_NEED("mallinfo", "mallinfo2");
+  std::vector<block> blocks;
+  for (int i = 0; i < 2000; ++i) blocks.emplace_back(std::malloc(1000));
+  const std::size_t before = mallinfo2().ordblks;
+  for (std::size_t i = 0; i < blocks.size(); i += 2) blocks[i].reset();
+  const std::size_t after = mallinfo2().ordblks;
+  // A library may keep some of the blocks that were freed last apart.
+  EXPECT_GE(after, before + 900);
+  EXPECT_LE(after, before + 1100);
+  EXPECT_EQ(static_cast<std::size_t>(mallinfo().ordblks), mallinfo2().ordblks);
+}
+
 TEST(introspection, mallinfo_forgets_what_is_freed) {
+  HEAPLAB_NEED("mallinfo2");
   block(std::malloc(30 << 20)).reset();
   const std::size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
   block(std::malloc(30 << 20)).reset();
@@ -80,6 +99,7 @@ TEST(introspection, mallinfo_forgets_what_is_freed) {
 }
 
 TEST(introspection, trim_says_whether_it_gave_back) {
+  HEAPLAB_NEED("malloc_trim");
   std::vector<block> blocks;
   for (int i = 0; i < 20000; ++i) blocks.emplace_back(std::calloc(1, 1000));
   blocks.clear();
@@ -96,6 +116,7 @@ std::ptrdiff_t resident_bytes() {
 // malloc_trim keeps the requested number of free bytes if they were there: in small blocks, and in large
 // ones.
 TEST(introspection, trim_keeps_the_pad) {
+  HEAPLAB_NEED("malloc_trim");
   constexpr std::size_t mebibyte = 1 << 20;
   constexpr std::ptrdiff_t pad = 12 * mebibyte, slack = 3 * mebibyte;
   for (const std::size_t size : {std::size_t{1000}, 3 * mebibyte}) {
@@ -119,11 +140,13 @@ TEST(introspection, trim_keeps_the_pad) {
 }
 
 TEST(introspection, mallopt_accepts_glibcs_parameters) {
+  HEAPLAB_NEED("mallopt");
   EXPECT_EQ(mallopt(M_ARENA_MAX, 2), 1);
   EXPECT_EQ(mallopt(M_MMAP_THRESHOLD, 1 << 20), 1);
 }
 
 TEST(introspection, malloc_info_writes_xml) {
+  HEAPLAB_NEED("malloc_info");
   std::FILE* const file = std::tmpfile();
   ASSERT_NE(file, nullptr);
   EXPECT_EQ(malloc_info(0, file), 0);
@@ -137,10 +160,12 @@ TEST(introspection, malloc_info_writes_xml) {
 }
 
 TEST(introspection, malloc_info_refuses_unknown_options) {
+  HEAPLAB_NEED("malloc_info");
   EXPECT_EQ(malloc_info(1, stderr), EINVAL);
 }
 
 TEST(introspection, malloc_stats_writes_to_standard_error) {
+  HEAPLAB_NEED("malloc_stats");
   testing::internal::CaptureStderr();
   malloc_stats();
   EXPECT_FALSE(testing::internal::GetCapturedStderr().empty());

@@ -132,7 +132,7 @@ TEST(calloc, gives_zeros_in_memory_that_was_dirty) {
       ASSERT_NE(one, nullptr) << size;
       EXPECT_TRUE(aligned_for_its_size(one.get(), size)) << size;
       EXPECT_TRUE(is_zero(one.get(), size)) << size;
-      std::memset(one.get(), 0xff, malloc_usable_size(one.get()));
+      std::memset(one.get(), 0xff, usable_of(one.get(), size));
     }
   }
 }
@@ -145,7 +145,7 @@ TEST(calloc, gives_zeros_where_larger_and_smaller_blocks_lay) {
       const block one(std::calloc(opaque(std::size_t{1}), size));
       ASSERT_NE(one, nullptr) << size;
       EXPECT_TRUE(is_zero(one.get(), size)) << size;
-      std::memset(one.get(), 0xff, malloc_usable_size(one.get()));
+      std::memset(one.get(), 0xff, usable_of(one.get(), size));
     }
   }
 }
@@ -153,7 +153,7 @@ TEST(calloc, gives_zeros_where_larger_and_smaller_blocks_lay) {
 TEST(calloc, multiplies_its_arguments) {
   const block one(std::calloc(opaque(std::size_t{1000}), 24));
   ASSERT_NE(one, nullptr);
-  EXPECT_GE(malloc_usable_size(one.get()), 24000U);
+  EXPECT_GE(usable_of(one.get(), 24000), 24000U);
   EXPECT_TRUE(is_zero(one.get(), 24000));
 }
 

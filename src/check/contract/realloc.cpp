@@ -31,7 +31,7 @@ TEST(realloc, keeps_contents_from_every_size_to_every_size) {
       ASSERT_NE(moved, nullptr) << before << " to " << after;
       EXPECT_TRUE(aligned_for_its_size(moved.get(), after)) << before << " to " << after;
       EXPECT_TRUE(holds(moved.get(), std::min(before, after), 3)) << before << " to " << after;
-      EXPECT_GE(malloc_usable_size(moved.get()), after);
+      EXPECT_GE(usable_of(moved.get(), after), after);
       fill(moved.get(), after, 4);
     }
   }
@@ -78,13 +78,13 @@ TEST(realloc, of_an_aligned_block_keeps_its_contents) {
       for (const std::size_t after : {1U, 50U, 200U, 8000U, 700000U, 5U << 20}) {
         void* const one = aligned_alloc(alignment, before);
         ASSERT_NE(one, nullptr);
-        ASSERT_GE(malloc_usable_size(one), before);
+        ASSERT_GE(usable_of(one, before), before);
         fill(one, std::min(before, after), 6);
         const block moved(std::realloc(one, after));
         ASSERT_NE(moved, nullptr);
         EXPECT_TRUE(holds(moved.get(), std::min(before, after), 6))
             << before << " aligned to " << alignment << ", to " << after;
-        EXPECT_GE(malloc_usable_size(moved.get()), after);
+        EXPECT_GE(usable_of(moved.get(), after), after);
       }
     }
   }
@@ -138,7 +138,7 @@ TEST(realloc, of_a_block_whose_pages_differ_in_kind_keeps_its_contents) {
 TEST(reallocarray, multiplies_its_arguments) {
   const block one(reallocarray(nullptr, opaque(std::size_t{100}), 30));
   ASSERT_NE(one, nullptr);
-  EXPECT_GE(malloc_usable_size(one.get()), 3000U);
+  EXPECT_GE(usable_of(one.get(), 3000), 3000U);
 }
 
 TEST(reallocarray, of_a_product_that_overflows_is_enomem_and_keeps_the_block) {

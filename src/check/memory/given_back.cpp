@@ -1,4 +1,4 @@
-// Usage: given_back bursts|idle|threads|sizes|sleepers
+// Usage: given_back bursts|idle|threads|generations|sizes|large_sizes|steady|sleepers
 //
 // Reports how much memory a library retains of what a program has freed, and fails if that memory grows
 // without end:
@@ -6,11 +6,14 @@
 //   bursts    64 MiB in small blocks and 64 MiB in large ones, freed at once, five times
 //   idle      one such burst, then two seconds in which the program allocates a little now and then
 //   threads   32 threads, one after the other, each of which allocates 8 MiB, frees them and ends
+//   generations   many times eight threads at once, which allocate and free blocks of random sizes and end
 //   sizes     24 bursts of 16 MiB, each of blocks of another size
+//   large_sizes   eight bursts of 128 MiB, each of blocks of another size above 1 MiB
+//   steady    100 blocks of one size live, and one after the other is replaced: 1 GiB for each of some sizes
 //   sleepers  50 threads allocate 6 MiB each in blocks of nine sizes and sleep; another frees all, and calls
 //             malloc_trim, which fails if it says that it gave memory back, and more than a quarter stays
 //
-// Each heap starts and ends empty except for one block in 1000. Exit statuses: see ending.h.
+// Each heap of a burst starts and ends empty except for one block in 1000. Exit statuses: see ending.h.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -20,6 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -113,18 +117,76 @@ void threads() {
   require(late <= early + 32 * mebibyte, "the memory of ended threads adds up");
 }
 
-void sizes() {
+void live_for_a_while(unsigned seed) {
+  std::minstd_rand random(seed + 1);
+  void* blocks[2000];
+  for (void*& one : blocks) {
+    const std::size_t size = 16 + (random() % 40'000 >> random() % 9);
+    one = std::malloc(size);
+    require(one != nullptr, "a block is refused");
+    std::memset(one, 1, size);
+  }
+  for (void* const one : blocks) std::free(one);
+}
+
+void generations() {
+  constexpr unsigned many = 300, at_once = 8;
+  const std::uint64_t begin = anonymous();
+  std::uint64_t early = 0;
+  for (unsigned generation = 0; generation < many; ++generation) {
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < at_once; ++i) threads.emplace_back(live_for_a_while, generation * at_once + i);
+    for (std::thread& one : threads) one.join();
+    if (generation == many / 3) early = anonymous();
+  }
+  const std::uint64_t late = anonymous();
+  tell(begin, std::max(late, begin + mebibyte), "after 300 generations of threads");
+  require(late <= early + 4 * mebibyte, "each generation of threads adds memory");
+}
+
+void shift_sizes(unsigned count, std::size_t bytes, std::size_t size, std::size_t most) {
   std::vector<void*> kept;
   const std::uint64_t begin = anonymous();
   std::uint64_t peak = begin;
-  std::size_t size = 48;
-  for (unsigned i = 0; i < 24; ++i, size += size / 4) {
-    burst(16 * mebibyte, size, kept);
+  for (unsigned i = 0; i < count; ++i, size += size / 4) {
+    burst(bytes, size, kept);
     peak = std::max(peak, anonymous());
   }
   tell(begin, peak, "after sizes that shifted");
-  require(peak - begin <= std::size_t{16} * 16 * mebibyte,
-          "freed blocks of one size do not serve other sizes");
+  require(peak - begin <= most, "freed blocks of one size do not serve other sizes");
+}
+
+void sizes() {
+  shift_sizes(24, 16 * mebibyte, 48, 256 * mebibyte);
+}
+
+void large_sizes() {
+  shift_sizes(8, 128 * mebibyte, mebibyte / 10 * 11, 512 * mebibyte);
+}
+
+void replace_one_by_one(std::size_t size) {
+  constexpr std::size_t live = 100, page = 4096;
+  char* blocks[live] = {};
+  for (std::size_t i = 0; i < 1024 * mebibyte / size; ++i) {
+    char*& one = blocks[i * 61 % live];
+    std::free(one);
+    one = static_cast<char*>(std::malloc(size));
+    require(one != nullptr, "a block is refused");
+    for (std::size_t at = 0; at < size; at += page) one[at] = 1;
+    one[size - 1] = 1;
+  }
+  for (char* const one : blocks) std::free(one);
+}
+
+void steady() {
+  constexpr std::size_t slack = 32 * mebibyte;
+  for (const std::size_t size : {100U, 1'000U, 20'000U, 300'000U}) {
+    const std::uint64_t begin = anonymous();
+    replace_one_by_one(size);
+    // An earlier size may have left more than this one needs.
+    require(anonymous() <= begin + 100 * size + slack, "blocks that are replaced one by one add up");
+  }
+  std::puts(R"({"says":"nothing adds up while blocks are replaced one by one"})");
 }
 
 void sleepers() {
@@ -162,14 +224,16 @@ struct task {
   std::string_view name;
   void (*perform)();
 };
-constexpr task tasks[] = {
-    {"bursts", bursts}, {"idle", idle}, {"threads", threads}, {"sizes", sizes}, {"sleepers", sleepers}};
+constexpr task tasks[] = {{"bursts", bursts},           {"idle", idle},        {"threads", threads},
+                          {"generations", generations}, {"sizes", sizes},      {"large_sizes", large_sizes},
+                          {"steady", steady},           {"sleepers", sleepers}};
 
 }  // namespace
 
 int main(int count, char** arguments) {
   for (const task& one : tasks)
     if (count == 2 && one.name == arguments[1]) return one.perform(), 0;
-  return std::fputs("usage: given_back bursts|idle|threads|sizes|sleepers\n", stderr),
+  return std::fputs("usage: given_back bursts|idle|threads|generations|sizes|large_sizes|steady|sleepers\n",
+                    stderr),
          heaplab::check::wrong_usage;
 }

@@ -20,6 +20,7 @@
 #include <iterator>
 #include <new>
 #include <string_view>
+#include <thread>
 
 #include "check/blocks.h"
 #include "check/ending.h"
@@ -72,6 +73,14 @@ int free_twice_with_another_between(std::size_t size) {
   return look(size);
 }
 
+// The thread that has allocated the block frees it after another thread has.
+int free_after_another_thread(std::size_t size) {
+  void* const block = std::malloc(size);
+  std::thread(free_now, block).join();
+  free_now(block);
+  return look(size);
+}
+
 // The memory of the first free has a new owner when the second free comes.
 int free_of_reused(std::size_t size) {
   void* const block = std::malloc(size);
@@ -98,6 +107,42 @@ int write_after_free(std::size_t size) {
   for (char* const one : blocks) free_now(one);
   for (char* const one : blocks) std::memset(opaque(one), 0x41, 16);
   return look(size);
+}
+
+// Then the library has occasion to notice.
+int write_after_free_at(std::size_t size, std::size_t offset) {
+  auto* const block = static_cast<char*>(std::malloc(size));
+  free_now(block);
+  opaque(block)[offset] = 0x41;
+  for (unsigned i = 0; i < 10'000; ++i) free_now(std::malloc(size));
+  return silent;
+}
+
+int read_after_free(std::size_t size) {
+  auto* const block = static_cast<char*>(std::malloc(size));
+  std::memset(block, 0x41, 16);
+  free_now(block);
+  for (std::size_t i = 0; i < size; ++i) opaque(opaque(block)[i]);
+  return silent;
+}
+
+int use_block_of_no_bytes(bool writes) {
+  auto* const block = static_cast<char*>(std::malloc(opaque(std::size_t{0})));
+  if (writes)
+    *opaque(block) = 0x41;
+  else
+    opaque(*opaque(block));
+  free_now(block);
+  return look(1);
+}
+
+int write_before_the_beginning(std::size_t size, std::size_t bytes) {
+  char* blocks[8];
+  for (char*& one : blocks) one = static_cast<char*>(std::malloc(size));
+  char* const block = *std::max_element(std::begin(blocks), std::end(blocks));
+  std::memset(opaque(block) - bytes, 0x41, bytes);
+  free_now(block);
+  return look(size, *std::min_element(std::begin(blocks), std::end(blocks)));
 }
 
 int write_past_the_end(std::size_t size, std::size_t excess) {
@@ -135,6 +180,8 @@ constexpr wrong cases[] = {
     {"double_free_8MiB", [] { return free_twice(huge); }},
     {"double_free_another_between_100B", [] { return free_twice_with_another_between(small); }},
     {"double_free_another_between_100KB", [] { return free_twice_with_another_between(large); }},
+    {"double_free_after_another_thread_100B", [] { return free_after_another_thread(small); }},
+    {"double_free_after_another_thread_100KB", [] { return free_after_another_thread(large); }},
     {"double_free_after_reuse_100B", [] { return free_of_reused(small); }},
     {"double_free_after_reuse_8MiB", [] { return free_of_reused(huge); }},
     {"realloc_after_free_100B", [] { return resize_after_free(small); }},
@@ -149,6 +196,14 @@ constexpr wrong cases[] = {
     {"free_inside_by_16", [] { return free_inside(small, 16); }},
     {"free_inside_a_large_block", [] { return free_inside(huge, 4096); }},
     {"write_after_free_100B", [] { return write_after_free(small); }},
+    {"write_after_free_100B_in_the_middle", [] { return write_after_free_at(small, 65); }},
+    {"write_after_free_3000B_in_the_middle", [] { return write_after_free_at(3'000, 1'500); }},
+    {"write_after_free_256KiB", [] { return write_after_free_at(256 << 10, 64 << 10); }},
+    {"read_after_free_256KiB", [] { return read_after_free(256 << 10); }},
+    {"read_after_free_8MiB", [] { return read_after_free(huge); }},
+    {"read_of_no_bytes", [] { return use_block_of_no_bytes(false); }},
+    {"write_of_no_bytes", [] { return use_block_of_no_bytes(true); }},
+    {"write_before_the_beginning_by_16_of_3000B", [] { return write_before_the_beginning(3'000, 16); }},
     {"write_past_the_end_by_1", [] { return write_past_the_end(24, 1); }},
     {"write_past_the_end_by_64", [] { return write_past_the_end(24, 64); }},
     {"sized_delete_too_small", [] { return delete_with_wrong_size(1000, 16); }},

@@ -1,10 +1,11 @@
-// Usage: refused CALL once|ever [NUMBER]
+// Usage: refused [realloc] CALL once|ever [NUMBER]
 //
-// Runs the program check_frugal and refuses a system call for memory: the n-th call alone (once) or all from
-// the n-th on (ever), in a new process for each n; with NUMBER only that n. The kernel asks this process
-// before each such call (seccomp's user notification), so that the library may make the call in any way. The
-// calls of the library's own start count; the calls by which the loader maps the library do not. brk is left
-// out: a failed brk returns no error number but the unchanged break. Exit statuses: see ending.h.
+// Runs the program check_frugal, or with realloc check_resized, and refuses a system call for memory: the
+// n-th call alone (once) or all from the n-th on (ever), in a new process for each n; with NUMBER only that
+// n. CALL any: whichever of them is the n-th. The kernel asks this process before each such call (seccomp's
+// user notification), so that the library may make the call in any way. The calls of the library's own start
+// count; the calls by which the loader maps the library do not. brk is left out: a failed brk returns no
+// error number but the unchanged break. Exit statuses: see ending.h.
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -21,8 +22,9 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "check/ending.h"
 #include "check/neighbour.h"
@@ -33,40 +35,53 @@ using heaplab::check::end;
 using heaplab::check::failed;
 using heaplab::check::skipped;
 
-constexpr unsigned most_runs = 40, first_runs = 20;
+// Every one of the first calls is refused, and an evenly spread selection of the others.
+struct selection {
+  unsigned long first, others;
+};
+constexpr selection of_frugal{20, 40}, of_resized{80, 80};
 constexpr unsigned run_limit_s = 20;
 constexpr int loader_failed = 127;
 // The loader makes this call for the first thread after mapping all libraries and before initialising them.
 constexpr unsigned loaded_mark = SYS_set_robust_list;
 
-struct system_call {
+constexpr unsigned every_call[] = {SYS_mmap, SYS_mremap, SYS_munmap, SYS_madvise, SYS_mprotect};
+
+struct refused_calls {
   std::string_view name;
-  unsigned number;
+  std::span<const unsigned> numbers;
+
+  bool include(int number) const {
+    return std::any_of(numbers.begin(), numbers.end(),
+                       [number](unsigned one) { return static_cast<int>(one) == number; });
+  }
 };
-constexpr system_call calls[] = {{"mmap", SYS_mmap},
-                                 {"mremap", SYS_mremap},
-                                 {"munmap", SYS_munmap},
-                                 {"madvise", SYS_madvise},
-                                 {"mprotect", SYS_mprotect}};
+constexpr std::span<const unsigned> all_calls{every_call};
+constexpr refused_calls choices[] = {
+    {"mmap", all_calls.subspan(0, 1)},     {"mremap", all_calls.subspan(1, 1)},
+    {"munmap", all_calls.subspan(2, 1)},   {"madvise", all_calls.subspan(3, 1)},
+    {"mprotect", all_calls.subspan(4, 1)}, {"any", all_calls},
+};
 
 // Called in the child: makes every such call wait for an answer. Returns the file descriptor for the answers,
 // or -1 if the kernel refused.
-int have_asked_before(unsigned number) {
-  sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, loaded_mark, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program = {static_cast<unsigned short>(std::size(code)), code};
+int have_asked_before(const refused_calls& calls) {
+  std::vector<sock_filter> code = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  std::vector<unsigned> asked(calls.numbers.begin(), calls.numbers.end());
+  asked.push_back(loaded_mark);
+  for (const unsigned number : asked) {
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
+    code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
+  }
+  code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog program = {static_cast<unsigned short>(code.size()), code.data()};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
   return static_cast<int>(
       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
 }
 
 struct refusal {
-  unsigned call;
+  const refused_calls& calls;
   unsigned long first;  // number of the first refused call, from 1; 0: none
   bool ever;
 
@@ -93,7 +108,7 @@ void answer(int listener, const refusal& which, outcome& result) {
     seccomp_notif_resp said = {};
     said.id = asked.id;
     loaded = loaded || asked.data.nr == static_cast<int>(loaded_mark);
-    const bool counts = loaded && asked.data.nr == static_cast<int>(which.call);
+    const bool counts = loaded && which.calls.include(asked.data.nr);
     if (counts && which.strikes(++result.calls))
       said.error = -ENOMEM;
     else
@@ -108,7 +123,7 @@ outcome run(char* program, const refusal& which) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(run_limit_s);
-    const int listener = have_asked_before(which.call);
+    const int listener = have_asked_before(which.calls);
     char go = 0;
     char* const words[] = {program, nullptr};
     if (write(to_parent[1], &listener, sizeof listener) < 0 || read(to_child[0], &go, 1) < 0) _exit(1);
@@ -128,40 +143,47 @@ outcome run(char* program, const refusal& which) {
   return result;
 }
 
-bool lives_with(char* program, const refusal& which, std::string_view name) {
+bool lives_with(char* program, const refusal& which) {
   const int status = run(program, which).status;
   if (status == 0 || (WIFEXITED(status) && WEXITSTATUS(status) == loader_failed)) return true;
-  std::fprintf(stderr, "%.*s number %lu refused %s: %s %d\n", static_cast<int>(name.size()), name.data(),
-               which.first, which.ever ? "and all after it" : "alone",
+  std::fprintf(stderr, "%.*s number %lu refused %s: %s %d\n", static_cast<int>(which.calls.name.size()),
+               which.calls.name.data(), which.first, which.ever ? "and all after it" : "alone",
                WIFSIGNALED(status) ? "killed by signal" : "exit status",
                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
   return false;
 }
 
-// Tests each of the first calls, and an evenly spread selection of the others.
-bool lives_with_each(char* program, const system_call& call, bool ever) {
-  const outcome whole = run(program, {call.number, 0, false});
+bool lives_with_each(char* program, const refused_calls& calls, bool ever, const selection& chosen) {
+  const outcome whole = run(program, {calls, 0, false});
   if (whole.status != 0) end(failed, "fails with nothing refused");
-  const unsigned long step = std::max(1UL, whole.calls / most_runs);
-  bool lives = true;
-  for (unsigned long n = 1; n <= whole.calls; n += n < first_runs ? 1 : step)
-    lives = lives_with(program, {call.number, n, ever}, call.name) && lives;
-  return lives;
+  const unsigned long step = std::max(1UL, whole.calls / chosen.others);
+  unsigned long refusals = 0, survived = 0;
+  for (unsigned long n = 1; n <= whole.calls; n += n < chosen.first ? 1 : step, ++refusals)
+    survived += lives_with(program, {calls, n, ever}) ? 1 : 0;
+  std::printf(R"({"says":"lives with %lu of %lu refusals","figures":{"refusals":%lu,"survived":%lu}})"
+              "\n",
+              survived, refusals, refusals, survived);
+  return survived == refusals;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string_view span = count > 2 ? arguments[2] : "";
-  const unsigned long number = count == 4 ? std::strtoul(arguments[3], nullptr, 10) : 0;
-  heaplab::check::neighbour program(arguments[0], "check_frugal");
-  for (const system_call& call : calls) {
-    if (count < 3 || count > 4 || call.name != arguments[1] || (span != "once" && span != "ever")) continue;
+  const bool resizes = count > 1 && arguments[1] == std::string_view("realloc");
+  char** const words = arguments + (resizes ? 2 : 1);
+  const int left = count - static_cast<int>(words - arguments);
+  const std::string_view span = left > 1 ? words[1] : "";
+  const unsigned long number = left == 3 ? std::strtoul(words[2], nullptr, 10) : 0;
+  heaplab::check::neighbour program(arguments[0], resizes ? "check_resized" : "check_frugal");
+  for (const refused_calls& calls : choices) {
+    if (left < 2 || left > 3 || calls.name != words[0] || (span != "once" && span != "ever")) continue;
     const bool ever = span == "ever";
-    const bool lives = number > 0 ? lives_with(program.path(), {call.number, number, ever}, call.name)
-                                  : lives_with_each(program.path(), call, ever);
+    const bool lives = number > 0
+                           ? lives_with(program.path(), {calls, number, ever})
+                           : lives_with_each(program.path(), calls, ever, resizes ? of_resized : of_frugal);
     return lives ? 0 : failed;
   }
-  return std::fputs("usage: refused mmap|mremap|munmap|madvise|mprotect once|ever [NUMBER]\n", stderr),
+  return std::fputs("usage: refused [realloc] mmap|mremap|munmap|madvise|mprotect|any once|ever [NUMBER]\n",
+                    stderr),
          heaplab::check::wrong_usage;
 }

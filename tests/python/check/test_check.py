@@ -1,7 +1,10 @@
 """`heaplab check` on small libraries: what it says, writes and refuses."""
 
 import json
+import signal
 import subprocess
+import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -10,7 +13,8 @@ from junitparser import JUnitXml
 from laboratory import call
 
 from heaplab.catalog import contents as catalogs, native
-from heaplab.check import deviations, parts
+from heaplab.check import deviations, parts, run_tests
+from heaplab.check.check_outcomes import CheckVerdict, Outcome
 
 ROOT = Path(__file__).parents[3]
 TABLE = ROOT / "catalog" / "deviations.toml"
@@ -130,6 +134,113 @@ def test_a_hanging_test_is_ended(half: Path, monkeypatch: pytest.MonkeyPatch, tm
     assert status == 1
     assert "hung sleeper.long" in printed
     assert "no end within 1 s" in printed
+
+
+LEAVES_CHILDREN = """#!/bin/sh
+# A child in a session of its own, whose parent ends, and one in the test's own.
+setsid sh -c 'sleep 654.321 & wait' &
+sh -c 'setsid sleep 654.321 &'
+sleep 654.321
+"""
+
+
+def sleepers() -> list[str]:
+    """The processes of LEAVES_CHILDREN that are still there."""
+    found = subprocess.run(["pgrep", "-f", "^sleep 654.321$"], capture_output=True, text=True, check=False)
+    return found.stdout.split()
+
+
+def test_sigterm_ends_everything_a_hanging_test_has_started(half: Path, tmp_path: Path) -> None:
+    hanging = tmp_path / "check_hanging"
+    hanging.write_text(LEAVES_CHILDREN)
+    hanging.chmod(0o755)
+    program = f"""
+import pathlib, sys
+from heaplab import cli
+from heaplab.catalog import contents, native
+from heaplab.check import parts
+tests = tuple(str(number) for number in range(20))
+parts.PARTS = (parts.CheckPart("hang", "nothing", (parts.Program("hanging", tests),)),)
+native.helper = lambda name: pathlib.Path({str(hanging)!r})
+contents.folders = lambda extra: []
+sys.argv = ["heaplab", "check", {str(half)!r}, "--jobs", "4"]
+cli.main()
+"""
+    for wait in (0, 0.05, 0.2):  # also while tests are being started
+        with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL) as check:
+            while not sleepers():
+                time.sleep(0.01)
+            time.sleep(wait)
+            check.send_signal(signal.SIGTERM)
+            check.wait(5)
+        assert sleepers() == []
+
+
+def test_parts_go_on_beside_one_that_hangs() -> None:
+    def test(part: str, number: int) -> parts.Test:
+        return parts.Test(part, f"{part}.{number}", (), 1, preloaded=False)
+
+    queue = run_tests.Queue([*(test("hangs", n) for n in range(9)), *(test("works", n) for n in range(9))])
+
+    def part_of_next() -> str:
+        taken = queue.take()
+        return taken[1].part if taken else ""
+
+    assert [part_of_next(), part_of_next()] == ["hangs", "works"]
+    for _ in range(8):
+        queue.done(outcome_of("works", CheckVerdict.PASSED))
+        assert part_of_next() == "works"
+    queue.done(outcome_of("works", CheckVerdict.PASSED))
+    assert part_of_next() == "hangs"
+    # One that has hung counts as if it still ran.
+    queue.done(outcome_of("hangs", CheckVerdict.HUNG))
+    assert [part_of_next() for _ in range(8)] == ["hangs"] * 7 + [""]
+
+
+def outcome_of(part: str, verdict: CheckVerdict) -> Outcome:
+    return Outcome(part=part, test=f"{part}.1", verdict=verdict, time=0)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library with what C and POSIX ask for, over the C library's, and a realloc that sets errno."""
+    text = """
+    #include <errno.h>
+    #include <stddef.h>
+    extern void* __libc_malloc(size_t);
+    extern void* __libc_calloc(size_t, size_t);
+    extern void* __libc_realloc(void*, size_t);
+    extern void* __libc_memalign(size_t, size_t);
+    extern void __libc_free(void*);
+    void* malloc(size_t size) { return __libc_malloc(size); }
+    void* calloc(size_t count, size_t size) { return __libc_calloc(count, size); }
+    void* realloc(void* block, size_t size) { return __libc_realloc(block, size); }
+    void* aligned_alloc(size_t alignment, size_t size) { return __libc_memalign(alignment, size); }
+    int posix_memalign(void** block, size_t alignment, size_t size) {
+      return (*block = __libc_memalign(alignment, size)) ? 0 : ENOMEM;
+    }
+    void free(void* block) { __libc_free(block); errno = 7; }
+    """
+    return shared(tmp_path_factory.mktemp("small"), "libsmall", text)
+
+
+def test_what_is_merely_absent_is_one_line(small: Path) -> None:
+    status, printed = call("check", small, "--part", "exports")
+    assert status == 0, printed
+    absent = [line for line in printed.splitlines() if line.startswith("absent")]
+    assert len(absent) == 1, printed
+    for name in ("valloc", "malloc_usable_size", "free_sized", "mallinfo2", "reallocarray", "__libc_free"):
+        assert name in absent[0]
+    assert "failed" not in printed.replace("passed  failed", "")
+
+
+def test_a_fault_stands_out_among_what_is_absent(small: Path) -> None:
+    status, printed = call("check", small, "--test", "free.keeps_errno")
+    assert status == 1
+    assert "failed free.keeps_errno" in printed
+    status, printed = call("check", small, "--test", "sized_free.*")
+    assert status == 0
+    assert "free_sized" in printed
 
 
 def test_every_row_of_the_table_is_of_a_library_and_a_test_that_exist() -> None:

@@ -37,8 +37,8 @@ FOUND_BY = {
     "frees_on_refusal": "realloc.to_more_than_there_is_is_enomem_and_keeps_the_block",
     "boasts": "usable_size.may_all_be_used",
     "takes_any_alignment": "aligned_alloc.of_an_alignment_that_is_no_power_of_two_is_einval",
-    "says_by_errno": "posix_memalign.reports_by_its_result_alone",
-    "incomplete": "served.memalign",
+    "says_by_errno": "posix_memalign.says_by_its_result_alone_that_an_alignment_is_wrong",
+    "incomplete": "served.malloc",
     "unlocked": "threads.blocks_that_change_hands_keep_their_contents",
     "leaks_per_thread": "threads.thousands_over_time_leave_no_memory_behind",
     "loses_foreign": "threads.a_producer_and_a_consumer_do_not_use_up_memory",
@@ -51,6 +51,7 @@ FOUND_BY = {
     "sulks": "frugal.address_space_64",
     "needs_proc": "bare.proc",
     "needs_sched_getaffinity": "sandbox.eperm_sched_getaffinity",
+    "leaks_a_tenth": "given_back.steady",
     "hoards": "given_back.bursts",
     "exact_fit": "given_back.sizes",
 }

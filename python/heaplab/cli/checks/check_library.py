@@ -2,6 +2,7 @@
 
 import datetime
 import fnmatch
+import functools
 import os
 import sys
 from pathlib import Path
@@ -80,7 +81,8 @@ def check(
         known = deviations.of_library(rows, library.allocator)
         with StepDisplay(f"check {library.allocator}") as steps:
             steps.tell(f"{len(tests)} tests")
-            reports.append(run_tests.run_all(library, tests, known, long=long, jobs=jobs))
+            tick = functools.partial(tell_failure, steps)
+            reports.append(run_tests.run_all(library, tests, known, long=long, jobs=jobs, tick=tick))
         check_summary.put_report(console(), reports[-1])
     if len(reports) > 1:
         check_summary.put_all(console(), reports)
@@ -98,6 +100,13 @@ def check(
     bad = sum(outcome.bad for report in reports for outcome in report.outcomes)
     if bad:
         raise HeaplabError(f"check: {bad} of {sum(len(report.outcomes) for report in reports)} tests failed")
+
+
+def tell_failure(steps: StepDisplay, outcome: check_outcomes.Outcome) -> None:
+    """Say at once that a test failed: others may hang for minutes."""
+    if outcome.bad:
+        first = next(iter(outcome.message.splitlines()), "")
+        steps.note(f"{outcome.verdict} {outcome.test}: {first}")
 
 
 def chosen(catalog: Catalog, names: tuple[str, ...], everything: bool) -> list[Arm]:

@@ -32,6 +32,13 @@ class StepDisplay:
         if self._line.disable:
             click.echo(f"{self._name}: {step} ({time.monotonic() - self._began:.0f} s)", err=True)
 
+    def note(self, line: str) -> None:
+        """Say something that stays."""
+        if self._line.disable:
+            click.echo(line, err=True)
+        else:
+            self._line.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
     def __enter__(self) -> Self:
         self._line.start()
         return self
