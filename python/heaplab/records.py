@@ -175,6 +175,7 @@ class Arm(Record):
     title: str
     version: str
     preload: list[str]
+    beside: list[str] = []  # preloaded behind these, and no malloc: what the program runs with under any arm
     environment: dict[str, str]
     sha256: dict[str, str]  # by path
     build_id: dict[str, str]  # by path

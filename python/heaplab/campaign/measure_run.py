@@ -344,10 +344,11 @@ def padding_of(block: Block, candidate: Candidate, attempt: int) -> int:
 
 
 def environment_of(cell: Cell, library: Arm) -> dict[str, str]:
-    """The environment of the arm. Where an arm preloads nothing, libc comes first in any program."""
+    """The environment of the arm. Where an arm preloads no malloc, libc's comes first in any program."""
     environment = environment_for(library)
     if cell.workload.kind == "program" and not (library.preload or library.command):
-        environment["LD_PRELOAD"] = interposition.C_LIBRARY_NAME
+        others = filter(None, [environment.get("LD_PRELOAD")])
+        environment["LD_PRELOAD"] = ":".join([*others, interposition.C_LIBRARY_NAME])
     return environment
 
 

@@ -43,7 +43,10 @@ class Running:
             return child
 
     def end(self, child: subprocess.Popen[bytes]) -> None:
-        """Kill a test and whatever it has started, in its session or in others."""
+        """Kill a test and whatever it has started, in its session or in others.
+
+        Raises InterruptedError if all were to end: nothing is known of this test.
+        """
         if child.returncode is None:
             kill_tree(child.pid)
         with contextlib.suppress(ProcessLookupError):
@@ -51,6 +54,8 @@ class Running:
         child.wait()
         with self._lock:
             self._children.discard(child)
+            if self._is_over:
+                raise InterruptedError
 
     def end_all(self) -> None:
         """Have the tests that run now come to their end, and begin no further ones."""

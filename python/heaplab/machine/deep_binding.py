@@ -53,7 +53,8 @@ def warning(libraries: Sequence[str]) -> str:
     more = f" and {len(libraries) - 1} more" if len(libraries) > 1 else ""
     return (
         f"{libraries[0]}{more}: opened with RTLD_DEEPBIND, so it frees blocks of the preloaded malloc "
-        "with the C library's free: expect a crash under every allocator but glibc"
+        "with the C library's free: expect a crash under every allocator but glibc; --no-deep-binding opens "
+        "it without"
     )
 
 

@@ -66,8 +66,8 @@ def environment_for(library: Arm) -> dict[str, str]:
     if path := own.get("LD_LIBRARY_PATH"):
         folders = (loadable_folder(path), environment.get("LD_LIBRARY_PATH"))
         own["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
-    if library.preload:
-        own["LD_PRELOAD"] = ":".join(map(loadable, library.preload))
+    if preloaded := [*library.preload, *library.beside]:
+        own["LD_PRELOAD"] = ":".join(map(loadable, preloaded))
     return environment | own
 
 

@@ -141,7 +141,7 @@ void generations() {
   }
   const std::uint64_t late = anonymous();
   tell(begin, std::max(late, begin + mebibyte), "after 300 generations of threads");
-  require(late <= early + 4 * mebibyte, "each generation of threads adds memory");
+  require(late <= early + 16 * mebibyte, "each generation of threads adds memory");
 }
 
 void shift_sizes(unsigned count, std::size_t bytes, std::size_t size, std::size_t most) {

@@ -8,7 +8,7 @@ import click
 from heaplab.cli.options import replay_options, server_options
 from heaplab.cli.options.given_arms import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.options.given_options import ComparisonOptions
-from heaplab.cli.options.measuring_options import ARMS, HOW, taking
+from heaplab.cli.options.measuring_options import ARMS, HOW, NO_DEEP_BINDING, taking
 from heaplab.cli.options.option_types import PLACE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
 
@@ -36,6 +36,7 @@ from heaplab.cli.options.program_command import ProgramOrTraceCommand
     type=GIVEN_COMMAND,
     help="A command to compare with others, two at least: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
 )
+@NO_DEEP_BINDING
 @server_options.serving
 @replay_options.replaying
 @taking(ARMS, HOW)

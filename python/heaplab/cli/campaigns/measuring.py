@@ -56,6 +56,10 @@ def compare(
             program or commands or suite is not None or source or serving or replaying
         )
         return finish(extra, options.resume, options)
+    if options.no_deep_binding and not (program or commands):
+        raise UsageError(
+            "--no-deep-binding goes with a program: heaplab compare --no-deep-binding -- PROGRAM"
+        )
     catalog = catalogs.load(extra)
     if commands:
         replay_options.refuse_without_trace(replaying)
@@ -67,6 +71,8 @@ def compare(
         catalog, arms = selection.arms(catalog, options.allocators, options.own, options.factorial)
         subject = subject_of(catalog, arms, program, suite, source, options.quiet, serving, replaying)
         refuse_one_alone(subject, arms)
+    if options.no_deep_binding:
+        arms = [selection.without_deep_binding(arm) for arm in arms]
     return measure(request_of(subject, arms, options), subject.folder, options)
 
 
@@ -136,6 +142,15 @@ def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> 
 
 def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOptions) -> dict[str, Arm]:
     """The arms of a campaign as they are here now, by name."""
+    recorded = results.libraries
+    found = arms_found_again(catalog, results, options)
+    return {
+        name: selection.without_deep_binding(arm) if name in recorded and recorded[name].beside else arm
+        for name, arm in found.items()
+    }
+
+
+def arms_found_again(catalog: Catalog, results: store.Results, options: ComparisonOptions) -> dict[str, Arm]:
     recorded = results.libraries
     if any(arm.command for arm in recorded.values()):
         return {name: command_arms.again(arm) for name, arm in recorded.items()}

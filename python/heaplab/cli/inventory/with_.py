@@ -7,8 +7,9 @@ import click
 
 from heaplab.catalog import contents as catalogs
 from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GivenAllocator
+from heaplab.cli.options.measuring_options import NO_DEEP_BINDING
 from heaplab.cli.options.program_command import ProgramCommand
-from heaplab.cli.subjects.selection import arm_of, note, with_own
+from heaplab.cli.subjects.selection import arm_of, note, with_own, without_deep_binding
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import huge_pages, interposition
 from heaplab.machine.execute import environment_for
@@ -24,15 +25,22 @@ from heaplab.machine.execute import environment_for
     type=GIVEN_ALLOCATOR,
     help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
 )
+@NO_DEEP_BINDING
 @click.pass_obj
 def with_(
-    extra: tuple[Path, ...], /, name: str, program: tuple[str, ...], own: tuple[GivenAllocator, ...]
+    extra: tuple[Path, ...],
+    /,
+    name: str,
+    program: tuple[str, ...],
+    own: tuple[GivenAllocator, ...],
+    no_deep_binding: bool,
 ) -> None:
     """Run PROGRAM with ALLOCATOR serving its malloc, in place of this command.
 
     \b
     Examples:
       heaplab with jemalloc -- ls -l
+      heaplab with --no-deep-binding jemalloc -- ls -l
       heaplab with --allocator 'one=glibc MALLOC_ARENA_MAX=1' one -- ls -l
     """
     if program[0].startswith("-"):
@@ -43,6 +51,8 @@ def with_(
     library = arm_of(with_own(catalogs.load(extra), own), name)
     if library.void:
         raise HeaplabError(f"{name}: {library.void}")
+    if no_deep_binding:
+        library = without_deep_binding(library)
     environment = environment_for(library)
     path = interposition.resolve_program(program[0], environment)
     if library.preload and (fault := interposition.fault_of_program(path, environment, library)):

@@ -34,6 +34,7 @@ class ComparisonOptions(HowOptions):
     factorial: GivenFactorial | None
     show_command: bool
     resume: Path | None
+    no_deep_binding: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

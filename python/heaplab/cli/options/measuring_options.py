@@ -23,6 +23,12 @@ Options = Sequence[Callable[[Any], Any]]
 # What a gate counts instructions with.
 COUNTERS, CALLGRIND, ONLY_CALLGRIND = "counters", "callgrind", "only-callgrind"
 
+NO_DEEP_BINDING = click.option(
+    "--no-deep-binding",
+    is_flag=True,
+    help="Have PROGRAM open libraries without RTLD_DEEPBIND, under which they would free blocks of the "
+    "preloaded malloc with the C library's free (php and others).",
+)
 # Which arms are compared.
 ARMS: Options = [
     click.option(

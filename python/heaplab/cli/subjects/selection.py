@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import click
 
 from heaplab.campaign.command_line import why_absent
-from heaplab.catalog import allocator_spec, locate, spec
+from heaplab.catalog import allocator_spec, locate, native, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.options.given_arms import GivenAllocator, GivenFactorial
-from heaplab.errors import UsageError
+from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import setting_proof
 from heaplab.records import CONTROL_SUFFIX, Arm
 
@@ -114,6 +114,14 @@ def baseline_of(own: Sequence[GivenAllocator]) -> str:
 def arm_of(catalog: Catalog, name: str) -> Arm:
     """The allocator NAME as it is here, with proof of its settings. Raises what `locate` raises."""
     return setting_proof.proved(locate.locate(catalog, name))
+
+
+def without_deep_binding(arm: Arm) -> Arm:
+    """The arm whose programs open libraries without RTLD_DEEPBIND, whatever they ask for."""
+    library = native.library("no_deep_binding")
+    if library is None:
+        raise HeaplabError("--no-deep-binding: this build of heaplab has not the library for it")
+    return arm.model_copy(update={"beside": [str(library)]})
 
 
 def with_own(catalog: Catalog, own: Sequence[GivenAllocator]) -> Catalog:

@@ -1,0 +1,72 @@
+"""`--no-deep-binding`: programs that open libraries with RTLD_DEEPBIND run under other mallocs."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from laboratory import Laboratory
+
+PLUGIN = "#include <stdlib.h>\nvoid release(void* block) { free(block); }\n"
+# Finds the plugin by its own DT_RUNPATH, as the loader does for whoever calls dlopen.
+PROGRAM = """
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(void) {
+  void* const plugin = dlopen("libplugin.so", RTLD_NOW | RTLD_DEEPBIND);
+  if (plugin == NULL) return 3;
+  for (int i = 0; i < 100; ++i) ((void (*)(void*))dlsym(plugin, "release"))(malloc(100 + i));
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module", name="program")
+def fixture_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("deep")
+    (folder / "plugin.c").write_text(PLUGIN)
+    (folder / "program.c").write_text(PROGRAM)
+    compile_ = ["cc", "-D_GNU_SOURCE", "-O1"]
+    plugin = [str(folder / "plugin.c"), "-o", str(folder / "libplugin.so")]
+    subprocess.run([*compile_, "-shared", "-fPIC", *plugin], check=True)
+    program = [str(folder / "program.c"), f"-Wl,-rpath,{folder}", "-o", str(folder / "program")]
+    subprocess.run([*compile_, *program], check=True)
+    return folder / "program"
+
+
+def run_with(*words: object) -> int:
+    """The exit status of `heaplab with`, which becomes the program."""
+    command = [sys.executable, "-m", "heaplab", "with", *map(str, words)]
+    return subprocess.run(command, capture_output=True, check=False).returncode
+
+
+@pytest.mark.starts_programs
+def test_the_program_runs_under_another_malloc(program: Path) -> None:
+    assert run_with("scalloc", "--", program) != 0
+    assert run_with("--no-deep-binding", "scalloc", "--", program) == 0
+    assert run_with("--no-deep-binding", "glibc", "--", program) == 0
+
+
+@pytest.mark.starts_programs
+def test_compare_measures_it_and_warns_no_more(lab: Laboratory, program: Path) -> None:
+    words = ["--allocators", "glibc,scalloc", "--budget", "2s", "--warm", "64KiB", "-o", lab.out]
+    status, printed = lab.heaplab("compare", "--no-deep-binding", *words, "--", program)
+    assert status == 0, printed
+    assert "RTLD_DEEPBIND" not in printed
+    results = lab.results()
+    assert {run.status for run in results.runs} == {"ok"}
+    assert all("no_deep_binding" in arm.beside[0] for arm in results.libraries.values())
+
+
+@pytest.mark.starts_programs
+@pytest.mark.skipif(not shutil.which("php"), reason="php is not here")
+def test_php_runs() -> None:
+    code = "echo strlen(json_encode(range(1, 1000)));"
+    assert run_with("--no-deep-binding", "scalloc", "--", "php", "-r", code) == 0
+
+
+def test_without_a_program_it_is_one_line(lab: Laboratory) -> None:
+    status, printed = lab.heaplab("compare", "--no-deep-binding")
+    assert (status, printed.count("\n")) == (2, 1)
+    assert "--no-deep-binding goes with a program" in printed
