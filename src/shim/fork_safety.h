@@ -28,8 +28,13 @@ inline void repair_in_child() {
   repairing.store(false, std::memory_order_relaxed);
 }
 
+template <class Heap>
+void begin_process() {
+  if constexpr (requires { Heap::begin_process(); }) Heap::begin_process();
+}
+
 [[gnu::constructor(101)]] inline void register_fork_handlers() {
-  if constexpr (requires { bound_heap::begin_process(); }) bound_heap::begin_process();
+  begin_process<bound_heap>();
   pthread_atfork(nullptr, nullptr, repair_in_child);
 }
 

@@ -157,7 +157,7 @@ PARTS = (
     ),
     CheckPart(
         "memory",
-        "what is given back after bursts, idle times, by ended and sleeping threads, where sizes shift or stay",
+        "what is given back after bursts, idle times, by ended and sleeping threads, as sizes shift or stay",
         (
             Program(
                 "given_back",
