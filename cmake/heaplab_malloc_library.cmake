@@ -11,6 +11,11 @@
 # heaplab_add_shared_malloc(<target> [SOURCES <file>...] [DEFINITIONS <name>=<value>...])
 #
 # Makes the shared library alone, neither installed nor listed.
+#
+# heaplab_add_asserting_malloc(<name> [SOURCES <file>...] [DEFINITIONS <name>=<value>...])
+#
+# Makes such a library, heaplab_<name>_asserting, in which every assertion is on, for the tests. The global property
+# HEAPLAB_ASSERTING_LIBRARIES lists the names.
 
 # Recognising calls of malloc would let the compiler make calloc call itself.
 set(heaplab_malloc_compile_options
@@ -43,6 +48,13 @@ function(heaplab_add_shared_malloc target)
   target_link_options(${target} PRIVATE ${heaplab_malloc_link_options})
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:heaplab_options>)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+endfunction()
+
+function(heaplab_add_asserting_malloc name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEFINITIONS" ${ARGN})
+  heaplab_add_shared_malloc(heaplab_${name}_asserting
+    SOURCES ${arg_SOURCES} DEFINITIONS ${arg_DEFINITIONS} HEAPLAB_ASSERTIONS=2)
+  set_property(GLOBAL APPEND PROPERTY HEAPLAB_ASSERTING_LIBRARIES ${name})
 endfunction()
 
 function(heaplab_malloc_package name target)

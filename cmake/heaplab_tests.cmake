@@ -87,3 +87,9 @@ function(heaplab_add_python_test name script)
   heaplab_add_test(${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${arg_UNPARSED_ARGUMENTS}
     ENVIRONMENT ${arg_ENVIRONMENT} "HEAPLAB_EMULATOR=${HEAPLAB_EMULATOR}")
 endfunction()
+
+# heaplab_assert_everything(<target>) turns on every assertion in a test program whose subject is in headers: the
+# invariants are then looked at after each transition, where interleavings are explored.
+function(heaplab_assert_everything target)
+  target_compile_definitions(${target} PRIVATE $<$<STREQUAL:${HEAPLAB_ASSERTIONS},>:HEAPLAB_ASSERTIONS=2>)
+endfunction()

@@ -46,6 +46,14 @@ public:
     return std::nullopt;
   }
 
+  // Visits the indices from the newest on. Called while no thread changes the stack.
+  template <class NextOf, class Visit>
+  void for_each(NextOf&& next_of, Visit&& visit) const {
+    tagged_index at{head_.load(std::memory_order_relaxed)};
+    for (; !at.is_none(); at = decode(at, next_of(at.index()).load(std::memory_order_relaxed)))
+      visit(at.index());
+  }
+
   // A hint: true may be false the next moment.
   bool looks_empty() const { return tagged_index{head_.load(std::memory_order_relaxed)}.is_none(); }
 

@@ -41,6 +41,7 @@ void explorer::run_once() {
   preemptions_ = 0;
   schedule_.clear();
   failure_.clear();
+  written_ = false;
   program_.setup();
   for (auto& it : fibers_) {
     getcontext(&it->context);
@@ -76,6 +77,7 @@ void explorer::fiber_main() {
 // A failure ends the run at once: the other threads are not resumed.
 void explorer::thread_ended() {
   fibers_[current_]->ended = true;
+  if (failure_.empty()) keeps_invariant();
   if (failure_.empty() && !runnable().empty()) {
     current_ = choose(false);
     setcontext(&fibers_[current_]->context);
@@ -121,22 +123,40 @@ void explorer::switch_to(unsigned thread) {
 }
 
 // The threads stay where they are, perhaps in the middle of a destructor: nothing is unwound.
-void explorer::end_run(const char* failure) {
-  failure_ = failure;
+void explorer::end_run() {
   setcontext(&main_context_);
   std::abort();
 }
 
-void explorer::point() {
+bool explorer::keeps_invariant() {
+  if (!std::exchange(written_, false) || !program_.invariant) return true;
+  observing_ = true;
+  try {
+    program_.invariant();
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+  }
+  observing_ = false;
+  return failure_.empty();
+}
+
+void explorer::point(bool writes) {
+  if (observing_) return;
+  if (!keeps_invariant()) end_run();
   if (schedule_.size() > bounds_.points) {
-    end_run("no progress");
+    failure_ = "no progress";
+    end_run();
   }
   switch_to(choose(true));
+  written_ |= writes;
 }
 
 void explorer::sleep(const void* place) {
   fibers_[current_]->sleeps_on = place;
-  if (runnable().empty()) end_run("deadlock");
+  if (runnable().empty()) {
+    failure_ = "deadlock";
+    end_run();
+  }
   switch_to(choose(false));
 }
 

@@ -44,6 +44,9 @@ struct program {
   std::function<void()> setup;
   std::vector<std::function<void()>> threads;
   std::function<void()> check;
+  // What holds at every moment. Called after each operation that may have changed an atomic, in whatever
+  // state the threads are; throws to report a failure; may be empty.
+  std::function<void()> invariant = {};
 };
 
 class explorer {
@@ -58,8 +61,8 @@ public:
 
   // The explorer whose threads are running, or null.
   static explorer* running() { return running_; }
-  // Called when the thread is about to do an operation on an atomic.
-  void point();
+  // Called when the thread is about to do an operation on an atomic, which may write it.
+  void point(bool writes = false);
   // The thread sleeps until another thread wakes it through the same address.
   void sleep(const void* place);
   // Wakes the first thread that sleeps at this address, if there is one.
@@ -76,8 +79,10 @@ private:
   bool next_schedule();
   unsigned choose(bool current_may_go_on);
   void switch_to(unsigned thread);
+  // Whether the invariant holds, or nothing was written since it was last looked at. Else failure_ says why.
+  bool keeps_invariant();
   [[noreturn]] void thread_ended();
-  [[noreturn]] void end_run(const char* failure);
+  [[noreturn]] void end_run();
   std::vector<unsigned> runnable() const;
   static void fiber_main();
 
@@ -92,19 +97,21 @@ private:
   unsigned preemptions_ = 0;
   unsigned current_ = 0;
   std::string failure_;
+  bool written_ = false;    // since the invariant was last looked at
+  bool observing_ = false;  // the invariant is being looked at: no other thread runs
 
   static inline explorer* running_ = nullptr;
 };
 
 // Makes every operation of an atomic a decision point.
 struct decision_points {
-  static void reads(const void*) { point(); }
-  static void writes(const void*) { point(); }
-  static void changes(const void*) { point(); }
+  static void reads(const void*) { point(false); }
+  static void writes(const void*) { point(true); }
+  static void changes(const void*) { point(true); }
 
 private:
-  static void point() {
-    if (explorer* const it = explorer::running()) it->point();
+  static void point(bool writes) {
+    if (explorer* const it = explorer::running()) it->point(writes);
   }
 };
 
@@ -128,7 +135,7 @@ struct explored_sync {
     if (place.load(std::memory_order_relaxed) == seen) explorer::running()->sleep(&place);
   }
   static void wake_one(const word& place) {
-    explorer::running()->point();
+    explorer::running()->point(false);
     explorer::running()->wake_one(&place);
   }
   static bool is_alone() { return false; }

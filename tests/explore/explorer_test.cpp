@@ -67,6 +67,26 @@ TEST(explorer, respects_the_bound_on_preemptions) {
   EXPECT_EQ(result.runs, 2U);
 }
 
+// Two values that are equal at rest, and differ between two steps of one thread.
+TEST(explorer, looks_at_the_invariant_in_the_middle_of_a_change) {
+  explored_atomic<int> first, second;
+  program under_test{.setup = [&] { first.store(0), second.store(0); },
+                     .threads = {[&] { first.store(1), second.store(1); }},
+                     .check = [&] { require(first.load() == second.load(), "differ at rest"); }};
+  EXPECT_FALSE(explorer(under_test).explore().failed);
+  under_test.invariant = [&] { require(first.load() == second.load(), "differ"); };
+  EXPECT_EQ(explorer(under_test).explore().what, "differ");
+}
+
+TEST(explorer, looks_at_the_invariant_after_the_last_step) {
+  explored_atomic<int> value;
+  const program under_test{.setup = [&] { value.store(0); },
+                           .threads = {[&] { value.store(1); }},
+                           .check = {},
+                           .invariant = [&] { require(value.load() == 0, "written"); }};
+  EXPECT_EQ(explorer(under_test).explore().what, "written");
+}
+
 TEST(explorer, reports_a_deadlock) {
   explored_sync::word never;
   const auto sleeps = [&] { explored_sync::sleep(never, 0); };

@@ -41,7 +41,8 @@ struct scene {
 
 void expect_sound(scene& it, std::vector<std::function<void()>> threads, unsigned preemptions = 3) {
   const explore::outcome result =
-      explore::explorer({[&] { it.start(); }, std::move(threads), [&] { it.check(); }},
+      explore::explorer({[&] { it.start(); }, std::move(threads), [&] { it.check(); },
+                         [&] { it.heap->check_step(it.live); }},
                         {.preemptions = preemptions})
           .explore();
   EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;

@@ -73,7 +73,8 @@ TEST(hardened_interleavings, remote_frees_against_the_owner) {
   const explore::outcome result =
       explore::explorer({setup,
                          {[&] { free(0, 2), allocate(), allocate(); }, [&] { free(1, 0), free(1, 1); }},
-                         [&] { heap->check(live); }},
+                         [&] { heap->check(live); },
+                         [&] { heap->check_step(live); }},
                         {.preemptions = 2})
           .explore();
   EXPECT_FALSE(result.failed) << result.what;
@@ -106,7 +107,9 @@ TEST(hardened_interleavings, a_batch_against_the_owner) {
     heap->end_thread(1);
   };
   const explore::outcome result =
-      explore::explorer({setup, {owner, other}, [&] { heap->check(live); }}, {.preemptions = 2}).explore();
+      explore::explorer({setup, {owner, other}, [&] { heap->check(live); }, [&] { heap->check_step(live); }},
+                        {.preemptions = 2})
+          .explore();
   EXPECT_FALSE(result.failed) << result.what;
   EXPECT_GT(result.runs, 10U);
 }

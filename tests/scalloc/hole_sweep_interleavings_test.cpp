@@ -46,7 +46,9 @@ protected:
     ASSERT_NE(swept.holes | swept.hot_holes.load(std::memory_order_relaxed), 0U) << "there is no hole";
     it_->check_all();
     const explore::outcome result =
-        explore::explorer({setup, std::move(threads), [this] { it_->check_all(); }}).explore();
+        explore::explorer(
+            {setup, std::move(threads), [this] { it_->check_all(); }, [this] { it_->check_step(it_->live); }})
+            .explore();
     EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
     EXPECT_GT(result.runs, 10U);
   }

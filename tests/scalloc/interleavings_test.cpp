@@ -88,7 +88,9 @@ template <class Scene>
 explore::outcome explore_scene(Scene& scene, std::function<void()> setup,
                                std::vector<std::function<void()>> threads, unsigned preemptions = 2) {
   const auto check = [&scene] { scene.heap->check(scene.live); };
-  return explore::explorer({std::move(setup), std::move(threads), check}, {.preemptions = preemptions})
+  const auto invariant = [&scene] { scene.heap->check_step(scene.live); };
+  return explore::explorer({std::move(setup), std::move(threads), check, invariant},
+                           {.preemptions = preemptions})
       .explore();
 }
 
@@ -233,7 +235,9 @@ TEST(interleavings, thread_end_with_an_empty_hot_span) {
     require(it.heap->spans_in(span_state::free) == 1, "the empty span of a thread that ended is not free");
     it.heap->check(it.live);
   };
-  const explore::outcome result = explore::explorer({setup, threads, check}, {.preemptions = 3}).explore();
+  const explore::outcome result =
+      explore::explorer({setup, threads, check, [&] { it.heap->check_step(it.live); }}, {.preemptions = 3})
+          .explore();
   EXPECT_FALSE(result.failed) << result.what;
 }
 

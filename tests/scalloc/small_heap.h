@@ -5,18 +5,13 @@
 
 #include <memory>
 #include <set>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "allocators/scalloc/frontend.h"
+#include "scalloc/every_step.h"
 #include "scalloc/traits.h"
 
 namespace heaplab::scalloc::testing {
-
-inline void require(bool condition, const std::string& what) {
-  if (!condition) throw std::runtime_error(what);
-}
 
 // The one class the tests use: blocks of 256 bytes, `Blocks` in a span.
 template <unsigned Blocks>
@@ -130,6 +125,9 @@ public:
     return result;
   }
 
+  // What must hold at every step, whatever threads are at work.
+  void check_step(const std::set<void*>& live) { steps_.check(front, labs, live); }
+
   // What must hold when no thread is at work, with `live` blocks out.
   void check(const std::set<void*>& live) {
     std::size_t counted = 0, free_spans = 0, free_bytes = 0;
@@ -178,6 +176,9 @@ public:
 
   frontend<parts> front;
   std::vector<std::unique_ptr<lab_type>> labs;
+
+private:
+  every_step<parts> steps_;
 };
 
 }  // namespace heaplab::scalloc::testing

@@ -36,6 +36,13 @@ public:
     return std::nullopt;
   }
 
+  // Visits the numbers of the spans. Called while no thread changes a stack.
+  template <class Visit>
+  void for_each(arena<Traits>& spans, Visit&& visit) const {
+    for (const auto& column : stacks_)
+      for (const stack& it : column) it.for_each(pool_links(spans), visit);
+  }
+
   // The records of spans that have become bare since the last sweep.
   std::size_t record_bytes() const { return added_.load(std::memory_order_relaxed) * sizeof(span<Traits>); }
 

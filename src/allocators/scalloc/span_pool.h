@@ -82,6 +82,7 @@ public:
         if (const unsigned from = (home + turn) % columns();
             const auto number = stacks_[slot][from].try_pop(pool_links(spans))) {
           span_type& it = spans.span_number(*number);
+          HEAPLAB_ASSERT(it.is_free());
           release(it, from);
           return &with_tail(spans, it, kind, home);
         }
@@ -160,6 +161,15 @@ public:
 
   // Whether the accounts are in order while no thread uses the pool.
   bool is_valid() const { return retained_.is_valid() && tails_.is_valid(); }
+
+  // Visits the spans in the pool. Called while no thread changes a stack.
+  template <class Visit>
+  void for_each(arena<Traits>& spans, Visit&& visit) const {
+    const auto visit_number = [&](std::uint32_t number) { visit(spans.span_number(number)); };
+    for (const auto& slot : stacks_)
+      for (const stack& it : slot) it.for_each(pool_links(spans), visit_number);
+    bare_.for_each(spans, visit_number);
+  }
 
 private:
   using stack = concurrent::index_stack<typename Traits::sync>;
