@@ -45,7 +45,8 @@ struct program {
   std::vector<std::function<void()>> threads;
   std::function<void()> check;
   // What holds at every moment. Called after each operation that may have changed an atomic, in whatever
-  // state the threads are; throws to report a failure; may be empty.
+  // state the threads are, of the first runs and of every sixteenth that follows them; throws to report a
+  // failure; may be empty.
   std::function<void()> invariant = {};
 };
 
@@ -97,6 +98,7 @@ private:
   unsigned preemptions_ = 0;
   unsigned current_ = 0;
   std::string failure_;
+  bool looks_ = true;       // at the invariant, in this run
   bool written_ = false;    // since the invariant was last looked at
   bool observing_ = false;  // the invariant is being looked at: no other thread runs
 

@@ -198,7 +198,10 @@ TEST_F(holes_with_guests, are_purged_while_the_last_blocks_are_freed) {
 TEST_F(holes, that_are_being_purged_are_lost_in_a_child_of_fork) {
   it_->fill(65);
   release(0, 48);
-  hooked_platform::before_purge = [&] { it_->holes.after_fork_in_child(); };
+  hooked_platform::before_purge = [&] {
+    it_->front.expect_lost_counts();
+    it_->holes.after_fork_in_child();
+  };
   it_->holes.sweep_all();
   hooked_platform::before_purge = nullptr;
   EXPECT_EQ(holes_around(0), 0U);

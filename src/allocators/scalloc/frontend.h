@@ -79,7 +79,9 @@ public:
       due = push(local, spans_.fine_span_at(step), block);
       return true;
     } else {
-      return spans_.in_fine_zone(step) && try_deallocate(local, spans_.fine_span_at(step), block, due);
+      if (!spans_.in_fine_zone(step)) [[unlikely]]
+        return false;
+      return try_deallocate(local, spans_.fine_span_at(step), block, due);
     }
   }
 

@@ -153,7 +153,7 @@ def test_the_users_own_time_limit_is_the_patience(monkeypatch: pytest.MonkeyPatc
 
 def test_a_program_that_fails_in_the_pilot_is_left_to_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilot, "RunMeasurer", Planned([0.1], Status.FAILED))
-    assert PilotRunner({})(campaign()) == campaign()
+    assert PilotRunner({"glibc": synthetic.library("glibc")})(campaign()) == campaign()
 
 
 def test_a_program_that_never_ends_is_told_in_one_line_and_leaves_nothing(lab: Laboratory) -> None:

@@ -17,7 +17,7 @@ from heaplab.catalog import contents as catalogs
 from heaplab.catalog.spec import Fixture, Workload
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
-from heaplab.machine.execute import environment_for, plain_environment
+from heaplab.machine.execute import alone, environment_for, plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.programs import INPUTS, CheckedExecution, PreparedProgram
 from heaplab.records import Arm, Status
@@ -50,7 +50,7 @@ def job(command: Sequence[str], input: str = "perl_script", **fixture: object) -
 
 
 def run(job: PreparedProgram, **environment: str) -> CheckedExecution:
-    return job.run({**plain_environment(), **environment}, LIMITS, errors=subprocess.DEVNULL)
+    return alone(job.run({**plain_environment(), **environment}, LIMITS, errors=subprocess.DEVNULL))
 
 
 def compiled(folder: Path, name: str, source: str, *options: str) -> Path:
