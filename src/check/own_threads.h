@@ -21,7 +21,7 @@ void for_each_other_thread(Visit&& visit) {
   if (folder == nullptr) return;
   const auto self = static_cast<pid_t>(syscall(SYS_gettid));
   while (const dirent* const entry = readdir(folder)) {
-    const pid_t thread = std::atoi(entry->d_name);
+    const auto thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
     if (thread <= 0 || thread == self) continue;
     char path[64], text[256] = {};
     std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);

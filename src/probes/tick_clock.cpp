@@ -132,7 +132,8 @@ double median_empty_interval(std::uint64_t step) {
 bool takes_turns() {
   const char* const descriptor = std::getenv("HEAPLAB_PAUSED");
   if (descriptor == nullptr) return false;
-  void* const page = mmap(nullptr, sizeof *paused_ns, PROT_READ, MAP_SHARED, std::atoi(descriptor), 0);
+  const int file = static_cast<int>(std::strtol(descriptor, nullptr, 10));
+  void* const page = mmap(nullptr, sizeof *paused_ns, PROT_READ, MAP_SHARED, file, 0);
   if (page == MAP_FAILED) return false;
   paused_ns = static_cast<const atomic<std::uint64_t>*>(page);
   return true;

@@ -151,8 +151,8 @@ bool prepare_stacks() {
 
 std::uint64_t stack_of(thread_state& state, const call_site& site) {
   const auto present = reinterpret_cast<std::uint64_t>(site.frame);
-  const bool known = state.stacks != nullptr && state.stacks->bounds.are_known();
-  if (state.exited || (!known && !make_cache(state, present))) return site.caller;
+  const bool has_bounds = state.stacks != nullptr && state.stacks->bounds.are_known();
+  if (state.exited || (!has_bounds && !make_cache(state, present))) return site.caller;
   const std::uint64_t frame = site.frame[0];
   if (!state.stacks->bounds.hold(present, sizeof(link)) || !state.stacks->holds(frame, present))
     return site.caller;

@@ -74,7 +74,10 @@ recorded_modules::recorded_modules(const std::string& raw_path) {
       found.build_id = present.id_of(found);
       ended.modules[found.start] = number_of(found);
     }
-    if (!ended.modules.empty()) snapshots_.push_back(std::move(ended));
+    if (!ended.modules.empty()) {
+      const auto later = std::ranges::upper_bound(snapshots_, ended.stamp, {}, &snapshot::stamp);
+      snapshots_.insert(later, std::move(ended));
+    }
     present = {};
   };
   for (std::string line; std::getline(maps, line);) {
@@ -88,7 +91,6 @@ recorded_modules::recorded_modules(const std::string& raw_path) {
     }
   }
   finish();
-  std::ranges::stable_sort(snapshots_, {}, &snapshot::stamp);
 }
 
 // The number of the module, which is new if no snapshot knew it.

@@ -26,7 +26,7 @@ constexpr std::uint16_t this_machine = EM_AARCH64;
 #error "trace files know no such machine yet"
 #endif
 
-bool are_lived(std::span<const event> blocks) {
+[[maybe_unused]] bool are_lived(std::span<const event> blocks) {
   for (const event& block : blocks)
     if (!event_rules::may_live(block, &block == blocks.data() ? nullptr : &block - 1)) return false;
   return true;
