@@ -90,7 +90,7 @@ def test_a_static_program_is_refused_before_it_runs(tmp_path: Path) -> None:
     [
         ("-o . -- ls", "is a directory"),
         ("-o nowhere/below/x -- ./no-such-program", "no such program"),
-        ("--trace-limit 1", "Missing argument"),
+        ("--trace-limit 1", "is outside 64KiB"),
         ("--for 0 -- ls", "is outside 0.001s"),
         ("--under nothing -- ls", "nothing"),
     ],

@@ -11,6 +11,7 @@ from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.options.measuring_options import ARMS, HOW, NO_DEEP_BINDING, taking
 from heaplab.cli.options.option_types import PLACE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
+from heaplab.cli.screen import exit_status
 
 
 @click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
@@ -68,6 +69,7 @@ def compare(
       heaplab compare --ready tcp:{port} --load 'redis-benchmark -p {port} -t set' --take redis-benchmark \\
         --idle 1s --allocators jemalloc,tcmalloc --budget 1m -- redis-server --port {port}
     """
+    exit_status.refuse_small_address_space()
     from heaplab.cli.campaigns import measuring
 
     serving, replaying = server_options.given_of(options), replay_options.given_of(options)
@@ -97,6 +99,7 @@ def run(
       heaplab run acdc-ismm13/fig10
       heaplab run acdc-ismm13 --scale full --allocators glibc,jemalloc,tcmalloc -o out/acdc
     """
+    exit_status.refuse_small_address_space()
     from heaplab.cli.campaigns import measuring
 
     replaying = replay_options.given_of(options)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
+from heaplab.cli.screen import exit_status
 from heaplab.cli.subjects.selection import note
 from heaplab.errors import UsageError
 
@@ -31,6 +32,7 @@ def report(results: tuple[Path, ...], output: Path | None) -> None:
       heaplab report out/compare -o report.html
       heaplab report out/compare out/compare
     """
+    exit_status.refuse_small_address_space()
     from heaplab import analysis
     from heaplab.cli.reading.results import REPORT_NAME, load, refuse_unwritable
     from heaplab.report.page import hosts, report_page
@@ -56,6 +58,7 @@ def power(results: Path, as_json: bool) -> None:
       heaplab power out/compare
       heaplab power out/compare --json
     """
+    exit_status.refuse_small_address_space()
     from heaplab import analysis
     from heaplab.cli.reading.results import load
     from heaplab.console import console
@@ -96,6 +99,7 @@ def export(results: tuple[Path, ...], output: Path | None, what: str) -> None:
       heaplab export out/compare -o cells.csv
       heaplab export out/compare --what runs
     """
+    exit_status.refuse_small_address_space()
     from heaplab import analysis
     from heaplab.cli.reading.results import load, refuse_unwritable
     from heaplab.report.machine_readable.export import as_csv, as_markdown_table, rows_of, write_parquet
@@ -128,6 +132,7 @@ def claims(results: tuple[Path, ...], as_json: bool) -> None:
       heaplab run acdc-ismm13 -o out/acdc
       heaplab claims out/acdc
     """
+    exit_status.refuse_small_address_space()
     from heaplab import analysis, claims as published
     from heaplab.campaign import store
     from heaplab.cli.reading.results import load
