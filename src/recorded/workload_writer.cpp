@@ -45,7 +45,6 @@ std::uint32_t workload_writer::add_stream() {
 
 workload_writer::place_in_file workload_writer::add(std::uint32_t stream, operation added) {
   HEAPLAB_ASSERT(stream < streams_.size());
-  HEAPLAB_ASSERT(!added.has_side() || added.value() < sides_.size());
   open_stream& to = streams_[stream];
   if (to.room == 0) open_segment(to);
   segment& last = to.segments.back();

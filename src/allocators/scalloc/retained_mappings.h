@@ -97,7 +97,9 @@ public:
     const std::size_t fallen = live.recent_peak() - live.bytes();
     const std::size_t bound = std::min(limit_, std::max(bytes, std::min(share, fallen)));
     while (bytes_ + bytes > bound || count_ == slots) release_oldest(to);
-    all_[count_++] = {block, bytes, now};
+    // A thread reads the clock before it takes the lock, so that `now` may lie before that of the newest.
+    all_[count_] = {block, bytes, count_ > 0 ? std::max(now, all_[count_ - 1].since) : now};
+    ++count_;
     bytes_ += bytes;
     HEAPLAB_ASSERT_EXPENSIVE(is_valid());
     return true;

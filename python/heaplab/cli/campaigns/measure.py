@@ -61,7 +61,7 @@ def compare(
       heaplab compare --allocators glibc,jemalloc --budget 30s -- python3 -c 'print(1)'
       heaplab compare --input words.txt --budget 30s -- sort --numeric-sort
       heaplab compare --prepare 'rm -rf cache' --budget 10s --allocators glibc,jemalloc -- ls -l
-      heaplab compare --allocators jemalloc --show-command -- ls -l
+      heaplab compare --allocators glibc,jemalloc --show-command -- ls -l
       heaplab compare --allocator mine=./libmine.so --budget 2m
       heaplab compare --allocator 'one=glibc MALLOC_ARENA_MAX=1' --budget 10s -- ls -l
       heaplab compare --factorial 'glibc MALLOC_ARENA_MAX=|1 thp=|never' --budget 10s -- ls -l
