@@ -18,6 +18,10 @@ using word = unsigned long;
 constinit next_symbol<int(int, word, word, word, word)> next_prctl("prctl");
 constinit next_symbol<long(long, word, word, word, word, word, word)> next_syscall("syscall");
 
+[[gnu::constructor]] void look_up_all() {
+  look_up(next_prctl, next_syscall);
+}
+
 constexpr int set_filter = 22;  // PR_SET_SECCOMP, whose header declares prctl
 
 template <class Install>

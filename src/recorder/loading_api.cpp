@@ -18,6 +18,10 @@ constinit next_symbol<void*(const char*, int)> next_dlopen("dlopen");
 constinit next_symbol<void*(Lmid_t, const char*, int)> next_dlmopen("dlmopen");
 constinit next_symbol<int(void*)> next_dlclose("dlclose");
 
+[[gnu::constructor]] void look_up_all() {
+  look_up(next_dlopen, next_dlmopen, next_dlclose);
+}
+
 // Of libraries loaded and unloaded, when the mapped files were noted last. relaxed: two threads that load
 // libraries at the same time may note them twice.
 constinit atomic<std::uint64_t> noted_changes = 0;

@@ -103,10 +103,9 @@ std::size_t first_usable_size(void* block) {
   return known() ? next.malloc_usable_size(block) : 0;
 }
 
-// Few libraries have the functions of C23. A failed look-up leaves an error: the first call of dlerror
-// reports the error, the second frees its text. Both happen here, so that the program does not see them; but
-// not in the program's first call of malloc: dlerror takes the lock of setlocale, which may be what calls
-// malloc.
+// Few libraries have the functions of C23. A failed look-up leaves a text, which the first call of dlerror
+// tells and the second frees. Both happen here, so that the program does not see the text; but not in the
+// program's first call of malloc: dlerror takes the lock of setlocale, which may be what calls malloc.
 [[gnu::constructor]] void look_up_functions_of_c23() {
   const doing own(this_thread, activity::own);
   const bool sized = find(next.free_sized, "free_sized");

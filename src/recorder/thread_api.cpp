@@ -12,6 +12,10 @@ constinit next_symbol<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), v
     "pthread_create");
 constinit next_symbol<int(pthread_t, void**)> next_join("pthread_join");
 
+[[gnu::constructor]] void look_up_all() {
+  look_up(next_create, next_join);
+}
+
 void note(trace::kind kind, pthread_t thread) {
   thread_state& state = this_thread;
   if (!record_here(state)) return;

@@ -56,12 +56,12 @@ static int be_closed(char* name) {
   pthread_create(&closer, NULL, close_all, name);
   for (int round = 0; round < rounds; ++round) {
     for (int number = 0; number < threads; ++number) pthread_create(&recorders[number], NULL, record, NULL);
-    // The recorder notes what is mapped before each of these calls, which themselves may fail.
-    for (int time = 0; time < loads; ++time) {
-      void* const library = dlopen("libm.so.6", RTLD_NOW);
-      if (library != NULL) dlclose(library);
-    }
+    // The recorder notes what is mapped before each of these calls. The loader finds nothing to load: it
+    // would map the file of the other thread in place of a library.
+    for (int time = 0; time < loads; ++time)
+      if (dlopen("/nowhere/library.so", RTLD_NOW) != NULL) return 1;
     for (int number = 0; number < threads; ++number) pthread_join(recorders[number], NULL);
+    if (dlerror() == NULL) return 2;
     // A child that begins to record while its own descriptors are taken over.
     if (round % 8 != 0) continue;
     const pid_t child = fork();
