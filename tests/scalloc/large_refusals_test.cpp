@@ -191,7 +191,7 @@ TEST_F(large_refusals, invariants_see_pages_that_are_live_and_retained) {
   EXPECT_DEATH(plant(), "");
 }
 
-TEST_F(large_refusals, invariants_see_what_is_retained_twice_or_out_of_order) {
+TEST_F(large_refusals, invariants_see_what_is_retained_twice) {
   leaving_mappings<traits> leave;
   live_account<traits> live;
   live.set(64 * mib, 0);
@@ -204,8 +204,8 @@ TEST_F(large_refusals, invariants_see_what_is_retained_twice_or_out_of_order) {
     check(it);
   };
   put_both(page, 1, page + mib, 2);
+  put_both(page, 2, page + mib, 1);  // a thread read the clock, and then waited for the lock
   EXPECT_DEATH(put_both(page, 1, page, 2), "");
-  EXPECT_DEATH(put_both(page, 2, page + mib, 1), "");
   os_pages::unmap(page, 4 * mib);
 }
 

@@ -98,8 +98,8 @@ public:
     const std::size_t bound = std::min(limit_, std::max(bytes, std::min(share, fallen)));
     while (bytes_ + bytes > bound || count_ == slots) release_oldest(to);
     // A thread reads the clock before it takes the lock, so that `now` may lie before that of the newest.
-    all_[count_] = {block, bytes, count_ > 0 ? std::max(now, all_[count_ - 1].since) : now};
-    ++count_;
+    const std::int64_t since = count_ > 0 ? std::max(now, all_[count_ - 1].since) : now;
+    all_[count_++] = {block, bytes, since};
     bytes_ += bytes;
     HEAPLAB_ASSERT_EXPENSIVE(is_valid());
     return true;
