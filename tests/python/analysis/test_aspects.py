@@ -246,6 +246,10 @@ REAL = LOCAL.model_copy(update={"id": "programs", "where": "real programs run"})
             [standing(LOCAL, a=(1.0, SAME)), standing(REMOTE, a=(1.4, HIGHER))],
             "Stay with glibc: nothing is shown to be better.",
         ),
+        (
+            [standing(LOCAL, a=(0.5, OPEN)), standing(REMOTE, a=(1.4, HIGHER))],
+            "Stay with glibc for now: nothing is shown to be better yet.",
+        ),
     ],
 )
 def test_the_answer_begins_with_what_to_do(standings: list[AspectStanding], said: str) -> None:

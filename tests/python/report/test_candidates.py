@@ -245,12 +245,17 @@ def test_a_heat_table_of_times_has_a_panel_for_the_rest_and_colours_of_its_own(s
 
 def test_colours_are_white_where_nothing_differs_and_full_at_a_factor_of_four() -> None:
     blue, orange = "#70addb", "#f59e58"
-    assert [table_parts.diverging(ratio) for ratio in (0, 0.01, 0.25, 1, 4, 99)] == [
+
+    def shade(ratio: float) -> str:
+        return table_parts.diverging(Interval(ratio, 0.01, 99.0))
+
+    assert [shade(ratio) for ratio in (0, 0.01, 0.25, 1, 4, 99)] == [
         *[blue] * 3,
         "#ffffff",
         *[orange] * 2,
     ]
-    assert [table_parts.diverging(ratio) for ratio in (0.5, 2)] == ["#b8d6ed", "#faceac"]  # halfway
+    assert [shade(ratio) for ratio in (0.5, 2)] == ["#b8d6ed", "#faceac"]  # halfway
+    assert table_parts.diverging(Interval(0.01)) == "", "what has no interval may be noise"
     assert [table_parts.sequential(share) for share in (-1, 0, 1, 2)] == ["#fafcff"] * 2 + ["#60a0d4"] * 2
 
 

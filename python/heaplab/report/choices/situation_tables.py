@@ -27,7 +27,7 @@ def answer_table(answers: list[StrategyAnswer]) -> Table:
                         small=units.bounds(answer.judged.ratio) if answer.best != study.baseline else "",
                         tone=wording.tone(answer.judged, metric),
                         symbol=wording.SYMBOLS[answer.judged.verdict],
-                        color=diverging(answer.judged.ratio.estimate),
+                        color=diverging(answer.judged.ratio),
                         title=wording.verdict_with_reason(answer.judged, metric),
                     ),
                     Entry(units.ratio(answer.memory.estimate), small=units.bounds(answer.memory)),
@@ -62,9 +62,9 @@ def _family_row(family: Family) -> list[Entry]:
     return [
         Entry(f"{verdicts.count(Verdict.LOWER)} of {len(verdicts)}"),
         Entry(f"{verdicts.count(Verdict.HIGHER)} of {len(verdicts)}"),
-        Entry(units.ratio(mean.estimate), small=units.bounds(mean), color=diverging(mean.estimate)),
+        Entry(units.ratio(mean.estimate), small=units.bounds(mean), color=diverging(mean)),
         *(
-            Entry(units.ratio(ratio.estimate), small=where.name, color=diverging(ratio.estimate))
+            Entry(units.ratio(ratio.estimate), small=where.name, color=diverging(ratio))
             for where, ratio in (ordered[0], ordered[-1])
         ),
         Entry(units.ratio(memory.estimate), small=units.bounds(memory)),

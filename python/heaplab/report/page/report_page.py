@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
 from pathlib import Path
 
 from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study, power_of
@@ -85,6 +84,7 @@ class Part:
     interactions: list[Interaction]
     overviews: list[Table]
     sections: list[Section]
+    unmeasured: list[str]  # ids of the experiments without any figure
     control: figures.Drawing | None
     faults: list[tuple[str, list[str]]]
     outliers: list[list[str]]
@@ -139,7 +139,8 @@ def part(analysis: Analysis, path: Path) -> Part:
         choices=choices(analysis),
         interactions=interactions(analysis),
         overviews=[t for t in (metric_tables.overview(analysis, m) for m in (None, MEMORY)) if t],
-        sections=[section(analysis, study, styles) for study in analysis.studies],
+        sections=[section(analysis, study, styles) for study in analysis.studies if study.candidates],
+        unmeasured=[study.name for study in analysis.studies if not study.candidates],
         control=overview.control(analysis),
         faults=faults(analysis),
         outliers=outliers(analysis),
@@ -190,7 +191,7 @@ def section(analysis: Analysis, study: Study, styles: dict[str, palette.Style]) 
     experiment = study.experiment
     if study.under:
         styles = palette.styles(study.candidates)
-    drawn = [draw(study, plot, styles) for plot in plots_of(study)] if study.candidates else []
+    drawn = [draw(study, plot, styles) for plot in plots_of(study)]
     drawn += latencies(study, styles)
     wanted = numbered(study, [m for d in drawn if d for m in d.metrics])
     allocators = ",".join(analysis.allocators)
@@ -208,7 +209,7 @@ def section(analysis: Analysis, study: Study, styles: dict[str, palette.Style]) 
             if plot.kind in TABLES
             for table in TABLES[plot.kind](study, plot)
         ],
-        numbers=[metric_tables.numbers(study, metric) for metric in wanted] if study.candidates else [],
+        numbers=[metric_tables.numbers(study, metric) for metric in wanted],
         outcomes=evaluate_study(study),
         floors=[(study.metric(metric).title, largest_floor(study, metric)) for metric in wanted],
         command=shlex.join(analysis.campaign.command if study.workload.is_users else again),
@@ -218,8 +219,8 @@ def section(analysis: Analysis, study: Study, styles: dict[str, palette.Style]) 
 
 def largest_floor(study: Study, metric: str) -> str:
     """The largest noise floor of a cell, as text."""
-    floors = [noise_floor(study.ratio(cell, study.control, metric)) for cell in study.cells]
-    known = [floor for floor in floors if isfinite(floor)]
+    controls = [study.ratio(cell, study.control, metric) for cell in study.cells]
+    known = [noise_floor(control) for control in controls if control.bounded]
     return f"up to {units.percent(max(known))}" if known else "unknown"
 
 

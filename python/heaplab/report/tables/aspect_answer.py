@@ -92,6 +92,8 @@ def lead_by_most(baseline: str, standings: list[AspectStanding]) -> str:
         return f"Use {best}: better in {wins[best]} of {len(standings)} aspects, shown to be worse in none."
     if any_better(standings):
         return "It depends on what the program does: who is better in one aspect is worse in another."
+    if any(standing.shown(Verdict.UNDECIDED) for standing in standings):
+        return f"Stay with {baseline} for now: nothing is shown to be better yet."
     return f"Stay with {baseline}: nothing is shown to be better."
 
 
@@ -172,7 +174,7 @@ def noise(baseline: str, standings: list[AspectStanding]) -> str:
     """What the baseline differs from itself by, over the aspects."""
     floors = [noise_floor(s.control) for s in standings if s.control.bounded]
     if not floors:
-        return "There is no control, so that the noise is not known."
+        return wording.NOISE_UNKNOWN
     low, high = wording.threshold(min(floors)), wording.threshold(max(floors))
     return f"{baseline} may differ from itself by {low} to {high}, by aspect."
 

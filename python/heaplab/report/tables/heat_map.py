@@ -139,7 +139,7 @@ def _entry(
         percent = not chart.plot.against
         small = bounds_of(value, percent=percent) if value.bounded else ""
         text = units.percent(value.estimate) if percent else units.digits(value.estimate)
-        return Entry(text, small=small, color=diverging(value.estimate), title=shown)
+        return Entry(text, small=small, color=diverging(value), title=shown)
     span = log2(bounds[1] / bounds[0]) if bounds[1] > bounds[0] else 1.0
     share = log2(value.estimate / bounds[0]) / span if value.estimate > 0 else 0.0
     spread = f"{units.show(value.low, study.metric(metric).unit)} to " if isfinite(value.low) else ""

@@ -88,7 +88,7 @@ def _entry(judged: Judged | None, first: Judged | None) -> Entry:
         small=units.bounds(judged.ratio),
         tone=wording.tone(judged, wording.TIME),
         symbol=wording.SYMBOLS[judged.verdict],
-        color=diverging(judged.ratio.estimate),
+        color=diverging(judged.ratio),
         title=wording.verdict_with_reason(judged, wording.TIME)
         + (", unlike the first column" if turned else ""),
     )

@@ -96,6 +96,6 @@ def _mean(ratio: Interval, missing: int) -> Entry:
     return Entry(
         units.ratio(ratio.estimate) + ("*" if missing else ""),
         small=units.bounds(ratio),
-        color=diverging(ratio.estimate),
+        color=diverging(ratio),
         title=f"{missing} cells without a figure" if missing else "",
     )

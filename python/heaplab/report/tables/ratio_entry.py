@@ -24,6 +24,6 @@ def ratio_entry(
         small=", ".join(filter(None, (units.bounds(judged.ratio), remark))),
         tone=wording.tone(judged, metric),
         symbol=wording.SYMBOLS[judged.verdict],
-        color=diverging(judged.ratio.estimate) if colored else "",
+        color=diverging(judged.ratio) if colored else "",
         title=wording.verdict_with_reason(judged, metric),
     )

@@ -79,6 +79,6 @@ def _judged(study: Study, plot: spec.Plot, judged: Judged) -> Entry:
         small=bounds_of(ratio, percent=percent) if ratio.bounded else "no interval",
         tone=wording.tone(judged, metric),
         symbol=wording.SYMBOLS[judged.verdict],
-        color=diverging(ratio.estimate),
+        color=diverging(ratio),
         title=wording.verdict_with_reason(judged, metric),
     )

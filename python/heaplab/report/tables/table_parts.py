@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from math import log2
 
+from heaplab.stats import Interval
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -27,9 +29,14 @@ class Table:
     notes: list[str] = field(default_factory=list)  # below the table
 
 
-def diverging(ratio: float) -> str:
-    """Blue below 1, white at 1, orange above; full colour at a factor of four either way."""
-    share = max(-1.0, min(1.0, log2(ratio) / 2)) if ratio > 0 else -1.0
+def diverging(ratio: Interval) -> str:
+    """Blue below 1, white at 1, orange above; full colour at a factor of four either way.
+
+    No colour where the ratio has no interval: it may be noise.
+    """
+    if not ratio.bounded:
+        return ""
+    share = max(-1.0, min(1.0, log2(ratio.estimate) / 2)) if ratio.estimate > 0 else -1.0
     return _mix((255, 255, 255), (112, 173, 219) if share < 0 else (245, 158, 88), abs(share))
 
 

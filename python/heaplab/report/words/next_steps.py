@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from heaplab.analysis import TIME_ONLY, Analysis
 from heaplab.report.words import wording
@@ -104,7 +105,7 @@ def _may_go_on(analysis: Analysis) -> bool:
 def _quieter(analysis: Analysis, kind: str) -> list[Step]:
     threshold, runs = analysis.threshold(kind, TIME_ONLY), sum(analysis.counts().values())
     reasons = []
-    if threshold > THRESHOLD:
+    if THRESHOLD < threshold < inf:
         reasons.append(f"{analysis.baseline} differs from itself by {wording.threshold(threshold)}")
     if len(analysis.repeated) > MUCH_DISTURBED * runs:
         reasons.append(f"{len(analysis.repeated)} of {runs} runs were disturbed by other work")

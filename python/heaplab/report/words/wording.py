@@ -15,6 +15,7 @@ UNSEEN_MEMORY = (
     "Memory is not compared: the program is too short for it to be seen. Give it more work, 50 ms or more."
 )
 SMALL_MEMORY = 4 << 20  # B: below, a library's own memory is a large part
+NOISE_UNKNOWN = "Too few blocks to know the noise."
 COUNT = spec.MetricSpec(title="count", unit="1")
 MEMORY = spec.MetricSpec(title="peak memory with page tables", unit="B")
 
@@ -146,7 +147,7 @@ def noise(analysis: Analysis, kind: str) -> str:
         if not isnan((control := analysis.control(kind, metrics)).estimate)
     }
     if not known:
-        return "There is no control, so that the noise is not known."
+        return NOISE_UNKNOWN
     told = [f"{name} {units.ratio(one.estimate)} ({units.bounds(one)})" for name, one in known.items()]
     said = f"{analysis.baseline} against itself: {', '.join(told)}"
     if not all(control.bounded for control in known.values()):
