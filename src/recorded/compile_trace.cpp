@@ -4,14 +4,20 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include "probes/json_line.h"
 #include "probes/tick_clock.h"
+#include "recorded/census_moments.h"
 #include "recorded/compiler.h"
 #include "trace/event_stream.h"
 #include "trace/trace_error.h"
 #include "trace/trace_file.h"
+#include "trace/verifier.h"
 
 namespace {
 
@@ -19,10 +25,13 @@ using namespace heaplab;
 
 constexpr const char* usage =
     "compile_trace: makes the workload file of a recorded process, for `replay`\n"
-    "Usage: compile_trace TRACE WORKLOAD [PROCESS]\n"
+    "Usage: compile_trace TRACE WORKLOAD [PROCESS] [--census] [--apart SITES]\n"
     "  TRACE     written by heaplab record (docs/trace-format.md)\n"
     "  WORKLOAD  file to write (docs/workload-format.md)\n"
     "  PROCESS   its number in the trace, from 0  [default: the one with the most events]\n"
+    "  --census  also list the blocks that live at the peak, in troughs, at some moments between, at the "
+    "end\n"
+    "  --apart   numbers of call sites with commas between them, whose blocks get a heap of their own\n"
     "Prints lines of JSON: how far it is, then what it found.\n"
     "Example: compile_trace redis.trace redis.workload\n";
 
@@ -55,6 +64,42 @@ private:
   std::uint64_t whole_;
   std::uint64_t last_ = probes::monotonic_nanoseconds();
 };
+
+struct request {
+  std::vector<const char*> names;  // trace, workload, perhaps a process
+  bool census = false;
+  std::unordered_set<std::uint32_t> apart;
+};
+
+// False: the text is not numbers with commas between them.
+bool read_numbers(std::string_view text, std::unordered_set<std::uint32_t>& into) {
+  while (true) {
+    std::uint32_t number = 0;
+    const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc{}) return false;
+    into.insert(number);
+    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+    if (text.empty()) return true;
+    if (text.front() != ',') return false;
+    text.remove_prefix(1);
+  }
+}
+
+std::optional<request> read_request(int argc, char** argv) {
+  request wanted;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--census") {
+      wanted.census = true;
+    } else if (word == "--apart") {
+      if (++i == argc || !read_numbers(argv[i], wanted.apart)) return std::nullopt;
+    } else {
+      wanted.names.push_back(argv[i]);
+    }
+  }
+  if (wanted.names.size() != 2 && wanted.names.size() != 3) return std::nullopt;
+  return wanted;
+}
 
 // `wanted` is null for the process with the most events.
 std::uint32_t chosen_process(const trace::trace_file& file, const char* wanted) {
@@ -97,19 +142,40 @@ void tell(const trace::trace_file& file, std::uint32_t process, const recorded::
   print(line.end_line());
 }
 
-void compile(const char* trace, const char* workload, const char* process) {
-  trace::trace_file file(trace);
-  const std::uint32_t chosen = chosen_process(file, process);
+// A pass over all events.
+std::vector<recorded::moment> moments_of(trace::trace_file& file, std::uint32_t process) {
+  trace::verifier seen(true);
+  recorded::census_moments found;
+  trace::each_lived(file, process, [&seen](const trace::event& block) { seen.lived(block); });
+  trace::event_stream events(file, process);
+  for (trace::event next; events.next(next);) {
+    seen.see(next);
+    found.see(seen.counts().live_bytes, seen.counts().live_blocks);
+  }
+  return found.chosen();
+}
+
+void compile(const request& wanted) {
+  trace::trace_file file(wanted.names[0]);
+  const std::uint32_t chosen = chosen_process(file, wanted.names.size() == 3 ? wanted.names[2] : nullptr);
+  const auto moments = wanted.census ? moments_of(file, chosen) : std::vector<recorded::moment>{};
   const trace::trace_file::process_part& part = file.processes()[chosen];
   const std::uint64_t ticks = part.of.number("ticks_per_second");
-  recorded::compiler compiler(workload, 1, static_cast<double>(ticks != 0 ? ticks : tickets_per_second));
+  recorded::compiler compiler(wanted.names[1], 1,
+                              static_cast<double>(ticks != 0 ? ticks : tickets_per_second), wanted.apart);
   trace::each_lived(file, chosen, [&compiler](const trace::event& block) { compiler.living(block); });
   trace::event_stream events(file, chosen);
   progress shown(part.events);
+  std::uint64_t done = 0;
+  auto coming = moments.begin();
   for (auto frame = events.next_frame(); !frame.empty(); frame = events.next_frame()) {
-    for (const trace::event& next : frame) compiler.add(next);
+    for (const trace::event& next : frame) {
+      compiler.add(next);
+      if (++done == (coming != moments.end() ? coming->events : 0)) compiler.list_survivors((coming++)->why);
+    }
     shown.reached(events.first() + frame.size());
   }
+  if (wanted.census) compiler.list_survivors(recorded::occasion::end);
   tell(file, chosen, compiler.finish(events.lost()));
 }
 
@@ -120,12 +186,14 @@ int main(int argc, char** argv) {
     std::fputs(usage, stdout);
     return 0;
   }
-  if (argc != 3 && argc != 4) {
-    std::fputs("compile_trace: expects TRACE WORKLOAD [PROCESS]; see --help\n", stderr);
+  const std::optional<request> wanted = read_request(argc, argv);
+  if (!wanted) {
+    std::fputs("compile_trace: expects TRACE WORKLOAD [PROCESS] [--census] [--apart SITES]; see --help\n",
+               stderr);
     return 2;
   }
   try {
-    compile(argv[1], argv[2], argc == 4 ? argv[3] : nullptr);
+    compile(*wanted);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "compile_trace: %s\n", error.what());

@@ -77,8 +77,12 @@ std::uint8_t alignment_of(const trace::event& next) {
 
 }  // namespace
 
-compiler::compiler(std::string path, std::uint32_t main, double ticks_per_second)
-    : writer_(std::move(path)), threads_(writer_, main), ticks_per_microsecond_(ticks_per_second / 1e6) {}
+compiler::compiler(std::string path, std::uint32_t main, double ticks_per_second,
+                   std::unordered_set<std::uint32_t> apart)
+    : writer_(std::move(path)),
+      threads_(writer_, main),
+      ticks_per_microsecond_(ticks_per_second / 1e6),
+      apart_(std::move(apart)) {}
 
 void compiler::living(const trace::event& found) {
   HEAPLAB_ASSERT(!begun_ && trace::is_acquisition(found.kind) && found.address != 0);
@@ -102,10 +106,38 @@ void compiler::add(const trace::event& next) {
     acquire(stream, next);
   }
   if (epoch_is_due()) pass_epoch();
+  if (wanted_) list_wanted_survivors();
+}
+
+void compiler::list_survivors(occasion why) {
+  wanted_ = std::max(why, wanted_.value_or(why));
+  list_wanted_survivors();
+}
+
+// A block between the halves of a reallocation is in no slot that a census could look at.
+void compiler::list_wanted_survivors() {
+  if (!open_reallocs_.empty()) return;
+  std::vector<survivor>& all = writer_.survivors();
+  writer_.add_census({writer_.epochs(), *wanted_, all.size(), live_.size()});
+  pass_epoch();
+  for (auto& [address, block] : live_) {
+    const std::uint64_t since = std::max(block.acquired, first_stamp_);  // of blocks that lived before, too
+    all.push_back({block.bytes, microseconds(last_stamp_) - microseconds(since), block.slot, block.site,
+                   block.is_apart() ? std::uint64_t{1} : 0});
+    same_block_.push_back(std::exchange(block.listed, all.size()));
+  }
+  wanted_.reset();
+}
+
+// The block's slot has changed, so that it stands in another slot also at the censuses that were before.
+void compiler::move_survivors(const live_block& block) {
+  for (std::size_t number = block.listed; number != 0; number = same_block_[number - 1])
+    writer_.survivors()[number - 1].slot = block.slot;
 }
 
 header compiler::finish(std::uint64_t lost) {
   while (!open_reallocs_.empty()) end_realloc(open_reallocs_.begin()->first);
+  if (wanted_) list_wanted_survivors();
   pass_epoch();
   threads_.end_all();
   for (const auto& [address, block] : live_) {
@@ -133,8 +165,17 @@ void compiler::allocate(std::uint32_t stream, const trace::event& next) {
   const std::uint32_t owner = stream == prologue ? main_thread : stream;
   const std::uint32_t slot = threads_.slots_of(owner).take(unused_slots_);
   const std::uint8_t alignment = alignment_of(next);
-  const operation made = with_size(operation(acquiring(next), slot), next.size, alignment);
-  live_[next.address] = {emit(stream, made), next.size, slot, owner, natural_release(next), alignment};
+  const bool is_apart = apart_.contains(next.site);
+  const action how = is_apart ? action::allocate_apart : acquiring(next);
+  const operation made = with_size(operation(how, slot), next.size, alignment);
+  live_[next.address] = {.filled_by = emit(stream, made),
+                         .bytes = next.size,
+                         .slot = slot,
+                         .stream = owner,
+                         .site = next.site,
+                         .acquired = next.stamp,
+                         .released_by = is_apart ? action::release_apart : natural_release(next),
+                         .alignment_log2 = alignment};
   count_live(1, next.size, 0);
 }
 
@@ -152,14 +193,36 @@ void compiler::grow(std::uint32_t stream, const trace::event& next) {
   }
   ++head_.reallocations;
   make_room(stream, next.address);
+  if (old.taken.block.is_apart() || apart_.contains(next.site)) return grow_apart(stream, next, old.taken);
   const operation from = with_size(operation(action::reallocate, old.taken.block.slot), next.size, 0);
   emit(stream, old.taken.remote ? from.from_other_thread() : from);
   slot_numbers& slots = threads_.slots_of(stream);
   if (!old.taken.remote) slots.give_back(old.taken.block.slot);
   const std::uint32_t slot = slots.take(unused_slots_);
   const operation place = with_size(operation(action::place, slot), old.taken.block.bytes, 0);
-  live_[next.address] = {emit(stream, place), next.size, slot, stream, action::release, 0};
+  live_[next.address] = {.filled_by = emit(stream, place),
+                         .bytes = next.size,
+                         .slot = slot,
+                         .stream = stream,
+                         .site = next.site,
+                         .acquired = next.stamp};
   count_live(0, next.size, old.taken.block.bytes);
+}
+
+// A reallocation into the heap of its own, or in it: a block is allocated there, and the old one freed. A
+// block that is there stays there, whoever reallocates it.
+void compiler::grow_apart(std::uint32_t stream, const trace::event& next, const taken_block& old) {
+  const std::uint32_t slot = threads_.slots_of(stream).take(unused_slots_);
+  const operation made = with_size(operation(action::allocate_apart, slot), next.size, 0);
+  live_[next.address] = {.filled_by = emit(stream, made),
+                         .bytes = next.size,
+                         .slot = slot,
+                         .stream = stream,
+                         .site = next.site,
+                         .acquired = next.stamp,
+                         .released_by = action::release_apart};
+  count_live(1, next.size, 0);
+  release_block(stream, old, action::release);
 }
 
 void compiler::release(std::uint32_t stream, const trace::event& next) {
@@ -176,8 +239,13 @@ void compiler::release(std::uint32_t stream, const trace::event& next) {
 }
 
 void compiler::release_taken(std::uint32_t stream, const taken_block& taken, action how) {
-  const live_block& block = taken.block;
   ++head_.releases;
+  release_block(stream, taken, how);
+}
+
+void compiler::release_block(std::uint32_t stream, const taken_block& taken, action how) {
+  const live_block& block = taken.block;
+  if (block.is_apart()) how = action::release_apart;
   const operation freed = with_size(operation(how, block.slot), block.bytes, block.alignment_log2);
   emit(stream, taken.remote ? freed.from_other_thread() : freed);
   if (!taken.remote) threads_.slots_of(block.stream).give_back(block.slot);
@@ -220,6 +288,7 @@ compiler::taken_block compiler::take(std::uint32_t stream, std::uint64_t address
   owner.give_back(block.slot);
   block.slot = owner.take_once(unused_slots_);
   writer_.move(block.filled_by, block.slot);
+  move_survivors(block);
   return taken;
 }
 

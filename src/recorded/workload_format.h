@@ -3,7 +3,7 @@
 // All numbers are little-endian and all offsets count bytes from the beginning of the file:
 //   header, 4096 bytes
 //   segments of operations, each of one stream; the directory holds their order within a stream
-//   the directory: tables of streams, segments, sides, epochs
+//   the directory: tables of streams, segments, sides, epochs, censuses, survivors
 // Everything after the header is covered by header.checksum.
 #pragma once
 
@@ -32,7 +32,9 @@ enum class action : std::uint8_t {
   join_thread = 12,      // slot: number of the stream
   pass_epoch = 13,       // slot: number of the epoch
   wait_until = 14,       // time: with the recorded pace, wait until so many microseconds after the start
-  last = wait_until,
+  allocate_apart = 15,   // in a heap of its own, beside the heap under test
+  release_apart = 16,    // the block of an allocate_apart, with its size and alignment
+  last = release_apart,
 };
 
 // One operation. The slot holds the pointer to the block. The value is the size in bytes or, with has_side,
@@ -121,9 +123,35 @@ struct epoch {
   std::uint64_t threads = 0;  // number of threads that pass the epoch
 };
 
+// Why a moment was chosen for a census.
+enum class occasion : std::uint64_t {
+  sample = 0,  // one of some that follow each other evenly
+  trough = 1,  // few bytes live after a peak
+  peak = 2,    // the most bytes live
+  end = 3,     // after the last event
+  last = end,
+};
+
+// A moment at which a replay can tell what holds the memory: all threads meet at `epoch`.
+struct census {
+  std::uint64_t epoch = 0;
+  occasion why = occasion::sample;
+  std::uint64_t first_survivor = 0;
+  std::uint64_t survivors = 0;
+};
+
+// A block that lives at a census.
+struct survivor {
+  std::uint64_t bytes = 0;
+  std::uint64_t age_us = 0;
+  std::uint32_t slot = 0;
+  std::uint32_t site = 0;      // the call site's number in the trace; 0: unknown
+  std::uint64_t is_apart = 0;  // 1: in the heap of allocate_apart
+};
+
 struct header {
   static constexpr std::array<char, 8> right_magic{'h', 'l', 'w', 'o', 'r', 'k', '\r', '\n'};
-  static constexpr std::uint32_t right_version = 1;
+  static constexpr std::uint32_t right_version = 2;
   static constexpr std::size_t bytes = 4096;
 
   std::array<char, 8> magic{};
@@ -152,7 +180,12 @@ struct header {
   std::uint64_t doubled_blocks = 0;    // allocations at an address that was still in use
   std::uint64_t failed_calls = 0;      // allocations that returned null
   std::uint64_t lost_events = 0;       // events that the recorder counted but could not write
-  std::uint64_t header_checksum = 0;   // of all fields before this one
+  std::uint64_t censuses = 0;
+  std::uint64_t censuses_at = 0;
+  std::uint64_t survivors = 0;
+  std::uint64_t survivors_at = 0;
+  std::uint64_t sites = 0;            // the numbers of the survivors' sites are at most this
+  std::uint64_t header_checksum = 0;  // of all fields before this one
 };
 static_assert(sizeof(header) <= header::bytes);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -54,7 +55,9 @@ bool tables_fit(const header& head, std::size_t bytes) {
   return head.streams > main_thread && lies_within(head.streams_at, head.streams, sizeof(stream), bytes) &&
          lies_within(head.segments_at, head.segments, sizeof(segment), bytes) &&
          lies_within(head.sides_at, head.sides, sizeof(side), bytes) &&
-         lies_within(head.epochs_at, head.epochs, sizeof(epoch), bytes);
+         lies_within(head.epochs_at, head.epochs, sizeof(epoch), bytes) &&
+         lies_within(head.censuses_at, head.censuses, sizeof(census), bytes) &&
+         lies_within(head.survivors_at, head.survivors, sizeof(survivor), bytes);
 }
 
 // Whether everything that the operation names exists.
@@ -93,6 +96,17 @@ bool is_sound(const workload_view& view, const stream& one) {
   return !open;
 }
 
+bool is_sound(const workload_view& view, const census& one) {
+  const header& head = view.head();
+  if (one.epoch >= head.epochs || one.why > occasion::last || one.survivors > head.survivors ||
+      one.first_survivor > head.survivors - one.survivors)
+    return false;
+  const auto survivors = view.survivors_of(one);
+  return std::all_of(survivors.begin(), survivors.end(), [&](const survivor& block) {
+    return block.slot < head.slots && block.site <= head.sites;
+  });
+}
+
 }  // namespace
 
 workload_view::workload_view(const std::string& path) {
@@ -104,6 +118,8 @@ workload_view::workload_view(const std::string& path) {
   bool sound = fault == nullptr && tables_fit(head(), bytes_);
   if (sound)
     for (const stream& one : streams()) sound = sound && is_sound(*this, one);
+  if (sound)
+    for (const census& one : censuses()) sound = sound && is_sound(*this, one);
   if (fault == nullptr && !sound) fault = "a workload file that names what it does not hold";
   if (fault == nullptr) return;
   if (start_ != nullptr) ::munmap(const_cast<std::byte*>(start_), bytes_);

@@ -29,6 +29,10 @@ public:
   }
   std::span<const side> sides() const { return table<side>(head().sides_at, head().sides); }
   std::span<const epoch> epochs() const { return table<epoch>(head().epochs_at, head().epochs); }
+  std::span<const census> censuses() const { return table<census>(head().censuses_at, head().censuses); }
+  std::span<const survivor> survivors_of(const census& one) const {
+    return table<survivor>(head().survivors_at, head().survivors).subspan(one.first_survivor, one.survivors);
+  }
 
 private:
   template <class T>

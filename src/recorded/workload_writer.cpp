@@ -94,6 +94,11 @@ header workload_writer::finish(header head) {
   head.sides_at = write_table(sides_);
   head.epochs = epochs_.size();
   head.epochs_at = write_table(epochs_);
+  head.censuses = censuses_.size();
+  head.censuses_at = write_table(censuses_);
+  head.survivors = survivors_.size();
+  head.survivors_at = write_table(survivors_);
+  for (const survivor& one : survivors_) head.sites = std::max(head.sites, std::uint64_t{one.site});
   head.file_bytes = used_;
   head.checksum = checksum({start_ + header::bytes, static_cast<std::size_t>(used_ - header::bytes)});
   head.header_checksum =

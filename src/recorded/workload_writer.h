@@ -35,6 +35,9 @@ public:
   std::uint32_t add_side(side added);
   void add_epoch(const epoch& added) { epochs_.push_back(added); }
   std::uint64_t epochs() const { return epochs_.size(); }
+  void add_census(const census& added) { censuses_.push_back(added); }
+  // The blocks that live at the censuses, in the order of the censuses.
+  std::vector<survivor>& survivors() { return survivors_; }
 
   // Writes the tables and `head`, fills in the header's table counts, offsets and checksums, and gives the
   // file its name. Returns the header as written.
@@ -69,6 +72,8 @@ private:
   std::vector<side> sides_;
   std::unordered_map<side, std::uint32_t, side_hash> side_of_;
   std::vector<epoch> epochs_;
+  std::vector<census> censuses_;
+  std::vector<survivor> survivors_;
 };
 
 }  // namespace heaplab::recorded

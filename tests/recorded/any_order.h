@@ -36,6 +36,7 @@ public:
   }
 
   std::uint64_t meetings() const { return meetings_; }
+  std::uint64_t censuses() const { return censuses_; }
 
 private:
   struct block {
@@ -95,6 +96,7 @@ private:
       case action::destroy:
       case action::destroy_sized:
       case action::destroy_aligned:
+      case action::release_apart:
         return empty(one, bytes_of(one), true);
       default:
         return fill(one, bytes_of(one));
@@ -130,11 +132,26 @@ private:
       if (++arrived_[epoch] == at.threads) {
         ++meetings_;
         if (live_ != at.live_bytes) fault_ = "other bytes live at epoch " + std::to_string(epoch);
+        for (const recorded::census& one : work_.censuses())
+          if (one.epoch == epoch) count(one);
       }
     }
     if (arrived_[epoch] < at.threads) return false;
     own.moved = 0;
     return true;
+  }
+
+  // The survivors are all blocks that live, each in its slot.
+  void count(const recorded::census& one) {
+    std::uint64_t bytes = 0;
+    for (const recorded::survivor& listed : work_.survivors_of(one)) {
+      const block& slot = slots_[listed.slot];
+      bytes += listed.bytes;
+      if (!slot.there || slot.bytes != listed.bytes)
+        fault_ = "slot " + std::to_string(listed.slot) + " does not hold its survivor";
+    }
+    if (bytes != live_) fault_ = "the survivors are not what lives";
+    ++censuses_;
   }
 
   static constexpr std::uint64_t arriving = ~std::uint64_t{0};
@@ -146,6 +163,7 @@ private:
   std::vector<std::uint64_t> arrived_;
   std::uint64_t live_ = 0;
   std::uint64_t meetings_ = 0;
+  std::uint64_t censuses_ = 0;
   std::string fault_;
 };
 

@@ -209,6 +209,73 @@ TEST(compiler, makes_workloads_that_are_sound_in_any_order) {
   }
 }
 
+// Also where threads free and reallocate each other's blocks, so that slots change after a census.
+TEST(compiler, lists_what_lives_at_each_census) {
+  const synthetic_program program = testing::swapping_program(4, 4000, 5);
+  for (const std::unordered_set<std::uint32_t>& apart : {std::unordered_set<std::uint32_t>{}, {1, 3}}) {
+    const scratch_file file("censuses");
+    const recorded::header head = compile_with_censuses(program, file.path, 500, apart);
+    EXPECT_EQ(head.censuses, program.events.size() / 500 + 1);
+    EXPECT_EQ(head.sites, 3);
+    const workload_view work(file.path);
+    for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+      any_order order(work, seed);
+      EXPECT_EQ(order.run(), "") << seed;
+      EXPECT_EQ(order.censuses(), head.censuses);
+    }
+  }
+}
+
+TEST(compiler, tells_site_and_age_of_survivors) {
+  synthetic_program program;
+  program.at_site(7);
+  program.acquire(1, 100);
+  program.wait(5'000'000);  // 5 ms
+  program.at_site(9);
+  const std::uint64_t grown = program.acquire(1, 10);
+  program.wait(1'000'000);
+  program.at_site(8);
+  program.reallocate(1, grown, 300);
+  const scratch_file file("survivors");
+  compile_with_censuses(program, file.path, 3);  // in the middle of the reallocation
+  const workload_view work(file.path);
+  ASSERT_EQ(work.censuses().size(), 2);
+  for (const recorded::census& one : work.censuses()) {
+    std::vector<recorded::survivor> found(work.survivors_of(one).begin(), work.survivors_of(one).end());
+    ASSERT_EQ(found.size(), 2);
+    if (found[0].site != 7) std::swap(found[0], found[1]);
+    EXPECT_EQ(found[0].site, 7);
+    EXPECT_EQ(found[0].bytes, 100);
+    EXPECT_EQ(found[0].age_us, 6000);
+    EXPECT_EQ(found[1].site, 8);
+    EXPECT_EQ(found[1].bytes, 300);
+    EXPECT_EQ(found[1].age_us, 0);
+  }
+}
+
+TEST(compiler, gives_chosen_sites_a_heap_of_their_own) {
+  synthetic_program program;
+  program.at_site(1);
+  const std::uint64_t one = program.acquire(1, 10);
+  program.at_site(2);
+  const std::uint64_t other = program.acquire(1, 20, kind::posix_memalign, 6);
+  program.at_site(3);
+  const std::uint64_t stays = program.reallocate(1, other, 30);  // a site that is not chosen
+  program.at_site(2);
+  const std::uint64_t moves = program.reallocate(1, one, 40);
+  program.release(1, stays);
+  program.release(1, moves);
+  const scratch_file file("apart");
+  compile_with_censuses(program, file.path, 100, {2});
+  const workload_view work(file.path);
+  std::vector<action> done;
+  for (const operation next : operations_of(work, recorded::main_thread)) done.push_back(next.what());
+  using enum action;
+  EXPECT_EQ(done, (std::vector<action>{allocate, allocate_apart, allocate_apart, release_apart,
+                                       allocate_apart, release, release_apart, release_apart}));
+  expect_sound(work);
+}
+
 // Slots follow what lives, not the length of the recording.
 TEST(compiler, needs_no_more_slots_for_a_longer_recording) {
   synthetic_program program;

@@ -1,6 +1,8 @@
 // The program that replays, seen from outside.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "recorded/synthetic_program.h"
 #include "support/command.h"
 #include "support/sample.h"
@@ -45,6 +47,104 @@ TEST(replay, looks_at_memory_where_all_threads_meet) {
   EXPECT_GE(metric(done, "memory_per_live"), 0.1);
 }
 
+// A line of a census, as far as tests need it.
+struct census_line {
+  std::string text;
+
+  std::uint64_t number(const std::string& name) const {
+    const std::string key = '"' + name + "\":";
+    const std::size_t at = text.find(key);
+    EXPECT_NE(at, std::string::npos) << name << text;
+    return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
+  }
+  bool is(const std::string& why) const { return text.find(R"("why":")" + why + '"') != std::string::npos; }
+  // Site, blocks, bytes, pages, pinned, together, ages, oldest.
+  std::vector<std::vector<std::uint64_t>> sites() const {
+    std::vector<std::vector<std::uint64_t>> rows;
+    for (std::size_t at = text.find(R"("sites":[)") + 9; text[at] == '['; at += 2) {
+      rows.emplace_back();
+      while (text[at] != ']') {
+        char* end = nullptr;
+        rows.back().push_back(std::strtoull(text.c_str() + at + 1, &end, 10));
+        at = static_cast<std::size_t>(end - text.c_str());
+      }
+    }
+    return rows;
+  }
+};
+
+std::vector<census_line> censuses_of(const std::string& path, const std::string& options = "") {
+  const scratch_file census("census");
+  const outcome done = replay(path, "--census " + census.path + " " + options);
+  EXPECT_EQ(done.status, 0) << done.output;
+  std::ifstream in(census.path);
+  std::vector<census_line> found;
+  for (std::string line; std::getline(in, line);) found.push_back({line});
+  return found;
+}
+
+// Blocks of a page and more, of which every second stays: a page without a survivor is between no two.
+TEST(replay, tells_at_a_census_what_holds_the_memory) {
+  constexpr std::uint64_t blocks = 400, bytes = 5000;
+  synthetic_program program;
+  std::vector<std::uint64_t> freed;
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    program.at_site(1 + i % 2);
+    const std::uint64_t block = program.acquire(1, bytes);
+    if (i % 2 == 0) freed.push_back(block);
+  }
+  for (const std::uint64_t block : freed) program.release(1, block);
+  const scratch_file file("held");
+  compile_with_censuses(program, file.path, blocks);
+  for (const char* options : {"", "--trim", "--fill all"}) {
+    const std::vector<census_line> found = censuses_of(file.path, options);
+    ASSERT_EQ(found.size(), 2) << options;
+    EXPECT_TRUE(found[0].is("sample"));
+    EXPECT_EQ(found[0].number("live_blocks"), blocks);
+    EXPECT_EQ(found[0].number("live"), blocks * bytes);
+    EXPECT_EQ(found[0].number("retained"), 0);
+    const census_line& end = found[1];
+    EXPECT_TRUE(end.is("end"));
+    EXPECT_EQ(end.number("live"), blocks / 2 * bytes);
+    EXPECT_GE(end.number("pinned"), blocks / 8 * bytes) << end.text;
+    std::uint64_t parts = 0;
+    for (const char* part : {"live", "rounding", "pinned", "retained", "own"}) parts += end.number(part);
+    EXPECT_NEAR(static_cast<double>(parts), static_cast<double>(end.number("memory")), 256 * 1024)
+        << end.text;
+    ASSERT_EQ(end.sites().size(), 1);
+    const std::vector<std::uint64_t> site = end.sites()[0];
+    EXPECT_EQ(site[0], 2);
+    EXPECT_EQ(site[1], blocks / 2);
+    EXPECT_EQ(site[2], blocks / 2 * bytes);
+    EXPECT_EQ(site[4], end.number("pinned"));
+    EXPECT_EQ(site[5], end.number("pinned"));
+  }
+}
+
+TEST(replay, takes_censuses_where_threads_swap_blocks) {
+  const synthetic_program program = testing::swapping_program(4, 20'000, 8);
+  for (const std::unordered_set<std::uint32_t>& apart : {std::unordered_set<std::uint32_t>{}, {1, 2}}) {
+    const scratch_file file("swapped");
+    const recorded::header head = compile_with_censuses(program, file.path, 3000, apart);
+    const std::vector<census_line> found = censuses_of(file.path);
+    ASSERT_EQ(found.size(), head.censuses);
+    for (const census_line& one : found) {
+      EXPECT_EQ(one.number("live"), one.number("live_bytes"));
+      std::uint64_t blocks = 0, shared = 0;
+      for (const std::vector<std::uint64_t>& site : one.sites()) {
+        blocks += site[1];
+        shared += site[4];
+        EXPECT_LE(site[6], site[1] * site[7]);  // no age is above the oldest
+      }
+      EXPECT_EQ(blocks, one.number("live_blocks"));
+      // What sites share may lose a byte a page for each further site.
+      EXPECT_LE(shared, one.number("pinned"));
+      EXPECT_GE(shared + 1000, one.number("pinned"));
+      EXPECT_EQ(one.sites().back()[5], one.number("pinned"));
+    }
+  }
+}
+
 TEST(replay, keeps_the_recorded_pace) {
   synthetic_program program;
   const std::uint64_t block = program.acquire(1, 10);
@@ -85,6 +185,12 @@ TEST(replay, refuses_in_one_line) {
   refused("--file no/such", "--file: no/such: No such file or directory");
   refused("--file .", "--file: .: not a file");
   refused("--file " PROGRAMS "/replay", "--file: " PROGRAMS "/replay: not a workload file");
+  const scratch_file plain("plain");
+  compile(testing::swapping_program(1, 10, 1), plain.path);
+  refused("--file " + plain.path + " --census x",
+          "--census: " + plain.path + " was compiled without --census");
+  refused("--file x --trim", "--trim goes with --census");
+  refused("--file x --census y --latency", "--census goes without --latency");
   refused("--file x --driver-alone --fill all", "--driver-alone fills nothing");
 }
 

@@ -7,6 +7,8 @@
 #include <map>
 #include <random>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "recorded/compiler.h"
@@ -22,12 +24,19 @@ inline constexpr double ticks_per_second = 1e9;
 // Writes down calls one after the other. Addresses are taken again at once, the last first.
 class synthetic_program {
 public:
+  // The call site of the acquisitions that follow.
+  void at_site(std::uint32_t site) { site_ = site; }
+
   std::uint64_t acquire(std::uint32_t thread, std::uint64_t size, kind how = kind::malloc,
                         std::uint8_t alignment_log2 = 0) {
     const std::uint64_t address = new_address();
     live_[address] = size;
-    write(
-        {.address = address, .size = size, .thread = thread, .kind = how, .alignment_log2 = alignment_log2});
+    write({.address = address,
+           .size = size,
+           .thread = thread,
+           .site = site_,
+           .kind = how,
+           .alignment_log2 = alignment_log2});
     return address;
   }
 
@@ -82,6 +91,7 @@ private:
   std::vector<std::uint64_t> free_;
   std::uint64_t next_ = 0x10000;
   std::uint64_t clock_ = 0;
+  std::uint32_t site_ = 0;
 };
 
 // Threads that exchange blocks through a common table: most are freed or moved by another than allocated
@@ -98,6 +108,7 @@ inline synthetic_program swapping_program(std::uint32_t threads, std::size_t ste
   for (std::size_t step = 0; step < steps; ++step) {
     const auto thread = static_cast<std::uint32_t>(1 + random() % threads);
     const std::uint64_t size = random() % 100 == 0 ? 40'000 + random() % 9 : random() % 300;
+    made.at_site(static_cast<std::uint32_t>(random() % 4));
     cell& chosen = table[random() % table.size()];
     if (chosen.address != 0 && !chosen.made_by_new && random() % 4 == 0) {
       chosen.address = made.reallocate(thread, chosen.address, size + 1);
@@ -133,6 +144,20 @@ inline recorded::header compile(const synthetic_program& program, const std::str
   recorded::compiler compiler(path, 1, ticks_per_second);
   for (const event& next : program.events) compiler.add(next);
   return compiler.finish(lost);
+}
+
+// With a census after each `every` events, and one at the end.
+inline recorded::header compile_with_censuses(const synthetic_program& program, const std::string& path,
+                                              std::uint64_t every,
+                                              std::unordered_set<std::uint32_t> apart = {}) {
+  recorded::compiler compiler(path, 1, ticks_per_second, std::move(apart));
+  std::uint64_t events = 0;
+  for (const event& next : program.events) {
+    compiler.add(next);
+    if (++events % every == 0) compiler.list_survivors(recorded::occasion::sample);
+  }
+  compiler.list_survivors(recorded::occasion::end);
+  return compiler.finish();
 }
 
 }  // namespace heaplab::testing

@@ -16,11 +16,12 @@ std::size_t bytes_of(const recorded::workload_view& work, std::size_t each_balan
 }  // namespace
 
 epoch_gates::epoch_gates(const recorded::workload_view& work, harness::measurement& measured,
-                         std::uint64_t drift, bool marks)
+                         std::uint64_t drift, bool marks, census_taker* census)
     : measured_(measured),
       epochs_(work.epochs()),
       drift_(drift),
       marks_(marks),
+      census_(census),
       stride_(std::max<std::uint64_t>(1, (epochs_.size() + most_marks - 1) / most_marks)),
       pages_(harness::take_pages(bytes_of(work, sizeof(lonely_balance)))),
       arrived_(pages_.array<atomic<std::uint64_t>>(epochs_.size())),
@@ -48,7 +49,7 @@ void epoch_gates::meet(std::uint32_t epoch, wait_counts& counts) {
   // release publishes this thread's balance; acquire makes the balances of all others visible to the last
   // thread.
   if (arrived_[epoch].fetch_add(1, std::memory_order_acq_rel) + 1 == at.threads) {
-    look(at);
+    look(epoch);
     // release pairs with the acquire below: the next thread to call look() sees what this call wrote.
     arrived_[epoch].fetch_add(1, std::memory_order_release);
   } else {
@@ -60,21 +61,30 @@ void epoch_gates::meet(std::uint32_t epoch, wait_counts& counts) {
 }
 
 // All threads stand at the epoch, so that the sum of their balances is the number of live bytes.
-void epoch_gates::look(const recorded::epoch& at) {
+void epoch_gates::look(std::uint32_t epoch) {
+  const recorded::epoch& at = epochs_[epoch];
   std::int64_t live = 0;
   // relaxed: the arrivals have published the balances.
   for (lonely_balance& one : balances_) live += one.value.load(std::memory_order_relaxed);
   live_as_recorded_ = live_as_recorded_ && live == static_cast<std::int64_t>(at.live_bytes);
+  if (census_ != nullptr && census_->is_at(epoch)) {
+    census_->prepare();
+    census_->take(epoch, memory_now());
+  }
   if (!marks_) return;
   const double time = measured_.elapsed();
-  const std::uint64_t anonymous = measured_.read_memory().anonymous;
-  const auto memory = static_cast<double>(anonymous - std::min(anonymous, baseline_));
+  const auto memory = static_cast<double>(memory_now());
   live_->add(time, static_cast<double>(live));
   memory_->add(time, memory);
   sum_of_live_ += static_cast<double>(live);
   sum_of_memory_ += memory;
   most_memory_ = std::max(most_memory_, memory);
   ++looks_;
+}
+
+std::uint64_t epoch_gates::memory_now() const {
+  const std::uint64_t anonymous = measured_.read_memory().anonymous;
+  return anonymous - std::min(anonymous, baseline_);
 }
 
 void epoch_gates::report() {

@@ -6,6 +6,7 @@
 #include "base/atomic.h"
 #include "recorded/workload_view.h"
 #include "workloads/harness/harness.h"
+#include "workloads/replay/census_taker.h"
 #include "workloads/replay/waiting.h"
 
 namespace heaplab::replay {
@@ -23,8 +24,9 @@ public:
   // `drift`: how many epochs a thread may be ahead. `marks`: whether all threads meet at up to about
   // `most_marks` epochs and memory is examined there. The threads always meet at the last epoch, where the
   // live bytes must equal those of the recording.
+  // `census` takes each census of the workload; null: none is taken.
   epoch_gates(const recorded::workload_view& work, harness::measurement& measured, std::uint64_t drift,
-              bool marks);
+              bool marks, census_taker* census = nullptr);
 
   // Memory that the heap occupies now is subtracted from later readings. Called before the prologue.
   void take_baseline() { baseline_ = measured_.read_memory().anonymous; }
@@ -42,15 +44,18 @@ private:
   };
 
   bool all_meet_at(std::uint32_t epoch) const {
-    return epoch + 1 == epochs_.size() || (marks_ && epoch % stride_ == 0);
+    return epoch + 1 == epochs_.size() || (marks_ && epoch % stride_ == 0) ||
+           (census_ != nullptr && census_->is_at(epoch));
   }
   void meet(std::uint32_t epoch, wait_counts& counts);
-  void look(const recorded::epoch& at);
+  void look(std::uint32_t epoch);
+  std::uint64_t memory_now() const;
 
   harness::measurement& measured_;
   std::span<const recorded::epoch> epochs_;
   std::uint64_t drift_;
   bool marks_;
+  census_taker* census_;
   std::uint64_t stride_;
   probes::off_heap_pages pages_;
   // By epoch: the number of threads that have arrived, plus one when a meeting is over.

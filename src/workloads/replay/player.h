@@ -6,18 +6,14 @@
 #include <cstring>
 #include <span>
 
-#include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/os_pages.h"
 #include "recorded/workload_view.h"
 #include "workloads/replay/recorded_heap.h"
+#include "workloads/replay/slot.h"
 #include "workloads/replay/waiting.h"
 
 namespace heaplab::replay {
-
-// Holds the pointer to a block while the block lives. The store that fills a slot is a release; the load of
-// another thread that waits for the block is an acquire. The slot thus orders the two threads.
-using slot = atomic<void*>;
 
 enum class touched { none, first, all };
 
@@ -32,6 +28,8 @@ HEAPLAB_FAST_PATH void touch(void* block, std::size_t bytes) {
 
 // Carries out the operations of one stream. Crew provides the operations that concern other threads:
 //   start(stream), join(stream, counts), pass_epoch(epoch, live, counts), keep_pace(microseconds)
+// and a heap for blocks that live apart, `apart()`. If Crew::sees_blocks, filled(block, bytes) hears of each
+// new block.
 template <class Heap, touched Touched, class Crew>
 class player {
 public:
@@ -97,6 +95,11 @@ private:
       case action::destroy_aligned:
         return empty(
             bytes, [&](void* block) { heap_.destroy_aligned(block, sides_[next.value()].alignment); }, next);
+      case action::allocate_apart:
+        return fill(next, apart_block(bytes, alignment_of(next)), bytes);
+      case action::release_apart:
+        return empty(
+            bytes, [&](void* block) { crew_.apart().release(block, bytes, alignment_of(next)); }, next);
       case action::start_thread:
         return crew_.start(next.slot());
       case action::join_thread:
@@ -113,11 +116,26 @@ private:
   HEAPLAB_FAST_PATH std::size_t bytes_of(operation next) const {
     if (!next.has_side()) [[likely]]
       return next.value();
-    return next.what() < action::start_thread ? sides_[next.value()].bytes : 0;
+    return names_block(next.what()) ? sides_[next.value()].bytes : 0;
+  }
+
+  static bool names_block(action what) {
+    return what < action::start_thread || what >= action::allocate_apart;
+  }
+
+  std::size_t alignment_of(operation next) const {
+    return next.has_side() ? sides_[next.value()].alignment : 0;
+  }
+
+  void* apart_block(std::size_t bytes, std::size_t alignment) {
+    void* const block = crew_.apart().allocate(bytes, alignment);
+    if (block == nullptr) harness::out_of_memory(bytes);
+    return block;
   }
 
   HEAPLAB_FAST_PATH void fill(operation next, void* block, std::size_t bytes) {
     touch<Touched>(block, bytes);
+    if constexpr (Crew::sees_blocks) crew_.filled(block, bytes);
     // release pairs with the acquire in another thread's awaited(). This thread itself needs no order.
     slots_[next.slot()].store(block, std::memory_order_release);
     live_ += static_cast<std::int64_t>(bytes);

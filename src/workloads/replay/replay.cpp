@@ -12,6 +12,8 @@
 #include "recorded/workload_view.h"
 #include "workloads/harness/harness.h"
 #include "workloads/harness/short_threads.h"
+#include "workloads/replay/apart_heap.h"
+#include "workloads/replay/census_taker.h"
 #include "workloads/replay/epoch_gates.h"
 #include "workloads/replay/player.h"
 
@@ -44,6 +46,10 @@ public:
     options.flag("marks", marks_, "Look at memory at up to 400 epochs, at which all threads then meet");
     options.choice("at-end", ending_, {{"free", ending::free}, {"leak", ending::leak}},
                    "What becomes of blocks the program never freed, after the clock has stopped");
+    options.text("census", census_file_,
+                 "Write to this file what holds the memory at the censuses of the workload, which "
+                 "`heaplab advise` makes, a line of JSON each");
+    options.flag("trim", trim_, "Call malloc_trim before each census");
     options.flag("driver-alone", driver_alone_, "Call no malloc: the time left is the replayer's own");
   }
 
@@ -51,12 +57,21 @@ public:
     if (file_.empty()) throw harness::usage_error("--file: name a workload file to replay");
     if (driver_alone_ && options.given("fill")) throw harness::usage_error("--driver-alone fills nothing");
     if (driver_alone_) touched_ = touched::none;
+    if (trim_ && census_file_.empty()) throw harness::usage_error("--trim goes with --census");
+    if (!census_file_.empty() && options.given("latency"))
+      throw harness::usage_error("--census goes without --latency");
+    if (driver_alone_ && !census_file_.empty())
+      throw harness::usage_error("--driver-alone has no blocks to take a census of");
     try {
       work_.emplace(file_);
     } catch (const recorded::file_error& error) {
       throw harness::usage_error(std::string("--file: ") + error.what());
     }
     harness::require_memory(work_->head().peak_live_bytes, "the blocks of the recorded program");
+    if (!census_file_.empty() && work_->censuses().empty())
+      throw harness::usage_error("--census: " + file_ + " was compiled without --census");
+    if (!census_file_.empty())
+      harness::require_memory(replay::census_taker::bytes_of(*work_), "the lists of a census");
     if (bytes_of_slots() != 0) harness::require_memory(bytes_of_slots(), "the slots of its pointers");
   }
 
@@ -69,7 +84,9 @@ public:
         harness::take_pages(bytes_of_slots() + probes::off_heap_pages::needed<thread_state>(streams)));
     slots_ = pages_->array<replay::slot>(work_->head().slots);
     threads_ = pages_->array<thread_state>(streams);
-    gates_.emplace(*work_, measured, drift_, marks_);
+    const harness::destination censuses("--census", census_file_);
+    if (censuses.wanted()) census_.emplace(*work_, slots_, trim_);
+    gates_.emplace(*work_, measured, drift_, marks_, census_ ? &*census_ : nullptr);
     gates_->take_baseline();
     play(recorded::prologue);
     measured.start();
@@ -78,6 +95,7 @@ public:
     measured.stop();
     if (ending_ == ending::free) play(recorded::epilogue);
     report();
+    if (census_) censuses.write(census_->text());
   }
 
   // --- operations of a player that concern other threads ---
@@ -125,13 +143,18 @@ private:
   };
 
   // The replay program as a player sees it, with the number of the calling thread's stream.
+  template <bool Census>
   struct crew {
+    static constexpr bool sees_blocks = Census;
+
     replay_program& work;
     std::uint32_t stream;
 
     void start(std::uint32_t other) { work.start(other); }
     void join(std::uint32_t other, wait_counts& counts) { work.join(other, counts); }
     void keep_pace(std::uint64_t microseconds) const { work.keep_pace(microseconds); }
+    replay::apart_heap& apart() { return work.apart_; }
+    void filled(const void* block, std::size_t bytes) { work.census_->filled(block, bytes); }
     void pass_epoch(std::uint32_t epoch, std::int64_t live, wait_counts& counts) {
       publish(live);
       work.gates_->pass(epoch, counts);
@@ -151,31 +174,35 @@ private:
   void play(std::uint32_t stream) {
     if (driver_alone_) {
       replay::no_heap heap;
-      return play_with<touched::none>(stream, heap);
+      return play_with<touched::none, false>(stream, heap);
+    }
+    if (census_) {
+      harness::plain_heap heap;
+      return play_touching<true>(stream, heap);
     }
     if (stream < recorded::main_thread) {  // prologue or epilogue: not measured
       harness::plain_heap heap;
-      return play_touching(stream, heap);
+      return play_touching<false>(stream, heap);
     }
-    measured_->with_heap(stream, [&](auto& heap) { play_touching(stream, heap); });
+    measured_->with_heap(stream, [&](auto& heap) { play_touching<false>(stream, heap); });
   }
 
-  template <class Heap>
+  template <bool Census, class Heap>
   void play_touching(std::uint32_t stream, Heap& heap) {
     switch (touched_) {
       case touched::none:
-        return play_with<touched::none>(stream, heap);
+        return play_with<touched::none, Census>(stream, heap);
       case touched::first:
-        return play_with<touched::first>(stream, heap);
+        return play_with<touched::first, Census>(stream, heap);
       case touched::all:
-        return play_with<touched::all>(stream, heap);
+        return play_with<touched::all, Census>(stream, heap);
     }
   }
 
-  template <touched Touched, class Heap>
+  template <touched Touched, bool Census, class Heap>
   void play_with(std::uint32_t stream, Heap& heap) {
-    crew others{*this, stream};
-    replay::player<Heap, Touched, crew> player(*work_, slots_, heap, others);
+    crew<Census> others{*this, stream};
+    replay::player<Heap, Touched, crew<Census>> player(*work_, slots_, heap, others);
     player.play(stream);
     others.publish(player.live());
     threads_[stream].counts = player.counts();
@@ -227,11 +254,15 @@ private:
   bool marks_ = false;
   ending ending_ = ending::free;
   bool driver_alone_ = false;
+  std::string census_file_;
+  bool trim_ = false;
   std::optional<recorded::workload_view> work_;
   std::optional<probes::off_heap_pages> pages_;
   std::span<replay::slot> slots_;
   std::span<thread_state> threads_;
+  std::optional<replay::census_taker> census_;
   std::optional<replay::epoch_gates> gates_;
+  replay::apart_heap apart_;
   harness::measurement* measured_ = nullptr;
   double seconds_ = 0;
 };

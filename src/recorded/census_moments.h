@@ -1,0 +1,62 @@
+// Chooses the moments of a recorded program at which a replay is to tell what holds the memory: the highest
+// peak of live bytes, the troughs after peaks, and some moments that follow each other evenly. Seen once
+// before the trace is compiled, because only the whole curve tells what a trough is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "recorded/workload_format.h"
+
+namespace heaplab::recorded {
+
+// After how many events of the process.
+struct moment {
+  std::uint64_t events = 0;
+  occasion why = occasion::sample;
+
+  friend bool operator==(const moment&, const moment&) = default;
+};
+
+class census_moments {
+public:
+  static constexpr std::size_t most_troughs = 8;
+  static constexpr std::size_t most_samples = 16;
+  // A trough lies lower than the peak before it, and than the peak or end behind it, by this share of the
+  // highest peak.
+  static constexpr std::uint64_t depth_share = 8;
+  // Survivors of all moments together, at most, if each moment has as many as live at a time.
+  static constexpr std::uint64_t most_survivors = std::uint64_t{1} << 25;
+
+  // Called after each event, with what lives then.
+  void see(std::uint64_t live_bytes, std::uint64_t live_blocks);
+  // In the order of events; at most one after each event. The end, which has a census too, is not named.
+  std::vector<moment> chosen() const;
+
+private:
+  struct point {
+    std::uint64_t live_bytes = 0;
+    std::uint64_t events = 0;
+  };
+  // As many events as each other stretch; the lowest and the highest point among them.
+  struct stretch {
+    point lowest;
+    point highest;
+  };
+  struct trough {
+    point at;
+    std::uint64_t depth = 0;  // below the peak before it
+  };
+  static constexpr std::size_t most_stretches = 4096;
+
+  void halve();
+  std::vector<trough> troughs(std::uint64_t least_depth) const;
+
+  std::vector<stretch> stretches_;
+  std::uint64_t width_ = 1;  // of a stretch, in events
+  std::uint64_t events_ = 0;
+  std::uint64_t most_blocks_ = 0;
+};
+
+}  // namespace heaplab::recorded
