@@ -184,11 +184,15 @@ def debian_versions() -> dict[str, str]:
     return dict(line.split(" ", 1) for line in answer.splitlines())
 
 
+def user_cache() -> Path:
+    """What heaplab can make again, and keeps for the next time."""
+    return Path(os.environ.get("HEAPLAB_CACHE") or platformdirs.user_cache_dir("heaplab"))
+
+
 def cache_folder(identifier: str, source: Source) -> Path:
     """Where `heaplab get` puts what it obtains from one source; below it, `obtained.json` means complete."""
-    top = os.environ.get("HEAPLAB_CACHE") or platformdirs.user_cache_dir("heaplab")
     version = f"-{source.version}" if source.version else ""
-    return Path(top) / "allocators" / identifier / f"{source.kind}-{source.package}{version}"
+    return user_cache() / "allocators" / identifier / f"{source.kind}-{source.package}{version}"
 
 
 def describe(

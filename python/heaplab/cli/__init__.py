@@ -23,6 +23,10 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
         "gate.gate_options:gate",
         "Fail if NEW is worse than OLD beyond a limit; for continuous integration.",
     ),
+    "bisect": (
+        "bisect.bisect_options:bisect",
+        "Find the first commit of OLD..NEW that is worse than OLD beyond a limit.",
+    ),
     "tune": (
         "tune.tune_options:tune",
         "Try settings of an allocator on PROGRAM, and measure the best of them afresh.",

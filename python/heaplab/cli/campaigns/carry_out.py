@@ -39,6 +39,16 @@ def opened_for(
     return opened, needed
 
 
+def is_measured(folder: Path, request: Request) -> bool:
+    """Whether the campaign of this request lies in the folder, carried out to its end."""
+    path = folder / store.FILE_NAME
+    if not path.exists():
+        return False
+    found = store.load(path)
+    same = found.campaign.id == campaigns.campaign_of(request).id and campaigns.same_machine(found.host)
+    return same and found.end is not None
+
+
 def bar_of(options: HowOptions, budget: float | None) -> ProgressBar:
     return ProgressBar(options.quiet or options.as_json, budget)
 

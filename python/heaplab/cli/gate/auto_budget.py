@@ -6,7 +6,9 @@ from pathlib import Path
 from heaplab import analysis
 from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import Request
+from heaplab.campaign.store import Results
 from heaplab.cli.campaigns.carry_out import carry_out, needed_by
+from heaplab.cli.gate.counted_gate import TO_GO_ON
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.quantities import show_duration
 from heaplab.cli.subjects.selection import note
@@ -32,9 +34,14 @@ def go_on(path: Path, request: Request, limits: analysis.GateLimits, options: Ga
     going_on = f"; going on for {in_words(budget)}" if budget < more else ""
     need = f"{in_words(more)} more" if isfinite(more) else "more blocks to say how long they take"
     note(f"the limits need {need} here{going_on}")
+    return measure_longer(results, request, budget, options)
+
+
+def measure_longer(results: Results, request: Request, budget: float, options: GateOptions) -> str:
+    """Measure for `budget` seconds more. Returns why measuring was stopped, "" if it was not."""
     arms = {arm.allocator: arm for arm in request.libraries}
     opened = campaigns.resume(results, arms, budget)
-    return carry_out(opened, needed_by(results.campaign), options)
+    return carry_out(opened, needed_by(results.campaign), options, TO_GO_ON)
 
 
 def in_words(seconds: float) -> str:

@@ -6,44 +6,63 @@ from typing import Any
 import click
 
 from heaplab.cli.options.given_options import GateOptions
-from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, HOW_ELSE, ONLY_CALLGRIND, taking
+from heaplab.cli.options.measuring_options import (
+    CALLGRIND,
+    COUNTERS,
+    HOW_ELSE,
+    ONLY_CALLGRIND,
+    Options,
+    taking,
+)
 from heaplab.cli.options.option_types import AUTO, DURATION_OR_AUTO, OUTPUT_FILE, PLACE, SHARE
 from heaplab.cli.options.program_command import ProgramCommand
+
+# What may be worse by how much, and what is measured: of `heaplab bisect` too.
+LIMITS: Options = [
+    click.option(
+        "--max-slower", type=SHARE, default="5%", help="Time NEW may take beyond OLD's.", show_default=True
+    ),
+    click.option(
+        "--max-memory",
+        type=SHARE,
+        default="3%",
+        help="Peak memory NEW may need beyond OLD's.",
+        show_default=True,
+    ),
+    click.option(
+        "--max-instructions",
+        type=SHARE,
+        default="5%",
+        help="Instructions NEW may execute beyond OLD's, where they are counted.",
+        show_default=True,
+    ),
+    click.option(
+        "--instructions",
+        type=click.Choice([COUNTERS, CALLGRIND, ONLY_CALLGRIND]),
+        default=COUNTERS,
+        help="What counts instructions: the processor, where it can; also valgrind's callgrind, for what has "
+        "one thread; or callgrind and nothing else, which decides small changes in seconds.",
+        show_default=True,
+    ),
+    click.option(
+        "--suite",
+        help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]",
+    ),
+    click.option(
+        "--input",
+        "source",
+        type=PLACE,
+        metavar="FILE",
+        help="File that each run reads as its standard input.",
+    ),
+]
 
 
 @click.command(cls=ProgramCommand)
 @click.argument("old")
 @click.argument("new")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
-@click.option(
-    "--max-slower", type=SHARE, default="5%", help="Time NEW may take beyond OLD's.", show_default=True
-)
-@click.option(
-    "--max-memory",
-    type=SHARE,
-    default="3%",
-    help="Peak memory NEW may need beyond OLD's.",
-    show_default=True,
-)
-@click.option(
-    "--max-instructions",
-    type=SHARE,
-    default="5%",
-    help="Instructions NEW may execute beyond OLD's, where they are counted.",
-    show_default=True,
-)
-@click.option(
-    "--instructions",
-    type=click.Choice([COUNTERS, CALLGRIND, ONLY_CALLGRIND]),
-    default=COUNTERS,
-    help="What counts instructions: the processor, where it can; also valgrind's callgrind, for what has one "
-    "thread; or callgrind and nothing else, which decides small changes in seconds.",
-    show_default=True,
-)
-@click.option("--suite", help="Experiments to compare with.  [default: quick]")
-@click.option(
-    "--input", "source", type=PLACE, metavar="FILE", help="File that each run reads as its standard input."
-)
+@taking(LIMITS)
 @click.option("--markdown", type=OUTPUT_FILE, help="Write a table for a pull request's comment.")
 @click.option("--junit", type=OUTPUT_FILE, help="Write JUnit XML.")
 @click.option("--bencher", type=OUTPUT_FILE, help="Write JSON for bencher.dev.")

@@ -13,12 +13,13 @@ import click
 
 from heaplab import analysis, stats
 from heaplab.campaign.begin_or_resume import Request
+from heaplab.campaign.store import Results
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.campaigns.carry_out import carry_out, opened_for
 from heaplab.cli.gate import auto_budget
 from heaplab.cli.gate.auto_budget import in_words
-from heaplab.cli.gate.counted_gate import counted, is_uncounted, offer_of
+from heaplab.cli.gate.counted_gate import TO_GO_ON, counted, is_uncounted, offer_of
 from heaplab.cli.options.given_arms import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND
@@ -36,7 +37,7 @@ from heaplab.cli.subjects.subject import (
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import callgrind
-from heaplab.records import Arm
+from heaplab.records import Arm, Run
 from heaplab.report.machine_readable import gate_junit
 from heaplab.report.terminal import gate_output
 
@@ -63,21 +64,33 @@ def gate(
         refuse_uncounted(given, program)
     arms, subject = compared(catalog, given, program, suite, source, options.quiet)
     request, folder = request_of(subject, arms, options), options.output or Path("out") / "gate"
+    limits = limits_of(options)
+    paths, stopped = measured(request, folder, instructions, limits, options)
+    if instructions == COUNTERS and not stopped:
+        paths += counted_where_silent(paths[0], request, folder, limits, options)
+    return tell(paths, limits, options) or int(bool(stopped))
+
+
+def measured(
+    request: Request, folder: Path, instructions: str, limits: analysis.GateLimits, options: GateOptions
+) -> tuple[list[Path], str]:
+    """The results files of a gate, and why measuring was stopped, "" if it was not."""
     share = 0.5 if instructions == CALLGRIND else 1.0
     request = replace(request, budget=request.budget and request.budget * share)
-    limits = analysis.GateLimits(options.max_slower, options.max_memory, options.max_instructions)
     paths, stopped = [], ""
     if instructions != COUNTERS:
         paths = counted(request, folder, options, share)
     if instructions != ONLY_CALLGRIND:
         campaign, needed = opened_for(request, folder, options, share)
-        stopped = carry_out(campaign, needed, options)
+        stopped = carry_out(campaign, needed, options, TO_GO_ON)
         if options.automatic and not stopped:
             stopped = auto_budget.go_on(campaign.store.path, request, limits, options)
         paths = [campaign.store.path, *paths]
-    if instructions == COUNTERS and not stopped:
-        paths += counted_where_silent(paths[0], request, folder, limits, options)
-    return tell(paths, limits, options) or int(bool(stopped))
+    return paths, stopped
+
+
+def limits_of(options: GateOptions) -> analysis.GateLimits:
+    return analysis.GateLimits(options.max_slower, options.max_memory, options.max_instructions)
 
 
 def counted_where_silent(
@@ -163,16 +176,24 @@ def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Ar
     return arms
 
 
+def judged(
+    results: Sequence[Results], limits: analysis.GateLimits
+) -> tuple[list[analysis.GateCell], list[Run]]:
+    """The verdicts, and the runs that failed. Raises HeaplabError if there is neither."""
+    cells = analysis.gate_cells([analysis.Analysis(one) for one in results], limits)
+    lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
+    if not cells and not lost:
+        raise HeaplabError("gate: there is nothing to judge")
+    return cells, lost
+
+
 def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOptions) -> int:
     """Print the verdicts and write what was asked for; return the exit status of the outcome.
 
     Raises HeaplabError if runs failed, or if there is nothing to judge.
     """
     results = [load(path) for path in paths]
-    cells = analysis.gate_cells([analysis.Analysis(one) for one in results], limits)
-    lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
-    if not cells and not lost:
-        raise HeaplabError("gate: there is nothing to judge")
+    cells, lost = judged(results, limits)
     if instructions_limited() and not any(one.metric == analysis.INSTRUCTIONS for one in cells):
         note("--max-instructions decided nothing: no instructions were counted; see --instructions")
     command = shlex.join(results[0].campaign.command)

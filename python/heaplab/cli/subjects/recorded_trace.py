@@ -10,9 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import platformdirs
-
-from heaplab.catalog import native, spec
+from heaplab.catalog import locate, native, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.options.program_command import TRACE
 from heaplab.cli.options.replay_options import PACE, RECORDED
@@ -151,8 +149,7 @@ def workload_of(trace: Path, quiet: bool) -> Path:
 
 
 def cache_folder() -> str:
-    top = os.environ.get("HEAPLAB_CACHE") or platformdirs.user_cache_dir("heaplab")
-    return os.path.join(top, "workloads")
+    return os.path.join(locate.user_cache(), "workloads")
 
 
 def content_of(trace: Path, compiler: Path) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from heaplab import analysis
-from heaplab.campaign import begin_or_resume as campaigns, store
+from heaplab.campaign import store
 from heaplab.campaign.begin_or_resume import Request
-from heaplab.cli.campaigns.carry_out import carry_out, opened_for
+from heaplab.cli.campaigns.carry_out import carry_out, is_measured, opened_for
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.reading.results import load
 from heaplab.cli.subjects.selection import note
@@ -70,16 +70,6 @@ class Tuner:
             seed=self.request.seed + stage.number * SEEDS,
             precision=max(self.request.precision, COARSE) if stage.chooses else self.request.precision,
         )
-
-
-def is_measured(folder: Path, request: Request) -> bool:
-    """Whether the campaign of this request lies in the folder, carried out to its end."""
-    path = folder / store.FILE_NAME
-    if not path.exists():
-        return False
-    found = store.load(path)
-    same = found.campaign.id == campaigns.campaign_of(request).id and campaigns.same_machine(found.host)
-    return same and found.end is not None
 
 
 def is_complete(folder: Path) -> bool:

@@ -111,21 +111,23 @@ def plain_gate(cells: Sequence[GateCell]) -> dict[str, Any]:
         "failed": any(one.verdict is GateVerdict.WORSE for one in cells),
         "outcome": str(outcome_of(cells)),
         "says": headline(cells),
-        "cells": [
-            {
-                "experiment": one.experiment,
-                "cell": dict(one.cell),
-                "metric": one.metric,
-                "unit": one.about.unit,
-                "ratio": one.ratio.estimate if one.ratio.estimate == one.ratio.estimate else None,
-                "low": one.ratio.low if one.ratio.bounded else None,
-                "high": one.ratio.high if one.ratio.bounded else None,
-                "pairs": one.ratio.count,
-                "limit": one.limit,
-                "noise_floor": one.noise_floor if isfinite(one.noise_floor) else None,
-                "verdict": str(one.verdict),
-                "why": one.why,
-            }
-            for one in ordered_cells(cells)
-        ],
+        "cells": [plain_cell(one) for one in ordered_cells(cells)],
+    }
+
+
+def plain_cell(one: GateCell) -> dict[str, Any]:
+    return {
+        "experiment": one.experiment,
+        "cell": dict(one.cell),
+        "metric": one.metric,
+        "measure": measure_of(one),
+        "unit": one.about.unit,
+        "ratio": one.ratio.estimate if one.ratio.estimate == one.ratio.estimate else None,
+        "low": one.ratio.low if one.ratio.bounded else None,
+        "high": one.ratio.high if one.ratio.bounded else None,
+        "pairs": one.ratio.count,
+        "limit": one.limit,
+        "noise_floor": one.noise_floor if isfinite(one.noise_floor) else None,
+        "verdict": str(one.verdict),
+        "why": one.why,
     }

@@ -1,0 +1,1 @@
+"""`heaplab bisect`."""

@@ -1,0 +1,243 @@
+"""Gates between commits: each is built, measured against another, judged, and remembered."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from heaplab import analysis
+from heaplab.campaign import store
+from heaplab.campaign.begin_or_resume import SAME_MACHINE
+from heaplab.catalog.contents import Catalog
+from heaplab.cli.bisect.commit_search import State
+from heaplab.cli.bisect.history import SHORT, CannotBuildError, Commit, CommitBuilds
+from heaplab.cli.campaigns.carry_out import is_measured
+from heaplab.cli.gate import auto_budget, gating
+from heaplab.cli.options.given_arms import GivenAllocator, GivenCommand, command_of
+from heaplab.cli.options.given_options import GateOptions
+from heaplab.cli.options.measuring_options import COUNTERS, ONLY_CALLGRIND
+from heaplab.cli.reading.results import load
+from heaplab.cli.subjects.selection import note
+from heaplab.cli.subjects.subject import request_of
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import host
+from heaplab.records import Parameter
+from heaplab.report.terminal import gate_output
+from heaplab.stats import GateVerdict
+
+FILE_NAME = "bisect.json"
+TREE = "{tree}"  # in words of a program: the tree of the commit
+MORE_BUDGETS = (1, 2)  # times the budget, for a commit that could not be told
+SEEDS = 1000  # from what chose a commit to what confirms it: more than a campaign has blocks
+STATES = {
+    GateVerdict.WORSE: State.WORSE,
+    GateVerdict.NOT_WORSE: State.NOT_WORSE,
+    GateVerdict.COULD_NOT_TELL: State.COULD_NOT_TELL,
+}
+# Experiment, cell and measure: time, memory or instructions. Which clock tells time may differ between gates.
+Compared = tuple[str, tuple[tuple[str, Parameter], ...], str]
+
+
+@dataclass(frozen=True)
+class CommitTrial:
+    """One commit against another, as it is told and kept."""
+
+    state: State
+    cells: list[dict[str, Any]] = field(default_factory=list)  # as `heaplab gate --json` has them
+    why: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        return self.state in (State.WORSE, State.NOT_WORSE)
+
+    @property
+    def worse(self) -> set[Compared]:
+        """What is worse than it may be."""
+        found = [one for one in self.cells if one["verdict"] == GateVerdict.WORSE]
+        return {(one["experiment"], tuple(one["cell"].items()), one["measure"]) for one in found}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What each commit is measured on."""
+
+    program: tuple[str, ...]
+    library: str | None
+    suite: str | None
+    source: Path | None
+    instructions: str
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for work that is the same whatever the commit."""
+        if self.library is not None:
+            if not self.library or Path(self.library).is_absolute():
+                raise UsageError(
+                    f"--library {self.library!r}: give a path within the tree of a commit, such as libmine.so"
+                )
+        elif self.suite is not None:
+            raise UsageError("--suite goes with --library: the workloads run under what each commit builds")
+        elif not self.program:
+            raise UsageError("bisect: give what a commit builds: --library FILE, or -- PROGRAM ARGS")
+        else:
+            here, there = (self.command("", Path(name)) for name in ("/here", "/there"))
+            if here == there:
+                first = here.words[0]
+                raise UsageError(
+                    f"bisect: {first} is the same for every commit; name a program in the tree, such as "
+                    f"./{Path(first).name}, use {TREE}, or give --library"
+                )
+
+    def command(self, name: str, tree: Path) -> GivenCommand:
+        words = [word.replace(TREE, str(tree)) for word in self.program]
+        try:
+            given = command_of(name, words)
+        except ValueError as error:
+            raise UsageError(f"bisect: {error}") from None
+        first = given.words[0]
+        return replace(given, words=(str(tree / first), *given.words[1:])) if is_within(first) else given
+
+    def arm(self, name: str, tree: Path) -> GivenAllocator | GivenCommand:
+        return (
+            self.command(name, tree)
+            if self.library is None
+            else GivenAllocator(name, str(tree / self.library))
+        )
+
+    def missing(self, tree: Path) -> str:
+        """What the build of the tree did not leave; "" if all is there."""
+        if self.library is not None:
+            return "" if (tree / self.library).is_file() else self.library
+        program = self.command("", tree).words[0]
+        return "" if shutil.which(program) else program.removeprefix(f"{tree}/")
+
+
+def is_within(program: str) -> bool:
+    """Whether the name of a program is a path within the tree of a commit."""
+    return "/" in program and not program.startswith("/")
+
+
+class CommitGate:
+    """The gates of one bisection. What is known is kept in `folder`, and is not measured again."""
+
+    def __init__(
+        self, catalog: Catalog, work: Work, builds: CommitBuilds, old: Commit, options: GateOptions
+    ) -> None:
+        self._catalog, self._work, self._builds, self._options = catalog, work, builds, options
+        question = [str(builds.folder), old.name, asdict(work), self._how(options)]
+        self._question = json.loads(json.dumps(question, default=str))
+        name = hashlib.sha256(json.dumps(self._question).encode()).hexdigest()[:SHORT]
+        self.folder = options.output or Path("out") / "bisect" / name
+        self._known = self._read()
+
+    @staticmethod
+    def _how(options: GateOptions) -> list[Any]:
+        """What an answer depends on, beside the work: the limits, how arms are measured, and the machine."""
+        facts = host.facts()
+        told = ("output", "quiet", "as_json", "budget")
+        return [
+            {name: value for name, value in asdict(options).items() if name not in told},
+            {name: facts.get(name) for name in SAME_MACHINE},
+        ]
+
+    def trial(
+        self, base: Commit, commit: Commit, concerned: Collection[Compared] = (), *, afresh: bool = False
+    ) -> CommitTrial:
+        """The commit against `base`, in what is concerned or in all.
+
+        Raises HeaplabError if the base does not build, and Exit if it is interrupted.
+        """
+        name = f"{commit.short}-afresh" if afresh else commit.short
+        if name in self._known and self._known[name].is_known:
+            return self._known[name]
+        base_tree = self._built(base)
+        try:
+            found = self._measured(base_tree, self._built(commit), self.folder / name, concerned, afresh)
+        except HeaplabError as error:
+            if isinstance(error, UsageError) and not concerned:
+                raise  # of the request, not of the commit
+            found = CommitTrial(State.UNUSABLE, why=str(error))
+        self._known[name] = found
+        self._write()
+        return found
+
+    def _built(self, commit: Commit) -> Path:
+        if not self._options.quiet and not self._builds.is_built(commit):
+            note(f"building {commit.short}: {commit.subject}")
+        tree = self._builds.tree(commit)
+        if missing := self._work.missing(tree):
+            raise CannotBuildError(f"its build leaves no {missing}")
+        return tree
+
+    def _measured(
+        self, base: Path, tree: Path, folder: Path, concerned: Collection[Compared], afresh: bool
+    ) -> CommitTrial:
+        options = replace(self._options, output=folder, seed=self._options.seed + (SEEDS if afresh else 0))
+        work, limits = self._work, gating.limits_of(options)
+        given = [work.arm(gating.OLD, base), work.arm(gating.NEW, tree)]
+        program = work.program if work.library is not None else ()
+        arms, subject = gating.compared(self._catalog, given, program, work.suite, work.source, quiet=True)
+        request = request_of(subject, arms, options)
+        paths, stopped = [folder / store.FILE_NAME], ""
+        if work.instructions == ONLY_CALLGRIND or not is_measured(folder, request):
+            paths, stopped = gating.measured(request, folder, work.instructions, limits, options)
+        found = judged(paths, limits, concerned)
+        for times in MORE_BUDGETS if work.instructions != ONLY_CALLGRIND else ():
+            if not stopped and found.state is State.COULD_NOT_TELL and not found.why:
+                note(f"could not tell yet: going on for {times} times the budget")
+                longer = auto_budget.measure_longer
+                stopped = longer(load(paths[0]), request, times * (options.budget or 0), options)
+                found = judged(paths, limits, concerned)
+        if stopped:
+            raise click.exceptions.Exit(1)
+        return found
+
+    def _read(self) -> dict[str, CommitTrial]:
+        """What is known. Raises UsageError if the folder is of another bisection."""
+        path = self.folder / FILE_NAME
+        if not path.exists():
+            return {}
+        try:
+            kept = json.loads(path.read_text())
+            question = kept["question"]
+            known = {
+                name: CommitTrial(**one | {"state": State(one["state"])})
+                for name, one in kept["known"].items()
+            }
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{path}: not a file of heaplab bisect") from error
+        if question != self._question:
+            raise UsageError(f"{self.folder}: holds another bisection, give another folder with --output")
+        return known
+
+    def _write(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        new = self.folder / f"{FILE_NAME}.new"
+        known = {name: asdict(one) for name, one in self._known.items()}
+        new.write_text(json.dumps({"question": self._question, "known": known}, indent=2))
+        new.replace(self.folder / FILE_NAME)
+
+
+def judged(
+    paths: Sequence[Path], limits: analysis.GateLimits, concerned: Collection[Compared]
+) -> CommitTrial:
+    """The verdict of a gate on what is concerned. Runs that failed leave no verdict, unless it is worse."""
+    cells, lost = gating.judged([load(path) for path in paths], limits)
+    if concerned:
+        cells = [one for one in cells if (one.experiment, one.cell, gate_output.measure_of(one)) in concerned]
+    state = STATES[analysis.outcome_of(cells)]
+    if lost and state is not State.WORSE:
+        return CommitTrial(State.UNUSABLE, why=f"its runs fail: {lost[0].reason}")
+    if len(cells) < len(concerned):
+        return CommitTrial(State.COULD_NOT_TELL, why="no figure of what is worse in the end")
+    return CommitTrial(state, [gate_output.plain_cell(one) for one in gate_output.ordered_cells(cells)])
+
+
+def refuse_uncounted(work: Work) -> None:
+    """As `heaplab gate` refuses a limit of instructions that nothing counts."""
+    if work.instructions == COUNTERS and gating.instructions_limited():
+        gating.refuse_uncounted([work.arm(gating.OLD, Path("/"))], work.program)

@@ -1,0 +1,135 @@
+"""The commits of a git repository, and builds of them in working trees of their own."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from heaplab.catalog.locate import user_cache
+from heaplab.catalog.obtain import telling
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine.execute import plain_environment
+
+SHORT = 12  # digits of a commit's name, as it is shown
+BUILT = "built"  # the file that marks a tree as built
+SEPARATOR = "\x1f"
+FORMAT = "--format=%H%x1f%s%x1f%an%x1f%as"
+
+
+class CannotBuildError(HeaplabError):
+    """A commit does not build; the message says why in one line."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    name: str
+    subject: str
+    author: str
+    date: str
+
+    @property
+    def short(self) -> str:
+        return self.name[:SHORT]
+
+
+class Repository:
+    """A repository of the user's, of which only git's own list of working trees is changed."""
+
+    def __init__(self, place: Path) -> None:
+        if not shutil.which("git"):
+            raise HeaplabError("bisect: git is not on this machine")
+        hook = self._of_a_hook()
+        self.environment = {name: value for name, value in plain_environment().items() if name not in hook}
+        self._place = place
+        self.common = Path(self.git("rev-parse", "--path-format=absolute", "--git-common-dir"))
+
+    def git(self, *words: str) -> str:
+        """The output of a git command. Raises UsageError with git's own words."""
+        # A hook of the user's would act on what it takes for a checkout of the user's.
+        command = ["git", "-C", str(self._place), "-c", f"core.hooksPath={os.devnull}", *words]
+        done = subprocess.run(
+            command,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        if done.returncode:
+            said = (done.stderr.strip() or "failed without a word").splitlines()[0]
+            raise UsageError(f"{self._place}: git {words[0]}: {said.removeprefix('fatal: ')}")
+        return done.stdout.strip()
+
+    def line(self, text: str) -> list[Commit]:
+        """The commits from OLD to NEW along first parents, OLD first; a merge is one commit of them.
+
+        Raises UsageError for text that is no range, and for one in which OLD is not before NEW.
+        """
+        old, dots, new = text.partition("..")
+        if not (old and dots and new) or new.startswith("."):
+            raise UsageError(f"bisect: {text!r} is no range OLD..NEW, such as v1.0..HEAD")
+        first, last = (self.git("rev-parse", "--verify", f"{name}^{{commit}}") for name in (old, new))
+        after = self.git("log", "--first-parent", "--reverse", FORMAT, f"{first}..{last}").splitlines()
+        commits = [Commit(*line.split(SEPARATOR)) for line in [self.git("show", "-s", FORMAT, first), *after]]
+        if not after or self.git("rev-parse", f"{commits[1].name}^") != first:
+            raise UsageError(f"bisect: {old} is not before {new} along first parents")
+        return commits
+
+    def check_out(self, commit: str, tree: Path) -> None:
+        tree.parent.mkdir(parents=True, exist_ok=True)
+        self.remove(tree)
+        self.git("worktree", "add", "--quiet", "--detach", "--force", str(tree), commit)
+
+    def remove(self, tree: Path) -> None:
+        if tree.exists():
+            with contextlib.suppress(UsageError):  # git knows nothing of it, where a checkout was cut off
+                self.git("worktree", "remove", "--force", str(tree))
+            shutil.rmtree(tree, ignore_errors=True)
+
+    @staticmethod
+    def _of_a_hook() -> set[str]:
+        """Variables under which git, started by a hook, would take one repository for another."""
+        done = subprocess.run(
+            ["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=False
+        )
+        return set(done.stdout.split())
+
+
+class CommitBuilds:
+    """Builds of commits, each made once and kept in the user's cache."""
+
+    def __init__(self, repository: Repository, command: str) -> None:
+        self._repository, self._command = repository, command
+        key = hashlib.sha256(f"{repository.common}\n{command}".encode(errors="surrogateescape")).hexdigest()
+        self.folder = user_cache() / "bisect" / key[:SHORT]
+
+    def is_built(self, commit: Commit) -> bool:
+        return (self.folder / commit.short / BUILT).exists()
+
+    def tree(self, commit: Commit) -> Path:
+        """The tree of the commit, built. Raises CannotBuildError."""
+        place = self.folder / commit.short
+        tree, log = place / "tree", place / "log"
+        if self.is_built(commit):
+            return tree
+        self._repository.check_out(commit.name, tree)
+        with log.open("wb") as stream:
+            status = subprocess.run(
+                ["/bin/sh", "-c", self._command],
+                cwd=tree,
+                env=self._repository.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                check=False,
+            ).returncode
+        if status:
+            self._repository.remove(tree)
+            said = telling(log.read_text(errors="replace").strip().splitlines())[-1][:200]
+            raise CannotBuildError(f"does not build: {said} (all of it: {log})")
+        (place / BUILT).touch()
+        return tree
