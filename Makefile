@@ -5,6 +5,7 @@
 #                  instruction counters in an emulated machine, make compare in a bare Debian root
 # make build       what all need: leaves .venv/bin/heaplab
 # make wheel       out/wheel/*.whl: what people install without a compiler, for x86_64 and aarch64 (MACHINES=x86_64: one)
+# make site        out/site/index.html: every page and the reference, to be opened from a file
 # make release     wheels twice, source archive, checksums in out/release, and the wheels' tests in bare roots
 # make quick       the checks that take seconds, on the tree as it stands: nothing is installed
 # make dev         configures build/dev and leaves compile_commands.json for editors
@@ -26,7 +27,7 @@ $(error the checks preload libraries from here, which the loader cannot do from 
 endif
 
 .NOTPARALLEL:
-.PHONY: wheel release packages-wheel build compare dev test test-long quick clean packages-compare packages-test packages-long
+.PHONY: site wheel release packages-wheel build compare dev test test-long quick clean packages-compare packages-test packages-long
 
 compare: packages-compare build
 	@$(BIN)/heaplab compare -o out/compare $(OPTIONS)
@@ -55,10 +56,10 @@ packages-test:
 packages-long:
 	@$(PACKAGES) tools/packages-test.txt tools/packages-long.txt
 
-test: packages-test build
+test: packages-test build $(VENV)/site-tools
 	@tools/check.sh all
 
-test-long: packages-long build
+test-long: packages-long build $(VENV)/site-tools
 	@tools/check.sh long
 
 quick: $(VENV)/installed
@@ -71,6 +72,15 @@ wheel: packages-wheel $(VENV)/wheel-tools
 	    packaging/wheel/build.sh $$machine || exit; \
 	done
 	@ls out/wheel/*.whl
+
+site: $(VENV)/site-tools
+	@$(STEP) "site" "mend what the log names, then run make site again" $(BIN)/python packaging/site/build.py out/site
+	@echo "$(CURDIR)/out/site/index.html"
+
+$(VENV)/site-tools: $(VENV)/installed
+	@$(STEP) "tools for the site: about 80 MB" "$(NETWORK)" $(BIN)/pip install --disable-pip-version-check \
+	  $$($(PYTHON) tools/requirements.py pyproject.toml site)
+	@touch $@
 
 release: wheel
 	@packaging/release.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make release` does after the wheels are built: leaves in out/release the wheels, the source archive, the site
-# where there is one, and SHA256SUMS of them. Builds each wheel again in another folder and compares, and runs the
+# and SHA256SUMS of them. Builds each wheel again in another folder and compares, and runs the
 # wheels' tests in bare roots of three Debian releases and in a container's steps: an hour on two cores.
 # Usage: packaging/release.sh        what a person does then: RELEASING.md
 set -eu

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import in_browser
 import pytest
 import synthetic
 import test_candidates
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from traces import two_threads, write_trace
 
 from heaplab.analysis import Analysis
@@ -17,39 +18,6 @@ from heaplab.traces import tool
 from heaplab.traces.profile import of_process
 
 pytestmark = pytest.mark.slow
-
-LEAST_CONTRAST = 4.5  # of text to its background: WCAG 2.2, 1.4.3
-# Every visible text of the page with its contrast, worst first. Text of a figure is filled, not coloured.
-CONTRASTS = """
-() => {
-  const channels = (css) => {
-    const found = css.match(/[\\d.]+/g).map(Number);
-    return [found[0], found[1], found[2], found[3] ?? 1];
-  };
-  const luminance = ([r, g, b]) => {
-    const [R, G, B] = [r, g, b].map((c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * R + 0.7152 * G + 0.0722 * B;
-  };
-  const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const color = channels(getComputedStyle(at).backgroundColor);
-      if (color[3] > 0) return color;
-    }
-    return [255, 255, 255, 1];
-  };
-  const found = [];
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const element = texts.currentNode.parentElement, text = texts.currentNode.data.trim();
-    if (!text || !element.checkVisibility() || ["title", "style"].includes(element.tagName)) continue;
-    const style = getComputedStyle(element);
-    const ink = channels(element.closest("svg") ? style.fill : style.color);
-    const [light, dark] = [luminance(ink), luminance(behind(element))].sort((a, b) => b - a);
-    found.push([(light + 0.05) / (dark + 0.05), text.slice(0, 40), element.tagName, element.className]);
-  }
-  return found.sort((a, b) => a[0] - b[0]);
-}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +50,8 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as browsers:
-        running = browsers.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        yield running
-        running.close()
+    with in_browser.running() as browser:
+        yield browser
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -115,9 +81,7 @@ def test_every_text_stands_out_from_its_background(page: Path, compared: Path, v
     view.goto((page if what == "allocators" else compared).as_uri())
     for closed in view.locator("details > summary").all():
         closed.click()
-    contrasts = view.evaluate(CONTRASTS)
-    assert len(contrasts) > 300
-    assert [entry for entry in contrasts if entry[0] < LEAST_CONTRAST] == []
+    assert in_browser.faint_texts(view, of_at_least=300) == []
 
 
 def test_answer_certainty_next_step_and_picture_stand_on_the_first_screen(page: Path, view: Page) -> None:
@@ -151,9 +115,7 @@ def test_a_page_about_a_trace_is_readable_everywhere(traced: Path, view: Page) -
     view.on("request", lambda request: requests.append(request.url))
     view.goto(traced.as_uri())
     assert view.locator("figure svg").count() == 4
-    contrasts = view.evaluate(CONTRASTS)
-    assert len(contrasts) > 100
-    assert [entry for entry in contrasts if entry[0] < LEAST_CONTRAST] == []
+    assert in_browser.faint_texts(view, of_at_least=100) == []
     view.set_viewport_size({"width": 390, "height": 844})
     assert view.evaluate("document.documentElement.scrollWidth") == 390
     assert requests == [traced.as_uri()]
