@@ -43,6 +43,10 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     "with": ("inventory.with_:with_", "Run PROGRAM with ALLOCATOR serving its malloc."),
     "record": ("tracing.record:record", "Record the allocation calls of PROGRAM in a trace file."),
     "trace": ("tracing.trace:trace", "Show what a trace holds, or write it in another form."),
+    "advise": (
+        "tracing.advise:advise",
+        "Tell what holds the memory of PROGRAM, and what would give it back.",
+    ),
     "check": ("checks.check_library:check", "Put a malloc library under conformance tests and torture."),
     "report": ("reading.reading_commands:report", "Write one HTML page about results files."),
     "power": (

@@ -1,0 +1,179 @@
+"""`heaplab advise`: what holds a program's memory, and what would give it back."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from heaplab.catalog import contents as catalogs
+from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GivenAllocator
+from heaplab.cli.options.option_types import OUTPUT_FILE
+from heaplab.cli.options.program_command import ProgramOrTraceCommand
+from heaplab.cli.screen.step_display import StepDisplay
+from heaplab.cli.subjects import recorded_trace
+from heaplab.cli.subjects.selection import BASELINE, arm_of, arms, note
+from heaplab.cli.tracing import record, trace_summary
+from heaplab.cli.tracing.trace import chosen
+from heaplab.console import console
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.holders import advice_json, advice_page, advice_terminal, what_if
+from heaplab.holders.answer import Evidence, judge
+from heaplab.holders.replaying import Recording, Treatment
+from heaplab.records import Arm
+from heaplab.traces import recording, tool
+from heaplab.traces.profile import Profile, of_process
+
+
+@click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="TRACE | -- PROGRAM [ARGS]...")
+@click.option(
+    "--allocators",
+    metavar="A,B,...",
+    help="Names; the verdict is about the first.  [default: those found here, glibc first]",
+)
+@click.option(
+    "--allocator",
+    "own",
+    multiple=True,
+    type=GIVEN_ALLOCATOR,
+    help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
+)
+@click.option(
+    "--apart",
+    multiple=True,
+    metavar="TEXT",
+    help="What if: give blocks of the call sites whose names hold TEXT a heap of their own.  [default: those "
+    "that pin most]",
+)
+@click.option(
+    "--pace",
+    type=click.Choice(["asap", "recorded"]),
+    default="asap",
+    show_default=True,
+    help="Replay as fast as possible; or no call earlier than in the recording, so that what allocators do "
+    "after some time happens.",
+)
+@click.option(
+    "--process",
+    type=click.IntRange(min=0),
+    metavar="NUMBER",
+    help="What process is looked at, numbered from 0 as they began.  [default: the one with the most events]",
+)
+@click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE", help="Write a page, FILE.html.")
+@click.option("--json", "as_json", is_flag=True, help="Print at most 8 KiB of JSON, the verdict first.")
+@click.pass_obj
+def advise(
+    extra: tuple[Path, ...],
+    /,
+    program: tuple[str, ...],
+    allocators: str | None,
+    own: tuple[GivenAllocator, ...],
+    apart: tuple[str, ...],
+    pace: str,
+    process: int | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Tell what holds the memory of PROGRAM, and what would give it back.
+
+    The first line is the verdict: live data; growing, which is a leak or a cache; retained by the allocator;
+    pinned by few blocks; taken again by the next burst; or nothing to gain. PROGRAM is recorded in
+    PROGRAM.trace, then replayed under each allocator, also with the call sites that pin most pages apart.
+
+    \b
+    Examples:
+      heaplab advise -- ls -l
+      heaplab advise ls.trace
+      heaplab advise ls.trace --allocators jemalloc,scalloc -o advice.html
+    """
+    if output and output.suffix != ".html":
+        raise UsageError(f"{output}: its suffix is not .html")
+    if not program:
+        raise UsageError("advise: name a trace, or a program behind --")
+    given = Path(program[0]) if recorded_trace.is_trace(program) else None
+    if given:
+        number_of(given, process)  # what cannot be is refused before allocators are looked at
+    _, treated = arms(catalogs.load(extra), allocators, own, None)
+    trace = given or recorded(program, extra)
+    summary, number = number_of(trace, process)
+    warnings = trace_summary.warnings(summary)
+    for line in warnings:
+        note(f"{trace}: {line}")
+    profile = of_process(trace, summary, number, record.ProgressNote("reading events"))
+    if not profile.stretches:
+        raise UsageError(f"{trace}: holds no call, so that there is nothing to replay")
+    with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("advise") as display:
+        replayed = Recording(trace, number, Path(folder), ["--pace", pace], display.tell)
+        evidence = evidence_of(replayed, profile, treatments(treated), apart)
+    verdict = judge(evidence)
+    if output:
+        advice_page.write_html(evidence, verdict, warnings, output)
+        note(f"written: {output}")
+    if as_json:
+        click.echo(advice_json.text_of(evidence, verdict))
+    else:
+        advice_terminal.print_advice(evidence, verdict, console())
+
+
+def number_of(trace: Path, process: int | None) -> tuple[dict[str, Any], int]:
+    """The summary of the trace, and the number of the process that is looked at. Raises UsageError."""
+    summary = tool.summary(trace)
+    if not summary["processes"]:
+        raise UsageError(f"{trace}: holds no process")
+    return summary, chosen(trace, summary, process)
+
+
+def evidence_of(
+    replayed: Recording, profile: Profile, treated: Sequence[Treatment], apart: Sequence[str]
+) -> Evidence:
+    """Replay under each treatment, and again with the chosen or proposed sites apart."""
+    evidence = Evidence(profile, replayed.replayed(replayed.compiled(), treated))
+    sites = named(profile, apart) or what_if.proposed(evidence.census)
+    pinned = evidence.census.pinned + evidence.census.retained
+    if not sites or (not apart and pinned < evidence.worth):
+        return evidence
+    measured = replayed.replayed(replayed.compiled(sites), treated)
+    found = what_if.tried(sites, profile, evidence.replays, measured, evidence.moment.place)
+    return Evidence(profile, evidence.replays, found)
+
+
+def named(profile: Profile, texts: Sequence[str]) -> tuple[int, ...]:
+    """The call sites whose names hold one of the texts. Raises UsageError for a text in no name."""
+    found: list[int] = []
+    for text in texts:
+        holding = [
+            site.number for site in profile.sites if site.number and text in profile.chain(site.number)
+        ]
+        if not holding:
+            raise UsageError(f"--apart {text}: no call site of {profile.trace} has this in its name")
+        found += holding
+    return tuple(dict.fromkeys(found))
+
+
+def treatments(found: Sequence[Arm]) -> list[Treatment]:
+    """The allocators that are not void, and the C library's with its memory trimmed."""
+    plain = [Treatment(arm) for arm in found if not arm.void]
+    trimmed = [Treatment(arm, trim=True) for arm in found if arm.allocator == BASELINE]
+    return [*plain[:1], *trimmed, *plain[1:]]
+
+
+def recorded(program: tuple[str, ...], extra: tuple[Path, ...]) -> Path:
+    """Record the program beside the current folder's other traces."""
+    library = arm_of(catalogs.load(extra), BASELINE)
+    if library.void:
+        raise HeaplabError(f"{BASELINE}: {library.void}")
+    trace = Path(f"{Path(program[0]).name}.trace")
+    wanted = recording.Wanted(trace, library, stacks=True)
+    recording.check(program[0], wanted)
+    status = recording.record(
+        program,
+        wanted,
+        lambda left: note(f"{trace}: still recorded: {', '.join(left)}; SIGINT or SIGUSR2 ends it"),
+        lambda opened: record.tell(trace, opened),
+        record.ProgressNote("making the trace"),
+    )
+    if status != 0:
+        note(f"{program[0]}: exit status {status}")
+    return trace

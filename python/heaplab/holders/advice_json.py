@@ -1,0 +1,72 @@
+"""An advice for other programs: at most 8 KiB of JSON, the verdict first."""
+
+import json
+from typing import Any
+
+from heaplab.holders.answer import Evidence, HolderAnswer
+from heaplab.holders.census import Replays, parts
+from heaplab.holders.sentences import sentence
+
+MOST_BYTES = 8192
+MOST_ROWS = 12
+LONGEST_NAME = 160  # characters of a call site
+
+
+def text_of(evidence: Evidence, verdict: HolderAnswer) -> str:
+    """Rows are left out from the end until it fits."""
+    for rows in range(MOST_ROWS, -1, -1):
+        text = json.dumps(document(evidence, verdict, rows), ensure_ascii=False)
+        if len(text.encode(errors="replace")) < MOST_BYTES:
+            return text
+    return text[: MOST_BYTES - 1]
+
+
+def document(evidence: Evidence, verdict: HolderAnswer, rows: int) -> dict[str, Any]:
+    census, profile, place = evidence.census, evidence.profile, evidence.moment.place
+    found: dict[str, Any] = {
+        "verdict": verdict.kind.value,
+        "sure": verdict.sure,
+        "sentence": sentence(evidence, verdict)[:1000],
+        "less_bytes": list(verdict.gain),
+        "program": profile.program[:LONGEST_NAME],
+        "moment": {"why": census.why, "time_s": census.time_us / 1e6, "live_blocks": census.live_blocks},
+        "memory": {"allocator": evidence.base.name, "bytes": census.memory, **dict(parts(census))},
+        "sites": [
+            {
+                "site": profile.chain(one.site)[:LONGEST_NAME],
+                "pinned": one.pinned,
+                "blocks": one.blocks,
+                "live": one.bytes,
+                "pages": one.pages,
+                "mean_age_s": one.ages_us / one.blocks / 1e6,
+                "oldest_s": one.oldest_us / 1e6,
+            }
+            for one in census.holdings[:rows]
+        ],
+        "allocators": [allocator(one, place) for one in evidence.replays[: rows + 1]],
+    }
+    if verdict.growth:
+        found["growth"] = {
+            "bytes": verdict.growth.bytes,
+            "seconds": verdict.growth.seconds,
+            "released": verdict.growth.released,
+            "sites": [profile.chain(site.number)[:LONGEST_NAME] for site in verdict.growth.sites],
+        }
+    if what_if := evidence.what_if:
+        found["apart"] = {
+            "sites": [profile.chain(site)[:LONGEST_NAME] for site in what_if.sites],
+            "allocators": [
+                {
+                    "allocator": one.name,
+                    "less_bytes": list(what_if.less(number, one, place)),
+                    "unpinned": what_if.unpinned(number, one, place),
+                    "unpinned_estimated": what_if.estimated[one.name],
+                }
+                for number, one in enumerate(evidence.replays[: rows + 1])
+            ],
+        }
+    return found
+
+
+def allocator(one: Replays, place: int) -> dict[str, Any]:
+    return {"allocator": one.name, "bytes": list(one.memory(place)), **dict(parts(one.typical(place)))}

@@ -1,0 +1,77 @@
+"""An advice as one self-contained HTML file: the verdict, memory over time in bands, tables."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+from heaplab.holders import holding_tables
+from heaplab.holders.answer import Evidence, HolderAnswer
+from heaplab.holders.census import PARTS, Replays
+from heaplab.holders.sentences import sentence
+from heaplab.report.page import html_file
+from heaplab.report.pictures import canvas
+from heaplab.report.pictures.figures import Drawing
+from heaplab.report.pictures.palette import CHROME, HUES
+from heaplab.report.words import units
+from heaplab.trace_report.trace_page import Chapter, TracePage, about
+
+# Live and rounding are blue, pinned orange, retained purple, the allocator's own grey.
+COLORS = dict(zip(PARTS, (HUES[0][0], HUES[7][0], HUES[1][0], HUES[3][0], "#55606e"), strict=True))
+MOST_BANDS = 6  # treatments that are drawn
+
+
+def write_html(evidence: Evidence, verdict: HolderAnswer, warnings: Sequence[str], path: Path) -> None:
+    """Raises HeaplabError where the file cannot be written."""
+    html_file.write(path, render(evidence, verdict, warnings))
+
+
+def render(evidence: Evidence, verdict: HolderAnswer, warnings: Sequence[str]) -> str:
+    profile = evidence.profile
+    page = TracePage(
+        program=profile.program,
+        about=about(profile),
+        advice=sentence(evidence, verdict),
+        findings=[],
+        warnings=list(warnings),
+        compare=shlex.join(["heaplab", "compare", str(profile.trace)]),
+        chapters=chapters(evidence),
+    )
+    return html_file.rendered("trace.html.j2", {}, p=page)
+
+
+def chapters(evidence: Evidence) -> list[Chapter]:
+    drawings = [bands(evidence, one) for one in evidence.replays[:MOST_BANDS]]
+    found = [
+        Chapter("memory", "What holds the memory, over time", drawings=drawings),
+        Chapter("sites", "Who pins pages", tables=[holding_tables.sites(evidence)]),
+        Chapter("allocators", "Allocators", tables=[holding_tables.allocators(evidence)]),
+    ]
+    if evidence.what_if:
+        found.append(
+            Chapter("apart", "What if these sites lived apart", tables=[holding_tables.what_if(evidence)])
+        )
+    return found
+
+
+def bands(evidence: Evidence, replays: Replays) -> Drawing:
+    """The five parts of memory at each census, above each other."""
+    run = [replays.typical(place) for place in range(len(replays.runs[0]))]
+    times = np.array([census.time_us / 1e6 for census in run])
+    clock, step = units.scale("s", float(times[-1])), units.scale("B", replays.peak)
+    at = evidence.census.time_us / 1e6 / clock.factor
+    with mpl.rc_context(canvas.STYLE):
+        figure, (axis,) = canvas.new(1)
+        heights = [np.array([getattr(census, part) for census in run]) / step.factor for part in PARTS]
+        colors = [COLORS[part] for part in PARTS]
+        axis.stackplot(times / clock.factor, *heights, labels=PARTS, colors=colors, alpha=0.75)
+        axis.axvline(at, color=CHROME["muted"], linewidth=1, linestyle=":")
+        axis.set_ylim(bottom=0)
+        axis.set_xlim(0, max(times[-1] / clock.factor, 1e-9))
+        axis.set_xlabel(f"time ({clock.label})" if evidence.profile.timed else "events")
+        axis.set_ylabel(f"memory ({step.label})")
+        canvas.legend(figure, axis)
+        alt = f"memory under {replays.name} over time, at most {units.show(replays.peak, 'B')}"
+        return Drawing(f"Under {replays.name}", canvas.to_svg(figure, alt), alt, ())

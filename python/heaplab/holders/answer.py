@@ -1,0 +1,105 @@
+"""One of six answers to what holds the memory, with its figures and how sure it is."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from heaplab.holders.census import Census, Replays
+from heaplab.holders.moments import Moment, moment_of
+from heaplab.holders.rise import Rise, growth_of
+from heaplab.holders.what_if import WhatIf
+from heaplab.traces.profile import Profile
+
+SMALLEST = 1 << 20  # B: what is less is not worth a change
+SHARE = 0.1  # of the peak; likewise
+LIVE = 0.75  # share of memory, from which on it is said to be live data
+AS_GOOD = 0.5  # share of what the best allocator gives back, from which on sites come before allocators
+
+
+class Kind(StrEnum):
+    """What holds the memory."""
+
+    LIVE = "live data"
+    GROWING = "growing"
+    RETAINED = "retained"
+    PINNED = "pinned"
+    REGROWN = "taken again"
+    NOTHING = "nothing to gain"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was recorded and measured."""
+
+    profile: Profile
+    replays: list[Replays]  # the first is the baseline
+    what_if: WhatIf | None = None
+
+    @property
+    def base(self) -> Replays:
+        return self.replays[0]
+
+    @property
+    def moment(self) -> Moment:
+        return moment_of(self.profile, self.base)
+
+    @property
+    def census(self) -> Census:
+        """The baseline at the moment."""
+        return self.base.typical(self.moment.place)
+
+    @property
+    def worth(self) -> float:
+        """Bytes that are worth a change."""
+        return max(SMALLEST, SHARE * self.base.peak)
+
+    @property
+    def apart_gain(self) -> tuple[int, int, int]:
+        """What the sites apart give back under the baseline."""
+        return self.what_if.less(0, self.base, self.moment.place) if self.what_if else (0, 0, 0)
+
+    @property
+    def unpinned(self) -> int:
+        """Bytes that no block pins any more with the sites apart; the allocator may still retain them."""
+        return self.what_if.unpinned(0, self.base, self.moment.place) if self.what_if else 0
+
+    def gain(self, other: Replays) -> tuple[int, int, int]:
+        """Bytes less under another treatment than under the baseline: the least, of medians, the most."""
+        low, middle, high = self.base.memory(self.moment.place)
+        least, medium, most = other.memory(self.moment.place)
+        return low - most, middle - medium, high - least
+
+    @property
+    def best(self) -> Replays:
+        """The treatment with the least memory at the moment."""
+        return min(self.replays, key=lambda one: one.memory(self.moment.place)[1])
+
+
+@dataclass(frozen=True)
+class HolderAnswer:
+    """The answer; `gain` is of bytes less, at the least, typically, and at the most."""
+
+    kind: Kind
+    sure: bool  # all replays agree
+    gain: tuple[int, int, int] = (0, 0, 0)
+    growth: Rise | None = None
+
+
+def judge(evidence: Evidence) -> HolderAnswer:
+    """Nothing to gain, unless something that was measured gives back what is worth a change."""
+    census, worth = evidence.census, evidence.worth
+    growth = growth_of(evidence.profile)
+    if growth and growth.bytes >= worth and 2 * growth.bytes > census.memory - census.live:
+        return HolderAnswer(Kind.GROWING, sure=evidence.profile.timed, growth=growth)
+    if census.memory - census.live < worth:
+        lives = census.live >= worth and census.live >= LIVE * census.memory
+        return HolderAnswer(Kind.LIVE if lives else Kind.NOTHING, sure=True)
+    other, apart = evidence.gain(evidence.best), evidence.apart_gain
+    by_sites = max(apart[1], evidence.unpinned)
+    if max(other[1], by_sites) < worth:
+        return HolderAnswer(Kind.NOTHING, sure=max(other[2], apart[2]) < worth)
+    if evidence.moment.regrown:
+        return HolderAnswer(Kind.REGROWN, sure=True, gain=max(other, apart, key=lambda gain: gain[1]))
+    pinned = census.pinned >= census.retained and by_sites >= max(worth, AS_GOOD * other[1])
+    if pinned or other[1] < worth:
+        return HolderAnswer(Kind.PINNED, sure=apart[0] >= worth, gain=apart)
+    return HolderAnswer(Kind.RETAINED, sure=other[0] >= worth, gain=other)

@@ -1,0 +1,75 @@
+"""What holds the memory of a replay at some moments (docs/workload-format.md)."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+from typing import NamedTuple
+
+PARTS = ("live", "rounding", "pinned", "retained", "own")
+
+
+class Holding(NamedTuple):
+    """What the blocks of one call site hold, in bytes."""
+
+    site: int
+    blocks: int
+    bytes: int
+    pages: int  # resident, with at least one of its blocks
+    pinned: int  # its share of the bytes that blocks keep from the system
+    together: int  # pinned bytes of pages that hold blocks of this and the holdings before it alone
+    ages_us: int  # summed
+    oldest_us: int
+
+
+@dataclass(frozen=True)
+class Census:
+    """One moment of one replay, in bytes."""
+
+    why: str  # sample, trough, peak, end
+    time_us: int
+    live_bytes: int  # as recorded, as are the blocks
+    live_blocks: int
+    memory: int
+    live: int
+    rounding: int
+    pinned: int
+    retained: int
+    own: int
+    holdings: tuple[Holding, ...]  # the most pinned bytes first
+
+
+def read(text: str) -> list[Census]:
+    """A census for each line."""
+    found = []
+    for line in text.splitlines():
+        row = json.loads(line)
+        holdings = tuple(Holding(*holding) for holding in row.pop("sites"))
+        found.append(Census(**row, holdings=holdings))
+    return found
+
+
+@dataclass(frozen=True)
+class Replays:
+    """Replays of one recording under one allocator."""
+
+    name: str
+    runs: tuple[tuple[Census, ...], ...]  # all of the same moments
+
+    def memory(self, moment: int) -> tuple[int, int, int]:
+        """Of a moment the least, the median and the most memory of the runs."""
+        found = [run[moment].memory for run in self.runs]
+        return min(found), int(median(found)), max(found)
+
+    def typical(self, moment: int) -> Census:
+        """The census of the moment whose memory is the median."""
+        ordered = sorted((run[moment] for run in self.runs), key=lambda one: one.memory)
+        return ordered[(len(ordered) - 1) // 2]
+
+    @property
+    def peak(self) -> int:
+        return max(self.memory(moment)[1] for moment in range(len(self.runs[0])))
+
+
+def parts(census: Census) -> Iterable[tuple[str, int]]:
+    return ((name, getattr(census, name)) for name in PARTS)

@@ -1,0 +1,94 @@
+"""Tables of an advice: who pins pages, what allocators hold, what sites apart would give back."""
+
+from heaplab.holders.answer import Evidence
+from heaplab.holders.census import PARTS
+from heaplab.holders.sentences import interval, size, when
+from heaplab.report.tables.table_parts import Entry, Table
+from heaplab.report.words import units
+
+MOST_SITES = 10
+SMALLEST_SHARE = 0.005  # of what is pinned, for a row
+
+
+def tables_of(evidence: Evidence) -> list[Table]:
+    found = [sites(evidence), allocators(evidence)]
+    return [*found, *([what_if(evidence)] if evidence.what_if else [])]
+
+
+def sites(evidence: Evidence) -> Table:
+    """Call sites by the bytes of pages that their surviving blocks keep from the system."""
+    census, profile = evidence.census, evidence.profile
+    shown = [one for one in census.holdings[:MOST_SITES] if one.pinned >= SMALLEST_SHARE * census.pinned]
+    rows = []
+    for one in shown:
+        chain = profile.chain(one.site)
+        title = "\n".join(str(profile.place(address)) for address in profile.stack(one.site))
+        entries = [
+            Entry(size(one.pinned), title=title),
+            Entry(units.percent(one.pinned / max(census.pinned, 1))),
+            Entry(units.show(one.blocks, "1")),
+            Entry(size(one.bytes)),
+            Entry(size(one.pages)),
+            Entry(_age(evidence, one.ages_us / one.blocks)),
+            Entry(_age(evidence, one.oldest_us)),
+        ]
+        rows.append((chain, entries))
+    return Table(
+        f"Who pins pages under {evidence.base.name} {when(evidence)}",
+        ["pinned", "share", "blocks", "live", "pages", "mean age", "oldest"],
+        rows,
+        "call site",
+        notes=[
+            "pinned: what is free in pages that hold a block; a page's is shared equally by its call sites."
+        ],
+    )
+
+
+def _age(evidence: Evidence, microseconds: float) -> str:
+    return units.show(microseconds / 1e6, "s") if evidence.profile.timed else units.NOTHING
+
+
+def allocators(evidence: Evidence) -> Table:
+    """What each treatment holds at the moment, and how it splits."""
+    place = evidence.moment.place
+    rows = []
+    for one in evidence.replays:
+        census = one.typical(place)
+        gain = Entry("") if one is evidence.base else Entry(interval(evidence.gain(one)))
+        parts = [Entry(size(getattr(census, part))) for part in PARTS]
+        rows.append((one.name, [Entry(interval(one.memory(place))), gain, *parts]))
+    return Table(
+        f"Memory under each allocator {when(evidence)}",
+        ["memory", "less", "live", "rounding", "pinned", "retained", "own"],
+        rows,
+        "allocator",
+        notes=["Medians of replays, with their least and most in brackets where these differ."],
+    )
+
+
+def what_if(evidence: Evidence) -> Table:
+    """The proposed sites apart: estimated from pages, and measured."""
+    found = evidence.what_if
+    assert found
+    place = evidence.moment.place
+    rows = []
+    for number, (one, apart) in enumerate(zip(evidence.replays, found.replays, strict=True)):
+        entries = [
+            Entry(interval(one.memory(place))),
+            Entry(interval(apart.memory(place))),
+            Entry(interval(found.less(number, one, place))),
+            Entry(size(found.unpinned(number, one, place))),
+            Entry(size(found.estimated[one.name])),
+        ]
+        rows.append((one.name, entries))
+    names = "; ".join(evidence.profile.chain(site) for site in found.sites)
+    return Table(
+        f"What if blocks of {names} had a heap of their own?",
+        ["together", "apart", "less", "unpinned", "estimated"],
+        rows,
+        "allocator",
+        notes=[
+            "unpinned: bytes of pages that no block keeps any more, which the allocator may still retain;",
+            "estimated: the same, as the pages of the replays without let expect.",
+        ],
+    )

@@ -1,0 +1,64 @@
+"""The moment at which most memory is held for nothing, and whether the program takes it again."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from heaplab.holders.census import Census, Replays
+from heaplab.traces.profile import Profile
+
+LASTS = 0.05  # share of the run that a low state takes, if it is more than a passing one
+LOW = 8  # a state is low while live bytes are at most this part of their peak above the census
+AGAIN = 0.8  # of an earlier peak, if a program is said to grow to it again
+OFTEN = 2  # troughs that a program grew out of, after which the end counts as one more
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A place in the censuses of a replay."""
+
+    place: int
+    regrown: bool  # the program took as much again afterwards, or always did before
+
+
+def held_for_nothing(census: Census) -> int:
+    return max(0, census.memory - census.live)
+
+
+def moment_of(profile: Profile, base: Replays) -> Moment:
+    """The trough, or the end, with most memory that is not live; those come first that nothing follows."""
+    found = list(lasting(profile, base))
+    often = sum(one.regrown for one in found[:-1]) >= OFTEN
+    found = [Moment(one.place, one.regrown or often) for one in found]
+    if not found:
+        return Moment(len(base.runs[0]) - 1, regrown=False)
+    return max(found, key=lambda one: (not one.regrown, held_for_nothing(base.typical(one.place))))
+
+
+def lasting(profile: Profile, base: Replays) -> Iterator[Moment]:
+    """Troughs and the end, if they last."""
+    for place, census in enumerate(base.runs[0]):
+        if census.why in ("trough", "end"):
+            at = stretch_of(profile, census)
+            if share_of_low(profile, census, at) >= LASTS or not profile.timed:
+                yield Moment(place, regrows(profile, at))
+
+
+def stretch_of(profile: Profile, census: Census) -> int:
+    ticks = census.time_us * (profile.ticks_per_second or 10**9) // 10**6
+    return min(ticks // profile.width, len(profile.stretches) - 1)
+
+
+def share_of_low(profile: Profile, census: Census, at: int) -> float:
+    most = census.live_bytes + profile.peak_bytes // LOW
+    low = [stretch.live_bytes <= most for stretch in profile.stretches]
+    begin = end = at
+    while begin > 0 and low[begin - 1]:
+        begin -= 1
+    while end + 1 < len(low) and low[end + 1]:
+        end += 1
+    return (end + 1 - begin) / len(low)
+
+
+def regrows(profile: Profile, at: int) -> bool:
+    peaks: Sequence[int] = [stretch.peak_bytes for stretch in profile.stretches]
+    return max(peaks[at + 1 :], default=0) >= AGAIN * max(peaks[: at + 1])

@@ -1,0 +1,54 @@
+"""Whether what lives grows over the run, and at which call sites."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from heaplab.traces.profile import Profile, Site, Stretch
+
+STAGES = 8
+LAST = 0.98  # the end of a run may free everything
+RISE = 1.1  # from one look to the next, three stages apart
+NEVER_FREED = 0.02  # a site that frees a larger share of its blocks has a cache
+MOST_SITES = 3
+
+
+@dataclass(frozen=True)
+class Rise:
+    """Live bytes that only ever became more."""
+
+    bytes: int  # from the third stage to the last
+    seconds: float  # between these; 0 where the recording has no times
+    sites: tuple[Site, ...]  # that hold most of it, the most first
+    released: float  # share of the blocks of these sites that was released
+
+    @property
+    def leaks(self) -> bool:
+        """Whether the program frees next to nothing of it: a leak rather than a cache."""
+        return self.released <= NEVER_FREED
+
+
+def growth_of(profile: Profile) -> Rise | None:
+    """The growth, if the lows of live bytes rise from stage to stage and hardly fall before the end."""
+    stretches = profile.stretches[: max(1, int(len(profile.stretches) * LAST))]
+    if len(stretches) < STAGES or not profile.peak_bytes:
+        return None
+    lows = [min(s.live_bytes for s in stage) for stage in stages(stretches)]
+    first, middle, last = lows[2], lows[4], lows[-1]
+    if not (middle > RISE * first and last > RISE * middle and last * 2 > profile.peak_bytes):
+        return None
+    seconds = profile.width * len(stretches) * (STAGES - 3) / STAGES / (profile.ticks_per_second or 1)
+    holding = sorted(profile.sites, key=held, reverse=True)[:MOST_SITES]
+    sites = tuple(site for site in holding if held(site) * 2 * MOST_SITES > last - first)
+    blocks = sum(site.blocks for site in sites)
+    freed = blocks - sum(site.live_blocks for site in sites)
+    return Rise(last - first, seconds if profile.timed else 0.0, sites, freed / max(blocks, 1))
+
+
+def held(site: Site) -> int:
+    return site.live_bytes or site.most_bytes
+
+
+def stages(stretches: Sequence[Stretch]) -> list[Sequence[Stretch]]:
+    bounds = [len(stretches) * stage // STAGES for stage in range(STAGES + 1)]
+    return [stretches[begin:end] for begin, end in pairwise(bounds)]

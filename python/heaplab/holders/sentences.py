@@ -1,0 +1,115 @@
+"""A verdict in one sentence, and what to do next."""
+
+from heaplab.holders.answer import Evidence, HolderAnswer, Kind
+from heaplab.holders.rise import Rise
+from heaplab.report.words import units
+from heaplab.traces.profile import Profile
+
+NAMED = 3  # call sites in a sentence
+
+
+def size(count: float) -> str:
+    return units.show(count, "B") if count >= 0 else f"-{units.show(-count, 'B')}"
+
+
+def interval(gain: tuple[int, int, int]) -> str:
+    """Bytes with the interval of the replays, which is left out where they agree."""
+    low, middle, high = (size(amount) for amount in gain)
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def sites_of(profile: Profile, sites: tuple[int, ...]) -> str:
+    return " and ".join(profile.chain(site) for site in sites[:NAMED])
+
+
+def when(evidence: Evidence) -> str:
+    census = evidence.census
+    if census.why == "end":
+        return "at the end"
+    if not evidence.profile.timed:
+        return f"at the {census.why}"
+    return f"{units.show(census.time_us / 1e6, 's')} after the beginning"
+
+
+def sentence(evidence: Evidence, verdict: HolderAnswer) -> str:
+    """The verdict, with figures and how sure it is."""
+    return f"{_SENTENCES[verdict.kind](evidence, verdict)} ({'sure' if verdict.sure else 'likely'})"
+
+
+def _held(evidence: Evidence) -> str:
+    """What is live of the memory at the moment."""
+    census = evidence.census
+    return f"{size(census.live)} of the {size(census.memory)} {when(evidence)} under {evidence.base.name}"
+
+
+def _live(evidence: Evidence, _: HolderAnswer) -> str:
+    census = evidence.census
+    share = units.percent(census.live / max(census.memory, 1))
+    return (
+        f"live data: {share} of the {size(census.memory)} that {evidence.base.name} holds {when(evidence)} "
+        "are blocks in use, so that only the program can give memory back"
+    )
+
+
+def _growing(evidence: Evidence, verdict: HolderAnswer) -> str:
+    growth = verdict.growth
+    assert growth
+    what = "a leak" if growth.leaks else "a cache"
+    freed = "none" if growth.released == 0 else units.percent(growth.released)
+    sites = sites_of(evidence.profile, tuple(site.number for site in growth.sites))
+    return (
+        f"growing, {what}: live bytes rose by {size(growth.bytes)}{_rate(growth)}, held by blocks of "
+        f"{sites}, of which {freed} were freed"
+    )
+
+
+def _rate(growth: Rise) -> str:
+    return f", {size(growth.bytes / growth.seconds)} a second" if growth.seconds else ""
+
+
+def _retained(evidence: Evidence, verdict: HolderAnswer) -> str:
+    best = evidence.best
+    return (
+        f"retained by {evidence.base.name}: {_held(evidence)} are live, and {best.name} holds "
+        f"{interval(verdict.gain)} less there"
+    )
+
+
+def _pinned(evidence: Evidence, verdict: HolderAnswer) -> str:
+    what_if, census = evidence.what_if, evidence.census
+    assert what_if
+    blocks = sum(one.blocks for one in census.holdings if one.site in what_if.sites)
+    live = sum(one.bytes for one in census.holdings if one.site in what_if.sites)
+    sites = sites_of(evidence.profile, what_if.sites)
+    what = f"{interval(verdict.gain)} of {size(census.memory)} come back"
+    if verdict.gain[1] < evidence.worth:
+        what = f"{size(evidence.unpinned)} are pinned no more, but {evidence.base.name} retains them at first"
+    return (
+        f"pinned by few blocks: {units.counted(blocks, 'block')} of {sites} with {size(live)} keep "
+        f"{size(census.pinned)} of pages from the system {when(evidence)} under {evidence.base.name}; "
+        f"in a heap of their own {what}"
+    )
+
+
+def _regrown(evidence: Evidence, verdict: HolderAnswer) -> str:
+    return (
+        f"taken again: {_held(evidence)} are live, and the program's next burst takes the rest again; "
+        f"between bursts {interval(verdict.gain)} less could be held, for page faults in each"
+    )
+
+
+def _nothing(evidence: Evidence, _: HolderAnswer) -> str:
+    return (
+        f"nothing to gain: {_held(evidence)} are live, and nothing that was measured gives back more than "
+        f"{size(evidence.worth)}"
+    )
+
+
+_SENTENCES = {
+    Kind.LIVE: _live,
+    Kind.GROWING: _growing,
+    Kind.RETAINED: _retained,
+    Kind.PINNED: _pinned,
+    Kind.REGROWN: _regrown,
+    Kind.NOTHING: _nothing,
+}

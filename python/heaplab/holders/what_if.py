@@ -1,0 +1,71 @@
+"""What if the blocks of some call sites lived in a heap of their own?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from heaplab.holders.census import Census, Holding, Replays
+from heaplab.traces.profile import Profile, Site
+
+PAGE = 4096  # B, of the estimate
+MOST_SITES = 3
+WORTH = 0.8  # of the pinned bytes that the proposed sites are to hold
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """Call sites apart, and what that changes at a moment."""
+
+    sites: tuple[int, ...]
+    estimated: dict[str, int]  # bytes that are pinned no more, by treatment, from the pages without
+    replays: list[Replays]  # measured under each treatment, in the order of those without
+
+    def less(self, number: int, together: Replays, moment: int) -> tuple[int, int, int]:
+        """Bytes less under treatment `number`: the least, of medians, the most."""
+        least, middle, most = self.replays[number].memory(moment)
+        low, medium, high = together.memory(moment)
+        return low - most, medium - middle, high - least
+
+    def unpinned(self, number: int, together: Replays, moment: int) -> int:
+        """Bytes that are pinned no more under treatment `number`: the allocator may still retain them."""
+        return together.typical(moment).pinned - self.replays[number].typical(moment).pinned
+
+
+def proposed(census: Census) -> tuple[int, ...]:
+    """The fewest sites, at most three, that hold most of what blocks pin without others."""
+    if not census.pinned:
+        return ()
+    named = [one for one in census.holdings[:MOST_SITES] if one.site]
+    for count, holding in enumerate(named, 1):
+        if holding.together >= WORTH * census.pinned:
+            return tuple(one.site for one in named[:count])
+    return tuple(one.site for one in named)
+
+
+def tried(
+    sites: tuple[int, ...], profile: Profile, together: Sequence[Replays], apart: list[Replays], moment: int
+) -> WhatIf:
+    """The sites apart, as estimated from replays without and as measured in replays with them apart."""
+    estimated = {one.name: estimate(one.typical(moment), sites, profile) for one in together}
+    return WhatIf(sites, estimated, apart)
+
+
+def estimate(census: Census, sites: Sequence[int], profile: Profile) -> int:
+    """Bytes that are pinned no more: pages that only these sites pin, less what their own heap pins."""
+    chosen = [one for one in census.holdings if one.site in sites]
+    first = census.holdings[: len(chosen)]
+    alone = first[-1].together if first and all(one.site in sites for one in first) else 0
+    known = {site.number: site for site in profile.sites}
+    anew = sum(own_heap(one, known.get(one.site)) - one.bytes for one in chosen)
+    return max(0, alone - anew)
+
+
+def own_heap(holding: Holding, site: Site | None) -> int:
+    """Bytes of the pages that the survivors of a site hold, if its blocks alone lived there.
+
+    Of its most blocks at a time those that survive lie anywhere: a page stays if it holds at least one.
+    """
+    most_blocks = max(site.most_blocks if site else 0, holding.blocks)
+    most_bytes = max(site.most_bytes if site else 0, holding.bytes)
+    of_page = max(1.0, PAGE * most_blocks / max(most_bytes, 1))
+    stays = 1 - (1 - holding.blocks / most_blocks) ** of_page
+    return max(holding.bytes, int(most_bytes * stays))

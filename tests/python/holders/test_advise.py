@@ -1,0 +1,209 @@
+"""What holds the memory of programs that say so themselves: the answer is right under each allocator."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from heaplab.catalog import contents, locate
+from heaplab.cli.subjects.selection import arm_of
+from heaplab.cli.tracing import advise
+from heaplab.errors import UsageError
+from heaplab.holders import replaying, what_if
+from heaplab.holders.answer import Evidence, HolderAnswer, Kind, judge
+from heaplab.holders.census import Replays
+from heaplab.holders.replaying import Recording
+from heaplab.holders.sentences import sentence
+from heaplab.records import Arm
+from heaplab.traces import tool
+from heaplab.traces.profile import of_process
+
+pytestmark = pytest.mark.starts_programs
+
+HEAPLAB = (sys.executable, "-m", "heaplab")
+ALLOCATORS = ("glibc", "jemalloc", "mimalloc", "scalloc", "tcmalloc", "llheap")
+MOST = 5
+PROGRAMS = ("leak", "cache", "retained", "pinned", "regrowth", "nothing", "steady")
+
+
+def found_here() -> list[Arm]:
+    """Five allocators, of which heaplab's own and the C library's are always here."""
+    found = []
+    for name in ALLOCATORS:
+        try:
+            found.append(arm_of(contents.load(()), name))
+        except locate.NotHereError:
+            continue
+    return found[:MOST]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """All programs in one trace, each a process."""
+
+    folder: Path
+    summary: dict[str, object]
+    numbers: dict[str, int]
+    known: dict[str, Evidence]
+
+    @property
+    def trace(self) -> Path:
+        return self.folder / "holders.trace"
+
+    def memory_of(self, program: str) -> int:
+        """What the program itself holds at its end, in bytes."""
+        done = subprocess.run([self.folder / "holders", program], capture_output=True, text=True, check=True)
+        return int(done.stdout) << 10
+
+    def evidence(self, program: str) -> Evidence:
+        if program not in self.known:
+            number = self.numbers[program]
+            profile = of_process(self.trace, self.summary, number)
+            recording = Recording(self.trace, number, self.folder)
+            self.known[program] = advise.evidence_of(recording, profile, advise.treatments(found_here()), ())
+        return self.known[program]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    folder = tmp_path_factory.mktemp("holders")
+    source = Path(__file__).with_name("holders.c")
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "holders", source], check=True)
+    script = "; ".join(f"./holders {program}" for program in PROGRAMS)
+    command = [*HEAPLAB, "record", "-o", "holders.trace", "--", "sh", "-c", script]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    summary = tool.summary(folder / "holders.trace")
+    arguments = [process["process"]["arguments"].split("\0") for process in summary["processes"]]
+    numbers = {words[1]: number for number, words in enumerate(arguments) if words[0] == "./holders"}
+    assert set(numbers) == set(PROGRAMS)
+    return Recorded(folder, summary, numbers, {})
+
+
+@pytest.fixture(autouse=True)
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replaying, "RUNS", 1)
+
+
+def first(place: int, of: Sequence[Replays]) -> list[Replays]:
+    return [of[place], *of[:place], *of[place + 1 :]]
+
+
+def each_base(evidence: Evidence) -> list[tuple[str, Evidence, HolderAnswer]]:
+    """The same evidence with each allocator in turn as the one that the verdict is about."""
+    found = []
+    for place, base in enumerate(evidence.replays):
+        tried = evidence.what_if
+        turned = replace(
+            evidence,
+            replays=first(place, evidence.replays),
+            what_if=tried and replace(tried, replays=first(place, tried.replays)),
+        )
+        found.append((base.name, turned, judge(turned)))
+    return found
+
+
+def verdicts(evidence: Evidence) -> dict[str, Kind]:
+    return {name: verdict.kind for name, _, verdict in each_base(evidence)}
+
+
+@pytest.mark.parametrize(
+    ("program", "leaks", "site"), [("leak", True, "forgotten"), ("cache", False, "cached")]
+)
+def test_what_grows_is_named(recorded: Recorded, program: str, leaks: bool, site: str) -> None:
+    for name, evidence, verdict in each_base(recorded.evidence(program)):
+        assert verdict.kind == Kind.GROWING, name
+        assert verdict.growth
+        assert verdict.growth.leaks == leaks
+        assert evidence.profile.chain(verdict.growth.sites[0].number).startswith(f"{site} ")
+        assert verdict.growth.bytes > 8 << 20
+        assert verdict.growth.seconds > 0.2
+
+
+def test_few_blocks_that_pin_pages_are_named_under_each_allocator(recorded: Recorded) -> None:
+    for name, evidence, verdict in each_base(recorded.evidence("pinned")):
+        assert verdict.kind == Kind.PINNED, (name, sentence(evidence, verdict))
+        top = evidence.census.holdings[0]
+        assert evidence.profile.chain(top.site).startswith("long_lived ")
+        assert top.pinned > 0.9 * evidence.census.pinned > 10 << 20
+        assert top.blocks == 4000
+        assert top.bytes == 4000 * 192
+
+
+def test_sites_apart_give_back_what_they_do_in_the_program(recorded: Recorded) -> None:
+    evidence = recorded.evidence("pinned")
+    separating = recorded.memory_of("pinned") - recorded.memory_of("separated")
+    assert separating > 10 << 20
+    assert evidence.apart_gain[1] == pytest.approx(separating, rel=0.2)
+    assert evidence.what_if
+    for number, replays in enumerate(evidence.replays):
+        unpinned = evidence.what_if.unpinned(number, replays, evidence.moment.place)
+        assert evidence.what_if.estimated[replays.name] == pytest.approx(unpinned, rel=0.2), replays.name
+
+
+def test_what_the_c_library_retains_others_or_malloc_trim_give_back(recorded: Recorded) -> None:
+    evidence = recorded.evidence("retained")
+    found = verdicts(evidence)
+    assert found["glibc"] == Kind.RETAINED
+    assert found["glibc + malloc_trim"] == Kind.NOTHING
+    assert set(found.values()) <= {Kind.RETAINED, Kind.NOTHING}
+    assert judge(evidence).gain[1] > 15 << 20
+
+
+def test_what_the_next_burst_takes_again_is_no_gain(recorded: Recorded) -> None:
+    found = verdicts(recorded.evidence("regrowth"))
+    assert found["glibc"] == Kind.REGROWN
+    assert set(found.values()) <= {Kind.REGROWN, Kind.NOTHING}
+
+
+def test_nothing_stays_nothing(recorded: Recorded) -> None:
+    assert set(verdicts(recorded.evidence("nothing")).values()) == {Kind.NOTHING}
+
+
+def test_data_in_use_is_no_gain(recorded: Recorded) -> None:
+    found = verdicts(recorded.evidence("steady"))
+    assert found["glibc"] == Kind.LIVE
+    assert not set(found.values()) & {Kind.GROWING, Kind.PINNED, Kind.REGROWN}
+
+
+def test_sites_are_chosen_by_name(recorded: Recorded) -> None:
+    profile = recorded.evidence("pinned").profile
+    [site] = advise.named(profile, ["long_lived"])
+    assert profile.chain(site).startswith("long_lived ")
+    assert what_if.proposed(recorded.evidence("pinned").census) == (site,)
+    with pytest.raises(UsageError, match=r"^--apart nowhere: no call site of .* has this in its name$"):
+        advise.named(profile, ["nowhere"])
+
+
+def test_the_command_tells_the_verdict_first_and_writes_a_page(recorded: Recorded) -> None:
+    number = recorded.numbers["pinned"]
+    options = ["--process", number, "--allocators", "glibc,scalloc", "-o", "advice.html", "--json"]
+    command = [*HEAPLAB, "advise", "holders.trace", *map(str, options)]
+    done = subprocess.run(command, cwd=recorded.folder, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert len(done.stdout.encode()) <= 8192
+    assert next(iter(found)) == "verdict"
+    assert found["verdict"] == "pinned"
+    assert found["sites"][0]["site"].startswith("long_lived ")
+    assert [one["allocator"] for one in found["allocators"]] == ["glibc", "glibc + malloc_trim", "scalloc"]
+    page = (recorded.folder / "advice.html").read_text()
+    assert page.index("pinned by few blocks") < page.index("<nav")
+    assert page.count("<svg") == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "heaplab: advise: name a trace, or a program behind --"),
+        (["no.trace"], "heaplab: no.trace: No such file or directory"),
+        (["holders.trace", "-o", "x.txt"], "heaplab: x.txt: its suffix is not .html"),
+        (["holders.trace", "--process", "99"], "heaplab: --process 99: holders.trace has processes 0 to 7"),
+    ],
+)
+def test_bad_input_gets_one_line(recorded: Recorded, words: list[str], said: str) -> None:
+    command = [*HEAPLAB, "advise", *words]
+    done = subprocess.run(command, cwd=recorded.folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip().splitlines()) == (2, [said])
