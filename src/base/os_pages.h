@@ -238,16 +238,17 @@ inline bool holds_data(const void* page) {
   return is_readable(page) && !is_zero(static_cast<const char*>(page), page_bytes());
 }
 
-// Whether the 8 bytes at `address` can be read and are not all zero. Safe where another thread unmaps or
-// writes them meanwhile: the kernel compares them with zero, for a request to move no thread from one futex
-// to another. `address` is a multiple of 4.
-inline bool holds_word(const void* address) {
+// Whether the 4 bytes at `word` can be read and are not `value`. Safe where another thread unmaps or writes
+// them meanwhile: the kernel compares them, for a request to move no thread from one futex to another.
+inline bool differs_from(const std::uint32_t* word, std::uint32_t value) {
   const errno_keeper keep;
-  const auto is_other_than_zero = [](const std::uint32_t* word) {
-    return ::syscall(SYS_futex, word, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, word, 0) == -1 && errno == EAGAIN;
-  };
+  return ::syscall(SYS_futex, word, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, word, value) == -1 && errno == EAGAIN;
+}
+
+// The same for 8 bytes and zero. `address` is a multiple of 4.
+inline bool holds_word(const void* address) {
   const auto* const word = static_cast<const std::uint32_t*>(address);
-  return is_other_than_zero(word) || is_other_than_zero(word + 1);
+  return differs_from(word, 0) || differs_from(word + 1, 0);
 }
 
 // Touches every page in one call, so that no page fault comes later; false where the kernel cannot.

@@ -31,6 +31,7 @@ struct system_platform {
   static constexpr auto& is_readable = os_pages::is_readable;
   static constexpr auto& holds_data = os_pages::holds_data;
   static constexpr auto& holds_word = os_pages::holds_word;
+  static constexpr auto& differs_from = os_pages::differs_from;
   static constexpr auto& milliseconds = coarse_milliseconds;
   static constexpr auto& wait = futex_wait_for;
   static constexpr auto& wake = futex_wake_one;

@@ -1,6 +1,8 @@
 // Which large blocks and which spans ask for huge pages.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "allocators/scalloc/arena.h"
 #include "allocators/scalloc/large.h"
 #include "allocators/scalloc/variants.h"
+#include "base/os_pages.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 
@@ -21,7 +24,7 @@ constexpr config settings_tested = standard();
 // Notes for how many bytes huge pages were asked or forbidden, and how often blocks in use were looked at.
 struct huge_page_log : system_platform {
   static inline std::size_t asked, forbidden;
-  static inline unsigned looks;
+  static inline unsigned looks, looks_for_marks;
 
   static bool advise_huge(void*, std::size_t bytes, bool wanted) {
     (wanted ? asked : forbidden) += bytes;
@@ -30,6 +33,10 @@ struct huge_page_log : system_platform {
   static bool holds_word(const void* address) {
     ++looks;
     return os_pages::holds_word(address);
+  }
+  static bool differs_from(const std::uint32_t* word, std::uint32_t value) {
+    ++looks_for_marks;
+    return os_pages::differs_from(word, value);
   }
 };
 
@@ -82,6 +89,67 @@ TEST_F(huge_pages_of_large_blocks, follow_from_no_block_in_use_that_was_left_spa
   for (std::size_t at = 0; at < 8 * mebibyte; at += mebibyte / 16) first[at] = 1;
   EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U) << "data at even distances";
   it.deallocate(first);
+}
+
+// Contents cannot tell these from blocks that were never written.
+TEST_F(huge_pages_of_large_blocks, follow_from_blocks_that_were_filled_with_zeros) {
+  heap it{0};
+  const auto zeros = [&](std::size_t bytes) {
+    return static_cast<char*>(std::memset(allocate(it, bytes), 0, bytes));
+  };
+  it.deallocate(zeros(8 * mebibyte));
+  EXPECT_EQ(asked_by_the_next(it, 6 * mebibyte), 6 * mebibyte);
+  EXPECT_EQ(asked_by_the_next(it, 32 * mebibyte), 0U) << "another size";
+}
+
+TEST_F(huge_pages_of_large_blocks, follow_from_a_block_in_use_that_was_filled_with_zeros) {
+  heap it{0};
+  char* const kept = static_cast<char*>(std::memset(allocate(it, 8 * mebibyte), 0, 8 * mebibyte));
+  EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 8 * mebibyte);
+  it.deallocate(kept);
+}
+
+// The pages of a block, 0 or 1 each, as the system has them.
+std::size_t pages_present(char* block, std::size_t bytes) {
+  std::vector<unsigned char> present(bytes / os_pages::page_bytes());
+  EXPECT_EQ(mincore(block, bytes, present.data()), 0);
+  return static_cast<std::size_t>(
+      std::count_if(present.begin(), present.end(), [](auto it) { return it & 1; }));
+}
+
+TEST_F(huge_pages_of_large_blocks, follow_from_no_blocks_that_were_never_written) {
+  heap it{0};
+  std::vector<char*> kept;
+  std::size_t pages = 0;
+  for (unsigned times = 0; times < 20; ++times) {
+    EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U);
+    kept.push_back(allocate(it, 8 * mebibyte));
+    pages += pages_present(kept.back(), 8 * mebibyte);
+  }
+  EXPECT_EQ(huge_page_log::asked, 0U);
+  EXPECT_LE(pages, 4U) << "one block of the size has marks";
+  for (char* const block : kept) it.deallocate(block);
+}
+
+// Where the marked block was, there may be pages by now that hold anything.
+TEST_F(huge_pages_of_large_blocks, follow_from_no_marked_block_that_may_have_moved) {
+  heap it{0};
+  auto* const marked = allocate(it, 5 * mebibyte);
+  auto* const moved = static_cast<char*>(it.reallocate(marked, 8 * mebibyte));
+  const unsigned before = huge_page_log::looks_for_marks;
+  auto* const next = allocate(it, 8 * mebibyte);
+  EXPECT_EQ(huge_page_log::looks_for_marks, before);
+  it.deallocate(next);
+  it.deallocate(moved);
+}
+
+TEST_F(huge_pages_of_large_blocks, leave_cleared_blocks_clear) {
+  heap it{0};
+  it.allow_huge_pages();
+  it.deallocate(allocate(it, 8 * mebibyte));
+  auto* const cleared = static_cast<char*>(it.allocate(8 * mebibyte, 16, true));
+  EXPECT_TRUE(os_pages::is_zero(cleared, 8 * mebibyte));
+  it.deallocate(cleared);
 }
 
 // Where the block was, there may be pages by now that nobody should read.
@@ -141,8 +209,7 @@ TEST_F(huge_pages_of_large_blocks, outlast_some_that_look_sparse) {
   EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U);
 }
 
-// A block that was filled with zeros looks like one that was never written.
-TEST_F(huge_pages_of_large_blocks, outlast_blocks_of_zeros) {
+TEST_F(huge_pages_of_large_blocks, outlast_blocks_that_were_never_written) {
   heap it{0};
   it.deallocate(fill(allocate(it, 8 * mebibyte), 8 * mebibyte));
   for (int times = 0; times < 3; ++times) EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 8 * mebibyte);

@@ -38,7 +38,7 @@ public:
 
   // `alignment` is a power of two; bytes + alignment <= PTRDIFF_MAX. Null: no memory.
   void* allocate(std::size_t bytes, std::size_t alignment, bool zeroed) {
-    mappings_.learn_from_newest(bytes);
+    mappings_.learn_from_blocks_in_use(bytes);
     bytes = mappings_.rounded(bytes);
     retained_mapping kept{};
     leaving leave;
@@ -58,6 +58,7 @@ public:
     if (block == nullptr) return nullptr;
     if (zeroed || settings.hardened) std::memset(block, 0, std::min(kept.bytes, bytes));
     bytes = std::max(kept.bytes, bytes);
+    if (!zeroed && !settings.hardened) mappings_.mark(block, bytes);
     if (add(block, bytes)) return block;
     mappings_.give_back(block, bytes);
     return nullptr;

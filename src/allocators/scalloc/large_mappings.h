@@ -9,6 +9,10 @@
 // throughout until up to seven others were not. Such a block was freed, outgrown by realloc, or the newest of
 // its size when the next was asked for. Where a program leaves its blocks of a size sparse, they hold no more
 // memory than it touches.
+//
+// Contents cannot tell a block of zeros from one that was never written. So one block in use of each size
+// that is not trusted has marks (block_marks.h), which a program overwrites that fills the block with
+// anything. They cost pages that the program may never touch.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "allocators/scalloc/block_marks.h"
 #include "allocators/scalloc/config.h"
 #include "allocators/scalloc/hardened/guard_pages.h"
 #include "allocators/scalloc/page_sample.h"
@@ -59,7 +64,7 @@ public:
   // `sparse` as for map(). Null: the system refuses, and nothing has changed.
   char* resize(char* block, std::size_t before, std::size_t bytes, bool sparse) {
     if (bytes > before) Traits::give_way(bytes - before);
-    forget_newest(block, before);
+    forget(block, before);
     if (!unguard(block, before)) return nullptr;
     const std::size_t all_before = before + guard_bytes(), all = bytes + guard_bytes();
     void* const resized = is_huge(bytes) && bytes > before
@@ -74,7 +79,7 @@ public:
 
   // Live or sealed.
   void give_back(void* block, std::size_t bytes) {
-    forget_newest(block, bytes);
+    forget(block, bytes);
     auto* const start = static_cast<char*>(block);
     unreturned_.give_back(start, bytes + guard_bytes(), [=] {
       if constexpr (!settings.hardened) return true;
@@ -102,7 +107,7 @@ public:
   bool give_refused_back() { return unreturned_.give_all_back(); }
 
   // Learns from a block that the program is done with whether it fills its blocks of about this size. A block
-  // of zeros alone may have been filled with zeros or not been written at all, and tells nothing.
+  // of zeros alone may have been filled with zeros or not been written at all: marks tell.
   //
   // Returns whether the block was filled; hardened, for every block, else where anything is learnt.
   bool learn(const char* block, std::size_t bytes) {
@@ -111,7 +116,11 @@ public:
     const page_sample seen = sample_pages<platform>(block, bytes, settings.huge_page_samples);
     // Hardened, the excess over the request holds zeros. Otherwise it holds what earlier blocks held there.
     const bool is_filled = settings.hardened ? seen.is_filled() : seen.is_full();
-    if (chooses_pages && seen.with_data > 0) trust(bytes, is_filled);
+    if (chooses_pages && seen.with_data > 0)
+      trust(bytes, is_filled);
+    else if (chooses_pages && marked_of(bytes).load(std::memory_order_relaxed) == block)
+      trust(bytes, marks_are_gone<platform>(block, least_of(bytes)));
+    if (chooses_pages) forget_one(marked_of(bytes), block);
     return is_filled;
   }
 
@@ -121,16 +130,26 @@ public:
     if (is_huge(before) && shift_of(before) < shift_of(bytes)) learn(block, before);
   }
 
-  // Called before a block of at least `bytes` is mapped. Learns from the newest block of about this size, so
-  // that a program which keeps its blocks gets huge pages from the second on. Other threads may be using the
-  // block, freeing it, or making it smaller.
-  void learn_from_newest(std::size_t bytes) {
+  // Called before a block of at least `bytes` is allocated. Learns from the newest and from the marked block
+  // of about this size, so that a program which keeps its blocks gets huge pages from the second on. Other
+  // threads may be using these blocks, freeing them, or making them smaller.
+  void learn_from_blocks_in_use(std::size_t bytes) {
     if (!may_be_huge_ || !is_huge(bytes) || wants_huge(bytes)) return;
-    const auto* const block = reinterpret_cast<const char*>(newest_of(bytes).load(std::memory_order_relaxed));
-    // No block of about this size has fewer bytes.
-    const std::size_t least = std::size_t{1} << log2_floor(bytes - 1);
-    if (block != nullptr && is_being_filled<platform>(block, least, settings.huge_page_samples))
+    const auto* const newest = newest_of(bytes).load(std::memory_order_relaxed);
+    const auto* const marked = marked_of(bytes).load(std::memory_order_acquire);
+    const std::size_t least = least_of(bytes);
+    if ((newest != nullptr && is_being_filled<platform>(newest, least, settings.huge_page_samples)) ||
+        (marked != nullptr && marks_are_gone<platform>(marked, least)))
       trust(bytes, true);
+  }
+
+  // Called with a block in which the program may find anything.
+  void mark(char* block, std::size_t bytes) {
+    if (!may_be_huge_ || !is_huge(bytes) || wants_huge(bytes)) return;
+    if (marked_of(bytes).load(std::memory_order_relaxed) != nullptr) return;
+    write_marks(block, least_of(bytes));
+    // release pairs with the acquire of learn_from_blocks_in_use: who looks for the marks finds them written.
+    marked_of(bytes).store(block, std::memory_order_release);
   }
 
   // Hardened: a page behind each block that nobody may touch.
@@ -188,19 +207,27 @@ private:
   // Where trust_ counts for a size.
   static unsigned shift_of(std::size_t bytes) { return trust_bits * place_of(bytes); }
 
-  auto& newest_of(std::size_t bytes) { return newest_[place_of(bytes)]; }
+  // No block of about this size has fewer bytes.
+  static std::size_t least_of(std::size_t bytes) { return std::size_t{1} << log2_floor(bytes - 1); }
+
+  using block_address = typename Traits::template atomic<const char*>;
+  block_address& newest_of(std::size_t bytes) { return newest_[place_of(bytes)]; }
+  block_address& marked_of(std::size_t bytes) { return marked_[place_of(bytes)]; }
 
   // A block of new pages, or null.
   void note_newest(const void* block, std::size_t bytes) {
     if (may_be_huge_ && is_huge(bytes))
-      newest_of(bytes).store(reinterpret_cast<std::uintptr_t>(block), std::memory_order_relaxed);
+      newest_of(bytes).store(static_cast<const char*>(block), std::memory_order_relaxed);
   }
 
-  void forget_newest(const void* block, std::size_t bytes) {
+  // The pages of a block are about to move or to go.
+  void forget(const void* block, std::size_t bytes) {
     if (!is_huge(bytes)) return;
-    auto& newest = newest_of(bytes);
-    if (newest.load(std::memory_order_relaxed) == reinterpret_cast<std::uintptr_t>(block))
-      newest.store(0, std::memory_order_relaxed);
+    forget_one(newest_of(bytes), block);
+    forget_one(marked_of(bytes), block);
+  }
+  static void forget_one(block_address& noted, const void* block) {
+    if (noted.load(std::memory_order_relaxed) == block) noted.store(nullptr, std::memory_order_relaxed);
   }
 
   // Brings the last huge page, which would come as small pages once a part of it is a guard.
@@ -222,7 +249,10 @@ private:
   typename Traits::template atomic<std::uint64_t> trust_{0};
   // For each size the newest block that has its first pages still; the block may be retained. relaxed: a
   // hint, too; only the kernel reads what is there.
-  typename Traits::template atomic<std::uintptr_t> newest_[places] = {};
+  block_address newest_[places] = {};
+  // For each size the block in use that has marks, if any. Where threads mark two at once, the marks of one
+  // are never looked at.
+  block_address marked_[places] = {};
   // Whether any block ever asked for huge pages. relaxed: the mapping that a thread resizes came to the
   // thread under a lock, and so did all that was stored before.
   typename Traits::template atomic<bool> asked_{false};
