@@ -57,10 +57,15 @@ TEST(stepped_sizes, follow_their_distribution) {
   const auto falling = shares(sizes_with({{"distribution", "falling"}}));
   EXPECT_NEAR(falling.at(50) / falling.at(300), 10.0 / 5, 0.1);
   EXPECT_NEAR(falling.at(50) / falling.at(500), 10, 1);
+  const auto doublings = shares(sizes_with({{"distribution", "doublings"}}));
+  EXPECT_NEAR(doublings.at(50) / doublings.at(400), 8, 0.8);
+  const auto power_law = shares(sizes_with({{"distribution", "power-law"}}));
+  EXPECT_NEAR(power_law.at(50) / power_law.at(200), 16, 1.6);
 }
 
 TEST(stepped_sizes, have_the_mean_of_what_is_drawn) {
-  for (const char* name : {"uniform", "geometric", "log-series", "falling", "fisher-f"}) {
+  for (const char* name :
+       {"uniform", "geometric", "log-series", "falling", "fisher-f", "doublings", "power-law"}) {
     const stepped_sizes sizes = sizes_with({{"distribution", name}});
     double mean = 0;
     for (const auto& [size, share] : shares(sizes)) mean += size * share;

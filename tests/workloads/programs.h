@@ -51,6 +51,8 @@ inline constexpr program programs[] = {
      "--lives 4 --objects 100 --min-size 1000 --max-size 1100"},
     {"exchange", "--threads 2 --live-objects 100 --replacements 1000 --lives 2 --inherited 50 --grown 30",
      "--live-objects 100 --replacements 500 --min-size 1000 --max-size 1100 --step 10"},
+    {"sentinel", "--threads 2 --live-objects 100 --replacements 2000 --death together --passed-on 30",
+     "--live-objects 100 --replacements 500 --min-size 1000 --max-size 1100 --step 10"},
     {"lru_cache", "--threads 2 --requests 2000 --lives 2 --keys 500 --cache-bytes 2MiB --grown 30",
      "--requests 500 --keys 200 --min-size 1000 --max-size 1100 --cache-bytes 1MiB --shards 4"},
     {"trees", "--threads 2 --depth 8 --rounds 4 --kept-depth 8",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <tuple>
 
 #include "support/sample.h"
 
@@ -174,6 +175,33 @@ TEST(work, of_exchange_is_in_part_done_by_others) {
   EXPECT_EQ(freed_by_others("--threads 1 --swapped 100%"), 0);
   EXPECT_EQ(freed_by_others("--threads 1 --lives 3 --swapped 0 --inherited 100%"), 100);
   EXPECT_GT(freed_by_others("--threads 1 --lives 3 --swapped 50% --shared-places 10"), 0);
+}
+
+TEST(work, of_sentinel_is_in_part_done_by_others) {
+  for (const char* death : {"random", "oldest", "newest", "together"}) {
+    const auto freed_by_others = [death](const char* options) {
+      const outcome done =
+          run_program("sentinel", std::string("--json - --live-objects 50 --replacements 2000 --death ") +
+                                      death + " " + options);
+      EXPECT_GE(metric(done, "pairs"), 2000) << done.output;
+      return metric(done, "freed_by_others");
+    };
+    EXPECT_EQ(freed_by_others("--threads 2"), 0) << death;
+    EXPECT_EQ(freed_by_others("--threads 1 --passed-on 100%"), 0) << death;
+  }
+}
+
+// Blocks of zeros and of data are resident as a whole, others not at all.
+TEST(work, of_sentinel_writes_what_it_is_told) {
+  for (const auto& [contents, least, most] :
+       {std::tuple{"nothing", 0.0, 1e6}, {"zeros", 8e6, 20e6}, {"data", 8e6, 20e6}}) {
+    const outcome done = run_program(
+        "sentinel",
+        std::string("--json - --live-objects 8 --replacements 64 --min-size 1MiB --max-size 1MiB") +
+            " --death together --contents " + contents);
+    EXPECT_GE(metric(done, "peak_memory"), least) << contents;
+    EXPECT_LE(metric(done, "peak_memory"), most) << contents;
+  }
 }
 
 outcome run_lru_cache(const std::string& options) {

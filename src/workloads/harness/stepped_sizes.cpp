@@ -26,7 +26,9 @@ void stepped_sizes::declare(option_table& options) {
                   {"geometric", size_distribution::geometric},
                   {"log-series", size_distribution::log_series},
                   {"falling", size_distribution::falling},
-                  {"fisher-f", size_distribution::fisher_f}},
+                  {"fisher-f", size_distribution::fisher_f},
+                  {"doublings", size_distribution::doublings},
+                  {"power-law", size_distribution::power_law}},
                  "How often each size is asked for");
 }
 
@@ -40,6 +42,7 @@ void stepped_sizes::check() const {
 
 double stepped_sizes::weight(std::uint64_t place) const {
   const auto k = static_cast<double>(place);
+  const auto size = static_cast<double>(size_at(place));
   switch (distribution_) {
     case size_distribution::uniform:
       return 1;
@@ -51,6 +54,10 @@ double stepped_sizes::weight(std::uint64_t place) const {
       return static_cast<double>(count()) - k + 1;
     case size_distribution::fisher_f:
       return 1 / (std::sqrt(k) * (1 + k));
+    case size_distribution::doublings:
+      return 1 / size;
+    case size_distribution::power_law:
+      return 1 / (size * size);
   }
   return 0;
 }
@@ -60,7 +67,7 @@ double stepped_sizes::mean() const {
   double sum = 0;
   for (std::uint64_t place = 1; place <= count(); ++place) {
     weights += weight(place);
-    sum += weight(place) * static_cast<double>(least_ + (place - 1) * step_);
+    sum += weight(place) * static_cast<double>(size_at(place));
   }
   return sum / weights;
 }
@@ -73,7 +80,7 @@ void stepped_sizes::draw(std::span<std::uint32_t> sizes, random_stream random) c
   for (std::uint32_t& size : sizes) {
     const auto place = std::ranges::upper_bound(up_to, random.fraction() * sum) - up_to.begin();
     const std::uint64_t at = std::min(static_cast<std::uint64_t>(place), count() - 1);
-    size = static_cast<std::uint32_t>(least_ + at * step_);
+    size = static_cast<std::uint32_t>(size_at(at + 1));
   }
 }
 

@@ -9,13 +9,16 @@
 
 namespace heaplab::harness {
 
-// The relative frequency of each size in a sequence of sizes, by its position k = 1, 2, ...
+// The relative frequency of each size in a sequence of sizes, by its position k = 1, 2, ..., or by the size
+// itself.
 enum class size_distribution {
   uniform,     // all sizes alike
   geometric,   // 2^-k
   log_series,  // 0.9^k / k: the logarithmic series of Fisher, Corbet and Williams (1943)
   falling,     // falls by the same amount from each size to the next, to zero after the largest
   fisher_f,    // density at k of Fisher's F with 1 and 1 degrees of freedom: 1 / (sqrt(k) (1 + k))
+  doublings,   // 1 / size: each doubling of the size as often as the next
+  power_law,   // 1 / size^2: each doubling half as often as the one before
 };
 
 // The sizes --min-size, --min-size + --step, ... up to --max-size, in bytes, drawn at random.
@@ -40,7 +43,8 @@ public:
 
 private:
   std::uint64_t count() const { return (most_ - least_) / step_ + 1; }
-  std::uint64_t largest() const { return least_ + (count() - 1) * step_; }
+  std::uint64_t size_at(std::uint64_t place) const { return least_ + (place - 1) * step_; }
+  std::uint64_t largest() const { return size_at(count()); }
   double weight(std::uint64_t place) const;
 
   std::uint64_t least_ = 50;
