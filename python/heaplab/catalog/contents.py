@@ -120,7 +120,18 @@ class Catalog:
         return self._get("workload", self.workloads, name)
 
     def suite(self, name: str) -> spec.Suite:
-        return self._get("suite", self.suites, name)
+        """A suite, or a part of one by names of its experiments, with commas between them."""
+        if name in self.suites:
+            return self.suites[name]
+        asked = [one.strip() for one in name.split(",")]
+        named = {one: suite for suite in self.suites.values() for one in suite.names}
+        if unknown := [one for one in asked if one not in named]:
+            raise UsageError(
+                f"no suite {unknown[0]!r}; known: {', '.join(self.suites) or 'none'}; "
+                f"and experiments by name, with commas: {', '.join(named) or 'none'}"
+            )
+        chosen = list(dict.fromkeys(named[one].names[one] for one in asked))
+        return named[asked[0]].model_copy(update={"id": name, "experiments": chosen})
 
     def experiments_matching(self, patterns: list[str]) -> list[spec.Experiment]:
         """Experiments by id, group or glob of ids, in the order of the patterns and without repetition.

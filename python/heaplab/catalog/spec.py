@@ -269,6 +269,7 @@ class Suite(Spec):
     id: str
     title: str
     experiments: list[str] = Field(min_length=1)  # ids, or globs of ids
+    names: dict[str, str] = {}  # by which people know experiments from elsewhere, each with the id
     scale: Literal["quick", "full"] = "quick"
     budget_s: float | None = Field(
         default=None, gt=0

@@ -177,3 +177,13 @@ def test_the_quick_suite_has_two_to_four_cells_of_every_aspect() -> None:
         assert isinstance(item.aspect, spec.Aspect)
         cells[item.aspect.id] += len(item.cells("quick"))
     assert all(2 <= count <= 4 for count in cells.values()), cells
+
+
+def test_names_from_elsewhere_choose_a_part_of_their_suite() -> None:
+    suite = CATALOG.suite("mimalloc-bench")
+    assert set(suite.names.values()) == set(suite.experiments) <= set(CATALOG.experiments)
+    chosen = CATALOG.suite("larson, mstress,larson-sized")
+    assert chosen.experiments == ["classic/larson", "standing/short-threads"]
+    assert (chosen.scale, chosen.budget_s) == (suite.scale, suite.budget_s)
+    with pytest.raises(UsageError, match=r"no suite 'cfrac'; known: classic, .*with commas: larson, "):
+        CATALOG.suite("larson,cfrac")

@@ -1,11 +1,6 @@
-"""`heaplab gate`: its rule on simulated figures, its exit status, what it writes, its workflow."""
+"""`heaplab gate`: its rule on simulated figures, its exit status, what it writes."""
 
 import json
-import os
-import re
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
@@ -26,7 +21,6 @@ from heaplab.stats import GateVerdict, Interval, compare, judge_gate
 
 LIMITS = GateLimits(slower=0.05, memory=0.03, instructions=0.05)
 QUIET = Interval(1, 0.99, 1.01, 10)
-DOCS = Path(__file__).parents[3] / "docs"
 
 # ---------------------------------------------------------------- the rule
 
@@ -285,74 +279,3 @@ def test_what_cannot_be_judged_is_refused_in_one_line(
     assert status == 2
     assert fault in printed
     assert printed.count("\n") == 1
-
-
-# ---------------------------------------------------------------- the workflow
-
-MAKEFILE = "libmine.so: mine.c\n\tcc -shared -fPIC -fno-builtin-malloc -o $@ mine.c\n"
-MINE = """
-#include <stddef.h>
-extern void* __libc_malloc(size_t);
-extern void __libc_free(void*);
-const char* version = "{version}";
-void* malloc(size_t size) {{ return __libc_malloc(size); }}
-void free(void* block) {{ __libc_free(block); }}
-"""
-
-
-def steps() -> list[str]:
-    """The shell of every step that has one, in order."""
-    text = (DOCS / "gate-workflow.yml").read_text()
-    found = re.findall(r"^ {8}run: (?:\|\n((?: {10}.*\n)+)|(.+\n))", text, re.MULTILINE)
-    return [textwrap.dedent(block) or line for block, line in found]
-
-
-def test_the_steps_of_the_workflow_run(tmp_path: Path, catalog_folder: Path) -> None:
-    """On a repository with a library in two versions; pip and the quick suite are small ones of the test."""
-    repository, tools = tmp_path / "mine", tmp_path / "bin"
-    for folder in (repository, tools):
-        folder.mkdir()
-
-    def git(*words: str) -> str:
-        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        done = subprocess.run(
-            ["git", *identity, *words], cwd=repository, check=True, capture_output=True, text=True
-        )
-        return done.stdout.strip()
-
-    git("init", "-q")
-    (repository / "Makefile").write_text(MAKEFILE)
-    for version in ("old", "new"):
-        (repository / "mine.c").write_text(MINE.format(version=version))
-        git("add", "-A")
-        git("commit", "-qm", version)
-    catalog = tmp_path / "catalog"
-    subprocess.run(["cp", "-r", catalog_folder, catalog], check=True)
-    (catalog / "suites" / "quick.toml").write_text('title = "quick"\nexperiments = ["fake/*"]\n')
-    for name, text in {
-        "pip": "exit 0",
-        "heaplab": f'exec {sys.executable} -m heaplab --catalog {catalog} "$@" --warm 64KiB',
-    }.items():
-        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tools / name).chmod(0o755)
-    environment = os.environ | {
-        "PATH": f"{tools}:{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "HEAPLAB": "heaplab",
-        "BASE": git("rev-parse", "HEAD~1"),
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-    }
-    assert len(steps()) == 4
-    for step in steps():
-        done = subprocess.run(
-            ["bash", "-e", "-o", "pipefail", "-c", step],
-            cwd=repository,
-            env=environment,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert "**heaplab gate: " in (tmp_path / "summary.md").read_text()
-    for name in ("gate.md", "gate.xml", "gate.json", "out/gate/results.jsonl"):
-        assert (repository / name).is_file()
