@@ -2,6 +2,8 @@
 // 0).
 #pragma once
 
+#include <type_traits>
+
 #include "base/fatal.h"
 
 #ifndef HEAPLAB_ASSERTIONS
@@ -12,9 +14,31 @@
 #endif
 #endif
 
+namespace heaplab {
+
+// Of this thread: assertions that are being evaluated. What they read is no step of the program, so that the
+// explorer of interleavings (tests/explore) lets no other thread run meanwhile.
+inline constinit thread_local unsigned assertions_under_way = 0;
+
+class assertion_under_way {
+public:
+  constexpr assertion_under_way() { add(1); }
+  constexpr ~assertion_under_way() { add(-1U); }
+  assertion_under_way(const assertion_under_way&) = delete;
+  assertion_under_way& operator=(const assertion_under_way&) = delete;
+
+private:
+  static constexpr void add(unsigned count) {
+    if (!std::is_constant_evaluated()) assertions_under_way += count;
+  }
+};
+
+}  // namespace heaplab
+
 #define HEAPLAB_CHECK_AT_(level, condition)                                  \
   do {                                                                       \
     if constexpr (HEAPLAB_ASSERTIONS >= (level)) {                           \
+      const ::heaplab::assertion_under_way evaluates_assertion;              \
       if (!(condition)) [[unlikely]]                                         \
         ::heaplab::fatal("assertion failed: " #condition " (" __FILE__ ")"); \
     }                                                                        \

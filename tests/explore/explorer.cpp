@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/assertion.h"
+
 namespace heaplab::explore {
 
 // To look at an invariant takes longer than the step before it, and of many thousand runs most differ little.
@@ -134,18 +136,17 @@ void explorer::end_run() {
 
 bool explorer::keeps_invariant() {
   if (!std::exchange(written_, false) || !looks_ || !program_.invariant) return true;
-  observing_ = true;
+  const assertion_under_way looks;
   try {
     program_.invariant();
   } catch (const std::exception& error) {
     failure_ = error.what();
   }
-  observing_ = false;
   return failure_.empty();
 }
 
 void explorer::point(bool writes) {
-  if (observing_) return;
+  if (assertions_under_way > 0) return;
   if (!keeps_invariant()) end_run();
   if (schedule_.size() > bounds_.points) {
     failure_ = "no progress";

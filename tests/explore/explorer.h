@@ -98,9 +98,8 @@ private:
   unsigned preemptions_ = 0;
   unsigned current_ = 0;
   std::string failure_;
-  bool looks_ = true;       // at the invariant, in this run
-  bool written_ = false;    // since the invariant was last looked at
-  bool observing_ = false;  // the invariant is being looked at: no other thread runs
+  bool looks_ = true;     // at the invariant, in this run
+  bool written_ = false;  // since the invariant was last looked at
 
   static inline explorer* running_ = nullptr;
 };

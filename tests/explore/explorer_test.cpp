@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/assertion.h"
+
 namespace heaplab::explore {
 namespace {
 
@@ -85,6 +87,21 @@ TEST(explorer, looks_at_the_invariant_after_the_last_step) {
                            .check = {},
                            .invariant = [&] { require(value.load() == 0, "written"); }};
   EXPECT_EQ(explorer(under_test).explore().what, "written");
+}
+
+TEST(explorer, takes_what_an_assertion_reads_for_no_step) {
+  explored_atomic<int> value;
+  const auto runs = [&](bool asserts) {
+    const auto thread = [&] {
+      value.store(1);
+      if (asserts) {
+        const assertion_under_way evaluated;
+        value.load();
+      }
+    };
+    return explorer({.setup = [] {}, .threads = {thread, thread}, .check = {}}).explore().runs;
+  };
+  EXPECT_EQ(runs(true), runs(false));
 }
 
 TEST(explorer, reports_a_deadlock) {

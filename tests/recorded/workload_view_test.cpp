@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <filesystem>
 #include <fstream>
 
@@ -89,7 +90,7 @@ TEST(workload_view, accepts_no_operation_that_cannot_be_carried_out) {
   EXPECT_TRUE(refused({operation(action::allocate, 8, 10)}));
   EXPECT_TRUE(refused({operation(action::allocate, 0, 0).with_side()}));
   EXPECT_TRUE(refused({operation(action::allocate_aligned, 0, 16)}));
-  EXPECT_TRUE(refused({operation(static_cast<action>(20), 0)}));
+  EXPECT_TRUE(refused({std::bit_cast<operation>(static_cast<std::uint64_t>(action::last) + 1)}));
   EXPECT_TRUE(refused({operation(action::start_thread, 3)}));
   EXPECT_TRUE(refused({operation(action::start_thread, 2)}));
   EXPECT_TRUE(refused({operation(action::join_thread, 3)}));
