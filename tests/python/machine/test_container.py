@@ -1,7 +1,9 @@
 """What a container changes is recognised: in roots of files as kernels show them, under limits made here."""
 
 import contextlib
+import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -99,10 +101,10 @@ def test_where_nothing_is_limited(tmp_path: Path, files: dict[str, str]) -> None
     assert container.limits(root_of(tmp_path, files)) == container.GroupLimits()
 
 
-@pytest.fixture
-def limited_group() -> Iterator[Path]:
-    """A control group of half a GiB below this process's own."""
-    found = next(iter(container.groups(container.ROOT, "memory")), None)
+@contextlib.contextmanager
+def group_with(controller: str, limits: dict[int, dict[str, str]]) -> Iterator[Path]:
+    """A control group below this process's own, limited by files of the version that is mounted here."""
+    found = next(iter(container.groups(container.ROOT, controller)), None)
     if found is None:
         pytest.skip("no control groups here")
     parent, version = found
@@ -112,27 +114,73 @@ def limited_group() -> Iterator[Path]:
     except OSError as error:
         pytest.skip(f"no control group can be made here: {error.strerror}")
     try:
-        try:
-            (group / container.MEMORY_FILES[version][0]).write_text(str(GIB // 2))
-        except OSError as error:
-            pytest.skip(f"its memory cannot be limited here: {error.strerror}")
+        for name, limit in limits[version].items():
+            try:
+                (group / name).write_text(limit)
+            except OSError as error:
+                pytest.skip(f"{controller} cannot be limited here: {error.strerror}")
         yield group
     finally:
         with contextlib.suppress(OSError):
             group.rmdir()
 
 
-def test_a_limit_made_here_is_a_fact_and_bounds_what_is_touched(limited_group: Path) -> None:
+def within(group: Path, code: str) -> str:
+    """What Python code prints in a process of the group."""
+    enter = (
+        "import os, pathlib, sys; pathlib.Path(sys.argv[1], 'cgroup.procs').write_text(str(os.getpid()))\n"
+    )
+    command = [sys.executable, "-c", enter + code, str(group)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_limit_of_memory_made_here_is_a_fact_and_bounds_what_is_touched() -> None:
     code = (
-        "import os, pathlib, sys; pathlib.Path(sys.argv[1], 'cgroup.procs').write_text(str(os.getpid()));"
         "from heaplab.machine import host; facts = host.facts();"
         "print(facts['memory_limit'], facts['memory_available'] <= 1 << 29, host.usable_memory(),"
         " host.warm_memory(2 << 30) > 0)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(limited_group)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == [str(GIB // 2), "True", str(GIB // 2), "True"]
+    names = {version: files[0] for version, files in container.MEMORY_FILES.items()}
+    with group_with("memory", {version: {name: str(GIB // 2)} for version, name in names.items()}) as group:
+        assert within(group, code).split() == [str(GIB // 2), "True", str(GIB // 2), "True"]
+
+
+def test_a_limit_of_cpu_time_made_here_is_a_fact_and_doctor_warns() -> None:
+    limits = {1: {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000"}, 2: {"cpu.max": "50000 100000"}}
+    code = "from heaplab.cli import main; sys.argv = ['heaplab', 'doctor', '--json']; main()"
+    with group_with("cpu", limits) as group:
+        told = json.loads(within(group, code))
+    assert told["host"]["cpu_limit"] == 0.5
+    assert any("a control group limits CPU time to 0.5 CPUs" in line for line in told["advice"])
+
+
+# A filter as container engines have it: ptrace is refused, all else allowed (seccomp(2), linux/filter.h).
+PTRACE = {"x86_64": 101, "aarch64": 117}
+FILTERED = """
+import ctypes, struct, sys
+load, equal, give = 0x20, 0x15, 0x06
+refused, allowed = 0x00050000 | 1, 0x7FFF0000
+lines = [(load, 0, 0, 0), (equal, 0, 1, PTRACE), (give, 0, 0, refused), (give, 0, 0, allowed)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(lines), ctypes.addressof(code)))
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+    sys.exit(77)
+from heaplab.cli import main
+sys.argv = ["heaplab", "doctor", "--json"]
+main()
+"""
+
+
+def test_a_filter_made_here_that_refuses_ptrace_is_a_fact_and_doctor_warns() -> None:
+    code = FILTERED.replace("PTRACE", str(PTRACE[platform.machine()]))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        pytest.skip("no filter of system calls can be made here")
+    told = json.loads(done.stdout)
+    assert (told["host"]["seccomp"], told["host"]["ptrace"]) == ("filtered", False)
+    assert any("system calls are filtered" in line for line in told["advice"])
+    assert any("gdb, strace and rr will not work" in line for line in told["advice"])
 
 
 WITHOUT_PROC = (
