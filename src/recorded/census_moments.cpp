@@ -69,8 +69,9 @@ std::vector<moment> census_moments::chosen() const {
   const auto affordable = static_cast<std::size_t>(most_survivors / std::max<std::uint64_t>(1, most_blocks_));
 
   std::vector<trough> deepest = troughs(peak.live_bytes / depth_share);
-  std::stable_sort(deepest.begin(), deepest.end(),
-                   [](const trough& one, const trough& other) { return one.depth > other.depth; });
+  std::sort(deepest.begin(), deepest.end(), [](const trough& one, const trough& other) {
+    return one.depth != other.depth ? one.depth > other.depth : one.at.events < other.at.events;
+  });
   deepest.resize(std::min({deepest.size(), most_troughs, std::max<std::size_t>(1, affordable)}));
 
   std::vector<moment> found{{peak.events, occasion::peak}};

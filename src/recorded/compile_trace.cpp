@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "probes/json_line.h"
@@ -85,19 +86,21 @@ bool read_numbers(std::string_view text, std::unordered_set<std::uint32_t>& into
   }
 }
 
-std::optional<request> read_request(int argc, char** argv) {
+std::optional<request> read_request(const std::vector<const char*>& words) {
   request wanted;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--census") {
+  bool sites_follow = false;
+  for (const char* const word : words) {
+    if (std::exchange(sites_follow, false)) {
+      if (!read_numbers(word, wanted.apart)) return std::nullopt;
+    } else if (word == std::string_view("--apart")) {
+      sites_follow = true;
+    } else if (word == std::string_view("--census")) {
       wanted.census = true;
-    } else if (word == "--apart") {
-      if (++i == argc || !read_numbers(argv[i], wanted.apart)) return std::nullopt;
     } else {
-      wanted.names.push_back(argv[i]);
+      wanted.names.push_back(word);
     }
   }
-  if (wanted.names.size() != 2 && wanted.names.size() != 3) return std::nullopt;
+  if (sites_follow || wanted.names.size() < 2 || wanted.names.size() > 3) return std::nullopt;
   return wanted;
 }
 
@@ -186,7 +189,7 @@ int main(int argc, char** argv) {
     std::fputs(usage, stdout);
     return 0;
   }
-  const std::optional<request> wanted = read_request(argc, argv);
+  const std::optional<request> wanted = read_request({argv + 1, argv + argc});
   if (!wanted) {
     std::fputs("compile_trace: expects TRACE WORKLOAD [PROCESS] [--census] [--apart SITES]; see --help\n",
                stderr);
