@@ -34,10 +34,8 @@ for wheel in out/wheel/heaplab-"$version"-*.whl; do
 done
 step "source archive" "
   python -c 'import sys, scikit_build_core.build as b; print(b.build_sdist(sys.argv[1]))' '$out'"
-if grep -q '^site:' Makefile; then
-  step "site" "make site && tar -C out/site --sort=name --owner=0 --group=0 --numeric-owner \
-    --mtime=@$(git log -1 --format=%ct) -cf - . | gzip -n >'$out/heaplab-site-$version.tar.gz'"
-fi
+step "site" "make site && tar -C out/site --sort=name --owner=0 --group=0 --numeric-owner \
+  --mtime=@$(git log -1 --format=%ct) -cf - . | gzip -n >'$out/heaplab-site-$version.tar.gz'"
 step "wheels elsewhere: what pip refuses" "packaging/wheel/test_refusals.py $out/*.whl"
 for suite in bullseye bookworm trixie; do
   step "wheel in a bare root of $suite" "packaging/wheel/test_in_root.sh $suite $out/*_$(uname -m).whl"
