@@ -83,6 +83,7 @@ if [ "$what" = long ]; then
   for page in 4096 16384 65536; do
     step "C++ tests, aarch64, pages of $page bytes" "QEMU_PAGESIZE=$page ctest --preset aarch64 -j $at_once"
   done
+  step "recipes of packaging" packaging/test_shelves.py
   tools/test_counters.sh
   tools/test_bare_root.sh
 fi
