@@ -14,8 +14,9 @@ from laboratory import WARM, Laboratory
 
 from heaplab.analysis import Analysis, GateCell, GateLimits, gate_cells, outcome_of, seconds_for_limits
 from heaplab.campaign import store
-from heaplab.cli.gate import auto_budget
-from heaplab.records import CONTROL_SUFFIX
+from heaplab.cli.gate import auto_budget, gating
+from heaplab.errors import HeaplabError
+from heaplab.records import CONTROL_SUFFIX, End, Run
 from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headline
 from heaplab.stats import GateVerdict, Interval, compare, judge_gate
 
@@ -244,6 +245,14 @@ def test_an_automatic_budget_says_what_the_limits_need_and_goes_on(
     status, printed = suite("same", "slow", "--budget", "auto")
     assert "the limits need more blocks to say how long they take here; going on for 5s" in printed
     assert (status, "WORSE: " in printed) == (3, True)
+
+
+def test_a_budget_that_ends_before_anything_is_measured_is_named(tmp_path: Path) -> None:
+    begun = [record for record in synthetic.campaign(["old", "new"]) if not isinstance(record, Run | End)]
+    begun[0] = begun[0].model_copy(update={"budget": 15.0})
+    path = synthetic.write([*begun, End(reason="budget")], tmp_path / "results.jsonl")
+    with pytest.raises(HeaplabError, match="the budget of 15s was spent before anything was measured"):
+        gating.judged([store.load(path)], GateLimits(0.05, 0.03, 0.05))
 
 
 def test_a_count_takes_the_place_of_a_time_that_could_not_tell(tmp_path: Path) -> None:

@@ -182,9 +182,15 @@ def judged(
     """The verdicts, and the runs that failed. Raises HeaplabError if there is neither."""
     cells = analysis.gate_cells([analysis.Analysis(one) for one in results], limits)
     lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
-    if not cells and not lost:
-        raise HeaplabError("gate: there is nothing to judge")
-    return cells, lost
+    if cells or lost:
+        return cells, lost
+    short = [one.campaign.budget for one in results if one.end and one.end.reason == "budget"]
+    if short and short[0]:
+        raise HeaplabError(
+            f"gate: the budget of {in_words(short[0])} was spent before anything was measured: "
+            "give --budget more time"
+        )
+    raise HeaplabError("gate: there is nothing to judge")
 
 
 def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOptions) -> int:
