@@ -30,7 +30,7 @@ public:
   void declare(harness::option_table& options) override {
     harness::declare_threads(options, threads_, 512);
     harness::declare_live_objects(options, objects_, {2, 8'000'000});  // all objects have a number of 32 bits
-    options.count("replacements", replacements_, {1, 10'000'000'000}, "Objects allocated by each thread");
+    options.count("replacements", replacements_, {1, 10'000'000'000}, "Objects replaced by each thread");
     sizes_.declare(options);
     options.choice("death", death_,
                    {{"random", death::random},

@@ -184,7 +184,7 @@ def test_where_the_commit_between_does_not_build_the_answer_is_a_range(planted: 
     planted.commit(LITTLE, None, MUCH)
     status, printed = planted.bisect(*TOOL_OF_COMMIT)
     assert status == 4
-    assert "the first that is worse is one of 2 commits." in printed
+    assert "the first that is worse is one of 2 commits." in " ".join(printed.split())
     assert "change 1 (A, " in printed
     assert "unusable: does not build: " in printed
 

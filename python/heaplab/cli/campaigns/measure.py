@@ -16,7 +16,10 @@ from heaplab.cli.screen import exit_status
 
 @click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
-@click.option("--suite", help="Experiments to compare with.  [default: quick]")
+@click.option(
+    "--suite",
+    help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]",
+)
 @click.option(
     "--input",
     "source",

@@ -31,7 +31,7 @@ from heaplab.traces.profile import Profile, of_process
 @click.option(
     "--allocators",
     metavar="A,B,...",
-    help="Names; the verdict is about the first.  [default: those found here, glibc first]",
+    help="Names, or 'all' found here. The first is the baseline.  [default: those found here, glibc first]",
 )
 @click.option(
     "--allocator",
@@ -52,8 +52,7 @@ from heaplab.traces.profile import Profile, of_process
     type=click.Choice(["asap", "recorded"]),
     default="asap",
     show_default=True,
-    help="Replay as fast as possible; or no call earlier than in the recording, so that what allocators do "
-    "after some time happens.",
+    help="Replay as fast as possible, or no call earlier than in the recording.",
 )
 @click.option(
     "--process",
