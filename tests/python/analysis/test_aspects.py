@@ -16,8 +16,9 @@ from heaplab.catalog import spec
 from heaplab.records import Run, Status
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.page import report_page
-from heaplab.report.tables.aspect_answer import by_aspect, lead, rests_on
+from heaplab.report.tables.aspect_answer import aspect_answer, by_aspect, lead, rests_on
 from heaplab.report.terminal import summary_text
+from heaplab.report.words.advice import answer
 from heaplab.stats import Interval, Judged, Verdict
 
 EFFECTS = {"swift": (0.5, 1.3), "slow": (1.5, 1.0), "twin": (1.0, 1.0)}
@@ -287,3 +288,11 @@ def test_json_and_page_answer_by_aspect(tmp_path: Path) -> None:
     assert "4 cells of equal weight" in page
     verdicts = sum(len(of["allocators"]) for of in plain.values())
     assert f"The {verdicts} verdicts are held to 5 % error together" in page
+
+
+def test_real_programs_are_advised_by_their_own_time_and_memory(tmp_path: Path) -> None:
+    analysis = analysis_of(tmp_path, {0: LOCAL, 3: about("programs")})
+    found = aspect_answer(analysis)
+    assert found
+    own = answer(analysis, "program", analysis.standings("program")).advice
+    assert found.advice == f"Real programs: {own[0].lower()}{own[1:]}"

@@ -7,7 +7,7 @@ from heaplab.analysis import Analysis, AspectStanding, aspect_standings, mixes_a
 from heaplab.report.tables.ratio_entry import ratio_entry
 from heaplab.report.tables.table_parts import Table
 from heaplab.report.words import units, wording
-from heaplab.report.words.advice import Answer
+from heaplab.report.words.advice import Answer, answer
 from heaplab.report.words.next_steps import Step, next_steps
 from heaplab.stats import Verdict, noise_floor
 
@@ -36,7 +36,7 @@ def aspect_answer(analysis: Analysis) -> AspectAnswer | None:
     if not standings:
         return None
     kind = next(kind for kind in wording.KINDS if analysis.summarised(kind))
-    said = lead(analysis.baseline, standings)
+    said = lead_by_programs(analysis, standings) or lead(analysis.baseline, standings)
     found = Answer(kind, said, [], [], [], undecided(standings))
     studies = [study for kind in wording.KINDS for study in analysis.summarised(kind)]
     return AspectAnswer(
@@ -56,6 +56,14 @@ def kinds_with_mean(analysis: Analysis, standings: list[AspectStanding]) -> list
         for kind in wording.KINDS
         if analysis.summarised(kind) and not (standings and mixes_aspects(analysis, kind))
     ]
+
+
+def lead_by_programs(analysis: Analysis, standings: list[AspectStanding]) -> str:
+    """What is advised for real programs, by their own time and memory; "" where they have no mean."""
+    if "program" not in kinds_with_mean(analysis, standings):
+        return ""
+    said = answer(analysis, "program", analysis.standings("program")).advice
+    return f"Real programs: {said[:1].lower()}{said[1:]}"
 
 
 def lead(baseline: str, standings: list[AspectStanding]) -> str:
