@@ -25,6 +25,8 @@ import cxx_reference  # noqa: E402
 import python_reference  # noqa: E402
 
 FIRST = ROOT / "README.md"
+# Folders whose pages stand below their README in the margin.
+INDEXED = {ROOT / "docs/decisions": ["[0-9]*"], ROOT / "docs/archive": ["scalloc-*"]}
 LINK = re.compile(r"(?<=\]\()([\w./-]*\w)(?=(?:#[\w-]*)?\))")
 INCLUDED = re.compile(r'^#include "(heaplab/local/\w+[.]h)"', re.MULTILINE)
 LIST_OF_LINKS = re.compile(r"(?:^- \[.*\n(?:  .*\n)*)+", re.MULTILINE)
@@ -63,8 +65,8 @@ def text_of(path: Path) -> str:
         return first_page(text)
     if path == ROOT / "docs/results-format.md":
         return python_reference.with_types(text)
-    if path == ROOT / "docs/decisions/README.md":
-        return text + toctree("", ["[0-9]*"])
+    if path.parent in INDEXED and path.name == "README.md":
+        return text + toctree("", INDEXED[path.parent])
     return text
 
 

@@ -1,7 +1,8 @@
 // Every knob of scalloc, as one struct; the variants are values of this struct (variants.h).
 //
-// Each knob says what follows from its value. "Measured" refers to docs/scalloc-performance.md, a section
-// number to the paper; the value of a knob that names neither was chosen by the argument in its comment.
+// Each knob says what follows from its value. "Measured" refers to docs/archive, the campaign of the
+// departures from the paper; a section number refers to the paper. The value of a knob that names neither was
+// chosen by the argument in its comment.
 #pragma once
 
 #include <algorithm>

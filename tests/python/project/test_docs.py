@@ -70,6 +70,32 @@ def test_links_lead_to_files() -> None:
     assert broken == []
 
 
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+PLACE = re.compile(r"\]\(([\w./-]*)#([\w-]+)\)")
+
+
+def places_of(page: Path) -> set[str]:
+    """The names that forges give the headings of a page."""
+    headings = HEADING.findall(CODE.sub("", page.read_text()))
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_lead_to_headings() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.md")]
+    links = [
+        (page, (page.parent / target).resolve() if target else page, place)
+        for page in pages
+        for target, place in PLACE.findall(page.read_text())
+    ]
+    assert len(links) > 10
+    assert [(page.name, place) for page, target, place in links if place not in places_of(target)] == []
+
+
+def test_todays_results_of_scalloc_are_read_in_minutes() -> None:
+    assert len((ROOT / "docs/scalloc-performance.md").read_text().split()) <= 1500
+
+
 def test_the_index_of_decisions_has_each_with_its_status() -> None:
     folder = ROOT / "docs" / "decisions"
     rows = re.findall(
