@@ -1,5 +1,52 @@
 // The frontend: malloc and free of blocks in spans.
 //
+// The walk: who calls whom, fast path first. DESIGN.md, section 1, has the way from malloc and free to here.
+//
+//   try_allocate                    frontend.h                fast path of malloc
+//     pop                           frontend.h                the first block of the hot span's list
+//   allocate_slow                   frontend_slow.h           that list is empty; in this order:
+//     refill                        frontend_slow.h           blocks of the span that other threads freed
+//     extend                        frontend_slow.h           blocks of the span that are in no list
+//       take_hot_holes              frontend_holes.h            of pages that went back, with the remote list
+//       fill_hole                   frontend_holes.h            of pages that went back
+//       link_fresh                  frontend_slow.h             fresh blocks, a batch at a time
+//     replace                       frontend_transitions.h    the hot span is dry: floating, or whatever is
+//     due
+//       make_floating               frontend_transitions.h
+//       take_reusable               frontend_slow.h           a reusable span of the thread becomes hot
+//       apply_due_event             frontend_transitions.h
+//     get_span                      frontend_slow.h           no reusable span was left, or no span was hot
+//       recheck_oldest_floating     frontend_slow.h           a span that two threads emptied at once
+//       reuse                       frontend_slow.h           a span of the thread, or of an ended thread
+//       take_free_span              frontend_slow.h
+//         get                       span_pool.h               an empty span
+//         carve                     arena.h                   a span that was never used
+//     pop                           frontend.h                the span has blocks now
+//   try_deallocate                  frontend.h                fast path of free, by the owner
+//     put_up                        frontend.h                onto the list of the hot span of the class
+//     push                          frontend.h                hot span full: onto the list of the block's
+//     span
+//   deallocate_slow                 frontend_frees.h          blocks of others; marked, or not in the owner
+//   map
+//     deallocate_remote             frontend_frees.h          a block of another owner's span
+//       push_remote                 frontend_frees.h          onto the lock-free list in the span's word
+//       settle_remote               frontend_frees.h          the span is not hot: its event may be due
+//         apply_due_event           frontend_transitions.h
+//     is_free_already               frontend_frees.h          a marked block: ends the process if it is free
+//     try_put_up                    guests.h                  as put_up, where the fast path refused
+//     push                          frontend.h
+//     after_free                    frontend_frees.h
+//   after_free                      frontend_frees.h          its count or attention bit: an event may be due
+//     move_if_due                   frontend_transitions.h    moves the span's word
+//     return_span                   frontend_transitions.h    the span is empty: to the pool
+//       put                         span_pool.h
+//     place                         frontend_transitions.h    the span is reusable: to that list
+//     clear_attention               frontend_transitions.h    later frees take the fast path again
+//     apply_due_event               frontend_transitions.h    if another thread came in between
+//       move_if_due                 frontend_transitions.h
+//       return_span                 frontend_transitions.h
+//       sync_list                   frontend_transitions.h    to the list that the word names
+//
 // Three rules make every interleaving harmless.
 //
 //   apply_due_event  The span's word follows the counts. A thread that has freed a block into a span that is
@@ -189,7 +236,14 @@ private:
     return block;
   }
 
-  // Whether the hot span takes a block of another span (guests.h).
+  // Whether the hot span takes a block of another span (guests.h): whether its list has fewer blocks than the
+  // limit of guests. The floor of a hot span is -limit (hot_floor), so that
+  //
+  //   countdown = used - floor = used + limit
+  //   blocks in the list = fresh - used, less those in holes (counts_every_block)
+  //
+  // and countdown > fresh says fresh - used < limit. One comparison of two numbers in the line that the free
+  // writes anyway.
   HEAPLAB_FAST_PATH static bool has_room(const span_type& hot) {
     return hot.countdown.read_own() > static_cast<std::int32_t>(hot.fresh);
   }

@@ -175,7 +175,8 @@ public:
 private:
   enum class contents : bool { any, zeros };
 
-  // Whether the class of a request is looked up. Hardened, that of a block of no bytes is not.
+  // Whether the class of a request is looked up. Hardened, that of a block of no bytes is not: 0 - 1 is the
+  // largest number.
   HEAPLAB_FAST_PATH static bool is_looked_up(std::size_t bytes) {
     constexpr std::size_t most = Config.class_lookup_limit - Config.canary_bytes;
     return Config.hardened ? bytes - 1 < most : bytes <= most;
@@ -220,7 +221,7 @@ private:
     if (block == nullptr) block = front_.allocate_slow(local, class_index, is_zero);
     if (block == nullptr) {
       // No span is left, as in a limited address space. A mapping serves instead, aligned as the block of the
-      // class would be.
+      // class would be: to the lowest bit that is set in its size.
       const std::size_t usable = classes::table[class_index].block_bytes;
       return allocate_large(usable, usable & -usable, Wanted);
     }

@@ -29,7 +29,10 @@ struct size_class {
   bool fine = false;
   // The bounds of the limit of guests (guests.h); both 0: the class has none.
   std::uint8_t most_guests = 0, fewest_guests = 0;
-  // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a span.
+  // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a span. The reciprocal is
+  // (2^44 + e) / block_bytes with 0 < e <= block_bytes, so that the product is too large by offset * e /
+  // block_bytes / 2^44 <= offset / 2^44. That is less than 1 / block_bytes, the least distance of a quotient
+  // from the next whole number, while offset * block_bytes < 2^44; both are below 2^22.
   std::uint64_t reciprocal = 0;
 };
 

@@ -117,7 +117,8 @@ struct alignas(4 * cache_line_bytes) span {
   lab<Traits>* owner(std::memory_order order) const {
     return reinterpret_cast<lab<Traits>*>(owner_tag.load(order) & ~attention);
   }
-  // relaxed: only a thread itself makes its buffer the owner of a span with live blocks, or ends that.
+  // Two tags of one owner differ at most in the attention bit, the lowest; buffers are aligned to more than
+  // that. relaxed: only a thread itself makes its buffer the owner of a span with live blocks, or ends that.
   HEAPLAB_FAST_PATH bool is_owned_by(const lab<Traits>& local) const {
     return (owner_tag.load(std::memory_order_relaxed) ^ tag_of(&local)) <= attention;
   }
