@@ -4,14 +4,15 @@ Both are forecasts from the present runs. A forecast assumes that the estimate s
 vary as those measured.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, isnan, log, log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from heaplab.stats import student
 from heaplab.stats.interval import CONFIDENCE, Interval
 from heaplab.stats.verdict import THRESHOLD, Judged, Verdict, noise_floor
 
@@ -34,16 +35,18 @@ def times_the_blocks(judged: Judged, family: int) -> float:
         return inf
     size, edge = abs(log(ratio.estimate)), log1p(THRESHOLD)
     freedom = max(ratio.count - 1, 1)
-    error = ratio.half_width / special.stdtrit(freedom, (1 + CONFIDENCE) / 2)
-    tail = (1 - CONFIDENCE) / 2 / max(family, 1)
-    factor = 1.0
-    while factor <= MOST:
+    error = ratio.half_width / student.quantile(freedom, (1 - CONFIDENCE) / 2)
+    share = (1 - CONFIDENCE) / 2 / max(family, 1)
+
+    def suffices(steps: int) -> bool:
+        factor = STEP**steps
         floor = log1p(noise_floor(after(control, factor)))
         distance = edge - size if max(size, floor) <= edge else size - max(edge, floor)
-        if error / sqrt(factor) * -special.stdtrit(factor * freedom, tail) <= distance:
-            return factor
-        factor *= STEP
-    return inf
+        return error / sqrt(factor) * student.quantile(factor * freedom, share) <= distance
+
+    tried = range(int(log(MOST) / log(STEP)) + 1)  # more blocks never suffice less
+    steps = bisect_left(tried, True, key=suffices)
+    return STEP**steps if steps in tried else inf
 
 
 def after(interval: Interval, factor: float) -> Interval:

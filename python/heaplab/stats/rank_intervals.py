@@ -10,13 +10,14 @@ Both tests reach only certain probabilities of error. The bounds are interpolate
 probabilities next to 5 % (Hettmansperger and Sheather 1986).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from heaplab.stats.interval import CONFIDENCE
 
@@ -61,7 +62,7 @@ def _signed_rank_cut(count: int) -> tuple[int, float]:
     """The number of Walsh averages outside a bound, and the share by which the bound moves inwards."""
     if count > EXACT_TO:
         mean, deviation = count * (count + 1) / 4, np.sqrt(count * (count + 1) * (2 * count + 1) / 24)
-        return int(mean + special.ndtri(TAIL) * deviation), 0.0
+        return int(mean + NormalDist().inv_cdf(TAIL) * deviation), 0.0
     probability = np.zeros(count * (count + 1) // 2 + 1)  # of each sum of the ranks with a positive sign
     probability[0] = 1.0
     for rank in range(1, count + 1):
@@ -79,10 +80,19 @@ def _signed_rank_cut(count: int) -> tuple[int, float]:
 @lru_cache
 def _sign_cut(count: int) -> tuple[int, float]:
     """The number of values outside a bound, and the share by which the bound moves inwards."""
-    below = next(k for k in range(count + 1) if special.bdtr(k, count, 0.5) >= TAIL) - 1
+    below = next(k for k, error in enumerate(_sign_errors(count)) if error >= TAIL) - 1
     if below < 0:
         return 0, 0.0
-    wide, narrow = (1 - 2 * special.bdtr(k, count, 0.5) for k in (below, below + 1))
+    wide, narrow = (1 - 2 * error for error in islice(_sign_errors(count), below, below + 2))
     share = (wide - CONFIDENCE) / (wide - narrow)
     place = below + 1
     return below, float((count - place) * share / (place + (count - 2 * place) * share))
+
+
+def _sign_errors(count: int) -> Iterator[float]:
+    """The probability that the median lies beyond a bound with k of the values outside, for k from 0 on."""
+    ways, total = 1, 0  # to choose k of the values, and k or fewer
+    for k in range(count + 1):
+        total += ways
+        yield total / 2**count
+        ways = ways * (count - k) // (k + 1)

@@ -7,9 +7,7 @@ from collections.abc import Hashable, Sequence
 from math import exp, inf, isfinite, log, nan, sqrt
 from typing import NamedTuple
 
-from scipy import special
-
-from heaplab.stats import rank_intervals
+from heaplab.stats import rank_intervals, student
 from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
 
 # In a mean over many values, a value may rest on fewer pairs: the other values compensate for its error.
@@ -100,8 +98,7 @@ def _part(weighted: list[tuple[float, Pair]]) -> _Part:
 def _location(values: Sequence[float]) -> _Part:
     """The location of the values. Their standard error is half of the interval, divided by Student's t."""
     found, freedom = rank_intervals.hodges_lehmann(tuple(values)), max(len(values) - 1, 1)
-    covered = min(CONFIDENCE, 1 - 2.0 ** (1 - len(values)))
-    steps = float(special.stdtrit(freedom, (1 + covered) / 2))
+    steps = student.quantile(freedom, max((1 - CONFIDENCE) / 2, 2.0 ** -len(values)))
     return _Part(found.estimate, (found.high - found.low) / 2 / steps if steps > 0 else inf, freedom)
 
 
@@ -111,7 +108,7 @@ def _half_width(parts: list[_Part]) -> float:
     if variance == 0:
         return 0.0
     freedom = variance**2 / sum(part.error**4 / part.freedom for part in parts)
-    return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * sqrt(variance)
+    return student.quantile(freedom, (1 - CONFIDENCE) / 2) * sqrt(variance)
 
 
 def _logarithms(pair: Pair) -> tuple[float, ...]:

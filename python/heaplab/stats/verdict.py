@@ -20,8 +20,7 @@ from enum import StrEnum
 from itertools import repeat
 from math import inf, isnan, log, nan
 
-from scipy import special
-
+from heaplab.stats import student
 from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
 
 THRESHOLD = 0.03  # smaller differences change nobody's choice of an allocator
@@ -154,7 +153,7 @@ def error_probability(
     else:
         steps = min(_steps(edge - estimate, high - estimate), _steps(estimate + edge, estimate - low))
     freedom = max(ratio.count - 1, 1)
-    return float(2 * special.stdtr(freedom, -steps * special.stdtrit(freedom, (1 + CONFIDENCE) / 2)))
+    return 2 * student.tail(freedom, steps * student.quantile(freedom, (1 - CONFIDENCE) / 2))
 
 
 def _steps(distance: float, half: float) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-COMPUTING = {"numpy", "scipy", "matplotlib", "jinja2"}
+COMPUTING = {"numpy", "matplotlib", "jinja2"}
 WITH_RECORDS = {"pydantic", "elftools"}
 PRINTING = {"rich.console", "rich.markup", "rich.progress", "rich.text"}
 CATALOG_OF_WORKLOADS = "heaplab.catalog.spec"

@@ -1,10 +1,12 @@
 """What makes the wheel start with old libraries, and the container's steps. `make release` tries the rest."""
 
+import ast
 import importlib.util
 import platform
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -112,3 +114,23 @@ def test_the_version_stands_in_one_place() -> None:
     assert 'dynamic = ["version"]' in project
     assert version[0] not in (ROOT / "CITATION.cff").read_text()
     assert re.search(rf"^## .*{re.escape(version[0])}", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+def imported(source: Path) -> set[str]:
+    """The packages that a file imports, wherever in it."""
+    names = set()
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add((node.module or "").partition(".")[0])
+    return names
+
+
+def test_the_wheel_asks_for_what_it_imports() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = {requirement.split(">=")[0] for requirement in project["dependencies"]}
+    asked = asked - {"pyelftools"} | {"elftools", "markupsafe"}  # the second is jinja2's
+    files = (ROOT / "python/heaplab").rglob("*.py")
+    needed = set().union(*map(imported, files)) - sys.stdlib_module_names - {"heaplab"}
+    assert needed == asked

@@ -37,7 +37,6 @@ class Heaplab(PythonPackage):
     depends_on("py-pydantic@2.9:", type=("build", "run"))
     depends_on("py-pyelftools@0.31:", type=("build", "run"))
     depends_on("py-rich@13:", type=("build", "run"))
-    depends_on("py-scipy@1.13:", type=("build", "run"))
 
     conflicts("platform=darwin", msg="heaplab measures on Linux")
     conflicts("%gcc@:11", msg="heaplab needs C++20 of gcc 12")
