@@ -1,6 +1,7 @@
 // Usage: print_page size-classes|span-life
 //
 // Prints a page of docs/ from the tables that the allocator is compiled with.
+#include <cstdint>
 #include <cstdio>
 #include <string_view>
 
@@ -25,20 +26,24 @@ void print_classes() {
   using classes = size_classes<Config>;
   std::printf("\n## %s: %u classes, %u sizes of real spans\n\n", Config.name, classes::count,
               classes::slot_count());
-  std::printf(
-      "| class | requests, B | block, B | blocks | real span, KiB | in a block | in a span | colors | fine "
-      "|\n");
-  std::printf("|--:|--:|--:|--:|--:|--:|--:|--:|:-:|\n");
+  std::printf("| block, B | blocks | real span, KiB | unused in a block, %% | in a span, %% | colors |\n");
+  std::printf("|--:|--:|--:|--:|--:|--:|\n");
   std::size_t smallest = 0;
-  for (unsigned index = 0; index < classes::count; ++index) {
-    const size_class& it = classes::table[index];
+  for (const size_class& it : classes::table) {
     const std::size_t used = std::size_t{it.blocks} * it.block_bytes;
-    std::printf("| %u | %zu to %u | %u | %u | %u | %.1f %% | %.1f %% | %u | %s |\n", index, smallest,
-                it.block_bytes, it.block_bytes, it.blocks, it.real_span_bytes / 1024,
+    std::printf("| %u | %u | %u | %.1f | %.1f | %u |\n", it.block_bytes, it.blocks, it.real_span_bytes / 1024,
                 percent(it.block_bytes - smallest, it.block_bytes),
-                percent(it.real_span_bytes - used, it.real_span_bytes), it.colors, it.fine ? "yes" : "");
+                percent(it.real_span_bytes - used, it.real_span_bytes), it.colors);
     smallest = it.block_bytes + 1;
   }
+}
+
+template <const config& Config>
+std::uint32_t largest_fine_block() {
+  std::uint32_t largest = 0;
+  for (const size_class& it : size_classes<Config>::table)
+    if (it.fine) largest = it.block_bytes;
+  return largest;
 }
 
 void print_size_classes() {
@@ -46,16 +51,16 @@ void print_size_classes() {
       "# scalloc: size classes and their waste\n\n"
       "What is compiled into the libraries (`src/allocators/scalloc/size_classes.h`), printed; a test "
       "compares.\n"
-      "A larger request has a mapping of its own, in whole pages.\n\n"
-      "- **in a block**: the part of a block that the smallest request of the class leaves unused, the worst "
-      "case.\n"
+      "A request gets the smallest block that holds it; a larger one has a mapping of its own, in whole "
+      "pages.\n\n"
+      "- **in a block**: what the smallest request of the class leaves unused, the worst case.\n"
       "- **in a span**: the part of a real span that is no block's.\n"
-      "- **colors**: places, %zu bytes apart, where the first block of a span may begin.\n"
-      "- **fine**: in the fine zone, spans of %zu KiB of address space in `%s` (%zu KiB in `%s`, which has "
-      "no "
-      "other\n  zone); the others take %zu KiB.\n",
-      color_step, standard_config.fine_span_bytes / 1024, standard_config.name,
-      paper_config.fine_span_bytes / 1024, paper_config.name, standard_config.coarse_span_bytes / 1024);
+      "- **colors**: places, %zu bytes apart, where the first block of a span may begin.\n\n"
+      "Blocks up to %u B of `%s` lie in the fine zone, in spans of %zu KiB of address space, all others in "
+      "spans\nof %zu KiB. `%s` has one zone, of spans of %zu KiB.\n",
+      color_step, largest_fine_block<standard_config>(), standard_config.name,
+      standard_config.fine_span_bytes / 1024, standard_config.coarse_span_bytes / 1024, paper_config.name,
+      paper_config.fine_span_bytes / 1024);
   print_classes<standard_config>();
   print_classes<paper_config>();
 }
