@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/faults-of-the-originals.md"
 DEFINITION = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
@@ -43,6 +45,33 @@ def test_the_design_of_the_front_end_names_every_room() -> None:
     for room, files in rows.items():
         for name in re.findall(r"`(\w+\.py)`", files):
             assert (ROOT / "python" / "heaplab" / room / name).exists(), (room, name)
+
+
+def glossary_rows() -> list[list[str]]:
+    table = (ROOT / "docs/glossary.md").read_text()
+    return [row.strip("| ").split(" | ") for row in re.findall(r"^\| \*\*.+$", table, re.MULTILINE)]
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["src/allocators/scalloc/DESIGN.md", "src/allocators/llheap/DESIGN.md", "docs/workload-format.md"],
+)
+def test_the_glossary_has_every_term_that_a_design_introduces(page: str) -> None:
+    words = {word for row in glossary_rows() for word in re.findall(r"[\w '-]+", row[0].replace("the ", ""))}
+    introduced = re.findall(r"\*\*([a-z][\w -]+|Slots)\*\*", (ROOT / page).read_text())
+    assert len(introduced) > 4
+    assert {term.lower().removesuffix("s") for term in introduced} - {
+        word.strip().removesuffix("s") for word in words
+    } == set()
+
+
+def test_the_names_in_the_code_that_the_glossary_gives_exist() -> None:
+    sources = "".join(file.read_text() for file in (ROOT / "python/heaplab").rglob("*.py"))
+    names = [name for row in glossary_rows() if len(row) == 3 for name in re.findall(r"`([\w.]+)`", row[2])]
+    assert len(names) > 20
+    files = [name for name in names if name.endswith(".py")]
+    absent = [name for name in names if name not in files and name.rpartition(".")[2] not in sources]
+    assert absent == []
 
 
 LINK = re.compile(r"\]\(([\w./-]+[\w])(?:#[\w-]*)?\)")
