@@ -139,6 +139,9 @@ class Campaign(Record):
     # half-width of the interval of a ratio at which a cell is done
     precision: Annotated[float, Field(gt=0, lt=1)] = 0.02
     pinned: bool = False
+    placed: bool = (
+        False  # whether a run with N threads has the first N CPUs in the order of machine/topology.py
+    )
     # B touched and released before each run; None: by the rule of campaign/warming.py
     warm: Count | None = None
     memory_limit: Count | None = None  # B a run may use before it is killed

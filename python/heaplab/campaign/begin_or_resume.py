@@ -3,10 +3,11 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import heaplab
@@ -19,6 +20,7 @@ from heaplab.records import Arm, Campaign, Host, Input, Run, Timing, refuse_no_t
 
 # Facts that must agree for results to count as results of the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
+HASH_LENGTH = 16  # hexadecimal digits
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Request:
     budget: float | None = None
     precision: float = 0.02
     pinned: bool = False
+    placed: bool = False
     warm: int | None = None
     memory_limit: int | None = None
     time_limit: float | None = None
@@ -70,6 +73,7 @@ def campaign_of(request: Request) -> Campaign:
         "scale": request.scale,
         "seed": request.seed,
         "pinned": request.pinned,
+        "placed": request.placed,
         "warm": request.warm,
         "memory_limit": request.memory_limit,
         "time_limit": request.time_limit,
@@ -98,7 +102,7 @@ def texts_of(arm: Arm) -> list[str]:
 def identity(content: dict[str, Any], libraries: Sequence[Arm]) -> str:
     """Hash of everything that must agree for runs to belong together: the measured cells and the arms."""
     arms = {library.allocator: what_runs(library) for library in libraries}
-    return hashlib.sha256(json.dumps([content, arms], sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps([content, arms], sort_keys=True).encode()).hexdigest()[:HASH_LENGTH]
 
 
 def what_runs(arm: Arm) -> dict[str, Any]:
@@ -107,15 +111,17 @@ def what_runs(arm: Arm) -> dict[str, Any]:
 
 
 def begin(
-    folder: Path, request: Request, tried: Callable[[Campaign], Campaign] = lambda campaign: campaign
+    path: Path,
+    request: Request,
+    tried: Callable[[Campaign], Campaign] = lambda campaign: campaign,
+    facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> OpenedCampaign:
-    """Continue the same campaign if it lies unfinished in `folder`, or begin the campaign there.
+    """Continue the same campaign if it lies unfinished in the file `path`, or begin the campaign there.
 
     `tried` adds the findings of pilot runs to a new campaign, or raises. Results of another campaign or a
-    finished one are kept under another name.
+    finished one are kept under another name. `facts` stand beside those of the machine.
     """
     campaign = campaign_of(request)
-    path = folder / store.FILE_NAME
     earlier = None
     if path.exists():
         results = store.load(path)
@@ -131,7 +137,7 @@ def begin(
     moved = aside(path, earlier) if earlier else None
     opened = Store(path)
     opened.append(campaign)
-    opened.append(Host(facts=host.facts()))
+    opened.append(Host(facts=host.facts() | dict(facts)))
     for library in request.libraries:
         opened.append(library)
     libraries = {item.allocator: item for item in request.libraries}

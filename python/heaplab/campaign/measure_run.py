@@ -25,7 +25,7 @@ from heaplab.campaign.run_outcome import (
 from heaplab.campaign.user_program import UserProgram, hook
 from heaplab.campaign.warming import Warmer
 from heaplab.errors import HeaplabError
-from heaplab.machine import host, interposition
+from heaplab.machine import host, interposition, topology
 from heaplab.machine.behaviour import Observer
 from heaplab.machine.callgrind import InstructionCounter
 from heaplab.machine.execute import Execution, Job, Steps, alone, environment_for
@@ -120,8 +120,8 @@ class RunMeasurer:
         ]
 
     def _one_cpu(self, block: Block) -> frozenset[int]:
-        """One CPU, by chance: a busy neighbour is not the same on all of them."""
-        cpus = host.cpus_to_pin() if self.campaign.pinned else os.sched_getaffinity(0)
+        """One CPU, by chance where there is a choice: a busy neighbour is not the same on all of them."""
+        cpus = self._cpus(block.comparison.cells[0]) or os.sched_getaffinity(0)
         key = f"{block.seed}/{block.comparison.key}/cpu"
         return frozenset({random.Random(key).choice(sorted(cpus))})
 
@@ -303,9 +303,16 @@ class RunMeasurer:
         return Limits(
             time=min(time_limit(self.campaign, cell), max(0.0, self.until - time.monotonic())),
             memory=self._most_memory(),
-            cpus=host.cpus_to_pin() if self.campaign.pinned else None,
+            cpus=self._cpus(cell),
             huge_pages=library.huge_pages if library else None,
         )
+
+    def _cpus(self, cell: Cell) -> frozenset[int] | None:
+        """The CPUs that a run of the cell is limited to; None: all that heaplab itself may use."""
+        threads = dict(cell.parameters).get("threads")
+        if self.campaign.placed and isinstance(threads, int):
+            return frozenset(cpu.number for cpu in topology.usable()[:threads])
+        return host.cpus_to_pin() if self.campaign.pinned else None
 
     def _most_memory(self) -> int:
         return self.campaign.memory_limit or memory_needs.of_this_machine()

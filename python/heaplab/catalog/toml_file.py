@@ -14,6 +14,7 @@ class Spec(BaseModel):
 
 
 Kind = TypeVar("Kind", bound=Spec)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def load(kind: type[Kind], path: Path, identifier: str) -> Kind:
@@ -39,7 +40,7 @@ def content_of(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: not TOML: {error}") from error
 
 
-def checked(kind: type[Kind], path: Path, content: dict[str, Any], place: str = "") -> Kind:
+def checked(kind: type[Model], path: Path | str, content: dict[str, Any], place: str = "") -> Model:
     try:
         return kind.model_validate(content)
     except ValidationError as error:

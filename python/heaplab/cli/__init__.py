@@ -31,6 +31,11 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
         "tune.tune_options:tune",
         "Try settings of an allocator on PROGRAM, and measure the best of them afresh.",
     ),
+    "plan": (
+        "clusters.plan_command:plan",
+        "Plan one experiment on many machines, as shards that any engine can carry out.",
+    ),
+    "run-shard": ("clusters.run_shard_command:run_shard", "Carry out one shard of PLAN on this node."),
     "list": (
         "inventory.listing:list_",
         "Name the allocators, workloads, experiments, suites or claims there are.",

@@ -1,10 +1,14 @@
 """Facts about an ELF file: whether it can be preloaded, its build-id, its loader."""
 
 import platform
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 from elftools.elf.segments import InterpSegment
 
@@ -36,6 +40,38 @@ def check_allocator(path: Path) -> None:
         raise UsageError(f"{path}: an ELF file but not a shared library")
     if not defines:
         raise UsageError(f"{path}: defines no malloc, so preloading it changes nothing")
+
+
+class Build(NamedTuple):
+    """What a shared library was built for."""
+
+    architecture: str  # as uname -m has it
+    glibc: tuple[int, ...]  # the version of the C library that it needs at least; () for none
+
+
+def build_of(path: Path) -> Build:
+    """What a library that defines malloc was built for. Raises UsageError for any other file."""
+    try:
+        with path.open("rb") as stream:
+            elf = ELFFile(stream)
+            machine, names = elf.get_machine_arch(), {name: arch for arch, name in MACHINES.items()}
+            if "malloc" not in defined_symbols(elf, ".dynsym"):
+                raise UsageError(f"{path}: defines no malloc, so preloading it changes nothing")
+            return Build(names.get(machine, machine), max(versions_needed(elf, "GLIBC_"), default=()))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except (ELFError, ValueError, KeyError) as error:
+        raise UsageError(f"{path}: not an ELF library") from error
+
+
+def versions_needed(elf: ELFFile, prefix: str) -> Iterator[tuple[int, ...]]:
+    """The versions of symbols with a name such as GLIBC_2.34 that a library needs."""
+    section = elf.get_section_by_name(".gnu.version_r")
+    if isinstance(section, GNUVerNeedSection):
+        for _, needed in section.iter_versions():
+            for version in needed:
+                if re.fullmatch(rf"{prefix}[0-9.]+", version.name):
+                    yield tuple(map(int, version.name.removeprefix(prefix).split(".")))
 
 
 def defined_symbols(elf: ELFFile, section: str) -> set[str]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from heaplab import analysis, stats
 from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store
@@ -20,18 +22,29 @@ from heaplab.records import Campaign, Run, Timing
 def opened_for(
     request: Request, folder: Path, options: HowOptions, share: float = 1.0
 ) -> tuple[OpenedCampaign, dict[str, int]]:
+    """The campaign of a request in the folder of the options, or else in `folder`; see `opened_at`."""
+    return opened_at((options.output or folder) / store.FILE_NAME, request, options, share)
+
+
+def opened_at(
+    path: Path,
+    request: Request,
+    options: HowOptions,
+    share: float = 1.0,
+    facts: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[OpenedCampaign, dict[str, int]]:
     """The campaign of a request, begun or gone on with, after its pilot runs; and its needs of memory.
 
     The needs are those the workloads estimate, or the larger peaks of pilot runs.
 
-    `share` is the part of the user's budget that is this campaign's.
+    `share` is the part of the user's budget that is this campaign's; `facts` stand beside the machine's.
     """
     needed = needed_by(campaigns.campaign_of(request))
     found: list[str] = []
     with bar_of(options, request.budget) as bar:
         libraries = {library.allocator: library for library in request.libraries}
         pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share, needed)
-        opened = campaigns.begin(options.output or folder, request, pilot)
+        opened = campaigns.begin(path, request, pilot, facts)
     for line in [] if options.quiet else found:
         selection.note(line)
     if opened.moved:

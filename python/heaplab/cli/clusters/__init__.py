@@ -1,0 +1,1 @@
+"""`heaplab plan`, `run-shard` and `merge`: one experiment on many machines."""

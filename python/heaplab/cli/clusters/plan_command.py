@@ -1,0 +1,98 @@
+"""`heaplab plan`: its options; what it does, planning.py, is loaded when called."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR
+from heaplab.cli.options.option_types import DURATION, FOLDER, OUTPUT_FOLDER, PLACE, SEED, SHARE
+from heaplab.cli.options.program_command import ProgramCommand
+from heaplab.cli.screen import exit_status
+
+
+class PlanCommand(ProgramCommand):
+    """A plan of a TOML file, which needs no `--` before it, or of options and a program."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        typed, _, _ = self.make_parser(ctx).parse_args(list(args))
+        found = typed["program"]
+        first, *behind = found if isinstance(found, tuple) and found else ("",)
+        if first.endswith(".toml") and "--" not in args:
+            before = args[: len(args) - len(behind) - 1]
+            args = [*before, *behind, "--file", first]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=PlanCommand, context_settings={"allow_interspersed_args": False})
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[FILE.toml | -- PROGRAM [ARGS]...]")
+@click.option("--file", "source", type=PLACE, hidden=True, help="The TOML file.")
+@click.option(
+    "-o", "--output", type=OUTPUT_FOLDER, default=Path("plan"), help="Folder of the plan.", show_default=True
+)
+@click.option(
+    "--suite", help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]"
+)
+@click.option(
+    "--experiments", metavar="A,B,...", help="Ids, groups or globs of experiments, in place of a suite."
+)
+@click.option("--scale", type=click.Choice(["quick", "full"]), help="Of these experiments.  [default: quick]")
+@click.option("--allocators", metavar="A,B,...", help="Names. The first is the baseline.")
+@click.option(
+    "--allocator",
+    "own",
+    multiple=True,
+    type=GIVEN_ALLOCATOR,
+    help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
+)
+@click.option(
+    "--machine",
+    "machines",
+    multiple=True,
+    metavar="'NAME [nodes=N] [cpus=all|cores|node|fast] [architecture=A] [partition=P] ...'",
+    help="A kind of machine, and how many of it.  [default: 'node nodes=1']",
+)
+@click.option("--blocks", type=click.IntRange(2, 1000), help="Blocks of every comparison on a node.")
+@click.option(
+    "--blocks-per-shard",
+    type=click.IntRange(2, 1000),
+    help="Blocks of one shard: short shards lose less when a node is taken away.  [default: all]",
+)
+@click.option("--budget", type=DURATION, help="Stop measuring a shard after this time: 90s, 5m.")
+@click.option(
+    "--threads",
+    type=click.Choice(["all"]),
+    help="Replace swept numbers of threads by 1, 2, 4 ... all CPUs of the node, each on the CPUs that the "
+    "topology gives it.",
+)
+@click.option("--precision", type=SHARE, help="Repeat until ratios are this precise.  [default: 2%]")
+@click.option("--seed", type=SEED, help="Seed of every random choice.  [default: 1]")
+@click.option("--bundle", is_flag=True, default=None, help="Put the libraries of the arms into the plan.")
+@click.option(
+    "--build",
+    "builds",
+    multiple=True,
+    metavar="NAME=LIBRARY",
+    help="Put one more build of an arm into the bundle: for another architecture or C library.",
+)
+@click.option(
+    "--wheels",
+    type=FOLDER,
+    help="Put the wheels in this folder, heaplab's and what it needs, into the bundle.",
+)
+@click.pass_obj
+def plan(extra: tuple[Path, ...], /, **options: Any) -> int:
+    """Plan one experiment on many machines, as shards that any engine can carry out.
+
+    A plan is a folder. `heaplab run-shard` carries out one shard of it anywhere, `heaplab merge` puts
+    together what came back. A TOML file has the words of the options: docs/from-a-laptop-to-a-cluster.md.
+
+    \b
+    Examples:
+      heaplab plan -o plan/ --allocators glibc,jemalloc --blocks 2 --machine 'laptop nodes=2'
+      heaplab plan --machine 'epyc nodes=4' -o plan-ls/ --allocators glibc,jemalloc --blocks 5 -- ls -l
+    """
+    exit_status.refuse_small_address_space()
+    from heaplab.cli.clusters import planning
+
+    return planning.make_plan(extra, **options)

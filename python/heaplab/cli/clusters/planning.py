@@ -1,0 +1,220 @@
+"""What `heaplab plan` does: resolves experiments and arms once, and divides the blocks into shards."""
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from pydantic import Field
+
+import heaplab
+from heaplab.catalog import contents as catalogs, spec, toml_file
+from heaplab.catalog.contents import Catalog
+from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GivenAllocator
+from heaplab.cli.options.option_types import DURATION
+from heaplab.cli.subjects import selection
+from heaplab.cli.subjects.subject import Subject, subject_of
+from heaplab.cluster import bundle as bundles, start_script
+from heaplab.cluster.plan_folder import KindOfMachine, PlanFile, PlannedArm, Shard, refuse_second, write_plan
+from heaplab.errors import UsageError
+from heaplab.records import Arm
+
+OF_MACHINES = ("nodes", "cpus", "architecture")
+# What engines understand of a kind of machine.
+OF_ENGINES = ("partition", "account", "qos", "constraint", "reservation", "time", "hosts")
+SUBJECTS = {"suite", "experiments", "program"}
+DEFAULT_MACHINE = "node"
+NAME_ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+
+
+class PlanWanted(toml_file.Spec):
+    """What a plan's TOML file may say; an option of the same name comes first."""
+
+    suite: str = ""
+    experiments: list[str] = Field(default_factory=list)  # ids, groups or globs
+    scale: Literal["quick", "full"] = "quick"  # of these
+    program: list[str] = Field(default_factory=list)
+    allocators: list[str] = Field(default_factory=list)
+    arms: dict[str, str] = Field(
+        default_factory=dict
+    )  # NAME = "ALLOCATOR SETTING=VALUE ...", or the path of a library
+    machines: dict[str, dict[str, str | int]] = Field(default_factory=dict)
+    blocks: int | None = Field(default=None, ge=2, le=1000)
+    blocks_per_shard: int | None = Field(default=None, ge=2, le=1000)
+    budget: str | float | None = None
+    threads: Literal["", "all"] = ""
+    precision: float = Field(default=0.02, gt=0, lt=1)
+    seed: int = Field(default=1, ge=0)
+    bundle: bool = False
+    builds: dict[str, list[str]] = Field(default_factory=dict)
+    wheels: Path | None = None
+
+
+def make_plan(
+    extra: tuple[Path, ...],
+    source: Path | None,
+    output: Path,
+    machines: Sequence[str],
+    own: Sequence[GivenAllocator],
+    builds: Sequence[str],
+    **options: Any,
+) -> int:
+    """Write a plan, and say how to carry it out."""
+    refuse_second(output)
+    wanted = wanted_of(source, options)
+    kinds = {name: kind_of(name, about) for name, about in machines_of(machines, wanted).items()}
+    shards = shards_of(kinds, wanted)
+    given = [*given_arms(wanted), *own]
+    catalog, arms = selection.arms(catalogs.load(extra), ",".join(wanted.allocators) or None, given, None)
+    subject = with_blocks(subject_wanted(catalog, arms, wanted), wanted)
+    more = builds_of(builds, wanted, arms)
+    content = PlanFile(
+        hash="",
+        heaplab=heaplab.__version__,
+        command=["heaplab", *sys.argv[1:]],
+        scale=subject.scale,
+        seed=wanted.seed,
+        budget=budget_of(wanted, subject),
+        precision=wanted.precision,
+        threads=wanted.threads,
+        fit_blocks=None if wanted.blocks else subject.fit_blocks,
+        input=subject.input,
+        bundle=bundles.make(output, arms if wanted.bundle else [], more, wanted.wheels),
+        experiments=[item.model_dump(mode="json") for item in subject.experiments],
+        workloads={name: work.model_dump(mode="json") for name, work in subject.workloads.items()},
+        arms=[planned(arm, given) for arm in arms],
+        machines=kinds,
+        shards=shards,
+    )
+    plan = write_plan(output, content)
+    start_script.write(plan)
+    count = len(plan.shards)
+    click.echo(
+        f"{count} {'shard' if count == 1 else 'shards'} of plan {plan.hash}, each whole blocks on one node\n"
+        f"carry out one of them, anywhere: {output / start_script.FILE_NAME} 1/{count}\n"
+        f"put together what came back: heaplab merge {output}"
+    )
+    return 0
+
+
+def wanted_of(source: Path | None, options: Mapping[str, Any]) -> PlanWanted:
+    """What the TOML file says, with the options over it; what is measured comes from one of both."""
+    content = toml_file.content_of(source) if source else {}
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    given |= {name: words(given[name]) for name in ("allocators", "experiments") if name in given}
+    if SUBJECTS & given.keys():
+        content = {name: value for name, value in content.items() if name not in SUBJECTS}
+    found = toml_file.checked(PlanWanted, source or "plan", content | given)
+    if len(SUBJECTS & found.model_fields_set) > 1:
+        raise UsageError(f"{source or 'plan'}: a suite, experiments and a program exclude each other")
+    return found
+
+
+def words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def subject_wanted(catalog: Catalog, arms: Sequence[Arm], wanted: PlanWanted) -> Subject:
+    if not wanted.experiments:
+        return subject_of(catalog, arms, tuple(wanted.program), wanted.suite or None, None, quiet=True)
+    chosen, workloads = selection.experiments(catalog, wanted.experiments)
+    return Subject(chosen, workloads, wanted.scale, Path("out"), None)
+
+
+def machines_of(given: Sequence[str], wanted: PlanWanted) -> Mapping[str, Mapping[str, str | int]]:
+    """The kinds of machine as options name them, NAME SETTING=VALUE ..., or else as the file does."""
+    found: dict[str, dict[str, str | int]] = {}
+    for text in given:
+        try:
+            name, *settings = shlex.split(text)
+        except ValueError:
+            raise UsageError(
+                f"--machine {text!r}: names no kind of machine, such as 'epyc nodes=4'"
+            ) from None
+        unsaid = [word for word in settings if "=" not in word]
+        if name in found or unsaid:
+            fault = "is there twice" if name in found else f"{unsaid[0]!r} is no SETTING=VALUE"
+            raise UsageError(f"--machine {text!r}: {fault}")
+        found[name] = {key: value for key, _, value in (word.partition("=") for word in settings)}
+    return found or wanted.machines or {DEFAULT_MACHINE: {}}
+
+
+def kind_of(name: str, about: Mapping[str, str | int]) -> KindOfMachine:
+    if not name or not NAME_ALLOWED.issuperset(name):
+        raise UsageError(f"machines.{name}: a name has letters, digits and -_. alone")
+    if unknown := [key for key in about if key not in (*OF_MACHINES, *OF_ENGINES)]:
+        raise UsageError(
+            f"machines.{name}: no setting {unknown[0]!r}; there are {', '.join((*OF_MACHINES, *OF_ENGINES))}"
+        )
+    return toml_file.checked(
+        KindOfMachine,
+        f"machines.{name}",
+        {key: about[key] for key in OF_MACHINES if key in about}
+        | {"options": {key: str(about[key]) for key in OF_ENGINES if key in about}},
+    )
+
+
+def given_arms(wanted: PlanWanted) -> list[GivenAllocator]:
+    return [GIVEN_ALLOCATOR.convert(f"{name}={text}", None, None) for name, text in wanted.arms.items()]
+
+
+def planned(arm: Arm, given: Sequence[GivenAllocator]) -> PlannedArm:
+    """The arm as every node is to find it."""
+    own = next((one for one in given if one.name == arm.allocator), None)
+    if own is None:
+        return PlannedArm(name=arm.allocator, base=arm.allocator)
+    return PlannedArm(
+        name=own.name,
+        base=str(own.library.absolute()) if own.library else own.base,
+        environment=own.settings.environment,
+        huge_pages=own.settings.huge_pages,
+    )
+
+
+def with_blocks(subject: Subject, wanted: PlanWanted) -> Subject:
+    """The subject with as many blocks in every comparison as the plan asks for."""
+    blocks = wanted.blocks_per_shard or wanted.blocks
+    if blocks is None:
+        return subject
+    experiments = []
+    for item in subject.experiments:
+        scale: spec.Scale = getattr(item, subject.scale)
+        fixed = scale.model_copy(update={"blocks": blocks, "blocks_most": blocks})
+        experiments.append(item.model_copy(update={subject.scale: fixed}))
+    return replace(subject, experiments=experiments)
+
+
+def budget_of(wanted: PlanWanted, subject: Subject) -> float | None:
+    """The budget of a shard: as asked for; none where blocks are; else that of the suite or program."""
+    if isinstance(wanted.budget, str):
+        return DURATION.convert(wanted.budget, None, None)
+    return wanted.budget or (None if wanted.blocks else subject.budget)
+
+
+def shards_of(kinds: Mapping[str, KindOfMachine], wanted: PlanWanted) -> list[Shard]:
+    """The shards, one kind of machine after the other. Raises UsageError for what cannot be divided."""
+    each, parts = wanted.blocks_per_shard, 1
+    if each:
+        if wanted.blocks is None or wanted.blocks % each:
+            raise UsageError(f"--blocks-per-shard {each}: takes --blocks, as a multiple of it")
+        parts = wanted.blocks // each
+    machines = [name for name, kind in kinds.items() for _ in range(kind.nodes * parts)]
+    blocks = each or wanted.blocks
+    return [Shard(index=i, machine=name, blocks=blocks, hash="") for i, name in enumerate(machines, 1)]
+
+
+def builds_of(given: Sequence[str], wanted: PlanWanted, arms: Sequence[Arm]) -> dict[str, list[Path]]:
+    """Further builds of arms: NAME=LIBRARY."""
+    found = {name: list(map(Path, paths)) for name, paths in wanted.builds.items()}
+    for text in given:
+        name, _, path = text.partition("=")
+        if not path:
+            raise UsageError(f"--build {text!r} is not NAME=LIBRARY, as jemalloc=./aarch64/libjemalloc.so")
+        found.setdefault(name, []).append(Path(path))
+    names = [arm.allocator for arm in arms]
+    if unknown := [name for name in found if name not in names]:
+        raise UsageError(f"--build {unknown[0]}=...: no such arm; there are {', '.join(names)}")
+    return found

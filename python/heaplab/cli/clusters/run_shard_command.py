@@ -1,0 +1,30 @@
+"""`heaplab run-shard`: its options; what it does, shard_run.py, is loaded when called."""
+
+from pathlib import Path
+
+import click
+
+from heaplab.cli.options.option_types import PLACE
+from heaplab.cli.screen import exit_status
+
+
+@click.command("run-shard")
+@click.argument("plan", type=PLACE)
+@click.option("--shard", metavar="I/N", required=True, help="Which shard of how many: 3/8.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
+@click.pass_obj
+def run_shard(extra: tuple[Path, ...], /, plan: Path, shard: str, quiet: bool) -> int:
+    """Carry out one shard of PLAN on this node.
+
+    What was begun here goes on where its results file ends; a shard that is complete, here or elsewhere, is
+    not measured again. SIGTERM keeps what was measured. Status 0: the shard is complete; 1: it was
+    interrupted, or a run gave no figure; 2: it cannot be carried out here.
+
+    \b
+    Example:
+      heaplab run-shard plan/ --shard 1/2
+    """
+    exit_status.refuse_small_address_space()
+    from heaplab.cli.clusters import shard_run
+
+    return shard_run.run_shard(extra, plan, shard, quiet)

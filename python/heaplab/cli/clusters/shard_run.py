@@ -1,0 +1,208 @@
+"""What `heaplab run-shard` does: the campaign of one shard, on this node, into a results file of its own."""
+
+import fcntl
+import os
+import platform
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+import heaplab
+from heaplab.campaign import begin_or_resume as campaigns, store
+from heaplab.campaign.begin_or_resume import Request
+from heaplab.catalog import contents as catalogs, locate, spec
+from heaplab.catalog.contents import Catalog
+from heaplab.cli.campaigns.carry_out import carry_out, opened_at
+from heaplab.cli.options.given_arms import GivenAllocator, Settings
+from heaplab.cli.options.given_options import HowOptions
+from heaplab.cli.reading.results import without_figure
+from heaplab.cli.subjects import selection
+from heaplab.cluster import bundle as bundles
+from heaplab.cluster.plan_folder import Plan, PlannedArm, Shard, read_plan
+from heaplab.cluster.shard_states import Completion, state_of
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import host, setting_proof, topology
+from heaplab.records import Arm, Host
+
+
+def run_shard(extra: tuple[Path, ...], folder: Path, text: str, quiet: bool) -> int:
+    """Measure what a shard still lacks; return the exit status."""
+    plan = read_plan(folder)
+    shard = shard_of(plan, text)
+    refuse_wrong_node(plan, shard)
+    known = state_of(plan, shard)
+    if known.state is Completion.COMPLETE:
+        click.echo(f"shard {text}: complete, measured on {known.node}")
+        return 0
+    cpus = topology.chosen(plan.machine_of(shard).cpus, topology.usable())
+    os.sched_setaffinity(0, {cpu.number for cpu in cpus})
+    request = request_of(plan, shard, arms_here(plan, catalogs.load(extra)), len(cpus))
+    path = plan.results_file(shard, node_name())
+    refuse_other_results(path, request)
+    facts = facts_of(plan, shard)
+    options = how(plan, plan.seed_of(shard), quiet)
+    with held(path):
+        opened, needed = opened_at(path, request, options, facts=facts)
+        stopped = carry_out(opened, needed, options, f"go on with: heaplab run-shard {folder} --shard {text}")
+    if stopped:
+        return 1
+    with store.Store(path) as finished:
+        finished.append(Host(facts=host.facts() | facts_of(plan, shard)))
+    lacking = without_figure(store.load(path).runs)
+    click.echo(f"shard {text}: complete, {path}")
+    if lacking:
+        selection.note(f"{len(lacking)} runs gave no figure; {lacking[0].allocator}: {lacking[0].reason}")
+    return 1 if lacking else 0
+
+
+def shard_of(plan: Plan, text: str) -> Shard:
+    """The shard I/N. Raises UsageError unless the plan has N shards and I is one of them."""
+    found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+    count = len(plan.shards)
+    if not found:
+        raise UsageError(f"--shard {text!r} is not I/N, such as 1/{count}")
+    if int(found[2]) != count:
+        raise UsageError(f"--shard {text}: {plan.folder} has {count} shards, not {found[2]}")
+    if not 1 <= int(found[1]) <= count:
+        raise UsageError(f"--shard {text}: the shards are 1 to {count}")
+    return plan.shards[int(found[1]) - 1]
+
+
+def refuse_wrong_node(plan: Plan, shard: Shard) -> None:
+    """Raise UsageError on a node, or with a heaplab, that the shard is not for."""
+    if plan.file.heaplab != heaplab.__version__:
+        raise UsageError(
+            f"{plan.folder}: planned by heaplab {plan.file.heaplab}, this is {heaplab.__version__}; "
+            "a plan is carried out by one version"
+        )
+    wanted = plan.machine_of(shard).architecture
+    if wanted and wanted != platform.machine():
+        raise UsageError(
+            f"shard {shard.index}: is for {wanted} ({shard.machine}), this node is {platform.machine()}"
+        )
+    if not plan.results.is_dir() or not os.access(plan.results, os.W_OK):
+        raise UsageError(f"{plan.results}: no folder that can be written to; is the plan's folder shared?")
+
+
+def arms_here(plan: Plan, catalog: Catalog) -> list[Arm]:
+    """The arms of a plan as they are on this node: the bundle's build where it has one."""
+    own = [given_of(arm) for arm in plan.file.arms if is_given(arm)]
+    files = bundles.bundled(plan)
+    builds = {arm.name: bundles.library_for(plan, files, arm.name) for arm in plan.file.arms}
+    for given in own:
+        if given.library and not builds[given.name] and not given.library.is_file():
+            raise UsageError(f"{given.name}: no {given.library} on this node; plan with --bundle")
+    catalog = selection.with_own(catalog, own)
+    arms = [bundled_or_found(plan, catalog, arm.name, builds[arm.name]) for arm in plan.file.arms]
+    if void := next((arm for arm in arms if arm.void), None):
+        raise HeaplabError(f"{void.allocator}: {void.void}")
+    return arms
+
+
+def bundled_or_found(plan: Plan, catalog: Catalog, name: str, build: bundles.BundledLibrary | None) -> Arm:
+    if build is None:
+        return selection.arm_of(catalog, name)
+    library = locate.FoundLibrary((plan.folder / bundles.FOLDER / build.path).resolve(), build.version)
+    return setting_proof.proved(locate.describe(name, *catalog.allocator(name), library))
+
+
+def is_given(arm: PlannedArm) -> bool:
+    return arm.base != arm.name
+
+
+def given_of(arm: PlannedArm) -> GivenAllocator:
+    return GivenAllocator(arm.name, arm.base, Settings(arm.environment, arm.huge_pages))
+
+
+def request_of(plan: Plan, shard: Shard, arms: list[Arm], cpus: int) -> Request:
+    file = plan.file
+    experiments = [spec.Experiment.model_validate(content) for content in file.experiments]
+    if file.threads:
+        counts = topology.thread_counts(cpus)
+        experiments = [with_threads(item, file.scale, counts) for item in experiments]
+    return Request(
+        experiments,
+        {name: spec.Workload.model_validate(content) for name, content in file.workloads.items()},
+        arms,
+        file.scale,
+        seed=plan.seed_of(shard),
+        command=file.command,
+        budget=file.budget,
+        precision=file.precision,
+        pinned=file.pinned,
+        placed=bool(file.threads),
+        input=file.input,
+        fit_blocks=file.fit_blocks,
+        slices=file.slices,
+    )
+
+
+def with_threads(experiment: spec.Experiment, scale: spec.ScaleName, counts: list[int]) -> spec.Experiment:
+    """The experiment with these numbers of threads, if it sweeps them."""
+    found: spec.Scale = getattr(experiment, scale)
+    if "threads" not in found.sweep:
+        return experiment
+    swept = found.model_copy(update={"sweep": found.sweep | {"threads": counts}})
+    return spec.Experiment.model_validate(experiment.model_copy(update={scale: swept}).model_dump())
+
+
+def facts_of(plan: Plan, shard: Shard) -> dict[str, Any]:
+    """What a results file says of the shard it holds, and of where that runs."""
+    return {
+        "plan": plan.hash,
+        "shard": shard.index,
+        "shard_hash": shard.hash,
+        "machine": shard.machine,
+        "node": node_name(),
+        "placement": {"where": plan.machine_of(shard).cpus} | topology.in_words(topology.usable()),
+    }
+
+
+def node_name() -> str:
+    """The name of this node, as a part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", os.environ.get("SLURMD_NODENAME") or socket.gethostname())
+
+
+def refuse_other_results(path: Path, request: Request) -> None:
+    """Raise UsageError if what was begun here cannot be gone on with."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    begun = store.load(path)
+    if begun.campaign.id != campaigns.campaign_of(request).id:
+        raise UsageError(
+            f"{path}: was begun with other arms or CPUs than are here now; move it away to begin anew"
+        )
+    if not campaigns.same_machine(begun.host):
+        raise UsageError(f"{path}: was begun on another machine or kernel; move it away to begin anew")
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Raise UsageError if another process carries out the same shard on this node."""
+    with path.with_suffix(".lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"{path}: another process is measuring this shard here") from None
+        yield
+
+
+def how(plan: Plan, seed: int, quiet: bool) -> HowOptions:
+    return HowOptions(
+        output=None,
+        budget=plan.file.budget,
+        precision=plan.file.precision,
+        seed=seed,
+        slices=plan.file.slices,
+        pin=plan.file.pinned,
+        warm=None,
+        memory_limit=None,
+        time_limit=None,
+        quiet=quiet,
+        as_json=False,
+    )

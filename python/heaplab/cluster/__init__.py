@@ -1,0 +1,19 @@
+"""One experiment on many machines: a plan of shards that any engine can carry out, and what came back.
+
+A *plan* is a folder. Its file `plan.json` says what is measured, on which kinds of machine, in which
+*shards*: whole blocks on one node, because a comparison never crosses machines. A shard is a campaign like
+any other, whose results file lies in `results/` and begins with the facts of its node. What is complete,
+begun or missing follows from these files alone, so that no engine has to be asked.
+"""
+
+from heaplab.cluster.plan_folder import (
+    KindOfMachine as KindOfMachine,
+    Plan as Plan,
+    Shard as Shard,
+    read_plan as read_plan,
+)
+from heaplab.cluster.shard_states import (
+    Completion as Completion,
+    ShardState as ShardState,
+    shard_states as shard_states,
+)

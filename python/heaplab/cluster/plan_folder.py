@@ -1,0 +1,157 @@
+"""The folder of a plan: what is measured, on which kinds of machine, in which shards.
+
+`plan.json` is written once and never changed. Its hash covers all that figures depend on; the hash of a shard
+covers that and the shard's own part, so that a results file can be known for a shard of this plan.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import Field, ValidationError
+
+from heaplab.campaign import begin_or_resume
+from heaplab.errors import UsageError, fault_of
+from heaplab.machine.topology import Where
+from heaplab.records import Count, Input, Positive, Record
+
+FILE_NAME = "plan.json"
+RESULTS = "results"
+FORMAT: Final = 1
+# Shard I takes the seeds from (I - 1) * BLOCKS_MOST on: no two blocks of a plan have the same.
+BLOCKS_MOST = 1000
+HASH_SHOWN = 8
+
+
+class PlannedArm(Record):
+    """One arm: a name of the catalog, a library or an allocator with settings; found on each node."""
+
+    name: str
+    base: str  # a name of the catalog, or the path of a library
+    environment: dict[str, str] = Field(default_factory=dict)
+    huge_pages: Literal["never", "advised", "always"] | None = None
+
+
+class KindOfMachine(Record):
+    """Nodes that count as alike: a partition of a cluster, a type of hosted runner."""
+
+    nodes: int = Field(default=1, ge=1, le=100_000)
+    architecture: str = ""  # as uname -m has it; empty: any
+    cpus: Where = "all"  # on which of its CPUs a shard runs: machine/topology.py
+    options: dict[str, str] = Field(default_factory=dict)  # for engines: partition, hosts
+
+
+class Shard(Record):
+    index: int = Field(ge=1)
+    machine: str  # name of the kind
+    blocks: int | None = None  # of every comparison; None: as the experiments have it, in the budget
+    hash: str
+
+
+class PlanFile(Record):
+    """The content of plan.json."""
+
+    kind: Literal["plan"] = "plan"
+    format: Literal[1] = FORMAT
+    hash: str
+    heaplab: str  # version
+    command: list[str]  # what the user typed
+    scale: Literal["quick", "full"]
+    seed: Count
+    budget: Positive | None = None  # s of measuring a shard
+    precision: float = Field(default=0.02, gt=0, lt=1)
+    threads: Literal["", "all"] = ""  # "all": 1, 2, 4 ... all CPUs of the node in place of swept threads
+    slices: bool = True
+    pinned: bool = False
+    fit_blocks: int | None = None
+    input: Input | None = None
+    bundle: str = ""  # SHA-256 of the list of what the bundle has; empty: there is none
+    experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()
+    workloads: dict[str, dict[str, Any]]
+    arms: list[PlannedArm] = Field(min_length=1)  # the first is the baseline
+    machines: dict[str, KindOfMachine] = Field(min_length=1)
+    shards: list[Shard] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    folder: Path
+    file: PlanFile
+
+    @property
+    def hash(self) -> str:
+        return self.file.hash
+
+    @property
+    def shards(self) -> list[Shard]:
+        return self.file.shards
+
+    @property
+    def machines(self) -> dict[str, KindOfMachine]:
+        return self.file.machines
+
+    @cached_property
+    def results(self) -> Path:
+        return self.folder / RESULTS
+
+    def machine_of(self, shard: Shard) -> KindOfMachine:
+        return self.machines[shard.machine]
+
+    def results_file(self, shard: Shard, node: str) -> Path:
+        return self.results / f"{shard.index:04}-{shard.hash[:HASH_SHOWN]}.{node}.jsonl"
+
+    def seed_of(self, shard: Shard) -> int:
+        return self.file.seed + (shard.index - 1) * BLOCKS_MOST
+
+
+def hashed(content: PlanFile) -> PlanFile:
+    """The same with the hashes of the plan and of its shards."""
+    whole = _hash(content.model_dump(mode="json", exclude={"hash", "command", "shards"}), "")
+    shards = [
+        shard.model_copy(update={"hash": _hash(shard.model_dump(exclude={"hash"}), whole)})
+        for shard in content.shards
+    ]
+    return content.model_copy(
+        update={"hash": _hash([shard.hash for shard in shards], whole), "shards": shards}
+    )
+
+
+def _hash(content: object, above: str) -> str:
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(f"{above} {text}".encode()).hexdigest()[: begin_or_resume.HASH_LENGTH]
+
+
+def refuse_second(folder: Path) -> None:
+    """Raise UsageError where a plan lies already."""
+    path = folder / FILE_NAME
+    if path.exists():
+        raise UsageError(f"{path}: there is a plan already; give each plan a folder of its own")
+
+
+def write_plan(folder: Path, content: PlanFile) -> Plan:
+    path, content = folder / FILE_NAME, hashed(content)
+    try:
+        (folder / RESULTS).mkdir(parents=True, exist_ok=True)
+        path.write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{error.filename or path}: {error.strerror}") from error
+    return Plan(folder, content)
+
+
+def read_plan(folder: Path) -> Plan:
+    """Read the plan in a folder. Raises UsageError if there is none, or one that was changed since."""
+    path = folder / FILE_NAME
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{folder}: no plan there: {FILE_NAME}: {error.strerror}") from error
+    try:
+        found = PlanFile.model_validate_json(text)
+    except ValidationError as error:
+        raise UsageError(f"{path}: {fault_of(error, 'not a plan of heaplab')}") from error
+    if hashed(found) != found:
+        raise UsageError(f"{path}: was changed after it was planned; a changed plan is a new plan")
+    return Plan(folder, found)

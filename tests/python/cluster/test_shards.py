@@ -1,0 +1,252 @@
+"""A plan is divided into shards that are carried out anywhere, go on where they ended, and count once."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from laboratory import Laboratory
+
+import heaplab
+from heaplab.campaign import plan as order, store
+from heaplab.cli.clusters import shard_run
+from heaplab.cluster import Completion, Plan, read_plan, shard_states
+from heaplab.records import Status
+
+BLOCKS = 3
+
+
+@pytest.fixture
+def plan(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """Four shards of three blocks on two kinds of machine."""
+    monkeypatch.setenv("FAKE_ESTIMATE", "4096")  # so that little is warmed
+    return planned(lab, "--machine", "small nodes=1", "--machine", "large nodes=1", "--blocks", 2 * BLOCKS)
+
+
+def planned(lab: Laboratory, *words: object) -> Plan:
+    folder = lab.out.parent / "plan"
+    divided = ("--blocks-per-shard", BLOCKS)
+    status, printed = lab.heaplab("plan", "-o", folder, "--suite", "fake", *lab.own, *divided, *words)
+    assert status == 0, printed
+    return read_plan(folder)
+
+
+def carried_out(lab: Laboratory, plan: Plan, shard: int) -> tuple[int, str]:
+    return lab.heaplab("run-shard", plan.folder, "--shard", f"{shard}/{len(plan.shards)}", "-q")
+
+
+def states(plan: Plan) -> list[Completion]:
+    return [one.state for one in shard_states(plan)]
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_plan_is_whole_blocks_of_every_node(plan: Plan) -> None:
+    assert [(shard.index, shard.machine, shard.blocks) for shard in plan.shards] == [
+        (1, "small", BLOCKS),
+        (2, "small", BLOCKS),
+        (3, "large", BLOCKS),
+        (4, "large", BLOCKS),
+    ]
+    assert len({shard.hash for shard in plan.shards}) == 4
+    assert states(plan) == [Completion.MISSING] * 4
+
+
+def test_a_shard_is_a_campaign_that_knows_its_place(lab: Laboratory, plan: Plan) -> None:
+    status, printed = carried_out(lab, plan, 3)
+    assert status == 0, printed
+    (path,) = plan.results.glob("*.jsonl")
+    results = store.load(path)
+    assert results.host
+    facts = results.host.facts
+    assert (facts["plan"], facts["shard_hash"]) == (plan.hash, plan.shards[2].hash)
+    assert (facts["machine"], facts["shard"]) == ("large", 3)
+    assert facts["placement"]["cpus"] == sorted(os.sched_getaffinity(0))
+    assert {run.block for run in results.runs if run.status is Status.OK} == set(range(BLOCKS))
+    assert states(plan) == [Completion.MISSING, Completion.MISSING, Completion.COMPLETE, Completion.MISSING]
+
+
+def test_what_was_begun_goes_on_where_its_file_ends(lab: Laboratory, plan: Plan) -> None:
+    carried_out(lab, plan, 1)
+    (path,) = plan.results.glob("*.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if b'"kind":"end"' not in line][:-5]
+    path.write_bytes(b"".join(kept) + lines[-1][:40])  # the last line is cut off
+    assert states(plan)[0] is Completion.BEGUN
+    status, printed = carried_out(lab, plan, 1)
+    assert status == 0, printed
+    assert states(plan)[0] is Completion.COMPLETE
+    assert path.read_bytes().startswith(b"".join(kept))
+    settled = [run for run in store.load(path).runs if order.settles(run)]
+    done = [(order.run_key(run), run.allocator, run.block) for run in settled]
+    assert len(done) == len(set(done)) == 2 * 4 * BLOCKS
+
+
+def test_a_complete_shard_is_not_measured_again_here_or_elsewhere(
+    lab: Laboratory, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried_out(lab, plan, 1)
+    before = content_of(plan.results)
+    monkeypatch.setattr(shard_run, "node_name", lambda: "elsewhere")
+    status, printed = carried_out(lab, plan, 1)
+    assert (status, printed.strip()[:18]) == (0, "shard 1/4: complet")
+    assert content_of(plan.results) == before
+
+
+def test_a_comparison_never_crosses_machines(
+    lab: Laboratory, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried_out(lab, plan, 1)
+    (path,) = plan.results.glob("*.jsonl")
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:9]))
+    monkeypatch.setattr(shard_run, "node_name", lambda: "elsewhere")
+    carried_out(lab, plan, 1)
+    (other,) = (found for found in plan.results.glob("*.jsonl") if found != path)
+    assert min(run.block for run in store.load(other).runs) == 0
+    assert shard_states(plan)[0].node == "elsewhere"
+
+
+def test_the_order_of_shards_changes_no_run_and_no_two_blocks_have_one_seed(
+    lab: Laboratory, plan: Plan
+) -> None:
+    copy = lab.out.parent / "copy"
+    shutil.copytree(plan.folder, copy)
+    other = read_plan(copy)
+    for where, shards in ((plan, (1, 2)), (other, (2, 1))):
+        for shard in shards:
+            carried_out(lab, where, shard)
+    planned_runs = [
+        sorted(
+            (path.name, run.seed, run.allocator, run.block, json.dumps(run.cell), run.environment_bytes)
+            for path in where.results.glob("*.jsonl")
+            for run in store.load(path).runs
+            if run.attempt == 0
+        )
+        for where in (plan, other)
+    ]
+    assert planned_runs[0] == planned_runs[1]
+    assert len({(name, block) for name, _, _, block, *_ in planned_runs[0]}) == 2 * BLOCKS
+    assert len({seed for _, seed, *_ in planned_runs[0]}) == 2 * BLOCKS
+
+
+BAD_SHARDS = [
+    ("0/4", "the shards are 1 to 4"),
+    ("5/4", "the shards are 1 to 4"),
+    ("1/3", "has 4 shards, not 3"),
+    ("1", "'1' is not I/N, such as 1/4"),
+    ("-1/4", "'-1/4' is not I/N"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_SHARDS)
+def test_a_shard_that_the_plan_has_not_is_refused(
+    lab: Laboratory, plan: Plan, text: str, message: str
+) -> None:
+    refused(lab, plan, message, text)
+
+
+def refused(lab: Laboratory, plan: Plan, message: str, shard: str = "1/4") -> None:
+    before = content_of(plan.folder)
+    status, printed = lab.heaplab("run-shard", plan.folder, f"--shard={shard}", "-q")
+    assert (status, printed.count("\n")) == (2, 1), printed
+    assert message in printed
+    assert content_of(plan.folder) == before
+
+
+def test_no_plan_and_a_changed_plan_are_refused(lab: Laboratory, plan: Plan) -> None:
+    status, printed = lab.heaplab("run-shard", plan.results, "--shard", "1/4")
+    assert (status, printed.count("\n")) == (2, 1)
+    assert "no plan there" in printed
+    path = plan.folder / "plan.json"
+    path.write_text(path.read_text().replace('"seed": 1,', '"seed": 2,'))
+    refused(lab, plan, "was changed after it was planned")
+
+
+def test_a_second_plan_in_the_folder_is_refused(lab: Laboratory, plan: Plan) -> None:
+    before = content_of(plan.folder)
+    status, printed = lab.heaplab("plan", "-o", plan.folder, "--suite", "fake", *lab.own)
+    assert (status, printed.count("\n")) == (2, 1)
+    assert "there is a plan already" in printed
+    assert content_of(plan.folder) == before
+
+
+def test_a_plan_of_another_version_is_refused(
+    lab: Laboratory, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heaplab, "__version__", "9.9", raising=False)
+    refused(lab, plan, "planned by heaplab ")
+
+
+def test_a_node_of_another_architecture_is_refused(lab: Laboratory) -> None:
+    plan = planned(lab, "--machine", "other architecture=s390x", "--blocks", BLOCKS)
+    refused(lab, plan, "is for s390x (other), this node is ", "1/1")
+
+
+def test_a_node_without_the_shared_folder_is_refused(lab: Laboratory, plan: Plan) -> None:
+    plan.results.rmdir()
+    refused(lab, plan, "is the plan's folder shared?")
+
+
+def test_results_of_other_arms_are_refused(lab: Laboratory, plan: Plan) -> None:
+    carried_out(lab, plan, 1)
+    (path,) = plan.results.glob("*.jsonl")
+    lines = path.read_text().splitlines(keepends=True)
+    id_of = store.load(path).campaign.id
+    path.write_text("".join(lines[:8]).replace(id_of, "0" * len(id_of)))
+    refused(lab, plan, "was begun with other arms or CPUs than are here now")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--machine", "epyc node=4"], "machines.epyc: no setting 'node'; there are nodes, "),
+        (["--machine", "epyc nodes=0"], "machines.epyc: nodes: Input should be greater than or equal to 1"),
+        (["--machine", "epyc nodes=x"], "machines.epyc: nodes: "),
+        (["--machine", "epyc cpus=some"], "machines.epyc: cpus: "),
+        (["--machine", "epyc nodes"], "'nodes' is no SETTING=VALUE"),
+        (["--machine", "a/b"], "a name has letters, digits and -_. alone"),
+        (["--machine", ""], "names no kind of machine"),
+        (["--machine", "a", "--machine", "a"], "is there twice"),
+        (["--blocks", "1"], "1 is not in the range 2<=x<=1000"),
+        (["--blocks", "5", "--blocks-per-shard", "2"], "takes --blocks, as a multiple of it"),
+        (["--blocks-per-shard", "2"], "takes --blocks, as a multiple of it"),
+        (["--experiments", "fake/one"], "a suite, experiments and a program exclude each other"),
+        (["--build", "x"], "'x' is not NAME=LIBRARY"),
+        (["--build", "x=/no/such.so"], "--build x=...: no such arm; there are glibc, same, slow"),
+        (["--build", "same=/no/such.so"], "/no/such.so: No such file"),
+        (["--build", "same=/etc/passwd"], "/etc/passwd: not an ELF library"),
+        (["--wheels", "/etc"], "/etc: no wheel of heaplab there"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(lab: Laboratory, words: list[str], message: str) -> None:
+    folder = lab.out.parent / "plan"
+    status, printed = lab.heaplab("plan", "-o", folder, "--suite", "fake", *lab.own, *words)
+    assert status == 2
+    assert printed.count("\n") == 1, printed
+    assert message in printed
+    assert not folder.exists()
+
+
+def test_a_file_says_what_options_say_and_an_option_comes_first(lab: Laboratory, tmp_path: Path) -> None:
+    (tmp_path / "wanted.toml").write_text(
+        'experiments = ["fake/one"]\nallocators = ["glibc"]\nblocks = 4\nseed = 7\n'
+        f'[arms]\nslow = "{lab.own[3].partition("=")[2]}"\n'
+        '[machines.epyc]\nnodes = 3\ncpus = "cores"\npartition = "large"\n'
+    )
+    status, printed = lab.heaplab("plan", tmp_path / "wanted.toml", "-o", tmp_path / "plan", "--blocks", 5)
+    assert status == 0, printed
+    plan = read_plan(tmp_path / "plan")
+    assert [arm.name for arm in plan.file.arms] == ["glibc", "slow"]
+    assert (plan.file.seed, {shard.blocks for shard in plan.shards}) == (7, {5})
+    epyc = plan.machines["epyc"]
+    assert (epyc.nodes, epyc.cpus, epyc.options) == (3, "cores", {"partition": "large"})
+
+
+def test_a_word_that_the_file_does_not_know_is_named(lab: Laboratory, tmp_path: Path) -> None:
+    path = tmp_path / "wanted.toml"
+    path.write_text("block = 4\n")
+    status, printed = lab.heaplab("plan", path, "-o", tmp_path / "plan")
+    assert (status, printed.strip()) == (2, f"heaplab: {path}: block: Extra inputs are not permitted")
