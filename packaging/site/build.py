@@ -17,13 +17,11 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+import cxx_reference
+import python_reference
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "python")]
-
-import cxx_reference  # noqa: E402
-import python_reference  # noqa: E402
-
 FIRST = ROOT / "README.md"
 # Folders whose pages stand below their README in the margin.
 INDEXED = {ROOT / "docs/decisions": ["[0-9]*"], ROOT / "docs/archive": ["scalloc-*"]}

@@ -162,11 +162,14 @@ void compiler::acquire(std::uint32_t stream, const trace::event& next) {
 }
 
 void compiler::allocate(std::uint32_t stream, const trace::event& next) {
+  if (apart_.contains(next.site)) return allocate(stream, next, action::allocate_apart, action::release_apart);
+  allocate(stream, next, acquiring(next), natural_release(next));
+}
+
+void compiler::allocate(std::uint32_t stream, const trace::event& next, action how, action released_by) {
   const std::uint32_t owner = stream == prologue ? main_thread : stream;
   const std::uint32_t slot = threads_.slots_of(owner).take(unused_slots_);
   const std::uint8_t alignment = alignment_of(next);
-  const bool is_apart = apart_.contains(next.site);
-  const action how = is_apart ? action::allocate_apart : acquiring(next);
   const operation made = with_size(operation(how, slot), next.size, alignment);
   live_[next.address] = {.filled_by = emit(stream, made),
                          .bytes = next.size,
@@ -174,7 +177,7 @@ void compiler::allocate(std::uint32_t stream, const trace::event& next) {
                          .stream = owner,
                          .site = next.site,
                          .acquired = next.stamp,
-                         .released_by = is_apart ? action::release_apart : natural_release(next),
+                         .released_by = released_by,
                          .alignment_log2 = alignment};
   count_live(1, next.size, 0);
 }
@@ -212,16 +215,7 @@ void compiler::grow(std::uint32_t stream, const trace::event& next) {
 // A reallocation into the heap of its own, or in it: a block is allocated there, and the old one freed. A
 // block that is there stays there, whoever reallocates it.
 void compiler::grow_apart(std::uint32_t stream, const trace::event& next, const taken_block& old) {
-  const std::uint32_t slot = threads_.slots_of(stream).take(unused_slots_);
-  const operation made = with_size(operation(action::allocate_apart, slot), next.size, 0);
-  live_[next.address] = {.filled_by = emit(stream, made),
-                         .bytes = next.size,
-                         .slot = slot,
-                         .stream = stream,
-                         .site = next.site,
-                         .acquired = next.stamp,
-                         .released_by = action::release_apart};
-  count_live(1, next.size, 0);
+  allocate(stream, next, action::allocate_apart, action::release_apart);
   release_block(stream, old, action::release);
 }
 

@@ -75,6 +75,7 @@ private:
   void end_realloc(std::uint32_t thread);
 
   void allocate(std::uint32_t stream, const trace::event& next);
+  void allocate(std::uint32_t stream, const trace::event& next, action how, action released_by);
   void make_room(std::uint32_t stream, std::uint64_t address);
   operation with_size(operation plain, std::uint64_t bytes, std::uint8_t alignment_log2);
   workload_writer::place_in_file emit(std::uint32_t stream, operation added);

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from heaplab.cli.bisect.work import Work
 from heaplab.cli.gate.gate_options import LIMITS
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import HOW_ELSE, taking
@@ -71,9 +72,5 @@ def bisect(
     """
     from heaplab.cli.bisect import bisecting
 
-    asked = GateOptions(
-        **options, auto=False, automatic=False, strict=False, markdown=None, junit=None, bencher=None
-    )
-    return bisecting.bisect(
-        extra, commits, program, build, library, repository, suite, source, instructions, asked
-    )
+    work = Work(program, library, suite, source, instructions)
+    return bisecting.bisect(extra, repository, commits, build, work, GateOptions(**options))

@@ -11,13 +11,13 @@ import click
 from rich.markup import escape
 
 from heaplab.catalog import contents as catalogs
-from heaplab.cli.bisect.commit_gate import CommitGate, CommitTrial, Work, refuse_uncounted
+from heaplab.cli.bisect.commit_gate import CommitGate, CommitTrial, refuse_uncounted
 from heaplab.cli.bisect.commit_search import State, search
 from heaplab.cli.bisect.history import CannotBuildError, Commit, CommitBuilds, Repository
+from heaplab.cli.bisect.work import Work
 from heaplab.cli.gate.gating import COULD_NOT_TELL
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.subjects.selection import note
-from heaplab.cli.subjects.subject import refuse_program_beside_suite
 from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError
 from heaplab.report.words import units
@@ -63,20 +63,9 @@ class Found:
 
 
 def bisect(
-    extra: tuple[Path, ...],
-    commits: str,
-    program: tuple[str, ...],
-    build: str,
-    library: str | None,
-    place: Path,
-    suite: str | None,
-    source: Path | None,
-    instructions: str,
-    options: GateOptions,
+    extra: tuple[Path, ...], place: Path, commits: str, build: str, work: Work, options: GateOptions
 ) -> int:
     """Search, tell; return the exit status."""
-    refuse_program_beside_suite(program, suite)
-    work = Work(program, library, suite, source, instructions)
     refuse_uncounted(work)
     repository = Repository(place)
     line = repository.line(commits)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -16,9 +15,9 @@ from heaplab.campaign.begin_or_resume import SAME_MACHINE
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.bisect.commit_search import State
 from heaplab.cli.bisect.history import SHORT, CannotBuildError, Commit, CommitBuilds
+from heaplab.cli.bisect.work import Work
 from heaplab.cli.campaigns.carry_out import is_measured
 from heaplab.cli.gate import auto_budget, gating
-from heaplab.cli.options.given_arms import GivenAllocator, GivenCommand, command_of
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import COUNTERS, ONLY_CALLGRIND
 from heaplab.cli.reading.results import load
@@ -31,7 +30,6 @@ from heaplab.report.terminal import gate_output
 from heaplab.stats import GateVerdict
 
 FILE_NAME = "bisect.json"
-TREE = "{tree}"  # in words of a program: the tree of the commit
 MORE_BUDGETS = (1, 2)  # times the budget, for a commit that could not be told
 SEEDS = 1000  # from what chose a commit to what confirms it: more than a campaign has blocks
 STATES = {
@@ -60,65 +58,6 @@ class CommitTrial:
         """What is worse than it may be."""
         found = [one for one in self.cells if one["verdict"] == GateVerdict.WORSE]
         return {(one["experiment"], tuple(one["cell"].items()), one["measure"]) for one in found}
-
-
-@dataclass(frozen=True)
-class Work:
-    """What each commit is measured on."""
-
-    program: tuple[str, ...]
-    library: str | None
-    suite: str | None
-    source: Path | None
-    instructions: str
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for work that is the same whatever the commit."""
-        if self.library is not None:
-            if not self.library or Path(self.library).is_absolute():
-                raise UsageError(
-                    f"--library {self.library!r}: give a path within the tree of a commit, such as libmine.so"
-                )
-        elif self.suite is not None:
-            raise UsageError("--suite goes with --library: the workloads run under what each commit builds")
-        elif not self.program:
-            raise UsageError("bisect: give what a commit builds: --library FILE, or -- PROGRAM ARGS")
-        else:
-            here, there = (self.command("", Path(name)) for name in ("/here", "/there"))
-            if here == there:
-                first = here.words[0]
-                raise UsageError(
-                    f"bisect: {first} is the same for every commit; name a program in the tree, such as "
-                    f"./{Path(first).name}, use {TREE}, or give --library"
-                )
-
-    def command(self, name: str, tree: Path) -> GivenCommand:
-        words = [word.replace(TREE, str(tree)) for word in self.program]
-        try:
-            given = command_of(name, words)
-        except ValueError as error:
-            raise UsageError(f"bisect: {error}") from None
-        first = given.words[0]
-        return replace(given, words=(str(tree / first), *given.words[1:])) if is_within(first) else given
-
-    def arm(self, name: str, tree: Path) -> GivenAllocator | GivenCommand:
-        return (
-            self.command(name, tree)
-            if self.library is None
-            else GivenAllocator(name, str(tree / self.library))
-        )
-
-    def missing(self, tree: Path) -> str:
-        """What the build of the tree did not leave; "" if all is there."""
-        if self.library is not None:
-            return "" if (tree / self.library).is_file() else self.library
-        program = self.command("", tree).words[0]
-        return "" if shutil.which(program) else program.removeprefix(f"{tree}/")
-
-
-def is_within(program: str) -> bool:
-    """Whether the name of a program is a path within the tree of a commit."""
-    return "/" in program and not program.startswith("/")
 
 
 class CommitGate:

@@ -16,11 +16,11 @@ from heaplab.cli.campaigns.shown_commands import shown_commands
 from heaplab.cli.options import replay_options
 from heaplab.cli.options.given_arms import GivenCommand
 from heaplab.cli.options.given_options import ComparisonOptions
+from heaplab.cli.options.measuring_options import refuse_program_beside_suite
 from heaplab.cli.reading.results import tell
 from heaplab.cli.subjects import command_arms, recorded_trace, selection
 from heaplab.cli.subjects.subject import (
     Subject,
-    refuse_program_beside_suite,
     request_of,
     subject_of,
     subject_of_commands,

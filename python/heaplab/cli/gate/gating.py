@@ -22,14 +22,18 @@ from heaplab.cli.gate.auto_budget import in_words
 from heaplab.cli.gate.counted_gate import TO_GO_ON, counted, is_uncounted, offer_of
 from heaplab.cli.options.given_arms import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
 from heaplab.cli.options.given_options import GateOptions
-from heaplab.cli.options.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND
+from heaplab.cli.options.measuring_options import (
+    CALLGRIND,
+    COUNTERS,
+    ONLY_CALLGRIND,
+    refuse_program_beside_suite,
+)
 from heaplab.cli.options.program_command import TYPED
 from heaplab.cli.reading.results import load, without_figure
 from heaplab.cli.subjects import command_arms, recorded_trace, selection
 from heaplab.cli.subjects.selection import note
 from heaplab.cli.subjects.subject import (
     Subject,
-    refuse_program_beside_suite,
     request_of,
     subject_of,
     subject_of_commands,

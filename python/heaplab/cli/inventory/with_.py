@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from heaplab.catalog import contents as catalogs
-from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GivenAllocator
-from heaplab.cli.options.measuring_options import NO_DEEP_BINDING
+from heaplab.cli.options.given_arms import GivenAllocator
+from heaplab.cli.options.measuring_options import NO_DEEP_BINDING, OWN_ALLOCATOR
 from heaplab.cli.options.program_command import ProgramCommand
 from heaplab.cli.subjects.selection import arm_of, note, with_own, without_deep_binding
 from heaplab.errors import HeaplabError, UsageError
@@ -18,13 +18,7 @@ from heaplab.machine.execute import environment_for
 @click.command("with", cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("name", metavar="ALLOCATOR")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
-@click.option(
-    "--allocator",
-    "own",
-    multiple=True,
-    type=GIVEN_ALLOCATOR,
-    help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
-)
+@OWN_ALLOCATOR
 @NO_DEEP_BINDING
 @click.pass_obj
 def with_(

@@ -39,14 +39,14 @@ class ComparisonOptions(HowOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GateOptions(HowOptions):
-    """Beside how: what `heaplab gate` lets pass, and what it writes."""
+    """Beside how: what `heaplab gate` and `heaplab bisect` let pass, and what the gate alone writes."""
 
     max_slower: float
     max_memory: float
     max_instructions: float
-    auto: bool
-    automatic: bool  # the budget is a first look
-    strict: bool
-    markdown: Path | None
-    junit: Path | None
-    bencher: Path | None
+    auto: bool = False
+    automatic: bool = False  # the budget is a first look
+    strict: bool = False
+    markdown: Path | None = None
+    junit: Path | None = None
+    bencher: Path | None = None

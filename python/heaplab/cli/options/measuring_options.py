@@ -16,6 +16,7 @@ from heaplab.cli.options.option_types import (
     SIZE,
     TIME_LIMIT,
 )
+from heaplab.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Options = Sequence[Callable[[Any], Any]]
@@ -29,6 +30,13 @@ NO_DEEP_BINDING = click.option(
     help="Have PROGRAM open libraries without RTLD_DEEPBIND, under which they would free blocks of the "
     "preloaded malloc with the C library's free (php and others).",
 )
+OWN_ALLOCATOR = click.option(
+    "--allocator",
+    "own",
+    multiple=True,
+    type=GIVEN_ALLOCATOR,
+    help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
+)
 # Which arms are compared.
 ARMS: Options = [
     click.option(
@@ -36,13 +44,7 @@ ARMS: Options = [
         metavar="A,B,...",
         help="Names, or 'all' found here. The first is the baseline.",
     ),
-    click.option(
-        "--allocator",
-        "own",
-        multiple=True,
-        type=GIVEN_ALLOCATOR,
-        help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
-    ),
+    OWN_ALLOCATOR,
     click.option(
         "--factorial",
         type=GIVEN_FACTORIAL,
@@ -114,3 +116,9 @@ def taking(*groups: Options) -> Callable[[Command], Command]:
         return command
 
     return decorated
+
+
+def refuse_program_beside_suite(program: tuple[str, ...], suite: str | None) -> None:
+    """Raise UsageError if there are both: a word that follows no option is a program."""
+    if program and suite is not None:
+        raise UsageError(f"--suite and a program exclude each other: {program[0]}")

@@ -31,12 +31,6 @@ class Subject:
     fit_blocks: int | None = None  # that the lengths of cells are fitted to; None: lengths stay
 
 
-def refuse_program_beside_suite(program: tuple[str, ...], suite: str | None) -> None:
-    """Raise UsageError if there are both: a word that follows no option is a program."""
-    if program and suite is not None:
-        raise UsageError(f"--suite and a program exclude each other: {program[0]}")
-
-
 def subject_of(
     catalog: Catalog,
     arms: Sequence[Arm],

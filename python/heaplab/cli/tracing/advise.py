@@ -8,14 +8,15 @@ from typing import Any
 import click
 
 from heaplab.catalog import contents as catalogs
-from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GivenAllocator
+from heaplab.cli.options.given_arms import GivenAllocator
+from heaplab.cli.options.measuring_options import OWN_ALLOCATOR
 from heaplab.cli.options.option_types import OUTPUT_FILE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
 from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.cli.subjects import recorded_trace
 from heaplab.cli.subjects.selection import BASELINE, arm_of, arms, note
 from heaplab.cli.tracing import record, trace_summary
-from heaplab.cli.tracing.trace import chosen
+from heaplab.cli.tracing.trace import PROCESS, chosen
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.holders import advice_json, advice_page, advice_terminal, what_if
@@ -33,13 +34,7 @@ from heaplab.traces.profile import Profile, of_process
     metavar="A,B,...",
     help="Names, or 'all' found here. The first is the baseline.  [default: those found here, glibc first]",
 )
-@click.option(
-    "--allocator",
-    "own",
-    multiple=True,
-    type=GIVEN_ALLOCATOR,
-    help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
-)
+@OWN_ALLOCATOR
 @click.option(
     "--apart",
     multiple=True,
@@ -54,12 +49,7 @@ from heaplab.traces.profile import Profile, of_process
     show_default=True,
     help="Replay as fast as possible, or no call earlier than in the recording.",
 )
-@click.option(
-    "--process",
-    type=click.IntRange(min=0),
-    metavar="NUMBER",
-    help="What process is looked at, numbered from 0 as they began.  [default: the one with the most events]",
-)
+@PROCESS
 @click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE", help="Write a page, FILE.html.")
 @click.option("--json", "as_json", is_flag=True, help="Print at most 8 KiB of JSON, the verdict first.")
 @click.pass_obj

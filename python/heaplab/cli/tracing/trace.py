@@ -23,6 +23,12 @@ TRACE, PARQUET = ".trace", ".parquet"
 EVENTS, BLOCKS = "events", "blocks"
 
 PAGE, DHAT, PPROF = ".html", ".json", ".pb.gz"
+PROCESS = click.option(
+    "--process",
+    type=click.IntRange(min=0),
+    metavar="NUMBER",
+    help="What process is looked at, numbered from 0 as they began.  [default: the one with the most events]",
+)
 
 
 @click.command()
@@ -40,12 +46,7 @@ PAGE, DHAT, PPROF = ".html", ".json", ".pb.gz"
     type=click.Choice([EVENTS, BLOCKS]),
     help="What a row of Parquet is: an event, or a block from birth to death.  [default: events]",
 )
-@click.option(
-    "--process",
-    type=click.IntRange(min=0),
-    metavar="NUMBER",
-    help="What process is looked at, numbered from 0 as they began.  [default: the one with the most events]",
-)
+@PROCESS
 def trace(trace_file: Path, output: Path | None, rows: str | None, process: int | None) -> None:
     """Show what a trace holds, or write it in another form.
 
