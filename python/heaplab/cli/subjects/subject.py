@@ -14,7 +14,6 @@ from heaplab.catalog.server_spec import Server
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.options.replay_options import refuse_without_trace
 from heaplab.cli.subjects import given_server, program_experiment, recorded_trace, selection
-from heaplab.errors import UsageError
 from heaplab.records import Arm, Input, Parameter
 
 NONE_GIVEN: Mapping[str, Any] = MappingProxyType({})
