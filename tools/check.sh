@@ -56,8 +56,10 @@ if [ "$what" = quick ]; then
 fi
 
 # all leaves to long: Python tests that say so; wherever the tests take their time, variants that differ in one number
-# or a counter, the scalloc of the publication, and glibc, under which the tests prove themselves; programs that are
-# rebuilt; CPython's own tests; and the thread sanitizer for tests that are not about threads.
+# or a counter, the scalloc of the publication, and glibc, under which the tests prove themselves; forks at every
+# instruction of scalloc as it is shipped, of which those at every tenth with assertions stay; programs that are
+# rebuilt; CPython's
+# own tests; and the thread sanitizer for tests that are not about threads.
 if [ "$what" = long ]; then
   release_tests='' tsan_tests='' tsan_targets=all python_options=''
 else
@@ -65,7 +67,8 @@ else
   numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
   variants='(glibc|scalloc-(clab|huge-pages|paper)|llheap-(no-ownership|stats))'
   slow='(out_of_memory|programs|stress|system_calls)'
-  release_tests="-E '^programs[.](rebuild|suite)[.]|[.]$numbers\$|^$slow[.].*$variants\$'"
+  forks='stress[.]fork_anywhere[.]scalloc(-hardened)?'
+  release_tests="-E '^programs[.](rebuild|suite)[.]|[.]$numbers\$|^$slow[.].*$variants\$|^$forks\$'"
   tsan_tests="-L '^(base|concurrent|harness|llheap|probes|properties|scalloc|stress)\$'"
   tsan_targets=$(printf 'tests.%s ' base concurrent harness llheap probes properties scalloc stress)
 fi

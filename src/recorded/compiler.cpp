@@ -162,7 +162,8 @@ void compiler::acquire(std::uint32_t stream, const trace::event& next) {
 }
 
 void compiler::allocate(std::uint32_t stream, const trace::event& next) {
-  if (apart_.contains(next.site)) return allocate(stream, next, action::allocate_apart, action::release_apart);
+  if (apart_.contains(next.site))
+    return allocate(stream, next, action::allocate_apart, action::release_apart);
   allocate(stream, next, acquiring(next), natural_release(next));
 }
 

@@ -1,5 +1,6 @@
 #include "explore/explorer.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -9,6 +10,8 @@ namespace heaplab::explore {
 
 // To look at an invariant takes longer than the step before it, and of many thousand runs most differ little.
 static constexpr std::size_t first_runs = 10'000;
+// An exploration learns where threads meet in a few steps, or the places are others in every run.
+static constexpr std::size_t most_learned = 100;
 
 struct explorer::fiber {
   static constexpr std::size_t stack_bytes = 256 * 1024;
@@ -28,9 +31,9 @@ explorer::~explorer() = default;
 
 outcome explorer::explore() {
   outcome result;
-  do {
-    if (++result.runs > bounds_.runs) throw std::length_error("too many runs");
-    looks_ = result.runs <= first_runs || result.runs % 16 == 0;
+  for (std::size_t begun = 0;; ++begun) {
+    if (begun == bounds_.runs) throw std::length_error("too many runs");
+    looks_ = ++result.runs <= first_runs || result.runs % 16 == 0;
     run_once();
     if (!failure_.empty()) {
       result.failed = true;
@@ -38,14 +41,36 @@ outcome explorer::explore() {
       result.schedule = schedule_;
       return result;
     }
-  } while (next_schedule());
-  return result;
+    if (learn()) {
+      decisions_.clear();
+      result.runs = 0;
+    } else if (!next_schedule()) {
+      return result;
+    }
+  }
+}
+
+bool explorer::learn() {
+  if (!knows_places_) return false;
+  const std::size_t known = meeting_at_.size();
+  for (const use& it : uses_)
+    if (it.by_others && it.written && !meets_at(it.place)) meeting_at_.push_back(it.place);
+  if (meeting_at_.size() == known && !diverged_) return false;
+  knows_places_ = !diverged_ && ++learned_ <= most_learned;
+  return true;
+}
+
+bool explorer::meets_at(const void* place) const {
+  return !knows_places_ || std::ranges::find(meeting_at_, place) != meeting_at_.end();
 }
 
 void explorer::run_once() {
   depth_ = 0;
   preemptions_ = 0;
+  steps_ = 0;
+  diverged_ = false;
   schedule_.clear();
+  uses_.clear();
   failure_.clear();
   written_ = false;
   program_.setup();
@@ -113,8 +138,11 @@ unsigned explorer::choose(bool current_may_go_on) {
   }
   unsigned taken = 0;
   if (options.size() > 1) {
-    if (depth_ == decisions_.size()) decisions_.push_back({0, static_cast<unsigned>(options.size())});
-    taken = decisions_[depth_++].taken;
+    const decision first{.taken = 0, .options = static_cast<unsigned>(options.size()), .steps = steps_};
+    if (depth_ == decisions_.size()) decisions_.push_back(first);
+    const decision& made = decisions_[depth_++];
+    diverged_ |= made.options != first.options || made.steps != first.steps;
+    if (!diverged_) taken = made.taken;
   }
   if (current_may_go_on && taken != 0) ++preemptions_;
   schedule_.push_back(options[taken]);
@@ -145,15 +173,27 @@ bool explorer::keeps_invariant() {
   return failure_.empty();
 }
 
-void explorer::point(bool writes) {
+void explorer::step(const void* place, bool writes) {
   if (assertions_under_way > 0) return;
+  auto used = std::ranges::find(uses_, place, &use::place);
+  if (used == uses_.end()) used = uses_.insert(used, {.place = place, .first = current_});
+  used->by_others |= used->first != current_;
+  used->written |= writes;
+  go_on(meets_at(place));
+  written_ |= writes;
+}
+
+void explorer::point() {
+  if (assertions_under_way == 0) go_on(true);
+}
+
+void explorer::go_on(bool may_switch) {
   if (!keeps_invariant()) end_run();
-  if (schedule_.size() > bounds_.points) {
+  if (++steps_ > bounds_.steps) {
     failure_ = "no progress";
     end_run();
   }
-  switch_to(choose(true));
-  written_ |= writes;
+  if (may_switch) switch_to(choose(true));
 }
 
 void explorer::sleep(const void* place) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 
 #include "base/assertion.h"
@@ -53,6 +54,61 @@ TEST(explorer, visits_every_interleaving_of_two_threads) {
   std::sort(seen.begin(), seen.end());
   seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
   EXPECT_EQ(seen, (std::vector<std::string>{"aabb", "abab", "abba", "baab", "baba", "bbaa"}));
+}
+
+// The first thread is cut into two pieces by its step at the shared atomic and the second into three by two
+// steps, which have 5! / (2! 3!) interleavings. What each thread has for itself, and what nobody writes, cuts
+// nothing.
+TEST(explorer, switches_where_threads_meet) {
+  explored_atomic<int> shared, own, constant;
+  std::vector<std::string> seen;
+  std::string trace;
+  const program under_test{.setup = [&] { trace.clear(); },
+                           .threads = {[&] {
+                                         own.store(constant.load());
+                                         shared.store(1);
+                                         trace += 'a';
+                                         own.store(constant.load());
+                                       },
+                                       [&] {
+                                         shared.load();
+                                         trace += 'b';
+                                         constant.load();
+                                         shared.load();
+                                         trace += 'b';
+                                       }},
+                           .check = [&] { seen.push_back(trace); }};
+  const outcome result = explorer(under_test, {.preemptions = 9}).explore();
+  EXPECT_EQ(result.runs, 10U);
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  EXPECT_EQ(seen, (std::vector<std::string>{"abb", "bab", "bba"}));
+}
+
+// The second thread uses the atomic only if it runs between two steps of the first.
+TEST(explorer, learns_late_where_threads_meet) {
+  explored_atomic<int> door, hidden;
+  const program under_test{.setup = [&] { door.store(0), hidden.store(0); },
+                           .threads = {[&] {
+                                         door.store(1);
+                                         hidden.store(1);
+                                         hidden.store(0);
+                                         door.store(0);
+                                       },
+                                       [&] {
+                                         if (door.load() == 1) require(hidden.load() == 0, "seen");
+                                       }},
+                           .check = {}};
+  EXPECT_EQ(explorer(under_test).explore().what, "seen");
+}
+
+TEST(explorer, explores_every_step_where_each_run_has_other_atomics) {
+  std::vector<std::unique_ptr<explored_atomic<int>>> values;
+  const auto increments = [&] { values.back()->store(values.back()->load() + 1); };
+  const program under_test{.setup = [&] { values.push_back(std::make_unique<explored_atomic<int>>(0)); },
+                           .threads = {increments, increments},
+                           .check = [&] { require(values.back()->load() == 2, "lost update"); }};
+  EXPECT_EQ(explorer(under_test).explore().what, "lost update");
 }
 
 TEST(explorer, finds_a_lost_update) {
@@ -154,7 +210,7 @@ TEST(explorer, reports_threads_without_progress) {
     }
   };
   const outcome result =
-      explorer({.setup = [] {}, .threads = {spins}, .check = {}}, {.points = 100}).explore();
+      explorer({.setup = [] {}, .threads = {spins}, .check = {}}, {.steps = 100}).explore();
   EXPECT_TRUE(result.failed);
   EXPECT_EQ(result.what, "no progress");
 }

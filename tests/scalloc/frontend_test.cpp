@@ -35,7 +35,7 @@ struct heap_of : small_heap<concurrent::std_sync, Config> {
   }
   unsigned owner_of(void* block) {
     for (unsigned thread = 0; thread < this->labs.size(); ++thread)
-      if (this->span_of(block).owner(std::memory_order_seq_cst) == this->labs[thread].get()) return thread;
+      if (this->span_of(block).owner(std::memory_order_seq_cst) == &*this->labs[thread]) return thread;
     return 99;
   }
 };

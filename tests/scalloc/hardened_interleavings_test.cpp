@@ -1,7 +1,7 @@
 // The live map and the encoded links of scalloc-hardened, in every interleaving.
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <optional>
 #include <set>
 
 #include "explore/explorer.h"
@@ -17,10 +17,10 @@ constexpr config two_blocks = hardened_config<2>();
 // Of two threads that free a block at once, one is told that the block was not live.
 template <class Sync>
 explore::outcome two_frees_of_one_block() {
-  std::unique_ptr<live_map<test_traits<Sync, two_blocks>>> map;
+  std::optional<live_map<test_traits<Sync, two_blocks>>> map;
   unsigned refused = 0;
   const auto setup = [&] {
-    map = std::make_unique<live_map<test_traits<Sync, two_blocks>>>();
+    map.emplace();
     map->begin(3);
     refused = 0;
   };
@@ -54,14 +54,12 @@ TEST(hardened_interleavings, find_the_torn_exchange) {
 // The owner frees, takes the remote list back and allocates while others free blocks of the span: no
 // block is handed out while the map says that it is live, and no link is damaged.
 TEST(hardened_interleavings, remote_frees_against_the_owner) {
-  small_heap<explored_sync, two_blocks>* heap = nullptr;
-  std::unique_ptr<small_heap<explored_sync, two_blocks>> made;
-  void* blocks[3];
+  std::optional<small_heap<explored_sync, two_blocks>> heap;
+  void* blocks[4];
   std::set<void*> live;
   const auto setup = [&] {
-    made.reset();
-    made = std::make_unique<small_heap<explored_sync, two_blocks>>(2);
-    heap = made.get();
+    heap.reset();
+    heap.emplace(2);
     live.clear();
     for (void*& it : blocks) live.insert(it = heap->allocate(0));
   };
@@ -72,7 +70,7 @@ TEST(hardened_interleavings, remote_frees_against_the_owner) {
   const auto allocate = [&] { live.insert(heap->allocate(0)); };
   const explore::outcome result =
       explore::explorer({setup,
-                         {[&] { free(0, 2), allocate(), allocate(); }, [&] { free(1, 0), free(1, 1); }},
+                         {[&] { free(0, 2), allocate(), allocate(); }, [&] { free(1, 3), free(1, 0); }},
                          [&] { heap->check(live); },
                          [&] { heap->check_step(live); }},
                         {.preemptions = 2})
@@ -83,14 +81,12 @@ TEST(hardened_interleavings, remote_frees_against_the_owner) {
 
 // The same where another thread gives blocks of the owner's span back together, and then ends.
 TEST(hardened_interleavings, a_batch_against_the_owner) {
-  small_heap<explored_sync, two_blocks>* heap = nullptr;
-  std::unique_ptr<small_heap<explored_sync, two_blocks>> made;
+  std::optional<small_heap<explored_sync, two_blocks>> heap;
   void* blocks[4];
   std::set<void*> live;
   const auto setup = [&] {
-    made.reset();
-    made = std::make_unique<small_heap<explored_sync, two_blocks>>(2);
-    heap = made.get();
+    heap.reset();
+    heap.emplace(2);
     live.clear();
     for (void*& it : blocks) live.insert(it = heap->allocate(0));
   };

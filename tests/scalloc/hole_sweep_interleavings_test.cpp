@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "explore/explorer.h"
@@ -29,7 +29,7 @@ protected:
   // Thread 0 has `filled` blocks, of which it then frees the first `freed`.
   void start(unsigned filled, unsigned freed) {
     it_.reset();
-    it_ = std::make_unique<holed_heap<explored_sync, four_pages>>(3);
+    it_.emplace(3);
     it_->fill(filled);
     for (unsigned index = 0; index < freed; ++index) it_->release(0, index);
   }
@@ -53,7 +53,7 @@ protected:
     EXPECT_GT(result.runs, 10U);
   }
 
-  std::unique_ptr<holed_heap<explored_sync, four_pages>> it_;
+  std::optional<holed_heap<explored_sync, four_pages>> it_;
 };
 
 TEST_F(hole_sweep_interleavings, against_frees_of_the_owner) {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -59,13 +59,13 @@ struct explored_platform : fake_platform {
 template <class Sync, const config& Config>
 struct scene {
   using heap_type = small_heap<Sync, Config, explored_platform>;
-  std::unique_ptr<heap_type> heap;
+  std::optional<heap_type> heap;
   std::vector<void*> blocks;
   std::set<void*> live;
 
   void start(unsigned threads) {
     heap.reset();
-    heap = std::make_unique<heap_type>(threads);
+    heap.emplace(threads);
     blocks.clear();
     live.clear();
   }

@@ -70,7 +70,7 @@ TEST(invariants, know_a_free_span) {
   it.free(0, block);
   it.end_thread(0);
   EXPECT_TRUE(span.is_free());
-  span.set_owner(it.labs[0].get());
+  span.set_owner(&*it.labs[0]);
   EXPECT_FALSE(span.is_free()) << "owned";
   span.set_owner(nullptr);
   it.labs[0]->floating[index].put_newest(span);

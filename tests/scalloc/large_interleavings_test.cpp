@@ -6,7 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "allocators/scalloc/large.h"
@@ -73,7 +73,7 @@ public:
   void start(std::size_t retained_limit) {
     clear();
     fake_platform::reset();
-    heap_ = std::make_unique<heap_type>(retained_limit);
+    heap_.emplace(retained_limit);
   }
   void allocate(unsigned number, std::size_t units) {
     auto* const block = static_cast<char*>(heap_->allocate(units * unit, 16, true));
@@ -106,7 +106,7 @@ private:
   using heap_type = large_blocks<test_traits<explored_sync, knobs, explored_platform>>;
 
   void clear() {
-    if (heap_ == nullptr) return;
+    if (!heap_) return;
     for (const auto& [number, block] : blocks_) heap_->deallocate(block);
     heap_->trim(0);
     blocks_.clear();
@@ -127,7 +127,7 @@ private:
     return block;
   }
 
-  std::unique_ptr<heap_type> heap_;
+  std::optional<heap_type> heap_;
   std::map<unsigned, char*> blocks_;
 };
 

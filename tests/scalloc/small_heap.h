@@ -1,11 +1,13 @@
-// A frontend so small that its corners are near: spans of one page with a given number of blocks.
+// A frontend so small that its corners are near: spans of one page with a given number of blocks. Every heap
+// that is made in one place has its atomics at the same addresses, by which the explorer knows them.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <array>
+#include <optional>
 #include <set>
-#include <vector>
+#include <span>
 
 #include "allocators/scalloc/frontend.h"
 #include "scalloc/every_step.h"
@@ -61,10 +63,10 @@ public:
   using span_type = span<parts>;
   static constexpr unsigned class_index = parts::classes::count - 1;
 
-  explicit small_heap(unsigned threads) : labs(threads) {
+  explicit small_heap(unsigned threads) : labs(std::span(labs_).first(threads)) {
     require(front.open(tuning{Config}, 2), "no address space");
     for (unsigned thread = 0; thread < threads; ++thread) {
-      labs[thread] = std::make_unique<lab_type>();
+      labs[thread].emplace();
       labs[thread]->column = thread;
       labs[thread]->adopts = true;
     }
@@ -175,9 +177,10 @@ public:
   }
 
   frontend<parts> front;
-  std::vector<std::unique_ptr<lab_type>> labs;
+  std::span<std::optional<lab_type>> labs;
 
 private:
+  std::array<std::optional<lab_type>, 4> labs_;
   every_step<parts> steps_;
 };
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -47,8 +47,8 @@ protected:
 
   void start(steps at_call) {
     end();
-    front_ = std::make_unique<frontend<traits>>();
-    labs_ = std::make_unique<lab_registry<traits>>();
+    front_.emplace();
+    labs_.emplace();
     require(front_->open(tuning{knobs}, 2), "no address space");
     watched_platform::at_call = std::move(at_call);
   }
@@ -61,13 +61,13 @@ protected:
     EXPECT_GT(result.runs, 10U);
   }
 
-  std::unique_ptr<frontend<traits>> front_;
-  std::unique_ptr<lab_registry<traits>> labs_;
+  std::optional<frontend<traits>> front_;
+  std::optional<lab_registry<traits>> labs_;
 
 private:
   void end() {
     watched_platform::at_call = nullptr;
-    if (front_ != nullptr) spans().close();
+    if (front_) spans().close();
   }
 };
 

@@ -39,7 +39,8 @@ struct site_holding {
   std::uint64_t bytes = 0;
   std::uint64_t pages = 0;   // bytes of resident pages that hold at least one of its blocks
   std::uint64_t pinned = 0;  // its share of pinned bytes
-  // Pinned bytes of the pages that hold blocks of this site and of those before it in the order, and no others.
+  // Pinned bytes of the pages that hold blocks of this site and of those before it in the order, and no
+  // others.
   std::uint64_t together = 0;
   std::uint64_t ages_us = 0;  // summed
   std::uint64_t oldest_us = 0;
