@@ -57,9 +57,8 @@ fi
 
 # all leaves to long: Python tests that say so; wherever the tests take their time, variants that differ in one number
 # or a counter, the scalloc of the publication, and glibc, under which the tests prove themselves; forks at every
-# instruction of scalloc as it is shipped, of which those at every tenth with assertions stay; programs that are
-# rebuilt; CPython's
-# own tests; and the thread sanitizer for tests that are not about threads.
+# instruction of scalloc as it is shipped (those at every tenth, with assertions, stay); programs that are rebuilt;
+# CPython's own tests; and the thread sanitizer for tests that are not about threads.
 if [ "$what" = long ]; then
   release_tests='' tsan_tests='' tsan_targets=all python_options=''
 else
