@@ -18,19 +18,33 @@ def percent(ratio: Interval) -> str:
 
 
 def order_row(one: Program) -> list[str]:
-    of, marks = one.process["summary"], one.study("marks")
-    violations = int(of.get("acquired_while_live", 0)) + int(of.get("released_unknown", 0))
-    failed = [run.reason for runs in marks.bad.values() for run in runs if run.status is not Status.VOID]
-    identical = f"at all {one.count('marks', 'marks'):.0f}" if not failed else f"no: {failed[0]}"
-    return [
-        one.name,
-        of.get("threads", "?"),
-        f"{int(of.get('events', one.process['events'])):,}",
-        of.get("lost", "0"),
-        str(violations),
-        identical,
-        f"{one.count('replay', 'stalls'):,.0f}",
-    ]
+    of = one.process["summary"]
+    events = int(of.get("events", one.process["events"]))
+    marks, stalls = one.count("marks", "marks"), one.count("replay", "stalls")
+    return [one.name, of.get("threads", "?"), f"{events:,}", f"{marks:.0f}", f"{stalls:,.0f}"]
+
+
+def disorder(one: Program) -> list[str]:
+    """What shows that a replay is not in the order of its program."""
+    of = one.process["summary"]
+    counts = {
+        "calls lost": of.get("lost", 0),
+        "blocks allocated while they lived": of.get("acquired_while_live", 0),
+        "frees of unknown blocks": of.get("released_unknown", 0),
+    }
+    bad = [run for runs in one.study("marks").bad.values() for run in runs]
+    failed = [run.reason for run in bad if run.status is not Status.VOID]
+    return [f"{count} {what}" for what, count in counts.items() if int(count)] + failed[:1]
+
+
+def order(programs: list[Program]) -> str:
+    head = ["program", "threads", "events", "marks", "stalls"]
+    lines = [f"- {one.name}: {', '.join(found)}" for one in programs if (found := disorder(one))]
+    verdict = "\n".join(lines) or (
+        "Of no program was a call lost, a block allocated while it lived or an unknown block freed, and\n"
+        "live bytes were those of the recording at every mark."
+    )
+    return markdown(head, [order_row(one) for one in programs]) + f"\n{verdict}\n"
 
 
 def memory_row(one: Program) -> list[str]:
@@ -99,9 +113,8 @@ programs with the replays of their recordings, under glibc and between allocator
 ORDER = """
 ## Order
 
-Violations are blocks that were allocated while they lived, and frees of unknown blocks. Live bytes are
-compared with the recording at marks at which all threads of the replay meet. A stall is a wait for another
-thread in which a thread gave up its processor: the largest number of any run.
+Live bytes are compared with the recording at marks, at which all threads of the replay meet. A stall is a
+wait for another thread in which a thread gave up its processor: the largest number of any run.
 """
 SIZE = """
 ## Memory and page faults under glibc
@@ -175,14 +188,13 @@ def page(programs: list[Program], analysis: Analysis) -> str:
     """The whole page, in Markdown."""
     names = ", ".join(analysis.allocators)
     host = analysis.results.host
-    order = ["program", "threads", "events", "calls lost", "violations", "live bytes identical", "stalls"]
     size = ["program", "peak", "of the replay", "difference", "page faults", "of the replay", "difference"]
     return "".join(
         [
             INTRODUCTION,
             f"\nMeasured on {date.today():%-d %B %Y} by `{' '.join(analysis.campaign.command)}`,\n"
             f"under {names}. `heaplab export` of its folder has every ratio.\n",
-            ORDER + "\n" + markdown(order, [order_row(one) for one in programs]),
+            ORDER + "\n" + order(programs),
             SIZE + "\n" + markdown(size, [memory_row(one) for one in programs]),
             misleading(programs),
             rankings(programs, "time", "", MORE_TIME),
