@@ -66,7 +66,8 @@ public:
     return bytes <= lookup_limit ? looked_up(bytes) : index_of_computed(bytes);
   }
 
-  // Precondition: bytes <= class_lookup_limit.
+  // Every class ends at a multiple of class_step, so that all sizes of a step have one class. Precondition:
+  // bytes <= class_lookup_limit.
   static unsigned looked_up(std::size_t bytes) { return lookup[(bytes + class_step - 1) / class_step]; }
 
   // The smallest class of blocks that hold `bytes` and are multiples of `alignment`, a power of two.

@@ -3,12 +3,11 @@
 //
 // Rules that let the owner, and other threads, free blocks of the span at the same time:
 //
-//   - They only put blocks in front of the first block of a list. So that block stays, and with it the page
-//   that
-//     has its link; of the other links the sweep may change every one.
-//   - Nobody takes blocks from the span: the span is not hot, and becomes hot only under the lock that the
-//   caller
-//     holds.
+//   They only put blocks in front of the first block of a list. So that block stays, and with it the page
+//   that has its link; of the other links the sweep may change every one.
+//
+//   Nobody takes blocks from the span: the span is not hot, and becomes hot only under the lock that the
+//   caller holds.
 #pragma once
 
 #include <array>

@@ -82,7 +82,7 @@ consteval span_state only_destination(span_event event) {
 }
 
 // The word. From the lowest bit: state 3, newest remotely freed block 17 (its offset in the span by 16
-// bytes), number of remotely freed blocks 17, epoch 27.
+// bytes: 2^17 of these are 2 MiB, the largest span), number of remotely freed blocks 17, epoch 27.
 class span_word {
   static constexpr std::uint32_t granule = 16;
   static constexpr unsigned state_bits = 3, newest_bits = 17, count_bits = 17, epoch_bits = 27;
