@@ -36,6 +36,10 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
         "Plan one experiment on many machines, as shards that any engine can carry out.",
     ),
     "run-shard": ("clusters.run_shard_command:run_shard", "Carry out one shard of PLAN on this node."),
+    "campaign": (
+        "clusters.campaign_command:campaign",
+        "Hand the shards of a plan to Slurm, ssh or this machine; look, fetch, cancel.",
+    ),
     "list": (
         "inventory.listing:list_",
         "Name the allocators, workloads, experiments, suites or claims there are.",

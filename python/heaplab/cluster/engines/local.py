@@ -1,0 +1,44 @@
+"""This machine: one worker, which goes on after the terminal was closed."""
+
+from collections.abc import Sequence
+
+from heaplab.cluster.engines import worker
+from heaplab.cluster.engines.engine import Submission, answer, engine_folder, said
+from heaplab.cluster.plan_folder import Plan
+from heaplab.errors import HeaplabError
+
+NAME = "local"
+
+
+class Local:
+    def submit(self, plan: Plan, shards: Sequence[int], _submission: Submission) -> str:
+        for tool in worker.NEEDED:
+            answer([tool, "--version"], engine=NAME, package="util-linux")
+        worker.put_script(plan)
+        host_of(plan).start(shards)
+        return f"started {len(shards)} shards on this machine, one after the other"
+
+    def held(self, plan: Plan) -> dict[int, str]:
+        if not engine_folder(plan).exists():
+            return {}
+        return host_of(plan).held([shard.index for shard in plan.shards])
+
+    def fetch(self, plan: Plan) -> str:
+        return f"results are here already: {plan.results}"
+
+    def cancel(self, plan: Plan) -> str:
+        if engine_folder(plan).exists() and host_of(plan).stop():
+            return "stopped the worker on this machine"
+        return "nothing was running on this machine"
+
+
+def host_of(plan: Plan) -> worker.WorkingHost:
+    return worker.WorkingHost(NAME, str(plan.folder.resolve()), shell)
+
+
+def shell(command: str) -> bytes:
+    """What a shell command prints."""
+    done = answer(["sh", "-c", command], engine=NAME, package="Debian")
+    if done.returncode:
+        raise HeaplabError(f"{NAME}: {said(done.stderr)}")
+    return done.stdout

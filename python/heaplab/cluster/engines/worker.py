@@ -1,0 +1,95 @@
+"""The worker of a host: carries out shards one after the other, and goes on when the terminal is closed.
+
+A worker is a process group under a lock, which its processes inherit: where the lock is held, the group is
+alive, and its number stands in a file beside. A shard has a lock too: workers that share a folder may be
+given the same shards.
+"""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from heaplab.cluster.engines.engine import engine_folder
+from heaplab.cluster.plan_folder import Plan
+from heaplab.errors import UsageError
+
+FILE_NAME = "work"
+NEEDED = ("flock", "setsid")  # both of util-linux
+DONE = "every shard ended well"
+START_S = 5  # that the worker before may take to end after its last shard
+END_S = 20  # that a worker may take to end its run and keep the rest
+
+SCRIPT = f"""\
+#!/bin/sh
+# Carries out shards of the plan in the folder above, one after the other.
+# Usage: work NAME SHARD...      NAME tells workers of one folder apart
+cd "$(dirname "$0")" || exit
+name=$1
+shift
+status=0
+for shard; do
+  echo "$shard" >"$name.new" && mv "$name.new" "$name.shard" # nobody reads half of it
+  (
+    flock -n 9 || exit 0 # another worker has it
+    exec ../run-shard "$shard/SHARDS"
+  ) 9>>"shard-$shard.lock" || status=$?
+done
+[ $status -ne 0 ] || echo "{DONE}"
+exit $status
+"""
+
+
+@dataclass(frozen=True)
+class WorkingHost:
+    """A machine with the plan in `folder`; `call` runs a shell command there and gives what it prints."""
+
+    name: str
+    folder: str
+    call: Callable[[str], bytes]
+
+    def _in_engines(self, command: str) -> bytes:
+        return self.call(f"cd {shlex.quote(f'{self.folder}/engines')} && {{ {command}; }}")
+
+    def start(self, shards: Sequence[int]) -> None:
+        """Start a worker. Raises UsageError if one is at work.
+
+        The lock is taken before the worker is started: who asks afterwards finds it held.
+        """
+        name = shlex.quote(self.name)
+        busy = self._in_engines(
+            f"( flock -w {START_S} 8 || {{ echo busy; exit 0; }}; echo {shards[0]} >{name}.shard; "
+            f"setsid ./{FILE_NAME} {name} {' '.join(map(str, shards))} >>{name}.log 2>&1 </dev/null & "
+            f"echo $! >{name}.pid ) 8>>{name}.lock"
+        )
+        if busy:
+            raise UsageError(f"{self.name}: is at work on this plan; submit again when it is done, or cancel")
+
+    def held(self, shards: Sequence[int]) -> dict[int, str]:
+        """Of the shards it was given: the one that is running, and those that wait."""
+        name = shlex.quote(self.name)
+        at_work = self._in_engines(f"[ ! -e {name}.lock ] || flock -n {name}.lock true || cat {name}.shard")
+        if not at_work:
+            return {}
+        running = shards.index(int(at_work))
+        states = dict.fromkeys(shards[running:], f"waiting for {self.name}")
+        return states | {shards[running]: f"running on {self.name}"}
+
+    def stop(self) -> bool:
+        """End the worker with all it started. Return whether there was one."""
+        name = shlex.quote(self.name)
+        group = f'-- "-$(cat {name}.pid)"'
+        return bool(
+            self._in_engines(
+                f"[ ! -e {name}.lock ] || flock -n {name}.lock true || "
+                f"{{ echo stopped; kill -s TERM {group}; "
+                f"flock -w {END_S} {name}.lock true || kill -s KILL {group}; }}"
+            )
+        )
+
+
+def put_script(plan: Plan) -> None:
+    folder = engine_folder(plan)
+    folder.mkdir(exist_ok=True)
+    path = folder / FILE_NAME
+    path.write_text(SCRIPT.replace("SHARDS", str(len(plan.shards))))
+    path.chmod(0o755)
