@@ -1,0 +1,85 @@
+"""A small plan to be carried out by real engines, and what has to come of it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from conftest import EXPERIMENT, WORKLOAD, WORKLOAD_CARD
+from laboratory import call
+
+from heaplab.campaign import store
+from heaplab.cluster import Completion, Plan, read_plan, shard_states
+from heaplab.cluster.shard_states import files_of, is_complete
+from heaplab.records import CONTROL_SUFFIX, Status
+
+SHARDS = 3
+BLOCKS = 2  # of a shard
+ARMS = ("glibc", "slow")
+RUNS = BLOCKS * (len(ARMS) + 1)  # of a shard, with the control
+EXPERIMENT_ID = "fake/one"
+SLEEP_US = 200_000  # of a run: long enough for faults in the middle of a shard
+SMALL_DISK = "12k"  # has room for some runs of a shard
+REFRAME = "ReFrame-HPC>=4.10"
+
+Key = tuple[int, str, int, str]
+
+
+def make(top: Path, slow: Path) -> Path:
+    """A plan of SHARDS shards, each of BLOCKS blocks of ARMS and the control."""
+    (top / "slowly.c").write_text(WORKLOAD.replace("4000", str(SLEEP_US)))
+    subprocess.run(["cc", "-o", top / "slowly", top / "slowly.c"], check=True)
+    catalog, folder = top / "catalog", top / "plan"
+    for name, text in {
+        "workloads/fake.toml": WORKLOAD_CARD.replace("PROGRAM", str(top / "slowly")),
+        f"experiments/{EXPERIMENT_ID}.toml": EXPERIMENT.replace("[1, 2]", "[1]"),
+    }.items():
+        (catalog / name).parent.mkdir(parents=True)
+        (catalog / name).write_text(text)
+    status, printed = call(
+        "--catalog", catalog, "plan", "-o", folder, "--experiments", EXPERIMENT_ID,
+        "--allocators", ARMS[0], "--allocator", f"{ARMS[1]}={slow}", "--seed", 1,
+        "--blocks", SHARDS * BLOCKS, "--blocks-per-shard", BLOCKS,
+    )  # fmt: skip
+    assert status == 0, printed
+    assert len(read_plan(folder).shards) == SHARDS
+    return folder
+
+
+def complete(folder: Path) -> list[int]:
+    return [state.index for state in shard_states(read_plan(folder)) if state.state is Completion.COMPLETE]
+
+
+def runs(folder: Path) -> dict[int, int]:
+    """How many runs each shard has."""
+    return {state.index: state.runs for state in shard_states(read_plan(folder))}
+
+
+def expected() -> set[Key]:
+    arms = (*ARMS, ARMS[0] + CONTROL_SUFFIX)
+    return {
+        (shard, EXPERIMENT_ID, block, arm)
+        for shard in range(1, SHARDS + 1)
+        for block in range(BLOCKS)
+        for arm in arms
+    }
+
+
+def counted(folder: Path) -> list[Key]:
+    """The runs that count, each as often as it counts."""
+    plan: Plan = read_plan(folder)
+    found = []
+    for shard in plan.shards:
+        whole = [path for path, _ in files_of(plan, shard) if is_complete(path)]
+        results = store.load(whole[0])
+        found += [
+            (shard.index, run.experiment, run.block, run.allocator)
+            for run in results.runs
+            if run.status is Status.OK
+        ]
+    return found
+
+
+def environment_of_nodes() -> dict[str, str]:
+    """What a login that brings no environment of its own must be given, to find the heaplab under test."""
+    names = ("PYTHONPATH", "HEAPLAB_NATIVE", "HEAPLAB_CACHE")
+    return {name: os.environ[name] for name in names if name in os.environ}
