@@ -6,7 +6,7 @@
 namespace heaplab::concurrent {
 
 // A futex_lock that the one thread of a program takes and releases by stores instead of atomic exchanges. A
-// thread of the heap's own takes the lock only during a visit (solo_sections.h). The word is written all the
+// background purge thread takes the lock only during a visit (solo_sections.h). The word is written all the
 // same: a child of fork sees whether its parent was inside.
 template <class Sync>
 class elided_lock : public futex_lock<Sync> {

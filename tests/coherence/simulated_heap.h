@@ -49,8 +49,8 @@ struct simulated_platform : system_platform {
   static std::int64_t milliseconds() { return 1'000'000; }
 };
 
-// The heap's own thread is there once somebody asks for it. As time stands still, the thread does nothing;
-// the word by which others ask for it is simulated.
+// The background purge thread is there once somebody asks for it. As time stands still, the thread does
+// nothing; the word by which others ask for it is simulated.
 template <const scalloc::config& Config>
 struct simulated_traits : scalloc::test_traits<simulated_sync, Config, simulated_platform> {
   struct alignas(cache_line_bytes) post_type : concurrent::helper_post<simulated_sync> {};

@@ -1,4 +1,4 @@
-// The one thread of a program and the heap's own thread never meet, in every interleaving.
+// The one thread of a program and the background purge thread never meet, in every interleaving.
 #include "concurrent/solo_sections.h"
 
 #include <gtest/gtest.h>

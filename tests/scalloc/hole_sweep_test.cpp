@@ -125,7 +125,7 @@ TEST_F(holes, are_left_alone_where_a_list_runs_in_a_circle) {
   EXPECT_EQ(pages_with_memory(0), 4U);
 }
 
-// Only the heap's own thread waits for spans to be quiet.
+// Only the background purge thread waits for spans to be quiet.
 TEST_F(holes, of_quiet_spans_are_purged_at_the_second_look) {
   it_->fill(129);
   release(0, 48), release(64, 112);

@@ -1,4 +1,4 @@
-// When the heap's own thread is started, how long it serves, and who follows.
+// When the background purge thread is started, how long it serves, and who follows.
 #include "allocators/scalloc/idle_purge.h"
 
 #include <gtest/gtest.h>

@@ -92,7 +92,7 @@ public:
     mark(number, block);
   }
   void trim() { heap_->trim(0); }
-  // As after a long time, by the heap's own thread.
+  // As after a long time, by the background purge thread.
   void decay() { heap_->decay(fake_platform::now + 2 * knobs.decay_milliseconds); }
   std::size_t count() { return heap_->count(); }
 

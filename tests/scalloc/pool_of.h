@@ -30,7 +30,7 @@ inline constexpr config kept = [] {
 struct counting_platform : system_platform {
   static inline heaplab::atomic<unsigned> purges;
   static inline bool refuses;
-  static inline heaplab::atomic<unsigned> requests;  // for the heap's own thread
+  static inline heaplab::atomic<unsigned> requests;  // for the background purge thread
   static inline bool has_helper = false;
   static inline unsigned hurries;  // of that thread
 

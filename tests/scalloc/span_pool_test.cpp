@@ -191,7 +191,7 @@ TEST(span_pool, bounds_what_all_columns_retain) {
   EXPECT_TRUE(it.pool.is_valid());
 }
 
-// --- while the heap's own thread is there ---
+// --- while the background purge thread is there ---
 
 class helped_span_pool : public testing::Test {
 protected:

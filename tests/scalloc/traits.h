@@ -14,7 +14,7 @@ struct test_traits {
   using atomic = typename Sync::template atomic<T>;
   static constexpr const config& settings = Config;
   using classes = size_classes<Config>;
-  // A platform may say that the heap's own thread is there.
+  // A platform may say that the background purge thread is there.
   static bool has_helper() {
     if constexpr (requires { Platform::has_helper; }) return Platform::has_helper;
     return false;

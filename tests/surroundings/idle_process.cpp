@@ -1,7 +1,7 @@
 // Usage: idle_process ACTION
 //
-// Frees so much that the heap's own thread is there, then does what the kernel judges by a process's threads
-// or does to one thread alone. Prints the number of threads before, and what came of it:
+// Frees so much that the background purge thread is there, then does what the kernel judges by a process's
+// threads or does to one thread alone. Prints the number of threads before, and what came of it:
 //
 //   unshare        "done", or why the kernel refuses the process a user namespace of its own
 //   unshare-later  the same when the thread has left, which is awaited for five seconds

@@ -185,8 +185,8 @@ public:
     return true;
   }
 
-  // Called by the heap's own thread when free memory has gone back. The kernel makes no more huge pages in
-  // the zone as it is: it would fill up every 2 MiB of which one page is left.
+  // Called by the background purge thread when free memory has gone back. The kernel makes no more huge pages
+  // in the zone as it is: it would fill up every 2 MiB of which one page is left.
   void keep_small_pages() {
     const std::size_t used = fine_.carved_bytes();
     if (huge_pages_ != huge_page_policy::grown || used <= std::max(small_bytes_, settings.huge_zone_bytes))

@@ -150,8 +150,8 @@ struct config {
   // smaller real spans: less would purge tails which the next class faults in again. Measured
   // (random_age --emptied-every).
   std::size_t retained_fine_divisor = 16;
-  // While the heap's own thread is there to purge what is not needed for a decay period, free fine spans are
-  // retained whatever the bound (span_pool.h).
+  // While the background purge thread is there to purge what is not needed for a decay period, free fine
+  // spans are retained whatever the bound (span_pool.h).
   bool retains_fine_zone = false;
   // When retained memory exceeds its bound, 1/N of the bound is purged at once. A small N makes system calls
   // rarer and page faults more.
@@ -168,7 +168,7 @@ struct config {
   // Retained memory that no allocation needed for this long is purged. Shorter gives memory back earlier, and
   // a program with pauses of that length pays page faults after each.
   std::int64_t decay_milliseconds = 1'000;
-  // Where free spans, or freed large blocks, retain so much, a thread of the heap's own sees to it that they
+  // Where free spans, or freed large blocks, retain so much, a background purge thread sees to it that they
   // decay even if no thread of the program allocates or frees any more (idle_purge.h). The memory has cost
   // page faults that take milliseconds, the thread takes some tens of microseconds. Less gives small programs
   // a thread, which others see (docs/decisions/0042). So much may stay for
@@ -181,18 +181,18 @@ struct config {
   // already. Shorter costs a thread more often, some tens of microseconds each.
   std::int64_t helper_milliseconds = 500;
   // A thread that needs memory elsewhere purges so much of the free fine spans beyond the bound itself, and
-  // leaves the rest to the heap's own thread (span_pool.h). 4 MiB take 50 us.
+  // leaves the rest to the background purge thread (span_pool.h). 4 MiB take 50 us.
   std::size_t give_way_bytes = 4 * mib;
-  // The heap's own thread gives back records of free spans without memory once so many bytes of records may
-  // go. Less looks for them more often, at 9 ms for 32 MiB of records (docs/decisions/0031); so much may stay
-  // for good.
+  // The background purge thread gives back records of free spans without memory once so many bytes of records
+  // may go. Less looks for them more often, at 9 ms for 32 MiB of records (docs/decisions/0031); so much may
+  // stay for good.
   std::size_t record_sweep_bytes = 1 * mib;
   // Whole free pages inside spans in use go back to the system (hole_sweep.h), at malloc_trim and, where
   // there is an idle purge, from spans that nobody changed for a decay period.
   bool purges_holes = false;
   // A thread asks for a look at holes after its frees made spans of so many bytes reusable or free, and the
-  // heap's own thread looks where all spans have so much address space. Less asks for the thread in small
-  // programs, where holes are no more than this.
+  // background purge thread looks where all spans have so much address space. Less asks for the thread in
+  // small programs, where holes are no more than this.
   std::size_t hole_sweep_bytes = 16 * mib;
   // Most spans of one look, and most ranges of pages that one look gives back: some milliseconds each, once
   // in a decay period.

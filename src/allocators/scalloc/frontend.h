@@ -189,7 +189,7 @@ public:
   template <class Borrow>
   void borrow_remote(span_type& it, Borrow&& borrow);
 
-  // Called by the heap's own thread: purges what span_pool::give_way has left.
+  // Called by the background purge thread: purges what span_pool::give_way has left.
   void give_way_further() { pool_.give_way_further(spans_); }
 
   // Purges memory that was not needed for a decay period; `now` is in ms. True if much is left.

@@ -1,8 +1,8 @@
 // Gives whole free pages inside spans that are in use back to the system (span_holes.h).
 //
-// The heap's own thread looks at the spans in turn, and takes holes from those that nobody has changed since
-// its last look; malloc_trim takes them from all. Pages go back without a lock: until then a span is in its
-// owner's list `purging`, where nobody takes blocks from it. A thread that frees the last block of such a
+// The background purge thread looks at the spans in turn, and takes holes from those that nobody has changed
+// since its last look; malloc_trim takes them from all. Pages go back without a lock: until then a span is in
+// its owner's list `purging`, where nobody takes blocks from it. A thread that frees the last block of such a
 // span leaves the span to the sweep.
 #pragma once
 
@@ -32,8 +32,8 @@ class hole_sweep {
 public:
   constexpr explicit hole_sweep(frontend<Traits>& front) : front_(front) {}
 
-  // Called by the heap's own thread, of which solo_sections need know. `now` is in ms. True: there is more
-  // that may go some time.
+  // Called by the background purge thread, of which solo_sections need know. `now` is in ms. True: there is
+  // more that may go some time.
   bool sweep_quiet(std::int64_t now) {
     if (front_.spans().carved_bytes() < settings.hole_sweep_bytes) return false;
     if (now < next_look_) return true;
@@ -77,7 +77,7 @@ private:
         sweep_hot(it);
         return --spans > 0 && purged_ < purges;
       }
-      // The heap's own thread takes the locks of others only during a visit.
+      // The background purge thread takes the locks of others only during a visit.
       if (only_quiet && !is_visiting_) is_visiting_ = sections::begin_visit();
       refused = only_quiet && !is_visiting_;
       if (refused) return false;
@@ -90,8 +90,8 @@ private:
     return purged_ > 0;
   }
 
-  // Whether the span may have holes, and has not been swept since it last changed; for the heap's own thread,
-  // whether the span is as that thread saw it at the last look.
+  // Whether the span may have holes, and has not been swept since it last changed; for the background purge
+  // thread, whether the span is as that thread saw it at the last look.
   bool is_worth_a_purge(span_type& it, bool only_quiet) {
     const span_word word = it.load_word(std::memory_order_acquire);
     const bool is_hot = word.state() == span_state::hot;

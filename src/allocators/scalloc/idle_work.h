@@ -8,7 +8,7 @@
 
 namespace heaplab::scalloc {
 
-// What the heap's own thread does again and again (idle_purge.h): lets retained memory decay,
+// What the background purge thread does again and again (idle_purge.h): lets retained memory decay,
 // and gives holes back.
 template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large, hole_sweep<Traits>& Holes>
 struct idle_work {

@@ -25,9 +25,9 @@ struct library_traits {
   static bool ensure_open() { return scalloc_heap<Config>::ensure_open(); }
   // Called where much memory is retained. False: nobody will purge any (idle_purge.h).
   static bool ask_for_purge() { return scalloc_heap<Config>::ask_for_purge(); }
-  // Whether the heap's own thread purges memory. A hint.
+  // Whether the background purge thread purges memory. A hint.
   static bool has_helper() { return scalloc_heap<Config>::has_helper(); }
-  // The heap's own thread has work that should not wait (idle_purge.h).
+  // The background purge thread has work that should not wait (idle_purge.h).
   static void hurry_purge() { scalloc_heap<Config>::hurry_purge(); }
   // Called before memory grows by up to `bytes` outside the fine zone (span_pool.h).
   static void give_way(std::size_t bytes) { scalloc_heap<Config>::give_way(bytes); }

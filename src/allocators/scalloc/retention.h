@@ -23,7 +23,7 @@ public:
   // Whether the memory of a free span is purged some day.
   bool is_purged(std::size_t real_span_bytes) const { return real_span_bytes > purge_above_; }
 
-  // Whether free fine spans may exceed the bound while the heap's own thread is there.
+  // Whether free fine spans may exceed the bound while the background purge thread is there.
   bool whole_fine_zone() const { return whole_fine_zone_; }
 
   // Of all free spans together.

@@ -142,8 +142,8 @@ public:
 
   // Before an operation that takes locks or changes what threads share. Opens the heap, once. In the child of
   // a fork that ran no handlers (_Fork, clone) repairs the heap, once: to the child, locks of vanished
-  // threads are held for ever, and the heap's own thread is one of those even where the program had no other.
-  // False: the system refuses.
+  // threads are held for ever, and the background purge thread is one of those even where the program had no
+  // other. False: the system refuses.
   static bool ensure_open() {
     if (process_->is_current.load(std::memory_order_acquire)) [[likely]]
       return true;
@@ -316,7 +316,7 @@ private:
     thread::end(buffer);
   }
 
-  // The heap's own thread.
+  // The background purge thread.
   static int help(void* number) {
     idle_purge_.serve(number, idle_work<traits, front_, large_, holes_>());
     return 0;

@@ -10,7 +10,7 @@
 //   HEAPLAB_SCALLOC_HUGE_PAGES      never, grown, always
 //   HEAPLAB_SCALLOC_PURGE_AT_ONCE   0, 1: free spans return their memory by process_madvise, where Linux has
 //                                   it
-//   HEAPLAB_SCALLOC_PURGE_WHEN_IDLE 0, 1: a thread of the heap's own returns memory that is not needed for a
+//   HEAPLAB_SCALLOC_PURGE_WHEN_IDLE 0, 1: a background purge thread returns memory that is not needed for a
 //                                   second, also where the program does nothing
 //   HEAPLAB_SCALLOC_STATISTICS      0, 1: statistics on standard error when the process ends
 //

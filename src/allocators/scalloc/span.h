@@ -180,7 +180,7 @@ struct alignas(4 * cache_line_bytes) span {
   span_word load_word(std::memory_order order) const { return span_word{word.load(order)}; }
 
   // On failure `seen` becomes the present word. While the program has one thread, nobody else moves the span:
-  // the heap's own thread touches only free spans, and takes them from the pool first.
+  // the background purge thread touches only free spans, and takes them from the pool first.
   bool try_move(span_word& seen, span_word next, std::memory_order success) {
     std::uint64_t expected = seen.bits();
     if (sync::is_alone() && word.load(std::memory_order_relaxed) == expected) {

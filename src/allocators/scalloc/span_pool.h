@@ -4,12 +4,12 @@
 //
 // The pool retains the memory of free spans up to a bound (config.h, retained_span_bytes). A put that exceeds
 // the bound purges a fraction of it together. Memory that no get needed for a whole decay period is purged by
-// the heap's own thread where much is retained (idle_purge.h), else by the next thread that puts or gets a
-// span. With retention, spans without memory are used last (bare_spans.h).
+// the background purge thread where much is retained (idle_purge.h), else by the next thread that puts or
+// gets a span. With retention, spans without memory are used last (bare_spans.h).
 //
-// While the heap's own thread is there, fine spans may exceed the bound: every fine class takes every free
-// fine span, so that the fine zone never has more memory than it once needed. The excess goes back before
-// memory grows elsewhere (give_way).
+// While the background purge thread is there, fine spans may exceed the bound: every fine class takes every
+// free fine span, so that the fine zone never has more memory than it once needed. The excess goes back
+// before memory grows elsewhere (give_way).
 #pragma once
 
 #include <algorithm>
@@ -103,8 +103,8 @@ public:
   }
 
   // Called before memory grows by up to `bytes` outside the fine zone: as much of the excess goes back. What
-  // would take long is left to the heap's own thread, which goes on at once: it purges a page faster than the
-  // program can touch one.
+  // would take long is left to the background purge thread, which goes on at once: it purges a page faster
+  // than the program can touch one.
   void give_way(arena<Traits>& spans, unsigned column, std::size_t bytes) {
     const std::size_t excess = excess_of_bound(spans);
     if (excess == 0) return;
@@ -118,7 +118,7 @@ public:
     Traits::hurry_purge();
   }
 
-  // Called by the heap's own thread: purges what give_way has left.
+  // Called by the background purge thread: purges what give_way has left.
   void give_way_further(arena<Traits>& spans) {
     const std::size_t left = left_to_helper_.exchange(0, std::memory_order_relaxed);
     if (left > 0) purge_fine(spans, 0, std::min(excess_of_bound(spans), left));
@@ -145,7 +145,7 @@ public:
     });
   }
 
-  // Called by the heap's own thread. False: little is retained, and no column has a quota for more: the
+  // Called by the background purge thread. False: little is retained, and no column has a quota for more: the
   // thread that must be granted more asks for a purge (after_grant).
   bool retains_much() { return retained_.take_back(columns()) >= worth_a_helper; }
 

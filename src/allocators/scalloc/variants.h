@@ -73,7 +73,7 @@ constexpr config hardened() {
   result.hardened = true;
   // The links and contents of free blocks are checked, and a purge would change them.
   result.purges_holes = false;
-  // A thread of the heap's own would keep a user or rights that the program gives up.
+  // A background purge thread would keep a user or rights that the program gives up.
   result.purges_when_idle = false;
   // The live map counts blocks from the beginning of their span.
   result.color_from_bytes = unlimited;
