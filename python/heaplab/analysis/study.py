@@ -66,6 +66,7 @@ class Study:
                 self.bad.setdefault(self.place(run), []).append(run)
         present = {candidate for _, candidate in (*self.good, *self.bad)}
         self.candidates = [name for name in names if name in present]
+        self._values: dict[tuple[MeasuredCell, str, str], dict[int, float]] = {}
         self._ratios: dict[tuple[MeasuredCell, str, str], Interval] = {}
         self._medians: dict[tuple[MeasuredCell, str, str], Interval] = {}
         self._judged: dict[str, dict[tuple[MeasuredCell, str], Judged]] = {}
@@ -131,9 +132,12 @@ class Study:
 
     def values(self, cell: MeasuredCell, candidate: str, metric: str) -> dict[int, float]:
         """The values of a candidate in a cell, by block. Runs without the metric are left out."""
-        runs = sorted(self.good.get((cell, candidate), {}).items())
-        found = {block: value_of(run, metric, self.workload.metrics) for block, run in runs}
-        return {block: value for block, value in found.items() if value is not None}
+        key = (cell, candidate, metric)
+        if key not in self._values:
+            runs = sorted(self.good.get((cell, candidate), {}).items())
+            found = {block: value_of(run, metric, self.workload.metrics) for block, run in runs}
+            self._values[key] = {block: value for block, value in found.items() if value is not None}
+        return self._values[key]
 
     def shows(self, cell: MeasuredCell, metric: str) -> bool:
         """Whether any candidate has a value of the metric in the cell."""

@@ -6,13 +6,14 @@ truncated line, and appending removes it first. A line that does not fit on the 
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from heaplab.catalog import spec
 from heaplab.errors import HeaplabError, UsageError, fault_of
@@ -41,8 +42,11 @@ def results_file(path: Path) -> Path:
     return path / FILE_NAME if path.is_dir() else path
 
 
-def load(path: Path) -> Results:
-    """Read a results file, given its path or folder. Raises UsageError if it does not hold one campaign."""
+def load(path: Path, *, series: bool = True) -> Results:
+    """Read a results file, given its path or folder. Raises UsageError if it does not hold one campaign.
+
+    Without `series` what runs were over time is left out, which is most of a file.
+    """
     path = results_file(path)
     if path.exists() and not path.is_file():  # reading a device might never end
         raise UsageError(f"{path}: not a results file of heaplab")
@@ -50,7 +54,7 @@ def load(path: Path) -> Results:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-    records = list(parse(content))
+    records = list(parse(content, record_of if series else record_without_series))
     known = [record for record in records if not isinstance(record, str)]
     if not known or not isinstance(known[0], Campaign):
         raise UsageError(f"{path}: {why_no_results(content)}")
@@ -113,15 +117,30 @@ def fault_of_campaign(campaign: Campaign) -> str:
     return ""
 
 
-def parse(content: bytes) -> Iterator[AnyRecord | str]:
+def record_of(line: bytes) -> AnyRecord:
+    return ANY_RECORD.validate_json(line)
+
+
+def record_without_series(line: bytes) -> AnyRecord:
+    """The record with one point of memory over time, that with the largest page tables, and no series."""
+    content = from_json(line)
+    if isinstance(content, dict) and content.get("kind") == "run":
+        if isinstance(process := content.get("process"), dict) and process.get("memory"):
+            process["memory"] = [max(process["memory"], key=lambda point: point[2])]
+        if isinstance(sample := content.get("sample"), dict):
+            sample["series"] = {}
+    return ANY_RECORD.validate_python(content)
+
+
+def parse(content: bytes, read: Callable[[bytes], AnyRecord] = record_of) -> Iterator[AnyRecord | str]:
     """Yield the record of every line; of a line without one, its number and what is wrong."""
     for number, line in enumerate(content.splitlines(), 1):
         if line.strip():
             try:
-                yield ANY_RECORD.validate_json(line)
+                yield read(line)
             except ValidationError as error:
                 yield f"line {number}: {fault_of(error, 'no record')}"
-            except ValueError:
+            except (ValueError, TypeError, LookupError):
                 yield f"line {number}: no record"
 
 

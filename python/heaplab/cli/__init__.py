@@ -40,6 +40,10 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
         "clusters.campaign_command:campaign",
         "Hand the shards of a plan to Slurm, ssh or this machine; look, fetch, cancel.",
     ),
+    "merge": (
+        "clusters.merge_command:merge",
+        "Put together what came back of PLAN: ratios on each host, then over hosts.",
+    ),
     "list": (
         "inventory.listing:list_",
         "Name the allocators, workloads, experiments, suites or claims there are.",

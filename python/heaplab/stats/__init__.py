@@ -17,7 +17,9 @@ from heaplab.stats.interval import (
     Interval as Interval,
 )
 from heaplab.stats.outlier_rule import outliers as outliers
+from heaplab.stats.over_hosts import HostRatios as HostRatios, over_hosts as over_hosts
 from heaplab.stats.points import nines as nines, thin as thin
+from heaplab.stats.rank_agreement import concordance as concordance, ranked as ranked
 from heaplab.stats.ratios import (
     Keyed as Keyed,
     Pair as Pair,

@@ -24,7 +24,7 @@ from heaplab.records import Arm
 
 OF_MACHINES = ("nodes", "cpus", "architecture")
 # What engines understand of a kind of machine.
-OF_ENGINES = ("partition", "account", "qos", "constraint", "reservation", "time", "hosts")
+OF_ENGINES = ("partition", "account", "qos", "constraint", "reservation", "time", "hosts", "runner")
 SUBJECTS = {"suite", "experiments", "program"}
 DEFAULT_MACHINE = "node"
 NAME_ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")

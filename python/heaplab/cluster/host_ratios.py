@@ -1,0 +1,194 @@
+"""What one host of a plan says: every ratio to its own baseline, and what its results are worth.
+
+The shards that one node carried out are one campaign with more blocks. Only this summary of a host is kept:
+what is merged over hosts needs no single run.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from heaplab import stats
+from heaplab.analysis import MEMORY, Analysis, Study
+from heaplab.campaign import store
+from heaplab.cluster.plan_folder import BLOCKS_MOST, HASH_SHOWN
+from heaplab.records import Arm, Host, Status, Timing
+from heaplab.stats import Interval
+
+TIME = "time"  # the main metric of every timed study
+KINDS = ("program", "synthetic")
+THREADS = "threads"
+HOST_LINE = b'{"kind":"host"'
+Measured = tuple[Interval, Interval]  # a ratio, and that of the control
+# Facts in which the hosts of one kind are expected to agree.
+ALIKE = (
+    "cpu",
+    "cpus",
+    "cores",
+    "numa_nodes",
+    "smt",
+    "governor",
+    "cpu_limit",
+    "kernel",
+    "c_library",
+    "transparent_huge_pages",
+    "page_size",
+    "architecture",
+)
+SHOWN = (*ALIKE, "memory", "placement")
+# What may change while a shard is measured.
+STEADY = ("cpus", "cpu_limit", "governor", "smt", "transparent_huge_pages", "placement", "memory_limit")
+DISTURBED_SHARE = 0.1  # of the runs that were disturbed by others: more is said
+
+
+class RatioOf(NamedTuple):
+    """What a ratio is about. Without an experiment it is a mean over all cells of a kind of workload."""
+
+    metric: str  # TIME and MEMORY of a mean, else the name of a metric
+    allocator: str
+    kind: str  # of workload
+    experiment: str = ""
+    cell: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class HostSummary:
+    """One host: its facts, its ratios, each with that of the control, and its faults."""
+
+    node: str
+    machine: str  # kind
+    shards: tuple[int, ...]
+    facts: Mapping[str, Any]
+    arms: Mapping[str, str]  # version and hash of each arm
+    runs: int
+    without_figure: int
+    disturbed: int
+    ratios: Mapping[RatioOf, Measured]
+    scaling: Mapping[RatioOf, Interval]  # of a cell's threads to one thread, by allocator
+    changed: tuple[str, ...] = ()  # facts that were others when a shard ended
+    left_out: tuple[str, ...] = ()  # why a part does not count, a line each
+
+    @property
+    def is_disturbed(self) -> bool:
+        return bool(self.changed) or self.disturbed > DISTURBED_SHARE * max(self.runs, 1)
+
+
+def summary_of(paths: Sequence[Path]) -> HostSummary:
+    """The summary of the host whose shards lie in these files. Raises UsageError for one that holds none."""
+    parts = [store.load(path, series=False) for path in paths]
+    whole, left_out = joined(parts)
+    measured = Analysis(whole)
+    first = facts_of(parts[0])
+    return HostSummary(
+        node=first["node"],
+        machine=first["machine"],
+        shards=tuple(facts_of(part)["shard"] for part in parts),
+        facts={name: first.get(name) for name in SHOWN},
+        arms={name: version_of(arm) for name, arm in whole.libraries.items()},
+        runs=sum(len(part.runs) for part in parts),
+        without_figure=sum(run.status not in (Status.OK, Status.VOID) for part in parts for run in part.runs),
+        disturbed=len(measured.disturbed) + len(measured.repeated),
+        ratios=dict(means(measured)) | dict(cells(measured)),
+        scaling=dict(scaling(measured)),
+        changed=tuple(dict.fromkeys(name for path in paths for name in changed_in(path))),
+        left_out=tuple(left_out),
+    )
+
+
+def facts_of(results: store.Results) -> Mapping[str, Any]:
+    return results.host.facts if results.host else {}
+
+
+def version_of(arm: Arm) -> str:
+    """What tells one build of an arm from another: its version, and the beginning of its hash."""
+    digests = [digest[:HASH_SHOWN] for digest in arm.sha256.values()]
+    return " ".join(filter(None, [arm.version, *digests]))
+
+
+def joined(parts: Sequence[store.Results]) -> tuple[store.Results, list[str]]:
+    """The shards of one host as one campaign: block B of shard I is block (I - 1) * BLOCKS_MOST + B.
+
+    Runs that do not count, because their experiment was timed otherwise later, are left out; so is an
+    experiment in a shard that timed it otherwise than the first shard did.
+    """
+    if len(parts) == 1:
+        return parts[0], []
+    timings: dict[str, Timing] = {}
+    for part in parts:
+        timings = dict(part.timings) | timings
+    runs, left_out = [], []
+    for part in parts:
+        shard = facts_of(part)["shard"]
+        otherwise = {name for name, found in part.timings.items() if not alike(found, timings[name])}
+        left_out += [
+            f"shard {shard}: {name} was timed otherwise than in the first shard" for name in otherwise
+        ]
+        runs += [
+            run.model_copy(update={"block": (shard - 1) * BLOCKS_MOST + run.block})
+            for run in part.runs
+            if run.experiment not in otherwise
+        ]
+    return replace(parts[0], runs=runs, timings=timings), left_out
+
+
+def alike(one: Timing, other: Timing) -> bool:
+    return (one.slices, one.clock) == (other.slices, other.clock)
+
+
+def means(measured: Analysis) -> Iterator[tuple[RatioOf, Measured]]:
+    """The means over all cells of a kind of workload."""
+    for kind in KINDS:
+        if not measured.summarised(kind):
+            continue
+        for standing in measured.standings(kind):
+            for metric, judged in ((TIME, standing.time), (MEMORY, standing.memory)):
+                yield RatioOf(metric, standing.allocator, kind), (judged.ratio, judged.control)
+
+
+def cells(measured: Analysis) -> Iterator[tuple[RatioOf, Measured]]:
+    """The ratios of every cell: of its main metric, and of memory. Rates are inverted: lower is better."""
+    for study in measured.between_allocators:
+        metrics = dict.fromkeys((study.main_metric, MEMORY))
+        for cell in study.cells_run:
+            for name in study.candidates:
+                for metric in metrics if name != study.baseline else ():
+                    ratio = lower_is_better(study, metric, study.ratio(cell, name, metric))
+                    control = lower_is_better(study, metric, study.ratio(cell, study.control, metric))
+                    about = RatioOf(metric, name, study.workload.kind, study.name, cell)
+                    yield about, (ratio, control)
+
+
+def lower_is_better(study: Study, metric: str, ratio: Interval) -> Interval:
+    return ratio.inverse() if study.metric(metric).better == "higher" else ratio
+
+
+def scaling(measured: Analysis) -> Iterator[tuple[RatioOf, Interval]]:
+    """The main metric with N threads over that with the fewest, of every allocator; lower is better."""
+    for study in measured.between_allocators:
+        threads = [value for value in study.axes.get(THREADS, []) if isinstance(value, int)]
+        if len(threads) < 2:
+            continue
+        for cell in study.cells_run:
+            if dict(cell)[THREADS] == min(threads):
+                continue
+            for name in study.candidates:
+                pair = study.across(cell, name, study.main_metric, {THREADS: min(threads)})
+                ratio = lower_is_better(study, study.main_metric, stats.compare(*pair))
+                yield RatioOf(study.main_metric, name, study.workload.kind, study.name, cell), ratio
+
+
+def changed_in(path: Path) -> list[str]:
+    """The facts that were others when a shard ended than when it began."""
+    hosts = [record.facts for record in hosts_in(path)]
+    return [name for name in STEADY if hosts and hosts[0].get(name) != hosts[-1].get(name)]
+
+
+def hosts_in(path: Path) -> Iterator[Host]:
+    """The records of the host: one at the beginning of a shard, and one behind its end."""
+    with path.open("rb") as stream:
+        for line in stream:
+            if line.startswith(HOST_LINE) and line.endswith(b"\n"):
+                record = store.record_of(line)
+                assert isinstance(record, Host)
+                yield record

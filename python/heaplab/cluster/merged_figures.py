@@ -1,0 +1,111 @@
+"""Figures of merged results: every host as a dot beside what all say, and curves over numbers of threads."""
+
+from math import isfinite
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from heaplab.analysis import MEMORY
+from heaplab.cluster.host_ratios import THREADS, TIME, HostSummary, RatioOf
+from heaplab.cluster.merged_sentences import WORDS, title_of
+from heaplab.cluster.merging import Merged
+from heaplab.report.pictures import canvas, marks, palette
+from heaplab.report.pictures.figures import Drawing
+from heaplab.report.words import wording
+from heaplab.stats import Interval
+
+HEIGHT = (0.9, 0.55)  # inches: of a figure, and of each arm in it
+SPREAD = 0.3  # of the dots of an arm, to either side of its row
+WIDE = 7.0  # inches
+
+
+def drawings(merged: Merged) -> list[Drawing]:
+    strips = [
+        strip(merged, group, kind, metric)
+        for group in merged.groups
+        for kind in merged.kinds()
+        for metric in (TIME, MEMORY)
+    ]
+    return [one for one in strips if one]
+
+
+def strip(merged: Merged, group: str, kind: str, metric: str) -> Drawing | None:
+    """A dot for every host, and the interval of the mean over them where there is one."""
+    styles = palette.styles([merged.baseline, *merged.others])
+    rows = {name: hosts_of(merged.groups[group], RatioOf(metric, name, kind)) for name in merged.others}
+    rows = {name: found for name, found in rows.items() if found}
+    if not rows:
+        return None
+    with mpl.rc_context(canvas.STYLE):
+        figure, (axis,) = canvas.new(1, (canvas.SINGLE[0], HEIGHT[0] + HEIGHT[1] * len(rows)))
+        for row, (name, values) in enumerate(rows.items()):
+            # By chance, and the same each time: dots of many hosts would hide each other.
+            shifts = np.random.default_rng(row).uniform(-SPREAD, SPREAD, len(values))
+            axis.scatter(values, row + shifts, s=10, color=styles[name].color, alpha=0.45, linewidths=0)
+            mean = merged.ratios[group][RatioOf(metric, name, kind)].mean
+            if isfinite(mean.estimate) and mean.bounded:
+                axis.plot([mean.low, mean.high], [row, row], color=palette.CHROME["ink"], linewidth=3)
+                axis.plot([mean.estimate], [row], "|", color=palette.CHROME["ink"], markersize=14)
+        axis.set_yticks(range(len(rows)), list(rows))
+        axis.invert_yaxis()
+        axis.set_xscale("log")
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.axvline(1, color=palette.CHROME["muted"], linewidth=1)
+        axis.set_xlabel(f"{WORDS[metric].title} relative to {merged.baseline}")
+        title = f"{title_of(merged, group)}, {wording.KINDS[kind]}"
+        alt = f"{WORDS[metric].title} of each arm on every host, {title}"
+        return Drawing(f"{WORDS[metric].title[0].upper()}{WORDS[metric].title[1:]}: {title}",
+                       canvas.to_svg(figure, alt), alt, ())  # fmt: skip
+
+
+def hosts_of(hosts: list[HostSummary], about: RatioOf) -> list[float]:
+    found = [host.ratios[about][0].estimate for host in hosts if about in host.ratios]
+    return [value for value in found if isfinite(value)]
+
+
+def scaling(merged: Merged) -> list[Drawing]:
+    """Curves over numbers of threads, relative to one: a figure for each kind of machine and cell."""
+    found = []
+    for group, ratios in merged.scaling.items():
+        places = dict.fromkeys((about.experiment, rest_of(about), about.metric) for about in ratios)
+        for place in places:
+            points: dict[str, list[tuple[float, Interval]]] = {}
+            for about, over in ratios.items():
+                if (about.experiment, rest_of(about), about.metric) == place:
+                    threads = float(dict(about.cell)[THREADS])
+                    points.setdefault(about.allocator, []).append((threads, over.mean.inverse()))
+            found.append(curve(merged, group, place[0], dict(place[1]), points))
+    return found
+
+
+def rest_of(about: RatioOf) -> tuple[tuple[str, object], ...]:
+    return tuple((name, value) for name, value in about.cell if name != THREADS)
+
+
+def curve(
+    merged: Merged,
+    group: str,
+    experiment: str,
+    rest: dict[str, object],
+    points: dict[str, list[tuple[float, Interval]]],
+) -> Drawing:
+    styles = palette.styles([merged.baseline, *merged.others])
+    with mpl.rc_context(canvas.STYLE):
+        figure, (axis,) = canvas.new(1)
+        for name, curve_points in points.items():
+            line = [(1.0, Interval(1.0, 1.0, 1.0)), *sorted(curve_points, key=lambda point: point[0])]
+            marks.banded_line(axis, line, name, styles[name])
+        threads = sorted({x for line in points.values() for x, _ in line} | {1.0})
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log", base=2)
+        axis.set_xticks(threads, [f"{x:g}" for x in threads])
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}×"))
+        axis.set_xlabel("threads, each on a CPU of its own, by topology")
+        axis.set_ylabel("speed relative to 1 thread")
+        canvas.legend(figure, axis)
+        where = ", ".join(f"{name} {value}" for name, value in rest.items())
+        title = f"{title_of(merged, group)}: {' '.join(filter(None, (experiment, where)))}"
+        alt = f"How {experiment} scales with threads on {group}, one line per arm"
+        return Drawing(title, canvas.to_svg(figure, alt), alt, ())

@@ -1,0 +1,102 @@
+"""What merged results say, in sentences that claim no more than the intervals show."""
+
+from collections import Counter
+from math import isfinite
+
+from heaplab import stats
+from heaplab.analysis import MEMORY
+from heaplab.cluster.host_ratios import TIME, RatioOf
+from heaplab.cluster.merging import ALL_KINDS, Merged
+from heaplab.report.words import units, wording
+from heaplab.stats import HostRatios, Judged, Verdict
+
+WORDS = {TIME: wording.TIME, MEMORY: wording.MEMORY}
+FEWEST_HOSTS = 2
+MOST_SHARDS = 20  # numbers in a sentence
+
+
+def answers(merged: Merged) -> list[str]:
+    """A sentence for each group of hosts, kind of workload and metric."""
+    found = []
+    for group in merged.groups:
+        for kind in merged.kinds():
+            for metric in (TIME, MEMORY):
+                judged = judged_over(merged, group, kind, metric)
+                parts = [part_of(name, ratios, one, metric) for name, (ratios, one) in judged.items()]
+                if parts:
+                    head = f"{title_of(merged, group)}, {wording.KINDS[kind]}, {WORDS[metric].title}"
+                    found.append(f"{head}: {'; '.join(parts)}.")
+    return found
+
+
+def title_of(merged: Merged, group: str) -> str:
+    hosts = units.counted(len(merged.groups[group]), "host")
+    return f"All kinds together ({hosts})" if group == ALL_KINDS else f"{group} ({hosts})"
+
+
+def judged_over(merged: Merged, group: str, kind: str, metric: str) -> dict[str, tuple[HostRatios, Judged]]:
+    """Every arm over the hosts of a group; the verdicts are one family of comparisons."""
+    ratios = merged.ratios[group]
+    found = {
+        name: ratios[about] for name in merged.others if (about := RatioOf(metric, name, kind)) in ratios
+    }
+    judged = stats.judge_family([one.mean for one in found.values()])
+    return {name: (found[name], one) for name, one in zip(found, judged, strict=True)}
+
+
+def part_of(name: str, ratios: HostRatios, judged: Judged, metric: str) -> str:
+    if ratios.disagree:
+        return (
+            f"{name}: hosts differ, {wording.verdict(lower(judged), WORDS[metric])} on {ratios.lower}, "
+            f"{wording.verdict(higher(judged), WORDS[metric])} on {ratios.higher}, so there is no mean"
+        )
+    if not isfinite(judged.ratio.estimate):
+        return f"{name}: no figure"
+    if judged.ratio.count < FEWEST_HOSTS:
+        return f"{name} {wording.ratio(judged)} on one host, which speaks for itself alone"
+    return f"{name} {wording.verdict(judged, WORDS[metric])}, {wording.ratio(judged)}"
+
+
+def lower(judged: Judged) -> Judged:
+    return Judged(judged.ratio, Verdict.LOWER)
+
+
+def higher(judged: Judged) -> Judged:
+    return Judged(judged.ratio, Verdict.HIGHER)
+
+
+def agreement(merged: Merged, group: str, kind: str, metric: str) -> str:
+    """Whether hosts rank the arms alike; "" where nothing is ranked on two hosts."""
+    rankings = merged.rankings(group, kind, metric)
+    if len(rankings) < FEWEST_HOSTS or len(merged.others) < FEWEST_HOSTS:
+        return ""
+    leader, times = Counter(ranking[0] for ranking in rankings).most_common(1)[0]
+    head = f"{title_of(merged, group)}, {wording.KINDS[kind]}, {WORDS[metric].title}"
+    agreed = f"Kendall's W {stats.concordance(rankings):.2f} (1: all rank alike)"
+    return f"{head}: {leader} is first on {times} of {len(rankings)} hosts; {agreed}."
+
+
+def agreements(merged: Merged) -> list[str]:
+    said = [
+        agreement(merged, group, kind, metric)
+        for group in merged.groups
+        for kind in merged.kinds()
+        for metric in (TIME, MEMORY)
+    ]
+    return [sentence for sentence in said if sentence]
+
+
+def warnings(merged: Merged) -> list[str]:
+    """What is missing, differs or was disturbed."""
+    found = []
+    if merged.missing:
+        found.append(f"Nothing came back of {shards(merged.missing)}.")
+    if merged.begun:
+        found.append(f"Begun and not completed: {shards(merged.begun)}; whole blocks of them count.")
+    return found + merged.notes + merged.differences + merged.disturbances
+
+
+def shards(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:MOST_SHARDS]))
+    more = f" and {len(numbers) - MOST_SHARDS} more" if len(numbers) > MOST_SHARDS else ""
+    return f"{'shard' if len(numbers) == 1 else 'shards'} {shown}{more}"

@@ -1,0 +1,112 @@
+"""Tables of merged results, which the page and the terminal show."""
+
+from collections.abc import Sequence
+from math import isfinite
+
+from heaplab import stats
+from heaplab.analysis import MEMORY
+from heaplab.cluster.host_ratios import TIME, HostSummary, RatioOf
+from heaplab.cluster.merged_sentences import WORDS, judged_over, title_of
+from heaplab.cluster.merging import Merged
+from heaplab.report.tables.ratio_entry import ratio_entry
+from heaplab.report.tables.table_parts import Entry, Table
+from heaplab.report.words import units, wording
+from heaplab.stats import HostRatios, Judged
+
+PREDICTION = (
+    "In small print the 95 % interval of the mean over hosts; within ... the interval in which one more such "
+    "host lies; I² the part of the spread between hosts that is more than noise."
+)
+
+
+def over_hosts_tables(merged: Merged) -> list[Table]:
+    """Time and memory of every arm over the hosts of every group."""
+    tables = []
+    for kind in merged.kinds():
+        for metric in (TIME, MEMORY):
+            judged = {group: judged_over(merged, group, kind, metric) for group in merged.groups}
+            rows = [
+                (name, [entry_of(judged[group].get(name), metric) for group in merged.groups])
+                for name in merged.others
+            ]
+            columns = [title_of(merged, group) for group in merged.groups]
+            caption = f"{WORDS[metric].title}, {wording.KINDS[kind]}: ratio to {merged.baseline}"
+            tables.append(Table(caption[0].upper() + caption[1:], columns, rows, "arm", notes=[PREDICTION]))
+    return tables
+
+
+def entry_of(found: tuple[HostRatios, Judged] | None, metric: str) -> Entry:
+    if found is None:
+        return Entry(units.NOTHING, title="not measured there")
+    ratios, judged = found
+    if ratios.disagree:
+        return Entry("hosts differ", small=f"lower on {ratios.lower}, higher on {ratios.higher}", tone="open")
+    return ratio_entry(judged, WORDS[metric], remark=remark(ratios))
+
+
+def remark(ratios: HostRatios) -> str:
+    said = ["one host, for itself alone"] if ratios.mean.count == 1 else []
+    said += [f"within {units.bounds(ratios.predicted)}"] if ratios.predicted.bounded else []
+    if isfinite(ratios.heterogeneity):
+        said.append(f"I² {units.percent(ratios.heterogeneity)}")
+    return ", ".join(said)
+
+
+def cell_tables(merged: Merged) -> list[Table]:
+    """Every cell over the hosts of each group: a table for each group and metric."""
+    tables = []
+    for group, ratios in merged.ratios.items():
+        metrics = dict.fromkeys("memory" if about.metric == MEMORY else "time" for about in ratios)
+        for metric in metrics:
+            about_cells = [
+                about
+                for about in ratios
+                if about.experiment and (about.metric == MEMORY) == (metric == "memory")
+            ]
+            rows = []
+            for place in dict.fromkeys((about.experiment, about.cell, about.metric) for about in about_cells):
+                found = {about.allocator: ratios[about] for about in about_cells if place_of(about) == place}
+                rows.append((name_of(*place[:2]), [cell_entry(found.get(name)) for name in merged.others]))
+            words = WORDS[MEMORY] if metric == "memory" else WORDS[TIME]
+            caption = f"{title_of(merged, group)}: {words.title}, ratio to {merged.baseline}"
+            if rows:
+                tables.append(Table(caption, merged.others, rows, "cell"))
+    return tables
+
+
+def place_of(about: RatioOf) -> tuple[str, tuple[tuple[str, object], ...], str]:
+    return about.experiment, about.cell, about.metric
+
+
+def name_of(experiment: str, cell: Sequence[tuple[str, object]]) -> str:
+    return " ".join([experiment, *(f"{name}={units.parameter(value)}" for name, value in cell)])
+
+
+def cell_entry(found: HostRatios | None) -> Entry:
+    if found is None:
+        return Entry(units.NOTHING)
+    if found.disagree:
+        return Entry("differ", small=f"▼ {found.lower}, ▲ {found.higher}", tone="open")
+    return ratio_entry(stats.judge_family([found.mean])[0], wording.TIME)
+
+
+def hosts_table(merged: Merged) -> Table:
+    """Every host: what it is, where its shards ran, and what its runs are worth."""
+    rows = [(host.node, host_entries(host)) for host in merged.hosts]
+    columns = ["kind", "CPU", "CPUs used", "kernel", "shards", "runs", "disturbed", "without figure"]
+    return Table("Hosts", columns, rows, "node")
+
+
+def host_entries(host: HostSummary) -> list[Entry]:
+    place = host.facts.get("placement") or {}
+    where = f"{place.get('where', 'all')}: {len(place.get('cpus', []))} CPUs, {place.get('cores')} cores, "
+    return [
+        Entry(host.machine),
+        Entry(str(host.facts.get("cpu"))),
+        Entry(where + units.counted(len(place.get("nodes", [])), "node")),
+        Entry(str(host.facts.get("kernel"))),
+        Entry(", ".join(map(str, host.shards))),
+        Entry(str(host.runs)),
+        Entry(str(host.disturbed), tone="open" if host.is_disturbed else ""),
+        Entry(str(host.without_figure), tone="failed" if host.without_figure else ""),
+    ]

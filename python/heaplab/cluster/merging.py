@@ -1,0 +1,268 @@
+"""Everything that came back of a plan: verified, counted once, and put together over hosts."""
+
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from itertools import groupby, islice
+from math import isfinite
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TypeVar
+
+from heaplab import stats
+from heaplab.campaign import store
+from heaplab.cluster.host_ratios import ALIKE, KINDS, HostSummary, RatioOf, summary_of
+from heaplab.cluster.plan_folder import Plan
+from heaplab.cluster.shard_states import is_complete, runs_in
+from heaplab.errors import UsageError
+from heaplab.records import Campaign, Host
+from heaplab.stats import HostRatios, Interval
+
+ALL_KINDS = ""  # of machine
+HEAD = 2  # lines: the campaign and the host
+CLOCK_TOLERANCE_S = 60.0
+WORTH_PROCESSES = 1 << 26  # B of results: less is read before other processes have started
+MOST_NAMED = 5  # hosts in one sentence
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class ShardFile:
+    """A results file of a shard, by its first lines and its end."""
+
+    path: Path
+    shard: int
+    machine: str
+    node: str
+    started: str
+    complete: bool
+
+    @property
+    def order(self) -> tuple[bool, int, str, str]:
+        """The file of a shard that counts comes first: a complete one, else the longest."""
+        return not self.complete, -runs_in(self.path), self.started, self.path.name
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The files that count, one for each shard, and what is to be said of the others."""
+
+    files: list[ShardFile]
+    missing: list[int]  # shards without any run
+    begun: list[int]
+    notes: list[str]
+
+
+def collected(plan: Plan) -> Collected:
+    """The results of a plan. Raises UsageError for a file of another plan, version or program."""
+    found: dict[int, list[ShardFile]] = {}
+    notes = []
+    for path in sorted(plan.results.glob("*.jsonl")):
+        if file := verified(plan, path):
+            found.setdefault(file.shard, []).append(file)
+        else:
+            notes.append(f"{path.name} holds no run yet")
+    if not found:
+        raise UsageError(f"{plan.results}: no results of this plan yet")
+    files = []
+    for shard in sorted(found):
+        first, *others = (
+            sorted(found[shard], key=lambda file: file.order) if found[shard][1:] else found[shard]
+        )
+        files.append(first)
+        if others:
+            where = ", ".join(file.node for file in others)
+            notes.append(f"shard {shard} counts once, as measured on {first.node}; also begun on {where}")
+    now = datetime.now(UTC) + timedelta(seconds=CLOCK_TOLERANCE_S)
+    ahead = {file.node for file in files if datetime.fromisoformat(file.started) > now}
+    notes += [f"the clock of {node} is ahead of the one here" for node in sorted(ahead)]
+    missing = [shard.index for shard in plan.shards if shard.index not in found]
+    return Collected(files, missing, [file.shard for file in files if not file.complete], notes)
+
+
+def verified(plan: Plan, path: Path) -> ShardFile | None:
+    """The shard that a file holds, by its first two lines; None if it was cut off before a run."""
+    with path.open("rb") as stream:
+        lines = [line for line in islice(stream, HEAD) if line.endswith(b"\n")]
+    records = list(store.parse(b"".join(lines)))
+    if not lines:
+        return None
+    if not isinstance(campaign := records[0], Campaign):
+        raise UsageError(f"{path}: {store.why_no_results(lines[0])}")
+    if campaign.heaplab != plan.file.heaplab:
+        raise UsageError(
+            f"{path}: measured by heaplab {campaign.heaplab}, the plan is of {plan.file.heaplab}; "
+            "versions are not merged"
+        )
+    if len(records) < HEAD:
+        return None
+    facts = records[1].facts if isinstance(records[1], Host) else {}
+    if facts.get("plan") != plan.hash:
+        raise UsageError(f"{path}: of plan {facts.get('plan', 'none')}, not of this one, {plan.hash}")
+    hashes = {shard.hash: shard for shard in plan.shards}
+    if facts.get("shard_hash") not in hashes:
+        raise UsageError(f"{path}: of no shard of this plan")
+    shard = hashes[facts["shard_hash"]]
+    return ShardFile(
+        path, shard.index, shard.machine, str(facts["node"]), campaign.started, is_complete(path)
+    )
+
+
+def summaries(
+    files: Sequence[ShardFile], workers: int, tell: Callable[[int, int], None] = lambda _done, _of: None
+) -> Iterator[HostSummary]:
+    """The summary of every host, read by so many processes: each holds the runs of one host at a time."""
+    by_host = sorted(files, key=lambda file: (file.machine, file.node, file.shard))
+    groups = [
+        [file.path for file in of_host]
+        for _, of_host in groupby(by_host, key=lambda file: (file.machine, file.node))
+    ]
+    size = sum(file.path.stat().st_size for file in files)
+    if workers == 1 or len(groups) == 1 or size < WORTH_PROCESSES:
+        for number, paths in enumerate(groups, 1):
+            yield summary_of(paths)
+            tell(number, len(groups))
+        return
+    # Not forked: a fork would keep what this process has gathered meanwhile. Runs refer to no run, so that
+    # a search for cyclic garbage among them finds none.
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=gc.disable) as pool:
+        for number, found in enumerate(pool.map(summary_of, groups), 1):
+            yield found
+            tell(number, len(groups))
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What the hosts of a plan say together."""
+
+    plan: Plan
+    hosts: list[HostSummary]
+    missing: list[int]
+    begun: list[int]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def runs(self) -> int:
+        return sum(host.runs for host in self.hosts)
+
+    @property
+    def baseline(self) -> str:
+        return self.plan.file.arms[0].name
+
+    @property
+    def others(self) -> list[str]:
+        return [arm.name for arm in self.plan.file.arms[1:]]
+
+    @cached_property
+    def groups(self) -> dict[str, list[HostSummary]]:
+        """The hosts by kind of machine; and all together, if there are several kinds."""
+        found: dict[str, list[HostSummary]] = {}
+        for host in self.hosts:
+            found.setdefault(host.machine, []).append(host)
+        return found if len(found) == 1 else found | {ALL_KINDS: self.hosts}
+
+    @cached_property
+    def ratios(self) -> dict[str, dict[RatioOf, HostRatios]]:
+        """Every ratio over the hosts of each group."""
+        return {group: dict(pooled(hosts)) for group, hosts in self.groups.items()}
+
+    @cached_property
+    def scaling(self) -> dict[str, dict[RatioOf, HostRatios]]:
+        """How each allocator scales, over the hosts of each kind of machine."""
+        return {
+            group: {about: stats.over_hosts(found) for about, found in of_all(hosts, scaling_of).items()}
+            for group, hosts in self.groups.items()
+            if group != ALL_KINDS
+        }
+
+    def kinds(self) -> list[str]:
+        """The kinds of workload that were measured."""
+        seen = {about.kind for host in self.hosts for about in host.ratios}
+        return [kind for kind in KINDS if kind in seen]
+
+    def rankings(self, group: str, kind: str, metric: str) -> list[list[str]]:
+        """The arms on each host of a group, the best first; hosts that lack a figure are left out."""
+        found = []
+        for host in self.groups[group]:
+            values = {self.baseline: 1.0}
+            for name in self.others:
+                ratio = host.ratios.get(RatioOf(metric, name, kind))
+                values[name] = ratio[0].estimate if ratio else float("nan")
+            if all(map(isfinite, values.values())):
+                found.append(stats.ranked(values))
+        return found
+
+    @cached_property
+    def differences(self) -> list[str]:
+        """Facts and builds in which hosts of one kind of machine differ, a sentence each."""
+        return [
+            sentence
+            for group, hosts in self.groups.items()
+            if group != ALL_KINDS
+            for sentence in (*differing_facts(group, hosts), *differing_arms(group, hosts))
+        ]
+
+    @cached_property
+    def disturbances(self) -> list[str]:
+        """Hosts whose figures are worth less, a sentence each."""
+        found = []
+        for host in self.hosts:
+            if host.changed:
+                found.append(f"{host.node}: {', '.join(host.changed)} changed while it was measured")
+            if host.is_disturbed and not host.changed:
+                found.append(f"{host.node}: others disturbed {host.disturbed} of {host.runs} runs")
+            if host.without_figure:
+                found.append(f"{host.node}: {host.without_figure} of {host.runs} runs gave no figure")
+            found += [f"{host.node}: {reason}" for reason in host.left_out]
+        return found
+
+
+def merged(plan: Plan, workers: int, tell: Callable[[int, int], None] = lambda _done, _of: None) -> Merged:
+    found = collected(plan)
+    hosts = list(summaries(found.files, workers, tell))
+    return Merged(plan, hosts, found.missing, found.begun, found.notes)
+
+
+def pooled(hosts: Sequence[HostSummary]) -> Iterator[tuple[RatioOf, HostRatios]]:
+    for about, found in of_all(hosts, lambda host: host.ratios).items():
+        yield about, stats.over_hosts([ratio for ratio, _ in found], [control for _, control in found])
+
+
+def scaling_of(host: HostSummary) -> Mapping[RatioOf, Interval]:
+    return host.scaling
+
+
+def of_all(
+    hosts: Sequence[HostSummary], ratios: Callable[[HostSummary], Mapping[RatioOf, Found]]
+) -> dict[RatioOf, list[Found]]:
+    """The figures of all hosts by what they are about."""
+    found: dict[RatioOf, list[Found]] = {}
+    for host in hosts:
+        for about, ratio in ratios(host).items():
+            found.setdefault(about, []).append(ratio)
+    return found
+
+
+def differing_facts(group: str, hosts: Sequence[HostSummary]) -> Iterator[str]:
+    for name in ALIKE:
+        values = {host.node: str(host.facts.get(name)) for host in hosts}
+        yield from odd_ones(f"{group}: {name.replace('_', ' ')}", values)
+
+
+def differing_arms(group: str, hosts: Sequence[HostSummary]) -> Iterator[str]:
+    for arm in hosts[0].arms:
+        values = {host.node: host.arms.get(arm, "absent") for host in hosts}
+        yield from odd_ones(f"{group}: {arm}", values)
+
+
+def odd_ones(what: str, values: Mapping[str, str]) -> Iterator[str]:
+    """A sentence if the hosts differ: what most have, and who has something else."""
+    usual, count = Counter(values.values()).most_common(1)[0]
+    odd = [f"{value} on {node}" for node, value in values.items() if value != usual]
+    if odd:
+        more = f" and {len(odd) - MOST_NAMED} more" if len(odd) > MOST_NAMED else ""
+        yield f"{what}: {usual} on {count} of {len(values)} hosts, {', '.join(odd[:MOST_NAMED])}{more}"
