@@ -26,11 +26,11 @@ constexpr std::size_t sizes[] = {16,        500,       3'000,     40'000,     30
 constexpr std::size_t small_sizes = 8;
 constexpr std::size_t mebibyte = std::size_t{1} << 20, limit = 300 * mebibyte;
 
-// Calls visit(place, value) for a byte in each page, of a huge block in each hundredth.
+// Calls visit(place, value) for a byte in each page, of a huge block behind its first pages in each fiftieth.
 template <class Visit>
 void each_mark(std::size_t size, int seed, Visit&& visit) {
-  constexpr std::size_t page = 4096, many = 2'000 * page;
-  for (std::size_t at = 0; at < size; at += at < many ? page : 100 * page)
+  constexpr std::size_t page = 4096, many = 400 * page;
+  for (std::size_t at = 0; at < size; at += at < many ? page : 50 * page)
     visit(at, static_cast<char>(seed + static_cast<int>(at / page)));
 }
 
