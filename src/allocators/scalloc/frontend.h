@@ -10,8 +10,7 @@
 //       take_hot_holes              frontend_holes.h            of pages that went back, with the remote list
 //       fill_hole                   frontend_holes.h            of pages that went back
 //       link_fresh                  frontend_slow.h             fresh blocks, a batch at a time
-//     replace                       frontend_transitions.h    the hot span is dry: floating, or whatever is
-//     due
+//     replace                       frontend_transitions.h    the hot span is dry: the event that is due
 //       make_floating               frontend_transitions.h
 //       take_reusable               frontend_slow.h           a reusable span of the thread becomes hot
 //       apply_due_event             frontend_transitions.h
@@ -24,10 +23,8 @@
 //     pop                           frontend.h                the span has blocks now
 //   try_deallocate                  frontend.h                fast path of free, by the owner
 //     put_up                        frontend.h                onto the list of the hot span of the class
-//     push                          frontend.h                hot span full: onto the list of the block's
-//     span
-//   deallocate_slow                 frontend_frees.h          blocks of others; marked, or not in the owner
-//   map
+//     push                          frontend.h                hot span full: onto the block's own span
+//   deallocate_slow                 frontend_frees.h          others' blocks; marked; not in the map
 //     deallocate_remote             frontend_frees.h          a block of another owner's span
 //       push_remote                 frontend_frees.h          onto the lock-free list in the span's word
 //       settle_remote               frontend_frees.h          the span is not hot: its event may be due
