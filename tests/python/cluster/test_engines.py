@@ -101,6 +101,9 @@ def results_file(plan: Path, shard: int) -> Path:
 
 
 def assert_nothing_lost_and_nothing_twice(plan: Path) -> None:
+    """The report is of every run that was planned, and of each once."""
+    status, printed = call("merge", plan, "-o", plan.parent / "report")
+    assert status == 0, printed
     found = counted(plan)
     assert set(found) == expected()
     assert len(found) == len(set(found))
@@ -121,19 +124,17 @@ def test_slurm(cluster: SlurmCluster, plan: Path) -> None:
     assert_nothing_lost_and_nothing_twice(plan)
 
 
-def test_slurm_is_cancelled_and_goes_on(cluster: SlurmCluster, plan: Path) -> None:
-    campaign("submit", plan, "slurm")
+def test_slurm_ends_a_shard(cluster: SlurmCluster, plan: Path) -> None:
+    """As before its time limit, by a signal to the batch script alone; and the others by `cancel`."""
+    job = campaign("submit", plan, "slurm").split()[-1]
+    same = shutil.copytree(plan, plan.parent / "same")
     wait_until(lambda: runs(plan)[1] > 0, "the first shard measures")
-    assert "cancelled 3 shards" in campaign("cancel", plan, "slurm")
+    cluster.call("scancel", "--batch", "--signal=TERM", f"{job}_1")
+    wait_until(lambda: "interrupted; go on with" in (plan / "engines/slurm-1.log").read_text(), "it ended")
+    assert "holds 3 of them no longer" in told(same, "slurm")
+    assert "cancelled" in campaign("cancel", plan, "slurm")
     wait_until(lambda: "holds 3 of them no longer" in told(plan, "slurm"), "all are stopped")
-    kept = runs(plan)
-    campaign("submit", plan, "slurm")
-    wait_until(lambda: runs(plan)[1] > kept[1], "the first shard goes on")
-    campaign("cancel", plan, "slurm")
-    assert all(
-        now >= before > 0 or before == 0
-        for now, before in zip(runs(plan).values(), kept.values(), strict=True)
-    )
+    assert runs(plan)[1] > 0
 
 
 def test_ssh_in_a_shared_folder(server: SshServer, plan: Path) -> None:
@@ -163,6 +164,10 @@ def test_ssh_with_copies(server: SshServer, plan: Path, tmp_path: Path) -> None:
     damaged.write_bytes(whole[: whole.index(END) + 9])
     assert complete(plan) == [1, 3]
     assert "1 results files" in campaign("fetch", plan, "ssh")
+    assert damaged.read_bytes() == whole
+    for path in (tmp_path / "there").glob(f"*/results/{damaged.name}"):
+        path.write_bytes(whole[:100])
+    assert "0 results files" in campaign("fetch", plan, "ssh")
     assert damaged.read_bytes() == whole
     assert_nothing_lost_and_nothing_twice(plan)
 
@@ -239,6 +244,7 @@ def test_reframe(cluster: SlurmCluster, plan: Path, reframe: Path, tmp_path: Pat
     )
     assert ended.returncode == 0, ended
     assert "Ran 3/3 test case(s)" in ended.stdout
+    assert len(list((plan / "results").glob("*.jsonl"))) == planned.SHARDS  # no two nodes took the same shard
     assert_nothing_lost_and_nothing_twice(plan)
 
 
@@ -265,6 +271,12 @@ def test_matrix_of_hosted_runners(plan: Path, tmp_path: Path) -> None:
     with ThreadPoolExecutor() as pool:
         for artifact in pool.map(run_job, range(planned.SHARDS + 1), [*matrix, matrix[1]]):
             shutil.copytree(artifact, merging / "plan/results", dirs_exist_ok=True)
+    [script] = [step["run"] for step in workflow["jobs"]["merge"]["steps"] if "run" in step]
+    programs = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    subprocess.run(
+        ["bash", "-e", "-c", script], cwd=merging, env=os.environ | workflow["env"] | programs, check=True
+    )
+    assert list((merging / "heaplab-report").glob("*.html"))
     assert_nothing_lost_and_nothing_twice(merging / "plan")
 
 
@@ -332,6 +344,17 @@ def test_no_controller(
 )
 def test_hosts_that_ssh_refuses(server: SshServer, plan: Path, host: str, says: str) -> None:
     assert_refused(plan, says, "submit", "ssh", f"--hosts={host}", "--", "-F", server.client)
+
+
+def test_a_host_that_is_gone(server: SshServer, plan: Path) -> None:
+    """`status` tells it, and goes on with the others."""
+    campaign("submit", plan, "ssh", "--hosts", "n1,n2", "--", "-F", server.client)
+    campaign("cancel", plan, "ssh")
+    record = plan / "engines" / "ssh.json"
+    record.write_text(record.read_text().replace('"n2"', '"expired"'))
+    said = campaign("status", plan, "ssh", status=1)
+    assert said.count("heaplab: ssh: expired: ") == 1
+    assert "the engine holds 3 of them no longer" in said
 
 
 def test_hosts_that_do_not_see_the_plan(server: SshServer, plan: Path) -> None:

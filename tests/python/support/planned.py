@@ -8,8 +8,7 @@ from conftest import EXPERIMENT, WORKLOAD, WORKLOAD_CARD
 from laboratory import call
 
 from heaplab.campaign import store
-from heaplab.cluster import Completion, Plan, read_plan, shard_states
-from heaplab.cluster.shard_states import files_of, is_complete
+from heaplab.cluster import Completion, merging, read_plan, shard_states
 from heaplab.records import CONTROL_SUFFIX, Status
 
 SHARDS = 3
@@ -65,18 +64,13 @@ def expected() -> set[Key]:
 
 
 def counted(folder: Path) -> list[Key]:
-    """The runs that count, each as often as it counts."""
-    plan: Plan = read_plan(folder)
-    found = []
-    for shard in plan.shards:
-        whole = [path for path, _ in files_of(plan, shard) if is_complete(path)]
-        results = store.load(whole[0])
-        found += [
-            (shard.index, run.experiment, run.block, run.allocator)
-            for run in results.runs
-            if run.status is Status.OK
-        ]
-    return found
+    """The runs that a report is of, each as often as it counts."""
+    return [
+        (file.shard, run.experiment, run.block, run.allocator)
+        for file in merging.collected(read_plan(folder)).files
+        for run in store.load(file.path).runs
+        if run.status is Status.OK
+    ]
 
 
 def environment_of_nodes() -> dict[str, str]:

@@ -43,6 +43,7 @@ SlurmdLogFile={folder}/slurmd-%n.log
 ReturnToService=2
 SlurmdTimeout=4
 KillWait=3
+JobRequeue=0
 SchedulerParameters=sched_interval=1,sched_min_interval=0,batch_sched_delay=0
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE

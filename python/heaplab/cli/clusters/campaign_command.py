@@ -101,7 +101,7 @@ def submit(plan: Plan, engine: Engine, submission: Submission) -> None:
     if not open_shards:
         click.echo(f"all {len(plan.shards)} shards are complete: heaplab merge {plan.folder}")
         return
-    held = engine.held(plan)
+    held = engine.held(plan).shards
     wanted = [index for index in open_shards if index not in held]
     if wanted:
         click.echo(engine.submit(plan, wanted, submission))
@@ -111,12 +111,15 @@ def submit(plan: Plan, engine: Engine, submission: Submission) -> None:
 
 def status(plan: Plan, engine: Engine) -> None:
     held = engine.held(plan)
+    troubles = list(held.troubles)
     try:
         engine.fetch(plan)
-    except HeaplabError as error:  # a host that is gone; the others tell what they have
-        note(str(error))
+    except HeaplabError as error:  # of a host that is gone; the others gave what they have
+        troubles.append(str(error))
+    for trouble in dict.fromkeys(troubles):
+        note(trouble)
     states = shard_states(plan)
-    put_states(states, held)
+    put_states(states, held.shards)
     if any(state.state is not Completion.COMPLETE for state in states):
         raise click.exceptions.Exit(NOT_YET)
 

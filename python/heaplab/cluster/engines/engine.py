@@ -25,6 +25,14 @@ class Submission:
     options: tuple[str, ...] = ()  # for the engine's own tool
 
 
+@dataclass(frozen=True)
+class Held:
+    """What an engine does at this moment."""
+
+    shards: dict[int, str]  # with each that it holds: "running on n1", "waiting: Priority"
+    troubles: tuple[str, ...] = ()  # parts of it that gave no answer, in one line each
+
+
 class Engine(Protocol):
     """Something that carries out shards.
 
@@ -35,8 +43,8 @@ class Engine(Protocol):
     def submit(self, plan: Plan, shards: Sequence[int], submission: Submission) -> str:
         """Start these shards, and say so in one line. Raise UsageError with nothing changed if it cannot."""
 
-    def held(self, plan: Plan) -> dict[int, str]:
-        """What it does with each shard that it holds: "running on n1", "waiting: Priority"."""
+    def held(self, plan: Plan) -> Held:
+        """What it does now."""
 
     def fetch(self, plan: Plan) -> str:
         """Bring results files into the folder of the plan, and say in one line what came."""

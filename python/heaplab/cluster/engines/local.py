@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from heaplab.cluster.engines import worker
-from heaplab.cluster.engines.engine import Submission, answer, engine_folder, said
+from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import Plan
 from heaplab.errors import HeaplabError
 
@@ -18,10 +18,10 @@ class Local:
         host_of(plan).start(shards)
         return f"started {len(shards)} shards on this machine, one after the other"
 
-    def held(self, plan: Plan) -> dict[int, str]:
+    def held(self, plan: Plan) -> Held:
         if not engine_folder(plan).exists():
-            return {}
-        return host_of(plan).held([shard.index for shard in plan.shards])
+            return Held({})
+        return Held(host_of(plan).held([shard.index for shard in plan.shards]))
 
     def fetch(self, plan: Plan) -> str:
         return f"results are here already: {plan.results}"

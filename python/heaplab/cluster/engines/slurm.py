@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from heaplab.cluster.engines.engine import Submission, answer, engine_folder, said
+from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import FILE_NAME, HASH_SHOWN, Plan
 from heaplab.errors import UsageError
 
@@ -41,7 +41,7 @@ class Slurm:
             raise
         return f"submitted {len(shards)} shards to Slurm as job {', '.join(jobs)}"
 
-    def held(self, plan: Plan) -> dict[int, str]:
+    def held(self, plan: Plan) -> Held:
         found = {}
         for line in slurm(
             "squeue", "--noheader", "--array", "--me", f"--name={job_name(plan)}", f"--format={SHOWN}"
@@ -50,13 +50,13 @@ class Slurm:
             if shard.isdecimal():
                 place = f" on {nodes}" if nodes else f": {reason}"
                 found[int(shard)] = {"PENDING": "waiting"}.get(state, state.lower()) + place
-        return found
+        return Held(found)
 
     def fetch(self, plan: Plan) -> str:
         return f"nodes of Slurm share the folder: results are in {plan.results}"
 
     def cancel(self, plan: Plan) -> str:
-        stopped = len(self.held(plan))
+        stopped = len(self.held(plan).shards)
         slurm("scancel", "--me", f"--name={job_name(plan)}")
         return f"cancelled {stopped} shards in Slurm"
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from heaplab.cluster.engines import copies, worker
-from heaplab.cluster.engines.engine import Submission, answer, engine_folder, said
+from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import FILE_NAME, Plan
 from heaplab.errors import HeaplabError, UsageError
 
@@ -73,16 +73,20 @@ class Ssh:
         each(used, lambda name: host_of(name, record).start(used[name].shards))
         return f"started {sum(len(part.shards) for part in used.values())} shards on {len(used)} hosts"
 
-    def held(self, plan: Plan) -> dict[int, str]:
+    def held(self, plan: Plan) -> Held:
         record = recorded(plan)
 
-        def of_host(name: str) -> dict[int, str]:
+        def of_host(name: str) -> Held:
             try:
-                return held_by(name, record)
-            except HeaplabError:  # a host that is gone holds nothing
-                return {}
+                return Held(held_by(name, record))
+            except HeaplabError as error:  # what a host that is gone had, it no longer holds
+                return Held({}, (str(error),))
 
-        return {shard: says for held in each(record.hosts, of_host).values() for shard, says in held.items()}
+        found = each(record.hosts, of_host).values()
+        return Held(
+            {shard: says for one in found for shard, says in one.shards.items()},
+            tuple(trouble for one in found for trouble in one.troubles),
+        )
 
     def fetch(self, plan: Plan) -> str:
         record = recorded(plan)
