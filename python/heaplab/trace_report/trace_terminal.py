@@ -9,6 +9,7 @@ from heaplab.console import put
 from heaplab.report.tables.table_parts import Table
 from heaplab.report.tables.table_text import print_table
 from heaplab.trace_report import findings, trace_tables as tables
+from heaplab.trace_report.trace_changes import Changes
 from heaplab.traces.profile import Profile
 
 LABEL = 16  # columns
@@ -28,6 +29,16 @@ def print_profile(profile: Profile, console: Console) -> None:
     for table in tables_of(profile):
         put(console, "")
         print_table(table, console)
+
+
+def print_changes(changes: Changes, console: Console) -> None:
+    put(console, f"[bold]{escape(changes.sentence)}[/]")
+    for label, text in changes.totals():
+        put(console, escape(text), label=label, indent=LABEL)
+    put(console, escape(changes.noise), label="Noise", indent=LABEL)
+    if changes.found:
+        put(console, "")
+        print_table(changes.table(), console)
 
 
 def tables_of(profile: Profile) -> list[Table]:

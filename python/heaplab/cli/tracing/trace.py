@@ -13,7 +13,7 @@ from heaplab.cli.tracing.record import ProgressNote
 from heaplab.console import console, put
 from heaplab.errors import UsageError
 from heaplab.report.words.units import counted
-from heaplab.trace_report import trace_page, trace_terminal
+from heaplab.trace_report import trace_changes, trace_page, trace_terminal
 from heaplab.traces import columns, dhat, foreign, pprof, recording, tool
 from heaplab.traces.profile import Profile, busiest, of_process
 
@@ -33,6 +33,14 @@ PROCESS = click.option(
 
 @click.command()
 @click.argument("trace_file", type=PLACE, metavar="TRACE")
+@click.argument("new", type=PLACE, required=False, metavar="[NEW]")
+@click.option(
+    "--again",
+    multiple=True,
+    type=PLACE,
+    metavar="TRACE",
+    help="With NEW: another recording of what the first is of, to tell noise; may be repeated.",
+)
 @click.option(
     "-o",
     "--output",
@@ -47,8 +55,15 @@ PROCESS = click.option(
     help="What a row of Parquet is: an event, or a block from birth to death.  [default: events]",
 )
 @PROCESS
-def trace(trace_file: Path, output: Path | None, rows: str | None, process: int | None) -> None:
-    """Show what a trace holds, or write it in another form.
+def trace(
+    trace_file: Path,
+    new: Path | None,
+    again: tuple[Path, ...],
+    output: Path | None,
+    rows: str | None,
+    process: int | None,
+) -> None:
+    """Show what a trace holds, or write it in another form; with NEW, what changed by call site.
 
     The first line says whether the order of all events is proven. With -o FILE.trace the output of heaptrack,
     raw or interpreted, or of glibc's mtrace becomes a trace.
@@ -60,7 +75,13 @@ def trace(trace_file: Path, output: Path | None, rows: str | None, process: int 
       heaplab trace ls.trace
       heaplab trace ls.trace -o ls.html
       heaplab trace ls.trace -o blocks.parquet --rows blocks
+      heaplab trace ls.trace ls.trace
     """
+    if new:
+        compare([trace_file, new, *again], output, process)
+        return
+    if again:
+        raise UsageError("--again goes with two traces: heaplab trace OLD NEW --again OLD2")
     if rows and not (output and output.name.endswith(PARQUET)):
         raise UsageError(
             f"--rows goes with a file of Parquet: heaplab trace TRACE --rows {rows} -o FILE{PARQUET}"
@@ -91,6 +112,21 @@ def trace(trace_file: Path, output: Path | None, rows: str | None, process: int 
             return
         write(profile, warnings, suffix, output)
     click.echo(output)
+
+
+def compare(files: list[Path], output: Path | None, process: int | None) -> None:
+    """Show by call site what the second trace does otherwise than the first; the others repeat the first."""
+    if output:
+        raise UsageError("-o goes with one trace")
+    profiles = []
+    for path in files:
+        found = tool.summary(path)
+        if not found["processes"]:
+            raise UsageError(f"{path}: holds no process")
+        number = chosen(path, found, process)
+        profiles.append(of_process(path, found, number, ProgressNote(f"reading {path.name}")))
+    old, new, *again = profiles
+    trace_terminal.print_changes(trace_changes.changes(old, new, again), console())
 
 
 def suffix_of(output: Path) -> str:

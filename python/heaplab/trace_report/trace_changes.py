@@ -1,0 +1,181 @@
+"""Two recordings compared by call site, and what differs no more than recordings of one program do."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from math import sqrt
+from pathlib import PurePath
+from statistics import fmean, stdev
+
+from heaplab.report.tables.table_parts import Entry, Table
+from heaplab.report.words import units
+from heaplab.stats import student
+from heaplab.trace_report.trace_tables import count, size
+from heaplab.traces.profile import Profile, Site
+from heaplab.traces.symbols import Place
+
+MOST_CALLERS = 25
+SHOWN_FUNCTIONS = 3  # of a stack
+NOISE = 0.99  # probability of the interval in which one more recording of a program lies
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What the blocks of one caller came to."""
+
+    bytes: int = 0
+    blocks: int = 0
+    most_bytes: int = 0  # live at a time
+    live_bytes: int = 0  # at the end
+    lifetimes: int = 0  # ticks, summed
+
+    @classmethod
+    def of(cls, site: Site) -> "Amounts":
+        return cls(*(getattr(site, each.name) for each in fields(cls)))
+
+    def __add__(self, other: "Amounts") -> "Amounts":
+        return Amounts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+
+JUDGED = ("bytes", "blocks", "most_bytes", "live_bytes")  # lifetimes depend on the machine
+NONE = Amounts()
+# Functions of a stack, the innermost first: addresses and lines differ between builds.
+Caller = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ChangedCaller:
+    caller: Caller
+    old: Amounts
+    new: Amounts
+
+    @property
+    def more(self) -> int:
+        return self.new.bytes - self.old.bytes
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What NEW does otherwise than OLD."""
+
+    old: Profile
+    new: Profile
+    repeats: int  # further recordings of OLD's program
+    found: list[ChangedCaller]  # beyond noise, the most bytes first
+    noisy: int  # callers that differ, but no more than recordings of OLD's program do
+    same: int  # callers that differ in nothing
+
+    @property
+    def sentence(self) -> str:
+        if not self.found:
+            return "No call site changed" + (" beyond noise." if self.noisy else ".")
+        appeared = sum(one.old == NONE for one in self.found)
+        gone = sum(one.new == NONE for one in self.found)
+        changed = len(self.found) - appeared - gone
+        return f"Call sites: {changed} changed, {appeared} new, {gone} gone; {self.same} as before."
+
+    @property
+    def noise(self) -> str:
+        """What is known of noise."""
+        if not self.repeats:
+            return "What of this is noise is unknown: record OLD's program again, and give that as --again."
+        left_out = units.counted(self.noisy, "call site")
+        return (
+            f"{left_out} left out: NEW lies where one more recording of OLD's program would, by "
+            f"{self.repeats + 1} of them ({units.percent(NOISE)})."
+        )
+
+    def totals(self) -> list[tuple[str, str]]:
+        """Labels and sentences about the whole process."""
+        old, new = (sum(by_caller(profile).values(), NONE) for profile in (self.old, self.new))
+        acquired = f"{both(size, old.bytes, new.bytes)} in {both(count, old.blocks, new.blocks)} blocks."
+        return [
+            ("Acquired", acquired),
+            ("Peak", f"{both(size, self.old.peak_bytes, self.new.peak_bytes)} live."),
+            ("At the end", f"{both(size, old.live_bytes, new.live_bytes)} live."),
+        ]
+
+    def table(self) -> Table:
+        shown = self.found[:MOST_CALLERS]
+        rest = len(self.found) - len(shown)
+        return Table(
+            "Call sites that changed, by the difference in bytes acquired"
+            + (f": the first {len(shown)} of {len(self.found)}" if rest else ""),
+            ["bytes", "blocks", "at most", "at the end", "mean life"],
+            [(shown_caller(one.caller), self._row(one)) for one in shown],
+            "caller",
+        )
+
+    def _row(self, one: ChangedCaller) -> list[Entry]:
+        old, new = one.old, one.new
+        return [
+            Entry(both(size, old.bytes, new.bytes), title=" < ".join(one.caller)),
+            Entry(both(count, old.blocks, new.blocks)),
+            Entry(both(size, old.most_bytes, new.most_bytes)),
+            Entry(both(size, old.live_bytes, new.live_bytes)),
+            Entry(f"{mean_life(self.old, old)} → {mean_life(self.new, new)}"),
+        ]
+
+
+def changes(old: Profile, new: Profile, again: Sequence[Profile]) -> Changes:
+    """Compare two recordings; `again` are further recordings of the program of `old`."""
+    before, after = by_caller(old), by_caller(new)
+    repeats = [before, *map(by_caller, again)]
+    found, noisy, same = [], 0, 0
+    for caller in dict.fromkeys([*before, *after]):
+        one = ChangedCaller(caller, before.get(caller, NONE), after.get(caller, NONE))
+        known = [repeat.get(caller, NONE) for repeat in repeats]
+        if not any(getattr(one.new, name) != getattr(one.old, name) for name in JUDGED):
+            same += 1
+        elif any(is_beyond(name, one, known) for name in JUDGED):
+            found.append(one)
+        else:
+            noisy += 1
+    found.sort(key=lambda one: (-abs(one.more), one.caller))
+    return Changes(old, new, len(again), found, noisy, same)
+
+
+def is_beyond(name: str, one: ChangedCaller, known: Sequence[Amounts]) -> bool:
+    """Whether an amount lies outside the prediction interval of the known recordings.
+
+    The interval is that of a normal distribution with unknown mean and deviation, which two recordings tell
+    badly: with two it is wide, and any difference counts where all recordings agree.
+    """
+    values = [float(getattr(amounts, name)) for amounts in known]
+    new = float(getattr(one.new, name))
+    if len(values) == 1:
+        return new != values[0]
+    reach = student.quantile(len(values) - 1, (1 - NOISE) / 2) * stdev(values) * sqrt(1 + 1 / len(values))
+    return abs(new - fmean(values)) > reach
+
+
+def by_caller(profile: Profile) -> dict[Caller, Amounts]:
+    """The sites of a profile by the functions of their stacks: of one function in several places the sum."""
+    found: dict[Caller, Amounts] = {}
+    for site in profile.sites:
+        caller = tuple(name_of(profile.places.get(address)) for address in profile.stack(site.number))
+        found[caller] = found.get(caller, NONE) + Amounts.of(site)
+    return found
+
+
+def name_of(place: Place | None) -> str:
+    """The function, or else the file: its addresses are others in another build."""
+    if not place:
+        return "?"
+    return place.function if not place.function.startswith("0x") else PurePath(place.module).name or "?"
+
+
+def shown_caller(caller: Caller) -> str:
+    return " < ".join(caller[:SHOWN_FUNCTIONS]) or "unknown"
+
+
+def both(text: Callable[[float], str], old: float, new: float) -> str:
+    return " → ".join(dict.fromkeys([text(old), text(new)]))
+
+
+def mean_life(profile: Profile, of: Amounts) -> str:
+    if not of.blocks:
+        return units.NOTHING
+    ticks = of.lifetimes / of.blocks
+    if not profile.timed:
+        return units.counted(round(ticks), "call")
+    return units.show(ticks / profile.ticks_per_second, "s")
