@@ -82,7 +82,7 @@ inline constexpr bool checks_sizes =
 
 // For any heap; `block` may be null.
 template <class Heap>
-void check_told_size(void* block, std::size_t size, std::size_t alignment, bool was_resized) noexcept {
+void check_sized_free(void* block, std::size_t size, std::size_t alignment, bool was_resized) noexcept {
   if constexpr (checks_sizes<Heap>)
     if (block != nullptr) Heap::check_size(block, size, alignment, was_resized);
 }

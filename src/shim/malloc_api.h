@@ -88,12 +88,12 @@ HEAPLAB_EXPORT void free(void* block) noexcept {
 }
 
 HEAPLAB_EXPORT void free_sized(void* block, std::size_t size) noexcept {
-  heaplab::check_told_size<heaplab::shim::bound_heap>(block, size, heaplab::heap_alignment, true);
+  heaplab::check_sized_free<heaplab::shim::bound_heap>(block, size, heaplab::heap_alignment, true);
   heaplab::shim::release(block);
 }
 
 HEAPLAB_EXPORT void free_aligned_sized(void* block, std::size_t alignment, std::size_t size) noexcept {
-  heaplab::check_told_size<heaplab::shim::bound_heap>(block, size, alignment, true);
+  heaplab::check_sized_free<heaplab::shim::bound_heap>(block, size, alignment, true);
   heaplab::shim::release(block);
 }
 

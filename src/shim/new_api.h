@@ -211,7 +211,7 @@ template <bool (*AreOwn)()>
 void check_deleted(void* block, std::size_t size,
                    std::align_val_t align = std::align_val_t{heap_alignment}) noexcept {
   if constexpr (checks_sizes<bound_heap>)
-    if (AreOwn()) check_told_size<bound_heap>(block, size, static_cast<std::size_t>(align), false);
+    if (AreOwn()) check_sized_free<bound_heap>(block, size, static_cast<std::size_t>(align), false);
 }
 
 }  // namespace heaplab::shim

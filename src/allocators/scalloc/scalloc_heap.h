@@ -16,7 +16,7 @@
 #include "allocators/scalloc/frontend.h"
 #include "allocators/scalloc/hardened/checked_free.h"
 #include "allocators/scalloc/hardened/empty_blocks.h"
-#include "allocators/scalloc/hardened/told_size.h"
+#include "allocators/scalloc/hardened/sized_free.h"
 #include "allocators/scalloc/hole_sweep.h"
 #include "allocators/scalloc/idle_purge.h"
 #include "allocators/scalloc/idle_work.h"
