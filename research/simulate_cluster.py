@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
 from itertools import repeat
 from pathlib import Path
 
@@ -91,6 +92,7 @@ def planned(folder: Path, hosts: int) -> Plan:
     content = PlanFile(
         hash="",
         heaplab=heaplab.__version__,
+        made=datetime.now(UTC),
         command=["heaplab", "plan"],
         scale="quick",
         seed=1,

@@ -16,7 +16,7 @@ from typing import TypeVar
 from heaplab import stats
 from heaplab.campaign import store
 from heaplab.cluster.host_ratios import ALIKE, KINDS, HostSummary, RatioOf, summary_of
-from heaplab.cluster.plan_folder import Plan
+from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan
 from heaplab.cluster.shard_states import is_complete, runs_in
 from heaplab.errors import UsageError
 from heaplab.records import Campaign, Host
@@ -24,7 +24,6 @@ from heaplab.stats import HostRatios, Interval
 
 ALL_KINDS = ""  # of machine
 HEAD = 2  # lines: the campaign and the host
-CLOCK_TOLERANCE_S = 60.0
 WORTH_PROCESSES = 1 << 26  # B of results: less is read before other processes have started
 MOST_NAMED = 5  # hosts in one sentence
 Found = TypeVar("Found")

@@ -7,6 +7,7 @@ covers that and the shard's own part, so that a results file can be known for a 
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -24,6 +25,7 @@ FORMAT: Final = 1
 # Shard I takes the seeds from (I - 1) * BLOCKS_MOST on: no two blocks of a plan have the same.
 BLOCKS_MOST = 1000
 HASH_SHOWN = 8
+CLOCK_TOLERANCE_S = 60.0  # by which clocks of machines may differ
 
 
 class PlannedArm(Record):
@@ -58,6 +60,7 @@ class PlanFile(Record):
     format: Literal[1] = FORMAT
     hash: str
     heaplab: str  # version
+    made: datetime  # by the clock of the planner
     command: list[str]  # what the user typed
     scale: Literal["quick", "full"]
     seed: Count
@@ -109,7 +112,7 @@ class Plan:
 
 def hashed(content: PlanFile) -> PlanFile:
     """The same with the hashes of the plan and of its shards."""
-    whole = _hash(content.model_dump(mode="json", exclude={"hash", "command", "shards"}), "")
+    whole = _hash(content.model_dump(mode="json", exclude={"hash", "made", "command", "shards"}), "")
     shards = [
         shard.model_copy(update={"hash": _hash(shard.model_dump(exclude={"hash"}), whole)})
         for shard in content.shards

@@ -29,6 +29,7 @@ def planned(folder: Path, hosts: int, parts: int = 1, kinds: tuple[str, ...] = (
     content = PlanFile(
         hash="",
         heaplab=heaplab.__version__,
+        made="2026-01-02T00:00:00Z",
         command=["heaplab", "plan"],
         scale="quick",
         seed=1,

@@ -3,15 +3,18 @@
 import json
 import os
 import shutil
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
-from laboratory import Laboratory
+from conftest import EXPERIMENT, WORKLOAD_CARD
+from laboratory import Laboratory, call
 
 import heaplab
 from heaplab.campaign import plan as order, store
 from heaplab.cli.clusters import shard_run
 from heaplab.cluster import Completion, Plan, read_plan, shard_states
+from heaplab.machine import topology
 from heaplab.records import Status
 
 BLOCKS = 3
@@ -178,6 +181,54 @@ def test_a_plan_of_another_version_is_refused(
 ) -> None:
     monkeypatch.setattr(heaplab, "__version__", "9.9", raising=False)
     refused(lab, plan, "planned by heaplab ")
+
+
+def test_a_node_whose_clock_is_behind_is_refused(
+    lab: Laboratory, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class HoursAgo(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return datetime.now(tz) - timedelta(hours=2)
+
+    monkeypatch.setattr(shard_run, "datetime", HoursAgo)
+    refused(lab, plan, "s by the clock of this node, which is behind")
+
+
+def test_threads_are_those_of_the_node_each_on_the_cpus_of_its_place(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shell in front of the workload notes where it may run."""
+    monkeypatch.setenv("FAKE_ESTIMATE", "4096")
+    log, real = lab.out.parent / "cpus", lab.catalog.parent / "fake_workload"
+    program = lab.out.parent / "noted"
+    # Without the library, whose name tells the workload what to do, while the shell looks.
+    program.write_text(
+        "#!/bin/sh\nkept=$LD_PRELOAD\nunset LD_PRELOAD\n"
+        f'echo "$2 $(grep Cpus_allowed_list /proc/self/status)" >> {log}\n'
+        f'[ -z "$kept" ] || export LD_PRELOAD="$kept"\nexec {real} "$@"\n'
+    )
+    program.chmod(0o755)
+    catalog = lab.out.parent / "catalog"
+    texts = {
+        "workloads/noted.toml": WORKLOAD_CARD.replace("PROGRAM", str(program)),
+        "experiments/noted/one.toml": EXPERIMENT.replace('"fake"\nm', '"noted"\nm').replace(
+            "size = [1, 2]", "threads = [1, 64]"
+        ),
+    }
+    for name, text in texts.items():
+        (catalog / name).parent.mkdir(parents=True)
+        (catalog / name).write_text(text)
+    folder = lab.out.parent / "plan"
+    words = ["-o", folder, "--experiments", "noted/one", *lab.own[:2], "--blocks", 2, "--threads", "all"]
+    status, printed = call("--catalog", catalog, "plan", *words)
+    assert status == 0, printed
+    status, printed = call("--catalog", catalog, "run-shard", folder, "--shard", "1/1", "-q")
+    assert status == 0, printed
+    expected = [cpu.number for cpu in topology.usable()]
+    seen = {line.split()[0]: topology.listed(line.split()[-1]) for line in log.read_text().splitlines()}
+    counts = topology.thread_counts(len(expected))
+    assert seen == {str(count): set(expected[:count]) for count in counts}
 
 
 def test_a_node_of_another_architecture_is_refused(lab: Laboratory) -> None:

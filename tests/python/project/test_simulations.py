@@ -68,6 +68,22 @@ def test_time_that_a_verdict_saves_goes_to_what_is_open(looks: ModuleType) -> No
     assert ended.seconds <= 10 * looks.of_round(cells, campaign.places) * 1.001
 
 
+def test_hosts_as_a_random_effect_hold_the_mean_where_equal_hosts_do_not() -> None:
+    rows = printed_by("simulate_hosts.py", "--campaigns", 8)
+    assert len(rows) == 30
+    inside = {tuple(row[:3]): [float(cell.split()[0]) for cell in row[3:]] for row in rows}
+    fixed, _, _, hosts, _ = (sum(found[i] for found in inside.values()) / len(rows) for i in range(5))
+    assert fixed < 0.75
+    assert hosts > 0.85
+
+
+def test_results_of_hosts_that_never_ran_are_merged(tmp_path: Path) -> None:
+    (row,) = printed_by("simulate_cluster.py", "--hosts", 4, "--runs", 500, "--folder", tmp_path / "plan")
+    assert row[:2] == ["4", "500"]
+    assert float(row[6].split()[0]) < 5  # MB of the report
+    assert not (tmp_path / "plan").exists()
+
+
 def test_the_floor_of_the_interval_is_never_less_careful_than_that_of_the_estimate() -> None:
     rows = printed_by("simulate_floor.py", "--campaigns", 20)
     assert len(rows) == 36

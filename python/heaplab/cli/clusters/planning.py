@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,6 +75,7 @@ def make_plan(
     content = PlanFile(
         hash="",
         heaplab=heaplab.__version__,
+        made=datetime.now(UTC),
         command=["heaplab", *sys.argv[1:]],
         scale=subject.scale,
         seed=wanted.seed,

@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.reading.results import without_figure
 from heaplab.cli.subjects import selection
 from heaplab.cluster import bundle as bundles
-from heaplab.cluster.plan_folder import Plan, PlannedArm, Shard, read_plan
+from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan, PlannedArm, Shard, read_plan
 from heaplab.cluster.shard_states import Completion, state_of
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host, setting_proof, topology
@@ -84,6 +85,11 @@ def refuse_wrong_node(plan: Plan, shard: Shard) -> None:
     if wanted and wanted != platform.machine():
         raise UsageError(
             f"shard {shard.index}: is for {wanted} ({shard.machine}), this node is {platform.machine()}"
+        )
+    behind = (plan.file.made - datetime.now(UTC)).total_seconds()
+    if behind > CLOCK_TOLERANCE_S:
+        raise UsageError(
+            f"{plan.folder}: planned in {behind:.0f} s by the clock of this node, which is behind"
         )
     if not plan.results.is_dir() or not os.access(plan.results, os.W_OK):
         raise UsageError(f"{plan.results}: no folder that can be written to; is the plan's folder shared?")
