@@ -17,7 +17,7 @@ import ssh_server
 import yaml
 from laboratory import call
 from planned import complete, counted, expected, runs
-from slurm_cluster import NODES, SlurmCluster, wait_until
+from slurm_cluster import SlurmCluster, wait_until
 from ssh_server import SshServer
 
 from heaplab.cluster import read_plan
@@ -37,6 +37,15 @@ def plan_once(tmp_path_factory: pytest.TempPathFactory, libraries: dict[str, Pat
 def plan(plan_once: Path, tmp_path: Path) -> Path:
     """A plan of which nothing was carried out yet; the same for every engine."""
     return shutil.copytree(plan_once, tmp_path / "plan")
+
+
+@pytest.fixture
+def held(plan_once: Path) -> Iterator[Path]:
+    """Every shard stays in the middle, with its first block measured, until this file is removed."""
+    path = plan_once.parent / planned.HELD
+    path.touch()
+    yield path
+    path.unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module")
@@ -109,41 +118,47 @@ def assert_nothing_lost_and_nothing_twice(plan: Path) -> None:
     assert len(found) == len(set(found))
 
 
-def test_slurm(cluster: SlurmCluster, plan: Path) -> None:
+def in_the_middle(plan: Path, *shards: int) -> bool:
+    return all(runs(plan)[shard] >= planned.RUNS // planned.BLOCKS for shard in shards)
+
+
+def test_slurm(cluster: SlurmCluster, plan: Path, held: Path) -> None:
     """A node dies, a job is pre-empted, the controller is restarted, a shard is carried out elsewhere too."""
     assert "3 shards" in campaign("submit", plan, "slurm")
-    wait_until(lambda: sum(count > 0 for count in runs(plan).values()) == len(NODES), "all nodes measure")
+    wait_until(lambda: in_the_middle(plan, 1, 2, 3), "all nodes measure")
     cluster.pre_empt("n1")
     assert cluster.kill_node("n2") > 2  # slurmd, slurmstepd, heaplab
     wait_until(lambda: "waiting: BeginTime" in campaign("status", plan, "slurm", status=1), "a shard waits")
     cluster.restart_controller()
-    cluster.start_node("n2")
+    cluster.boot_node("n2")
+    held.unlink()
     assert carried_out(plan, 3, "elsewhere") == 0
     assert "held already" in campaign("submit", plan, "slurm")
     wait_until(lambda: is_complete(plan, "slurm"), "every shard is complete")
     assert_nothing_lost_and_nothing_twice(plan)
 
 
-def test_slurm_ends_a_shard(cluster: SlurmCluster, plan: Path) -> None:
+def test_slurm_ends_a_shard(cluster: SlurmCluster, plan: Path, held: Path) -> None:
     """As before its time limit, by a signal to the batch script alone; and the others by `cancel`."""
     job = campaign("submit", plan, "slurm").split()[-1]
     same = shutil.copytree(plan, plan.parent / "same")
-    wait_until(lambda: runs(plan)[1] > 0, "the first shard measures")
+    wait_until(lambda: in_the_middle(plan, 1), "the first shard measures")
     cluster.call("scancel", "--batch", "--signal=TERM", f"{job}_1")
     wait_until(lambda: "interrupted; go on with" in (plan / "engines/slurm-1.log").read_text(), "it ended")
     assert "holds 3 of them no longer" in told(same, "slurm")
     assert "cancelled" in campaign("cancel", plan, "slurm")
     wait_until(lambda: "holds 3 of them no longer" in told(plan, "slurm"), "all are stopped")
-    assert runs(plan)[1] > 0
+    assert in_the_middle(plan, 1)
 
 
-def test_ssh_in_a_shared_folder(server: SshServer, plan: Path) -> None:
+def test_ssh_in_a_shared_folder(server: SshServer, plan: Path, held: Path) -> None:
     """A host dies; a second `submit` goes on where it was, on the hosts that are left."""
     options = ("--", "-F", server.client)
     assert "3 shards on 2 hosts" in campaign("submit", plan, "ssh", "--hosts", "n1,n2", *options)
-    wait_until(lambda: runs(plan)[2] > 0, "the second host measures")
+    wait_until(lambda: in_the_middle(plan, 1, 2), "both hosts measure")
     assert server.kill_host("n2") > 1  # the worker, heaplab
     kept = runs(plan)[2]
+    held.unlink()
     wait_until(lambda: "n1" not in told(plan, "ssh"), "the first host is done")
     assert complete(plan) == [1, 3]
     assert runs(plan)[2] == kept
@@ -172,15 +187,16 @@ def test_ssh_with_copies(server: SshServer, plan: Path, tmp_path: Path) -> None:
     assert_nothing_lost_and_nothing_twice(plan)
 
 
-def test_this_machine(plan: Path) -> None:
-    """The disk is full, the worker is cancelled, a results file is truncated."""
-    fill_the_disk(plan, 1)
-    assert 0 < runs(plan)[1] < planned.RUNS
+def test_this_machine(plan: Path, held: Path) -> None:
+    """The worker is cancelled, the disk is full, a results file is truncated."""
     campaign("submit", plan, "local")
-    wait_until(lambda: runs(plan)[2] > 0, "the second shard measures")
+    wait_until(lambda: in_the_middle(plan, 1), "the first shard measures")
     assert "stopped" in campaign("cancel", plan, "local")
-    assert complete(plan) == [1]
-    assert runs(plan)[2] > 0
+    assert "holds 3 of them no longer" in campaign("status", plan, "local", status=1)
+    assert in_the_middle(plan, 1)
+    held.unlink()
+    fill_the_disk(plan, 2)
+    assert 0 < runs(plan)[2] < planned.RUNS
     campaign("submit", plan, "local")
     wait_until(lambda: is_complete(plan, "local"), "every shard is complete")
     damaged = results_file(plan, 3)

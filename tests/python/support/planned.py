@@ -13,11 +13,12 @@ from heaplab.records import CONTROL_SUFFIX, Status
 
 SHARDS = 3
 BLOCKS = 2  # of a shard
+SEED = 1
 ARMS = ("glibc", "slow")
 RUNS = BLOCKS * (len(ARMS) + 1)  # of a shard, with the control
 EXPERIMENT_ID = "fake/one"
-SLEEP_US = 200_000  # of a run: long enough for faults in the middle of a shard
-SMALL_DISK = "12k"  # has room for some runs of a shard
+HELD = "held"  # while a file of this name lies beside the plan, no second block of a shard ends
+SMALL_DISK = "8k"  # has room for some runs of a shard
 REFRAME = "ReFrame-HPC>=4.10"
 
 Key = tuple[int, str, int, str]
@@ -25,18 +26,22 @@ Key = tuple[int, str, int, str]
 
 def make(top: Path, slow: Path) -> Path:
     """A plan of SHARDS shards, each of BLOCKS blocks of ARMS and the control."""
-    (top / "slowly.c").write_text(WORKLOAD.replace("4000", str(SLEEP_US)))
-    subprocess.run(["cc", "-o", top / "slowly", top / "slowly.c"], check=True)
+    assert SEED % 2 == 1  # so that the second block has even seeds
+    draws = 'const int seed = atoi(option(argv, "--seed"));'
+    waits = f'while (seed % 2 == 0 && !access("{top / HELD}", F_OK)) usleep(10000);'
+    (top / "patient.c").write_text(WORKLOAD.replace(draws, draws + waits))
+    subprocess.run(["cc", "-o", top / "patient", top / "patient.c"], check=True)
+    card = WORKLOAD_CARD.replace("PROGRAM", str(top / "patient")).replace("timeout_s = 20", "timeout_s = 300")
     catalog, folder = top / "catalog", top / "plan"
     for name, text in {
-        "workloads/fake.toml": WORKLOAD_CARD.replace("PROGRAM", str(top / "slowly")),
+        "workloads/fake.toml": card,
         f"experiments/{EXPERIMENT_ID}.toml": EXPERIMENT.replace("[1, 2]", "[1]"),
     }.items():
         (catalog / name).parent.mkdir(parents=True)
         (catalog / name).write_text(text)
     status, printed = call(
         "--catalog", catalog, "plan", "-o", folder, "--experiments", EXPERIMENT_ID,
-        "--allocators", ARMS[0], "--allocator", f"{ARMS[1]}={slow}", "--seed", 1,
+        "--allocators", ARMS[0], "--allocator", f"{ARMS[1]}={slow}", "--seed", SEED,
         "--blocks", SHARDS * BLOCKS, "--blocks-per-shard", BLOCKS,
     )  # fmt: skip
     assert status == 0, printed

@@ -160,8 +160,17 @@ class SlurmCluster:
         )
 
     def kill_node(self, name: str) -> int:
-        """Kill slurmd, slurmstepd and jobs of a node; return how many processes that was."""
-        return kill_marked(SLURM_CONF=str(self.settings), SLURMD_NODENAME=name)
+        """Kill slurmd, slurmstepd and jobs of a node; return how many processes that was.
+
+        The controller would find out in half a minute. It is told, as by a site's check of health.
+        """
+        killed = kill_marked(SLURM_CONF=str(self.settings), SLURMD_NODENAME=name)
+        self.call("scontrol", "update", f"nodename={name}", "state=down", "reason=killed")
+        return killed
+
+    def boot_node(self, name: str) -> None:
+        self.start_node(name)
+        self.call("scontrol", "update", f"nodename={name}", "state=resume")
 
     def stop(self) -> None:
         kill_marked(SLURM_CONF=str(self.settings))

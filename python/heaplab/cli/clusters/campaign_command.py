@@ -50,7 +50,7 @@ def campaign(
     output: Path | None,
     options: tuple[str, ...],
 ) -> None:
-    """Hand the shards of a plan to an engine, look what they do, bring results back, or stop.
+    """Hand the shards of a plan to Slurm, ssh or this machine; look, fetch, cancel.
 
     \b
     submit   start every shard that is neither complete nor held by the engine
