@@ -1,6 +1,7 @@
 """Pilot runs before a campaign: does a user's program end, how long does it take, what fits in the budget."""
 
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -69,14 +70,21 @@ class PilotRunner:
         return tried
 
     def _with_lengths(self, campaign: Campaign) -> Campaign:
-        """The campaign with cells as long as `fit_lengths` has it."""
+        """The campaign with cells as long as `fit_lengths` has it.
+
+        Raises HeaplabError as soon as the budget is spent.
+        """
         walls: dict[str, float] = {}
-        for cell, runs in self._runs_of_cells(fit_lengths.pilot_campaign(campaign), fit_lengths.PILOT_RUNS):
+        began = time.monotonic()
+        pilots = self._runs_of_cells(fit_lengths.pilot_campaign(campaign), fit_lengths.PILOT_RUNS)
+        for tried, (cell, runs) in enumerate(pilots, 1):
             known = walls_of(runs)
             if known:
                 walls[cell.key] = min(known)
             else:
                 self.say(f"{cell.experiment.id} keeps its length, its pilot run failed: {runs[-1].reason}")
+            if reason := spent_by_pilots(campaign, tried, time.monotonic() - began, self.share):
+                raise HeaplabError(reason)
         return campaign.model_copy(update={"lengths": fit_lengths.lengths(campaign, walls)})
 
     def _refuse_long_replays(self, campaign: Campaign, budget: float) -> None:
@@ -173,6 +181,20 @@ def too_long(campaign: Campaign, measured: Sequence[tuple[Cell, float]], share: 
         f"do not fit in {part}the budget of {in_words(campaign.budget / share)}; "
         f"--budget {as_option(two)} is enough for two, --budget {as_option(five)} for the five that a "
         f"verdict takes{fewer}"
+    )
+
+
+def spent_by_pilots(campaign: Campaign, tried: int, took: float, share: float) -> str:
+    """Why the budget is too small if pilot runs of the first `tried` cells took so many s, else ""."""
+    if campaign.budget is None or took <= campaign.budget:
+        return ""
+    cells = fit_lengths.cells(campaign)
+    runs = fit_lengths.PILOT_RUNS * len(cells) + sum(runs_of(cell, BLOCKS_FOR_A_VERDICT) for cell in cells)
+    whole = ROOM * took / (fit_lengths.PILOT_RUNS * tried) * runs / share
+    return (
+        f"pilot runs of {tried} of {len(cells)} cells took {in_words(took)}, and the budget is "
+        f"{in_words(campaign.budget / share)}; the five blocks that a verdict takes need about "
+        f"--budget {as_option(whole)}, or fewer arms or experiments"
     )
 
 

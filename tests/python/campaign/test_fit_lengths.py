@@ -1,5 +1,6 @@
 """How long the cells of a suite are: the rule, and the pilot runs that feed it."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -115,3 +116,14 @@ def test_an_experiment_whose_pilot_run_fails_is_named(
     line = "fake/one keeps its length, its pilot run failed: exit status 3: the second check failed"
     assert line in printed
     assert store.load(tmp_path / "out").campaign.lengths == {}
+
+
+def test_a_budget_that_pilot_runs_spend_is_told_with_one_that_suffices(
+    fitted: list[object], tmp_path: Path
+) -> None:
+    status, printed = call(*fitted, "--budget", "0.001s")
+    assert status == 1
+    told = re.fullmatch(r"heaplab: pilot runs of 1 of 2 cells took .*, and the budget is 1 ms; .*\n", printed)
+    assert told, printed
+    assert re.search("need about --budget [1-9][0-9]*s, or fewer arms or experiments", printed)
+    assert not (tmp_path / "out").exists()

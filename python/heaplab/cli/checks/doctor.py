@@ -26,7 +26,7 @@ TOOLS = {
     "cargo": "fetch sources of allocators",
     "apt-get": "fetch ready-made allocators",
     "dpkg-deb": "unpack ready-made allocators",
-    "perf": "hardware counters",
+    "perf": "read hardware counters",
 }
 
 
