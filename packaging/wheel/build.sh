@@ -9,6 +9,7 @@ output=${2:-out/wheel}
 build=$PWD/build/wheel/$machine
 libraries=$build/old-libraries
 PATH=$PWD/.venv/bin:$PATH
+export CCACHE_BASEDIR= # else ccache would write paths into assertions that depend on the folder
 
 [ -e "$libraries/libc.so.6" ] && [ "$libraries" -nt packaging/wheel/old_libraries.py ] ||
   packaging/wheel/old_libraries.py "$machine" "$libraries"

@@ -10,6 +10,6 @@ set(CMAKE_CXX_COMPILER ${HEAPLAB_WHEEL_MACHINE}-linux-gnu-g++)
 # Folders of the building machine in a file would make each build another wheel.
 cmake_path(SET heaplab_sources NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../..)
 string(JOIN " " heaplab_flags
-  -B${HEAPLAB_OLD_LIBRARIES} -isystem ${CMAKE_CURRENT_LIST_DIR}/include -ffile-prefix-map=${heaplab_sources}=.)
+  -B${HEAPLAB_OLD_LIBRARIES} -isystem ${CMAKE_CURRENT_LIST_DIR}/include -ffile-prefix-map=${heaplab_sources}=)
 set(CMAKE_C_FLAGS_INIT ${heaplab_flags})
 set(CMAKE_CXX_FLAGS_INIT ${heaplab_flags})

@@ -91,7 +91,7 @@ def test_a_comparison_stands_on_the_page_and_words_are_not_carried_out(
     runner: Runner, wheel: Path, tmp_path: Path
 ) -> None:
     options = "--budget 3s --precision 90% --allocators glibc --allocator 'one=glibc MALLOC_ARENA_MAX=1'"
-    program = "sh -c 'sleep 0.06' '$(touch carried-out)'"
+    program = """sh -c 'sleep 0.06' "$(touch carried-out)" """
     ended = acted(runner, tmp_path, wheel, command="compare", options=options, program=program)
     assert (ended.outputs["status"], ended.failed) == ("0", False), ended.printed
     assert ended.summary.startswith("```\n")
