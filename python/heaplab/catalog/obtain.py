@@ -7,6 +7,7 @@ library is there and has served a program: a folder in the cache is complete or 
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -101,7 +102,12 @@ def verify(library: Arm) -> None:
     program = interposition.resolve_program(PROBE, environment)
     if fault := interposition.fault_of_program(program, environment, library):
         raise CannotObtainError(fault)
-    run([str(program), "/"], environment=environment)
+    try:
+        run([str(program), "/"], environment=environment)
+    except CannotObtainError as error:
+        if lacking := re.search(r"error while loading shared libraries: ([^:]+):", str(error)):
+            raise CannotObtainError(f"needs {lacking[1]}, which is not on this machine") from error
+        raise
 
 
 def fetch_debian(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:

@@ -50,6 +50,11 @@ def cached(tools: Path) -> list[Path]:
     return [path for path in (tools.parent / "cache").rglob("*") if path.is_file()]
 
 
+SHARED = "-shared -fPIC -fno-builtin -Wl,--no-as-needed"
+LOST = [
+    "echo 'void *malloc(unsigned long size) { return (void *)size; }' >some.c",
+    f"cc {SHARED} -Wl,-soname,liblost.so.1 -o liblost.so some.c",
+]
 CRATE = {"kind": "crate", "package": "some-sys", "version": "1.2.3"}
 
 
@@ -103,6 +108,10 @@ def test_a_crate_is_built_in_its_sources(tools: Path) -> None:
         (["echo 'error: no such header' >&2; false"], "sh: error: no such header"),
         (["true"], "the build made no library"),
         (['echo text >"$out"'], "not an ELF library"),
+        (
+            [*LOST, f'cc {SHARED} -o "$out" some.c ./liblost.so'],
+            r"needs liblost\.so\.1, which",
+        ),
     ],
 )
 def test_what_did_not_build_leaves_nothing_and_says_why(tools: Path, build: list[str], reason: str) -> None:
