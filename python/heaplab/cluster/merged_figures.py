@@ -4,7 +4,6 @@ from math import isfinite
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from heaplab.analysis import MEMORY
 from heaplab.cluster.host_ratios import THREADS, TIME, HostSummary, RatioOf
@@ -17,7 +16,6 @@ from heaplab.stats import Interval
 
 HEIGHT = (0.9, 0.55)  # inches: of a figure, and of each arm in it
 SPREAD = 0.3  # of the dots of an arm, to either side of its row
-WIDE = 7.0  # inches
 
 
 def drawings(merged: Merged) -> list[Drawing]:
@@ -49,15 +47,14 @@ def strip(merged: Merged, group: str, kind: str, metric: str) -> Drawing | None:
                 axis.plot([mean.estimate], [row], "|", color=palette.CHROME["ink"], markersize=14)
         axis.set_yticks(range(len(rows)), list(rows))
         axis.invert_yaxis()
-        axis.set_xscale("log")
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
-        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.set_xscale("log", base=2)
+        marks.label_ratios(axis.xaxis)
         axis.axvline(1, color=palette.CHROME["muted"], linewidth=1)
         axis.set_xlabel(f"{WORDS[metric].title} relative to {merged.baseline}")
-        title = f"{title_of(merged, group)}, {wording.KINDS[kind]}"
-        alt = f"{WORDS[metric].title} of each arm on every host, {title}"
-        return Drawing(f"{WORDS[metric].title[0].upper()}{WORDS[metric].title[1:]}: {title}",
-                       canvas.to_svg(figure, alt), alt, ())  # fmt: skip
+        place = f"{title_of(merged, group)}, {wording.KINDS[kind]}"
+        alt = f"{WORDS[metric].title} of each arm on every host, {place}"
+        title = f"{WORDS[metric].title}: {place}"
+        return Drawing(title[0].upper() + title[1:], canvas.to_svg(figure, alt), alt, ())
 
 
 def hosts_of(hosts: list[HostSummary], about: RatioOf) -> list[float]:
@@ -101,7 +98,7 @@ def curve(
         axis.set_xscale("log", base=2)
         axis.set_yscale("log", base=2)
         axis.set_xticks(threads, [f"{x:g}" for x in threads])
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}×"))
+        marks.label_ratios(axis.yaxis)
         axis.set_xlabel("threads, each on a CPU of its own, by topology")
         axis.set_ylabel("speed relative to 1 thread")
         canvas.legend(figure, axis)

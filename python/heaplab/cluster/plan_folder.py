@@ -67,8 +67,6 @@ class PlanFile(Record):
     budget: Positive | None = None  # s of measuring a shard
     precision: float = Field(default=0.02, gt=0, lt=1)
     threads: Literal["", "all"] = ""  # "all": 1, 2, 4 ... all CPUs of the node in place of swept threads
-    slices: bool = True
-    pinned: bool = False
     fit_blocks: int | None = None
     input: Input | None = None
     bundle: str = ""  # SHA-256 of the list of what the bundle has; empty: there is none

@@ -140,11 +140,9 @@ def request_of(plan: Plan, shard: Shard, arms: list[Arm], cpus: int) -> Request:
         command=file.command,
         budget=file.budget,
         precision=file.precision,
-        pinned=file.pinned,
         placed=bool(file.threads),
         input=file.input,
         fit_blocks=file.fit_blocks,
-        slices=file.slices,
     )
 
 
@@ -204,8 +202,8 @@ def how(plan: Plan, seed: int, quiet: bool) -> HowOptions:
         budget=plan.file.budget,
         precision=plan.file.precision,
         seed=seed,
-        slices=plan.file.slices,
-        pin=plan.file.pinned,
+        slices=True,
+        pin=False,
         warm=None,
         memory_limit=None,
         time_limit=None,

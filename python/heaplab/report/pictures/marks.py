@@ -5,6 +5,7 @@ from math import isfinite, sqrt
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from heaplab.analysis import MeasuredCell, Study
@@ -90,12 +91,18 @@ def cross(axis: Axes, x: Interval, y: Interval, style: Style, size: float = 5) -
     )
 
 
+def label_ratios(which: XAxis | YAxis) -> None:
+    """A few round ratios along an axis, whatever its scale."""
+    which.set_minor_locator(NullLocator())
+    which.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+    which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+
+
 def unity(axis: Axes) -> None:
     """A line at the baseline's ratio 1; axes on which double and half have equal room."""
-    for set_scale, which in ((axis.set_xscale, axis.xaxis), (axis.set_yscale, axis.yaxis)):
-        set_scale("log", base=2)
-        which.set_minor_locator(NullLocator())
-        which.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
-        which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log", base=2)
+    for which in (axis.xaxis, axis.yaxis):
+        label_ratios(which)
     axis.axhline(1, color=CHROME["muted"], linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
     axis.axvline(1, color=CHROME["muted"], linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
