@@ -29,8 +29,13 @@ pytestmark = [pytest.mark.starts_programs, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def plan_once(tmp_path_factory: pytest.TempPathFactory, libraries: dict[str, Path]) -> Path:
-    return planned.make(tmp_path_factory.mktemp("planned"), libraries["slow"])
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return planned.catalog_in(tmp_path_factory.mktemp("planned"))
+
+
+@pytest.fixture(scope="module")
+def plan_once(catalog: Path, libraries: dict[str, Path]) -> Path:
+    return planned.make(catalog, catalog.parent / "plan", libraries["slow"])
 
 
 @pytest.fixture
@@ -40,9 +45,9 @@ def plan(plan_once: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def held(plan_once: Path) -> Iterator[Path]:
+def held(catalog: Path) -> Iterator[Path]:
     """Every shard stays in the middle, with its first block measured, until this file is removed."""
-    path = plan_once.parent / planned.HELD
+    path = catalog.parent / planned.HELD
     path.touch()
     yield path
     path.unlink(missing_ok=True)
@@ -149,6 +154,34 @@ def test_slurm_ends_a_shard(cluster: SlurmCluster, plan: Path, held: Path) -> No
     assert "cancelled" in campaign("cancel", plan, "slurm")
     wait_until(lambda: "holds 3 of them no longer" in told(plan, "slurm"), "all are stopped")
     assert in_the_middle(plan, 1)
+
+
+def test_slurm_gives_each_kind_of_machine_an_array(
+    cluster: SlurmCluster, catalog: Path, libraries: dict[str, Path], tmp_path: Path, held: Path
+) -> None:
+    kinds = ("small partition=low", "large partition=high")
+    plan = planned.make(catalog, tmp_path / "plan", libraries["slow"], *kinds)
+    campaign("submit", plan, "slurm")
+    queued = cluster.call("squeue", "--noheader", "--array", "--format=%K %P").splitlines()
+    assert sorted(queued) == ["1 low", "2 low", "3 low", "4 high", "5 high", "6 high"]
+    campaign("cancel", plan, "slurm")
+
+
+def test_of_several_arrays_all_are_submitted_or_none(
+    cluster: SlurmCluster, catalog: Path, libraries: dict[str, Path], tmp_path: Path, held: Path
+) -> None:
+    kinds = ("small partition=low", "large partition=nowhere")
+    plan = planned.make(catalog, tmp_path / "plan", libraries["slow"], *kinds)
+    assert_refused(plan, "invalid partition specified: nowhere", "submit", "slurm")
+    wait_until(lambda: not cluster.call("squeue", "--noheader"), "what was submitted is gone")
+
+
+def test_several_kinds_of_machine_have_hosts_each(
+    catalog: Path, libraries: dict[str, Path], tmp_path: Path
+) -> None:
+    kinds = ("small hosts=n1", "large hosts=n2")
+    plan = planned.make(catalog, tmp_path / "plan", libraries["slow"], *kinds)
+    assert_refused(plan, "--hosts does not tell 2 kinds of machine apart", "submit", "ssh", "--hosts", "n1")
 
 
 def test_ssh_in_a_shared_folder(server: SshServer, plan: Path, held: Path) -> None:

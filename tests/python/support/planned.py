@@ -24,28 +24,34 @@ REFRAME = "ReFrame-HPC>=4.10"
 Key = tuple[int, str, int, str]
 
 
-def make(top: Path, slow: Path) -> Path:
-    """A plan of SHARDS shards, each of BLOCKS blocks of ARMS and the control."""
+def catalog_in(top: Path) -> Path:
+    """A catalog of one experiment, whose program heeds HELD in the same folder."""
     assert SEED % 2 == 1  # so that the second block has even seeds
     draws = 'const int seed = atoi(option(argv, "--seed"));'
     waits = f'while (seed % 2 == 0 && !access("{top / HELD}", F_OK)) usleep(10000);'
     (top / "patient.c").write_text(WORKLOAD.replace(draws, draws + waits))
     subprocess.run(["cc", "-o", top / "patient", top / "patient.c"], check=True)
     card = WORKLOAD_CARD.replace("PROGRAM", str(top / "patient")).replace("timeout_s = 20", "timeout_s = 300")
-    catalog, folder = top / "catalog", top / "plan"
+    catalog = top / "catalog"
     for name, text in {
         "workloads/fake.toml": card,
         f"experiments/{EXPERIMENT_ID}.toml": EXPERIMENT.replace("[1, 2]", "[1]"),
     }.items():
         (catalog / name).parent.mkdir(parents=True)
         (catalog / name).write_text(text)
+    return catalog
+
+
+def make(catalog: Path, folder: Path, slow: Path, *machines: str) -> Path:
+    """A plan of SHARDS shards for each kind of machine, each of BLOCKS blocks of ARMS and the control."""
+    kinds = [word for machine in machines for word in ("--machine", machine)]
     status, printed = call(
         "--catalog", catalog, "plan", "-o", folder, "--experiments", EXPERIMENT_ID,
         "--allocators", ARMS[0], "--allocator", f"{ARMS[1]}={slow}", "--seed", SEED,
-        "--blocks", SHARDS * BLOCKS, "--blocks-per-shard", BLOCKS,
+        "--blocks", SHARDS * BLOCKS, "--blocks-per-shard", BLOCKS, *kinds,
     )  # fmt: skip
     assert status == 0, printed
-    assert len(read_plan(folder).shards) == SHARDS
+    assert len(read_plan(folder).shards) == SHARDS * max(1, len(machines))
     return folder
 
 

@@ -99,7 +99,7 @@ def submit_array(plan: Plan, kind: str, shards: Sequence[int], submission: Submi
         "--requeue",
         f"--signal=B:TERM@{WARNING_S}",
         "--open-mode=append",
-        f"--output={folder}/slurm-%a.log",
+        f"--output={str(folder).replace('%', '%%')}/slurm-%a.log",
         f"--chdir={folder.parent}",
         *options_of(plan, kind),
         *submission.options,

@@ -70,9 +70,9 @@ class WorkingHost:
         at_work = self._in_engines(f"[ ! -e {name}.lock ] || flock -n {name}.lock true || cat {name}.shard")
         if not at_work:
             return {}
-        running = shards.index(int(at_work))
-        states = dict.fromkeys(shards[running:], f"waiting for {self.name}")
-        return states | {shards[running]: f"running on {self.name}"}
+        running = int(at_work)
+        behind = shards[shards.index(running) :] if running in shards else ()
+        return dict.fromkeys(behind, f"waiting for {self.name}") | {running: f"running on {self.name}"}
 
     def stop(self) -> bool:
         """End the worker with all it started. Return whether there was one."""
@@ -90,6 +90,7 @@ class WorkingHost:
 def put_script(plan: Plan) -> None:
     folder = engine_folder(plan)
     folder.mkdir(exist_ok=True)
-    path = folder / FILE_NAME
-    path.write_text(SCRIPT.replace("SHARDS", str(len(plan.shards))))
-    path.chmod(0o755)
+    new = folder / f"{FILE_NAME}.new"
+    new.write_text(SCRIPT.replace("SHARDS", str(len(plan.shards))))
+    new.chmod(0o755)
+    new.replace(folder / FILE_NAME)  # a shell may be reading it
