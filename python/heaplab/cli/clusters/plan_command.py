@@ -89,7 +89,7 @@ def plan(extra: tuple[Path, ...], /, **options: Any) -> int:
 
     \b
     Examples:
-      heaplab plan -o plan/ --allocators glibc,jemalloc --blocks 2 --machine 'laptop nodes=2'
+      heaplab plan -o plan/ --allocators glibc,jemalloc --blocks 2 --machine laptop
       heaplab plan --machine 'epyc nodes=4' -o plan-ls/ --allocators glibc,jemalloc --blocks 5 -- ls -l
     """
     exit_status.refuse_small_address_space()

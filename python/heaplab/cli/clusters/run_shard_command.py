@@ -22,7 +22,7 @@ def run_shard(extra: tuple[Path, ...], /, plan: Path, shard: str, quiet: bool) -
 
     \b
     Example:
-      heaplab run-shard plan/ --shard 1/2
+      heaplab run-shard plan/ --shard 1/1
     """
     exit_status.refuse_small_address_space()
     from heaplab.cli.clusters import shard_run
