@@ -74,7 +74,8 @@ wheel: packages-wheel $(VENV)/wheel-tools
 	@ls out/wheel/*.whl
 
 site: $(VENV)/site-tools
-	@$(STEP) "site" "mend what the log names, then run make site again" $(BIN)/python packaging/site/build.py out/site
+	@$(STEP) "site" "mend what the log names, then run make site again" \
+	  env PYTHONPATH=python $(BIN)/python packaging/site/build.py out/site
 	@echo "$(CURDIR)/out/site/index.html"
 
 $(VENV)/site-tools: $(VENV)/installed
