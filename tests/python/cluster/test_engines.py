@@ -21,8 +21,9 @@ from slurm_cluster import SlurmCluster, wait_until
 from ssh_server import SshServer
 
 from heaplab.cluster import read_plan
-from heaplab.cluster.engines import github
+from heaplab.cluster.engines import github, slurm
 from heaplab.cluster.shard_states import files_of
+from heaplab.errors import UsageError
 
 END = b'{"kind":"end"'
 pytestmark = [pytest.mark.starts_programs, pytest.mark.slow]
@@ -348,6 +349,13 @@ def test_a_matrix_has_a_limit(plan: Path, monkeypatch: pytest.MonkeyPatch) -> No
 )
 def test_what_slurm_refuses(cluster: SlurmCluster, plan: Path, words: list[str], says: str) -> None:
     assert_refused(plan, says, "submit", "slurm", "--", *words)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_an_array_has_a_limit() -> None:
+    slurm.refuse_long_array(1000)
+    with pytest.raises(UsageError, match="shard 1001 is outside 1 to 1000, the elements of an array job"):
+        slurm.refuse_long_array(1001)
 
 
 def test_a_folder_that_nodes_do_not_share(cluster: SlurmCluster, plan: Path) -> None:
