@@ -283,6 +283,7 @@ site_configuration = {
 """
 
 
+@pytest.mark.long  # installs ReFrame, which takes a network and 200 MB
 def test_reframe(cluster: SlurmCluster, plan: Path, reframe: Path, tmp_path: Path) -> None:
     """The written test takes the shards on every node of a Slurm."""
     campaign("write", plan, "reframe", "-o", tmp_path / "shards.py")
