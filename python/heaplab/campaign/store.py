@@ -35,6 +35,7 @@ class Results:
     runs_of_earlier_budgets: int  # number of runs before the last End, which an earlier budget paid for
     unreadable: list[str]  # a line each that was left out: its number and what is wrong
     timings: dict[str, Timing] = field(default_factory=dict)  # by experiment
+    host_at_end: Host | None = None  # what its facts were when a shard ended; None: not looked at again
 
 
 def results_file(path: Path) -> Path:
@@ -66,10 +67,12 @@ def load(path: Path, *, series: bool = True) -> Results:
     before, end = ends[-1] if ends else (0, None)
     runs_of_earlier_budgets = sum(isinstance(record, Run) for record in known[:before])
     runs = [record for record in known if isinstance(record, Run)]
+    hosts = [record for record in known if isinstance(record, Host)]
     return Results(
         path=path,
         campaign=known[0],
-        host=next((record for record in known if isinstance(record, Host)), None),
+        host=hosts[0] if hosts else None,
+        host_at_end=hosts[-1] if hosts[1:] else None,
         libraries={record.allocator: record for record in known if isinstance(record, Arm)},
         runs=runs,
         end=end if runs_of_earlier_budgets == len(runs) else None,

@@ -13,13 +13,12 @@ from heaplab import stats
 from heaplab.analysis import MEMORY, Analysis, Study
 from heaplab.campaign import store
 from heaplab.cluster.plan_folder import BLOCKS_MOST, HASH_SHOWN
-from heaplab.records import Arm, Host, Status, Timing
+from heaplab.records import Arm, Status, Timing
 from heaplab.stats import Interval
 
 TIME = "time"  # the main metric of every timed study
 KINDS = ("program", "synthetic")
 THREADS = "threads"
-HOST_LINE = b'{"kind":"host"'
 Measured = tuple[Interval, Interval]  # a ratio, and that of the control
 # Facts in which the hosts of one kind are expected to agree.
 ALIKE = (
@@ -91,7 +90,7 @@ def summary_of(paths: Sequence[Path]) -> HostSummary:
         disturbed=len(measured.disturbed) + len(measured.repeated),
         ratios=dict(means(measured)) | dict(cells(measured)),
         scaling=dict(scaling(measured)),
-        changed=tuple(dict.fromkeys(name for path in paths for name in changed_in(path))),
+        changed=tuple(dict.fromkeys(name for part in parts for name in changed_in(part))),
         left_out=tuple(left_out),
     )
 
@@ -178,17 +177,7 @@ def scaling(measured: Analysis) -> Iterator[tuple[RatioOf, Interval]]:
                 yield RatioOf(study.main_metric, name, study.workload.kind, study.name, cell), ratio
 
 
-def changed_in(path: Path) -> list[str]:
+def changed_in(results: store.Results) -> list[str]:
     """The facts that were others when a shard ended than when it began."""
-    hosts = [record.facts for record in hosts_in(path)]
-    return [name for name in STEADY if hosts and hosts[0].get(name) != hosts[-1].get(name)]
-
-
-def hosts_in(path: Path) -> Iterator[Host]:
-    """The records of the host: one at the beginning of a shard, and one behind its end."""
-    with path.open("rb") as stream:
-        for line in stream:
-            if line.startswith(HOST_LINE) and line.endswith(b"\n"):
-                record = store.record_of(line)
-                assert isinstance(record, Host)
-                yield record
+    before, after = results.host, results.host_at_end
+    return [name for name in STEADY if before and after and before.facts.get(name) != after.facts.get(name)]
