@@ -261,7 +261,15 @@ def differing_arms(group: str, hosts: Sequence[HostSummary]) -> Iterator[str]:
 def odd_ones(what: str, values: Mapping[str, str]) -> Iterator[str]:
     """A sentence if the hosts differ: what most have, and who has something else."""
     usual, count = Counter(values.values()).most_common(1)[0]
-    odd = [f"{value} on {node}" for node, value in values.items() if value != usual]
+    odd: dict[str, list[str]] = {}
+    for node, value in values.items():
+        if value != usual:
+            odd.setdefault(value, []).append(node)
     if odd:
-        more = f" and {len(odd) - MOST_NAMED} more" if len(odd) > MOST_NAMED else ""
-        yield f"{what}: {usual} on {count} of {len(values)} hosts, {', '.join(odd[:MOST_NAMED])}{more}"
+        others = "; ".join(f"{value} on {named(nodes)}" for value, nodes in odd.items())
+        yield f"{what}: {usual} on {count} of {len(values)} hosts, {others}"
+
+
+def named(nodes: Sequence[str]) -> str:
+    more = f" and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else ""
+    return f"{', '.join(nodes[:MOST_NAMED])}{more}"
