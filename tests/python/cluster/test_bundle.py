@@ -127,7 +127,7 @@ def test_what_a_library_was_built_for_is_read_from_it(libraries: dict[str, Path]
 
 
 def test_a_further_build_goes_into_the_bundle(lab: Laboratory, libraries: dict[str, Path]) -> None:
-    plan = planned(lab, "--build", f"slow={libraries['same']}")
+    plan = planned(lab, "--add-build", f"slow={libraries['same']}")
     assert [(one.arm, Path(one.path).name) for one in bundle.bundled(plan).libraries] == [
         ("slow", "libsame.so")
     ]

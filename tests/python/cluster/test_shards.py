@@ -220,7 +220,17 @@ def test_threads_are_those_of_the_node_each_on_the_cpus_of_its_place(
         (catalog / name).parent.mkdir(parents=True)
         (catalog / name).write_text(text)
     folder = lab.out.parent / "plan"
-    words = ["-o", folder, "--experiments", "noted/one", *lab.own[:2], "--blocks", 2, "--threads", "all"]
+    words = [
+        "-o",
+        folder,
+        "--experiments",
+        "noted/one",
+        *lab.own[:2],
+        "--blocks",
+        2,
+        "--thread-counts",
+        "all",
+    ]
     status, printed = call("--catalog", catalog, "plan", *words)
     assert status == 0, printed
     status, printed = call("--catalog", catalog, "run-shard", folder, "--shard", "1/1", "-q")
@@ -265,10 +275,10 @@ def test_results_of_other_arms_are_refused(lab: Laboratory, plan: Plan) -> None:
         (["--blocks", "5", "--blocks-per-shard", "2"], "takes --blocks, as a multiple of it"),
         (["--blocks-per-shard", "2"], "takes --blocks, as a multiple of it"),
         (["--experiments", "fake/one"], "a suite, experiments and a program exclude each other"),
-        (["--build", "x"], "'x' is not NAME=LIBRARY"),
-        (["--build", "x=/no/such.so"], "--build x=...: no such arm; there are glibc, same, slow"),
-        (["--build", "same=/no/such.so"], "/no/such.so: No such file"),
-        (["--build", "same=/etc/passwd"], "/etc/passwd: not an ELF library"),
+        (["--add-build", "x"], "'x' is not NAME=LIBRARY"),
+        (["--add-build", "x=/no/such.so"], "--add-build x=...: no such arm; there are glibc, same, slow"),
+        (["--add-build", "same=/no/such.so"], "/no/such.so: No such file"),
+        (["--add-build", "same=/etc/passwd"], "/etc/passwd: not an ELF library"),
         (["--wheels", "/etc"], "/etc: no wheel of heaplab there"),
     ],
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR
+from heaplab.cli.options.measuring_options import OWN_ALLOCATOR
 from heaplab.cli.options.option_types import DURATION, FOLDER, OUTPUT_FOLDER, PLACE, SEED, SHARE
 from heaplab.cli.options.program_command import ProgramCommand
 from heaplab.cli.screen import exit_status
@@ -20,13 +20,13 @@ class PlanCommand(ProgramCommand):
         first, *behind = found if isinstance(found, tuple) and found else ("",)
         if first.endswith(".toml") and "--" not in args:
             before = args[: len(args) - len(behind) - 1]
-            args = [*before, *behind, "--file", first]
+            args = [*before, *behind, "--toml", first]
         return super().parse_args(ctx, args)
 
 
 @click.command(cls=PlanCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[FILE.toml | -- PROGRAM [ARGS]...]")
-@click.option("--file", "source", type=PLACE, hidden=True, help="The TOML file.")
+@click.option("--toml", "source", type=PLACE, hidden=True, help="The TOML file.")
 @click.option(
     "-o", "--output", type=OUTPUT_FOLDER, default=Path("plan"), help="Folder of the plan.", show_default=True
 )
@@ -36,15 +36,15 @@ class PlanCommand(ProgramCommand):
 @click.option(
     "--experiments", metavar="A,B,...", help="Ids, groups or globs of experiments, in place of a suite."
 )
-@click.option("--scale", type=click.Choice(["quick", "full"]), help="Of these experiments.  [default: quick]")
-@click.option("--allocators", metavar="A,B,...", help="Names. The first is the baseline.")
 @click.option(
-    "--allocator",
-    "own",
-    multiple=True,
-    type=GIVEN_ALLOCATOR,
-    help="A library of your own: NAME=LIBRARY; or settings: NAME='ALLOCATOR SETTING=VALUE ...'.",
+    "--scale",
+    type=click.Choice(["quick", "full"]),
+    help="Minutes on two cores, or as published.  [default: quick]",
 )
+@click.option(
+    "--allocators", metavar="A,B,...", help="Names, or 'all' found here. The first is the baseline."
+)
+@OWN_ALLOCATOR
 @click.option(
     "--machine",
     "machines",
@@ -60,7 +60,7 @@ class PlanCommand(ProgramCommand):
 )
 @click.option("--budget", type=DURATION, help="Stop measuring a shard after this time: 90s, 5m.")
 @click.option(
-    "--threads",
+    "--thread-counts",
     type=click.Choice(["all"]),
     help="Replace swept numbers of threads by 1, 2, 4 ... all CPUs of the node, each on the CPUs that the "
     "topology gives it.",
@@ -69,7 +69,7 @@ class PlanCommand(ProgramCommand):
 @click.option("--seed", type=SEED, help="Seed of every random choice.  [default: 1]")
 @click.option("--bundle", is_flag=True, default=None, help="Put the libraries of the arms into the plan.")
 @click.option(
-    "--build",
+    "--add-build",
     "builds",
     multiple=True,
     metavar="NAME=LIBRARY",

@@ -46,7 +46,7 @@ class PlanWanted(toml_file.Spec):
     blocks: int | None = Field(default=None, ge=2, le=1000)
     blocks_per_shard: int | None = Field(default=None, ge=2, le=1000)
     budget: str | float | None = None
-    threads: Literal["", "all"] = ""
+    thread_counts: Literal["", "all"] = ""
     precision: float = Field(default=0.02, gt=0, lt=1)
     seed: int = Field(default=1, ge=0)
     bundle: bool = False
@@ -81,7 +81,7 @@ def make_plan(
         seed=wanted.seed,
         budget=budget_of(wanted, subject),
         precision=wanted.precision,
-        threads=wanted.threads,
+        threads=wanted.thread_counts,
         fit_blocks=None if wanted.blocks else subject.fit_blocks,
         input=subject.input,
         bundle=bundles.make(output, arms if wanted.bundle else [], more, wanted.wheels),
@@ -214,9 +214,11 @@ def builds_of(given: Sequence[str], wanted: PlanWanted, arms: Sequence[Arm]) -> 
     for text in given:
         name, _, path = text.partition("=")
         if not path:
-            raise UsageError(f"--build {text!r} is not NAME=LIBRARY, as jemalloc=./aarch64/libjemalloc.so")
+            raise UsageError(
+                f"--add-build {text!r} is not NAME=LIBRARY, as jemalloc=./aarch64/libjemalloc.so"
+            )
         found.setdefault(name, []).append(Path(path))
     names = [arm.allocator for arm in arms]
     if unknown := [name for name in found if name not in names]:
-        raise UsageError(f"--build {unknown[0]}=...: no such arm; there are {', '.join(names)}")
+        raise UsageError(f"--add-build {unknown[0]}=...: no such arm; there are {', '.join(names)}")
     return found

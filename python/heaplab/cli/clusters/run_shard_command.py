@@ -11,7 +11,7 @@ from heaplab.cli.screen import exit_status
 @click.command("run-shard")
 @click.argument("plan", type=PLACE)
 @click.option("--shard", metavar="I/N", required=True, help="Which shard of how many: 3/8.")
-@click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
+@click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress.")
 @click.pass_obj
 def run_shard(extra: tuple[Path, ...], /, plan: Path, shard: str, quiet: bool) -> int:
     """Carry out one shard of PLAN on this node.

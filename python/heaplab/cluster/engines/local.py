@@ -6,6 +6,7 @@ from heaplab.cluster.engines import worker
 from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import Plan
 from heaplab.errors import HeaplabError
+from heaplab.report.words import units
 
 NAME = "local"
 
@@ -16,7 +17,7 @@ class Local:
             answer([tool, "--version"], engine=NAME, package="util-linux")
         worker.put_script(plan)
         host_of(plan).start(shards)
-        return f"started {len(shards)} shards on this machine, one after the other"
+        return f"started {units.counted(len(shards), 'shard')} on this machine, one after the other"
 
     def held(self, plan: Plan) -> Held:
         if not engine_folder(plan).exists():

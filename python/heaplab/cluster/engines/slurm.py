@@ -13,6 +13,7 @@ from pathlib import Path
 from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import FILE_NAME, HASH_SHOWN, Plan
 from heaplab.errors import UsageError
+from heaplab.report.words import units
 
 # What a kind of machine may say in its plan; each is an option of sbatch.
 OF_A_MACHINE = ("account", "constraint", "partition", "qos", "reservation", "time")
@@ -39,7 +40,7 @@ class Slurm:
             if ours:
                 folder.rmdir()
             raise
-        return f"submitted {len(shards)} shards to Slurm as job {', '.join(jobs)}"
+        return f"submitted {units.counted(len(shards), 'shard')} to Slurm as job {', '.join(jobs)}"
 
     def held(self, plan: Plan) -> Held:
         found = {}
@@ -58,7 +59,7 @@ class Slurm:
     def cancel(self, plan: Plan) -> str:
         stopped = len(self.held(plan).shards)
         slurm("scancel", "--me", f"--name={job_name(plan)}")
-        return f"cancelled {stopped} shards in Slurm"
+        return f"cancelled {units.counted(stopped, 'shard')} in Slurm"
 
 
 def job_name(plan: Plan) -> str:

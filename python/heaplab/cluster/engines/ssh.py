@@ -17,6 +17,7 @@ from heaplab.cluster.engines import copies, worker
 from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import FILE_NAME, Plan
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.report.words import units
 
 RECORD = "ssh.json"
 OPTIONS = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=15")
@@ -71,7 +72,8 @@ class Ssh:
                 each(copied, lambda name: copies.send(packed, used[name].folder, record.caller(name)))
         (engine_folder(plan) / RECORD).write_text(record.model_dump_json(indent=1) + "\n")
         each(used, lambda name: host_of(name, record).start(used[name].shards))
-        return f"started {sum(len(part.shards) for part in used.values())} shards on {len(used)} hosts"
+        shards = units.counted(sum(len(part.shards) for part in used.values()), "shard")
+        return f"started {shards} on {units.counted(len(used), 'host')}"
 
     def held(self, plan: Plan) -> Held:
         record = recorded(plan)
