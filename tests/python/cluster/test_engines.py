@@ -196,7 +196,7 @@ def test_ssh_in_a_shared_folder(server: SshServer, plan: Path, held: Path) -> No
     wait_until(lambda: "n1" not in told(plan, "ssh"), "the first host is done")
     assert complete(plan) == [1, 3]
     assert runs(plan)[2] == kept
-    assert "1 shards on 1 hosts" in campaign("submit", plan, "ssh", "--hosts", "n1")
+    assert "1 shard on 1 host" in campaign("submit", plan, "ssh", "--hosts", "n1")
     assert "held already" in campaign("submit", plan, "ssh", "--hosts", "n1")
     wait_until(lambda: is_complete(plan, "ssh"), "every shard is complete")
     assert_nothing_lost_and_nothing_twice(plan)
@@ -236,7 +236,7 @@ def test_this_machine(plan: Path, held: Path) -> None:
     damaged = results_file(plan, 3)
     damaged.write_bytes(damaged.read_bytes()[:-3000])
     assert "2 complete, 1 begun" in campaign("status", plan, "local", status=1)
-    wait_until(lambda: "1 shards" in campaign("submit", plan, "local"), "the worker before ended")
+    wait_until(lambda: "1 shard " in campaign("submit", plan, "local"), "the worker before ended")
     wait_until(lambda: is_complete(plan, "local"), "every shard is complete")
     assert_nothing_lost_and_nothing_twice(plan)
 

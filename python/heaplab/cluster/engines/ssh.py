@@ -72,8 +72,8 @@ class Ssh:
                 each(copied, lambda name: copies.send(packed, used[name].folder, record.caller(name)))
         (engine_folder(plan) / RECORD).write_text(record.model_dump_json(indent=1) + "\n")
         each(used, lambda name: host_of(name, record).start(used[name].shards))
-        shards = units.counted(sum(len(part.shards) for part in used.values()), "shard")
-        return f"started {shards} on {units.counted(len(used), 'host')}"
+        started = units.counted(sum(len(part.shards) for part in used.values()), "shard")
+        return f"started {started} on {units.counted(len(used), 'host')}"
 
     def held(self, plan: Plan) -> Held:
         record = recorded(plan)
