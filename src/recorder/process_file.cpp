@@ -60,6 +60,8 @@ constinit atomic<std::size_t> chunks_handed_out = 0;
 constinit atomic<unsigned> most_growth = 3;
 // Why the last chunk was refused; loss::count: it was not. relaxed: other threads notice soon enough.
 constinit atomic<loss> refused_because = loss::count;
+// The last reason. Stays when another thread is given a chunk: a thread that was refused tells it afterwards.
+constinit atomic<loss> last_reason = loss::refused;
 constinit atomic<std::uint32_t> lost_since = 0;  // calls, since a chunk was refused; relaxed: a count
 
 // --- begin ---
@@ -87,6 +89,7 @@ trace::raw_control* find_control() {
 
 void refuse(const refusal& refused) {
   refused_because.store(refused.why, std::memory_order_relaxed);
+  last_reason.store(refused.why, std::memory_order_relaxed);
   const auto error = static_cast<std::uint32_t>(refused.error);
   control.load(std::memory_order_acquire)->error.store(error, std::memory_order_relaxed);
   if (header != nullptr) header->error.store(error, std::memory_order_relaxed);
@@ -117,6 +120,7 @@ void forget_parent() {
   live_blocks.forget_all();
   recorded_anything.store(false, std::memory_order_relaxed);
   refused_because.store(loss::count, std::memory_order_relaxed);
+  last_reason.store(loss::refused, std::memory_order_relaxed);
   lost_since.store(0, std::memory_order_relaxed);
   file.forget();
   header = nullptr;
@@ -355,9 +359,7 @@ raw_chunk* map_table(std::size_t bytes) {
 }
 
 loss why_no_chunk() {
-  if (!may_call_system()) return loss::calls_barred;
-  const loss why = refused_because.load(std::memory_order_relaxed);
-  return why == loss::count ? loss::refused : why;
+  return may_call_system() ? last_reason.load(std::memory_order_relaxed) : loss::calls_barred;
 }
 
 void note_modules() {

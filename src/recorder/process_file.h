@@ -58,7 +58,7 @@ bool enter_process_file(thread_state& state);
 // A zeroed table for live_blocks; null if it cannot be had.
 trace::raw_chunk* map_table(std::size_t bytes);
 
-// Why this process gets no further chunk at the moment; loss::count: nothing is known against it.
+// Why a thread of this process was refused a chunk.
 trace::loss why_no_chunk();
 
 // Looks up where to record. Calls of other threads meanwhile are not recorded.
