@@ -52,10 +52,6 @@ inline trace::raw_live_block block_of(trace::kind kind, const void* block, std::
   return {trace::pack(number_of(block), kind, alignment_log2), size, site};
 }
 
-inline bool waiting(const thread_state& state) {
-  return recording_state() == trace::recording::waiting && state.doing == activity::none;
-}
-
 // Records or remembers a block, as the state is after the call (live_table.h).
 HEAPLAB_SLOW_PATH inline void note_acquired(thread_state& state, const trace::raw_live_block& block) {
   const trace::recording now = recording_state();
@@ -65,10 +61,11 @@ HEAPLAB_SLOW_PATH inline void note_acquired(thread_state& state, const trace::ra
   fill(claim(state), stamp, block);
 }
 
+// The window may have opened since the caller looked at the state: only the state after the call decides.
 template <class Call>
 HEAPLAB_SLOW_PATH void* acquire_unrecorded(thread_state& state, trace::kind kind, std::size_t size,
                                            std::uint8_t alignment_log2, const call_site& site, Call call) {
-  if (!waiting(state)) return call();
+  if (state.doing != activity::none) return call();
   const doing a_call(state, activity::call);
   void* const block = call();
   note_acquired(state, block_of(kind, block, size, site.caller, alignment_log2));
