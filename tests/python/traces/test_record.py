@@ -258,7 +258,8 @@ def test_what_the_program_leaves_running_is_recorded_and_named(tmp_path: Path) -
 
 def test_the_recording_of_what_is_left_running_can_be_ended(tmp_path: Path) -> None:
     script = "(touch there; while [ ! -e enough ]; do ls >/dev/null; sleep 0.05; done) & exit 4"
-    command = [*HEAPLAB, "record", "-o", "x.trace", "--", "sh", "-c", script]
+    # Where these tests run behind nohup or &, SIGINT is ignored, and heaplab leaves it so.
+    command = ["env", "--default-signal=INT", *HEAPLAB, "record", "-o", "x.trace", "--", "sh", "-c", script]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr
         wait_for(tmp_path / "there")
