@@ -121,6 +121,8 @@ def test_the_examples_of_all_commands_run_one_after_the_other(scratch: Path) -> 
         is_long = "--load" in line or " tune " in line
         short = re.sub(r"--budget \S+", "--budget 20s" if is_long else "--budget 6s", line)
         short = short.replace("--idle 1s", "--idle 50ms")
+        # Slurm is tried in test_engines.py, where there is a cluster.
+        short = re.sub(r"--on slurm( -- .*)?", "--on local", short)
         done = subprocess.run(["sh", "-c", short], capture_output=True, text=True, check=False, timeout=300)
         # The commits of a bisection are alike, which a busy machine may not be able to tell.
         assert done.returncode in ((0, 4) if " bisect " in line else (0,)), (

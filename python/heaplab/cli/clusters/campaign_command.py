@@ -82,7 +82,9 @@ def campaign(
         raise UsageError("-o goes with heaplab campaign write")
     if on in FORMS:
         text = FORMS[on](plan)
-        output.write_text(text, encoding="utf-8") if output else click.echo(text, nl=False)
+        if output:
+            output.write_text(text, encoding="utf-8")
+        click.echo(output or text, nl=bool(output))
         return
     engine = ENGINES[on]
     match action:
