@@ -63,6 +63,10 @@ site_profile& profile::site(std::uint32_t number) {
   return found;
 }
 
+thread_share& profile::share_of(const live_block& block) {
+  return shares_[std::uint64_t{block.thread} << 32 | block.site];
+}
+
 void profile::born(const live_block& block, const live_block* from) {
   ++growths_.chains[chain_class(block.growths)];
   if (from != nullptr) grew(block, *from);
@@ -70,6 +74,10 @@ void profile::born(const live_block& block, const live_block* from) {
   of.acquired.add(block.size);
   of.live.add(block.size);
   if (of.live.bytes > of.most.bytes) of.most = of.live;
+  thread_share& share = share_of(block);
+  share.acquired.add(block.size);
+  share.live_bytes += block.size;
+  share.most_bytes = std::max(share.most_bytes, share.live_bytes);
   now_.add(block.size);
   if (now_.bytes <= peak_.bytes) return;
   peak_ = now_;
@@ -95,6 +103,7 @@ void profile::died(const live_block& block, const event* release) {
   const auto life = std::upper_bound(bounds_.begin(), bounds_.end(), ticks) - bounds_.begin();
   count_life(block, ticks, static_cast<std::size_t>(life), release != nullptr ? release->thread : nobody);
   site(block.site).live.remove(block.size);
+  share_of(block).live_bytes -= block.size;
   now_.remove(block.size);
 }
 

@@ -1,8 +1,8 @@
 // What one process did with memory, gathered in one pass over its events: over time, by size and lifetime, by
 // thread, by call site, by reallocation.
 //
-// Memory: 72 bytes a block that lives (while a table grows, 120), 136 bytes a call site, 1024 stretches of
-// time.
+// Memory: 72 bytes a block that lives (while a table grows, 120), 136 bytes a call site, 80 bytes a call site
+// of each thread, 1024 stretches of time.
 #pragma once
 
 #include <array>
@@ -42,6 +42,13 @@ struct site_profile {
   std::uint64_t seen_peak = 0;    // number of the peak that `at_peak` belongs to
 };
 
+// Of a call site, the blocks that one thread acquired.
+struct thread_share {
+  amount acquired;
+  std::uint64_t live_bytes = 0;
+  std::uint64_t most_bytes = 0;  // live at a time
+};
+
 struct growth_profile {
   std::uint64_t calls = 0;        // reallocations that got a block for another
   std::uint64_t moved = 0;        // to another address
@@ -57,6 +64,7 @@ public:
   static constexpr std::size_t lifetime_classes = 12;  // the last: blocks that live at the end
   using lives = std::array<std::array<amount, lifetime_classes>, size_classes>;
   using matrix = std::unordered_map<std::uint64_t, amount>;
+  using shares = std::unordered_map<std::uint64_t, thread_share>;
 
   // `ticks_per_second` 0: stamps are an order, and lifetimes are numbers of events.
   explicit profile(std::uint64_t ticks_per_second);
@@ -79,8 +87,12 @@ public:
   const std::array<std::uint64_t, 256>& kinds() const { return kinds_; }
   // Blocks by the threads, or nobody, that acquired and released them.
   const matrix& threads() const { return threads_; }
+  // By the thread, or nobody, that acquired the blocks, and the call site.
+  const shares& by_thread_and_site() const { return shares_; }
+  // The halves of these keys.
   static std::uint32_t acquirer(std::uint64_t key) { return static_cast<std::uint32_t>(key >> 32); }
   static std::uint32_t releaser(std::uint64_t key) { return static_cast<std::uint32_t>(key); }
+  static std::uint32_t site_of(std::uint64_t key) { return static_cast<std::uint32_t>(key); }
   std::uint64_t peak_stamp() const { return peak_stamp_; }
   const amount& peak() const { return peak_; }  // when the process had most bytes
   std::uint64_t last_stamp() const { return last_stamp_; }
@@ -94,6 +106,7 @@ private:
   void died(const live_block& block, const event* release);
   void count_life(const live_block& block, std::uint64_t ticks, std::size_t life, std::uint32_t releaser);
   site_profile& site(std::uint32_t number);
+  thread_share& share_of(const live_block& block);
 
   time_series series_;
   lives lives_{};
@@ -101,6 +114,7 @@ private:
   growth_profile growths_;
   std::array<std::uint64_t, 256> kinds_{};
   matrix threads_;
+  shares shares_;
   block_lives blocks_;
   amount now_;
   amount peak_;

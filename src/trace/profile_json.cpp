@@ -67,6 +67,11 @@ void put_profile(probes::json_line& out, const profile& of) {
   for (const auto& [key, blocks] : of.threads())
     put_row(out, {profile::acquirer(key), profile::releaser(key), blocks.blocks, blocks.bytes});
   out.end_array();
+  out.key("shares").begin_array();
+  for (const auto& [key, of_thread] : of.by_thread_and_site())
+    put_row(out, {profile::acquirer(key), profile::site_of(key), of_thread.acquired.bytes,
+                  of_thread.acquired.blocks, of_thread.most_bytes});
+  out.end_array();
   put_growths(out, of.growths());
   out.key("kinds").begin_array();
   for (std::size_t number = 0; number < of.kinds().size(); ++number)

@@ -65,6 +65,19 @@ TEST(profile, blocks_that_lived_before_are_live_and_not_acquired_in_any_stretch)
   EXPECT_EQ(first.peak_bytes, 110U);
 }
 
+TEST(profile, tells_what_each_thread_acquired_at_a_site_whoever_releases_it) {
+  const profile found =
+      profile_of({acquired(0, 16, 60, 1, 1), acquired(1, 32, 40, 1, 2), released(2, 16, 2),
+                  acquired(3, 16, 50, 1, 1), acquired(4, 48, 20, 1, 1), acquired(5, 64, 7, 2, 2)});
+  const thread_share& first = found.by_thread_and_site().at(key(1, 1));
+  EXPECT_EQ(first.acquired.bytes, 130U);
+  EXPECT_EQ(first.acquired.blocks, 3U);
+  EXPECT_EQ(first.most_bytes, 70U);
+  EXPECT_EQ(found.by_thread_and_site().at(key(2, 1)).most_bytes, 40U);
+  EXPECT_EQ(found.by_thread_and_site().at(key(2, 2)).acquired.bytes, 7U);
+  EXPECT_EQ(found.by_thread_and_site().size(), 3U);
+}
+
 TEST(profile, puts_blocks_in_classes_of_size_and_lifetime) {
   const profile found =
       profile_of({acquired(0, 16, 64), released(microsecond - 1, 16), acquired(microsecond, 16, 65),

@@ -60,6 +60,10 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
         "tracing.advise:advise",
         "Tell what holds the memory of PROGRAM, and what would give it back.",
     ),
+    "budget": (
+        "tracing.budget:budget",
+        "Fail if PROGRAM allocates more than FILE.toml allows; for continuous integration.",
+    ),
     "check": ("checks.check_library:check", "Put a malloc library under conformance tests and torture."),
     "report": ("reading.reading_commands:report", "Write one HTML page about results files."),
     "power": (

@@ -18,7 +18,7 @@ EXIT_STATUS = {
     "0": "Done.",
     "1": "A run failed, or what was asked for could not be done.",
     "2": "What was asked for makes no sense.",
-    "3": "heaplab gate: something is worse than it may be.",
+    "3": "heaplab gate, heaplab budget: something is worse than it may be.",
     "4": "heaplab gate --strict, heaplab bisect: this machine could not tell.",
 }
 

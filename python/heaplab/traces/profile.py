@@ -62,6 +62,16 @@ class Site(NamedTuple):
     bytes_moved: int
 
 
+class Share(NamedTuple):
+    """Of a call site, the blocks that one thread acquired."""
+
+    thread: int  # or NOBODY
+    site: int
+    bytes: int
+    blocks: int
+    most_bytes: int  # live at a time
+
+
 class Life(NamedTuple):
     """Blocks of a class of sizes and a class of lifetimes."""
 
@@ -126,6 +136,7 @@ class Profile:
     growths: Growths
     kinds: dict[str, int]  # events by name of the call
     sites: list[Site]
+    shares: list[Share]
     stacks: list[list[int]]  # code addresses of site n + 1, the innermost first
     places: symbols.Names
     modules: list[symbols.Module]
@@ -199,6 +210,7 @@ def of_process(
         growths=Growths(**found["growths"]),
         kinds=kinds_of(found["kinds"]),
         sites=sites,
+        shares=[Share(*row) for row in found["shares"]],
         stacks=known["sites"],
         places=places_of(known, summary["machine"]),
         modules=symbols.modules_of(known["modules"], known["build_ids"]),

@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -14,16 +13,15 @@ from heaplab.cli.options.option_types import OUTPUT_FILE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
 from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.cli.subjects import recorded_trace
-from heaplab.cli.subjects.selection import BASELINE, arm_of, arms, note
-from heaplab.cli.tracing import record, trace_summary
-from heaplab.cli.tracing.trace import PROCESS, chosen
+from heaplab.cli.subjects.selection import BASELINE, arms, note
+from heaplab.cli.tracing import fresh_trace, record, trace_summary
+from heaplab.cli.tracing.trace import PROCESS
 from heaplab.console import console
-from heaplab.errors import HeaplabError, UsageError
+from heaplab.errors import UsageError
 from heaplab.holders import advice_json, advice_page, advice_terminal, what_if
 from heaplab.holders.answer import Evidence, judge
 from heaplab.holders.replaying import Recording, Treatment
 from heaplab.records import Arm
-from heaplab.traces import recording, tool
 from heaplab.traces.profile import Profile, of_process
 
 
@@ -83,10 +81,10 @@ def advise(
         raise UsageError("advise: name a trace, or a program behind --")
     given = Path(program[0]) if recorded_trace.is_trace(program) else None
     if given:
-        number_of(given, process)  # what cannot be is refused before allocators are looked at
+        fresh_trace.number_of(given, process)  # what cannot be is refused before allocators are looked at
     _, treated = arms(catalogs.load(extra), allocators, own, None)
-    trace = given or recorded(program, extra)
-    summary, number = number_of(trace, process)
+    trace = given or fresh_trace.recorded(program, extra)
+    summary, number = fresh_trace.number_of(trace, process)
     warnings = trace_summary.warnings(summary)
     for line in warnings:
         note(f"{trace}: {line}")
@@ -104,14 +102,6 @@ def advise(
         click.echo(advice_json.text_of(evidence, verdict))
     else:
         advice_terminal.print_advice(evidence, verdict, console())
-
-
-def number_of(trace: Path, process: int | None) -> tuple[dict[str, Any], int]:
-    """The summary of the trace, and the number of the process that is looked at. Raises UsageError."""
-    summary = tool.summary(trace)
-    if not summary["processes"]:
-        raise UsageError(f"{trace}: holds no process")
-    return summary, chosen(trace, summary, process)
 
 
 def evidence_of(
@@ -146,23 +136,3 @@ def treatments(found: Sequence[Arm]) -> list[Treatment]:
     plain = [Treatment(arm) for arm in found if not arm.void]
     trimmed = [Treatment(arm, trim=True) for arm in found if arm.allocator == BASELINE]
     return [*plain[:1], *trimmed, *plain[1:]]
-
-
-def recorded(program: tuple[str, ...], extra: tuple[Path, ...]) -> Path:
-    """Record the program beside the current folder's other traces."""
-    library = arm_of(catalogs.load(extra), BASELINE)
-    if library.void:
-        raise HeaplabError(f"{BASELINE}: {library.void}")
-    trace = Path(f"{Path(program[0]).name}.trace")
-    wanted = recording.Wanted(trace, library, stacks=True)
-    recording.check(program[0], wanted)
-    status = recording.record(
-        program,
-        wanted,
-        lambda left: note(f"{trace}: still recorded: {', '.join(left)}; SIGINT or SIGUSR2 ends it"),
-        lambda opened: record.tell(trace, opened),
-        record.ProgressNote("making the trace"),
-    )
-    if status != 0:
-        note(f"{program[0]}: exit status {status}")
-    return trace

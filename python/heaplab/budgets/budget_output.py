@@ -1,0 +1,99 @@
+"""The outcome of a budget: on the terminal, for a pull request, as JUnit XML."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from junitparser import Failure, JUnitXml, TestCase, TestSuite
+from rich.console import Console
+from rich.markup import escape
+
+from heaplab.budgets.budget_file import Budget
+from heaplab.budgets.growth_beyond import WHOLE, Beyond
+from heaplab.budgets.spending import Spender, Spent
+from heaplab.console import Column, put, put_table
+from heaplab.report.terminal.gate_output import unbarred
+from heaplab.report.words import units
+
+HEADS = ("thread", "call site", "calls", "bytes", "peak")
+UNITS = {"calls": "1", "bytes": "B", "peak": "B"}
+MOST_ROWS = 20
+
+
+def headline(budget: Budget, found: Sequence[Beyond]) -> str:
+    if not found:
+        asked = units.counted(len(budget.sites), "call site")
+        return f"WITHIN BUDGET: {asked} of {units.counted(len(budget.threads), 'thread')}, and all others."
+    sites = sum(one.spender != WHOLE for one in found)
+    if not sites:
+        return f"OVER BUDGET: the whole program, by many call sites a little: {more(found[0])}."
+    first = found[0]
+    return (
+        f"OVER BUDGET: {units.counted(sites, 'call site')}; most grew {first.spender.site} of thread "
+        f"{first.spender.thread}: {more(first)}."
+    )
+
+
+def more(one: Beyond) -> str:
+    """What is beyond, as differences."""
+    said = {
+        "calls": f"{units.counted(one.more.calls, 'call')} more",
+        "bytes": f"{units.show(one.more.bytes, 'B')} more",
+        "peak": f"{units.show(one.more.peak, 'B')} more at a time",
+    }
+    return ", ".join(said[what] for what in one.grown)
+
+
+def fields(one: Beyond) -> list[str]:
+    """One row, in the order of HEADS: planned, now, and what is allowed where now is more."""
+    return [*one.spender, *(field(one, what) for what in Spent._fields)]
+
+
+def field(one: Beyond, what: str) -> str:
+    planned, now, most = (
+        units.show(getattr(amounts, what), UNITS[what]) for amounts in (one.planned, one.now, one.most)
+    )
+    if what in one.grown:
+        return f"{planned} → {now}, may be {most}"
+    return planned if planned == now else f"{planned} → {now}"
+
+
+def print_budget(budget: Budget, found: Sequence[Beyond], matters: Sequence[str], console: Console) -> None:
+    put(console, f"[bold {'red' if found else 'green'}]{escape(headline(budget, found))}[/]")
+    for sentence in matters:
+        put(console, escape(sentence))
+    rows = [fields(one) for one in found[:MOST_ROWS]]
+    if rows:
+        texts = [[escape(text) for text in column] for column in zip(*rows, strict=True)]
+        put_table(console, [Column(head, column) for head, column in zip(HEADS, texts, strict=True)])
+    if len(found) > MOST_ROWS:
+        put(console, f"and {len(found) - MOST_ROWS} more")
+
+
+def as_markdown(budget: Budget, found: Sequence[Beyond], matters: Sequence[str], command: str) -> str:
+    """For a comment on a pull request."""
+    rows = [fields(one) for one in found]
+    table = [HEADS, ("---",) * len(HEADS), *rows] if rows else []
+    lines = [f"| {' | '.join(unbarred(text) for text in row)} |" for row in table]
+    return "\n".join(
+        [f"**heaplab budget: {headline(budget, found)}**", "", *matters, "", *lines, "", f"`{command}`", ""]
+    )
+
+
+def write_junit(budget: Budget, found: Sequence[Beyond], path: Path) -> None:
+    """A test case for each call site that is budgeted or beyond. Raises OSError."""
+    failed = {one.spender: one for one in found}
+    suite = TestSuite("heaplab budget")
+    suite.add_testcases(
+        [case_of(spender, failed.get(spender)) for spender in dict.fromkeys([*budget.sites, *failed])]
+    )
+    document = JUnitXml("heaplab budget")
+    document.add_testsuite(suite)
+    document.write(str(path), pretty=True)
+
+
+def case_of(spender: Spender, beyond: Beyond | None) -> TestCase:
+    case = TestCase(spender.site, f"heaplab.budget.{spender.thread}")
+    if beyond:
+        said = "; ".join(f"{what} {field(beyond, what)}" for what in beyond.grown)
+        case.result = [Failure(said, "beyond")]
+    return case

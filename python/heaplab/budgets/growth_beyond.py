@@ -1,0 +1,58 @@
+"""Which call sites went beyond their budget."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from heaplab.budgets.budget_file import Allowance, Budget
+from heaplab.budgets.spending import Spender, Spending, Spent
+
+WHOLE = Spender("all threads", "all call sites")
+NONE = Allowance()
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """A call site that allocates more than it may."""
+
+    spender: Spender
+    planned: Spent
+    now: Spent
+    most: Spent  # what it may come to
+    grown: tuple[str, ...]  # fields of Spent that are beyond it
+
+    @property
+    def more(self) -> Spent:
+        """How much more than planned; what shrank counts as nothing."""
+        return Spent(*(max(0, now - planned) for now, planned in zip(self.now, self.planned, strict=True)))
+
+
+def beyond(budget: Budget, spending: Spending) -> list[Beyond]:
+    """The most bytes first; the whole program at the end."""
+    planned = budget.sites
+    found = [
+        judged(budget, spender, planned.get(spender, NONE), spent) for spender, spent in spending.of.items()
+    ]
+    found.sort(key=lambda one: (-one.more.bytes, -one.more.calls, one.spender))
+    found.append(judged(budget, WHOLE, budget.total, spending.total))
+    return [one for one in found if one.grown]
+
+
+def judged(budget: Budget, spender: Spender, allowance: Allowance, now: Spent) -> Beyond:
+    planned = Spent(allowance.calls, allowance.bytes, allowance.peak)
+    most = Spent(
+        *(budget.tolerance.most(what, getattr(planned, what), allowance.tolerance) for what in Spent._fields)
+    )
+    grown = tuple(what for what in Spent._fields if getattr(now, what) > getattr(most, what))
+    return Beyond(spender, planned, now, most, grown)
+
+
+def in_each(runs: Sequence[Sequence[Beyond]]) -> list[Beyond]:
+    """What is beyond in every run, with the amounts of the last."""
+    *before, last = runs
+    known = [{(one.spender, what) for one in run for what in one.grown} for run in before]
+    found = []
+    for one in last:
+        grown = tuple(what for what in one.grown if all((one.spender, what) in run for run in known))
+        if grown:
+            found.append(Beyond(one.spender, one.planned, one.now, one.most, grown))
+    return found
