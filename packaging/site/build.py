@@ -23,8 +23,12 @@ import python_reference
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 FIRST = ROOT / "README.md"
-# Folders whose pages stand below their README in the margin.
-INDEXED = {ROOT / "docs/decisions": ["[0-9]*"], ROOT / "docs/archive": ["scalloc-*"]}
+# Pages that have others below them in the margin.
+INDEXED = {
+    ROOT / "docs/decisions/README.md": ["[0-9]*"],
+    ROOT / "docs/archive/README.md": ["scalloc-*"],
+}
+PICTURES = (".png", ".svg")
 LINK = re.compile(r"(?<=\]\()([\w./-]*\w)(?=(?:#[\w-]*)?\))")
 INCLUDED = re.compile(r'^#include "(heaplab/local/\w+[.]h)"', re.MULTILINE)
 LIST_OF_LINKS = re.compile(r"(?:^- \[.*\n(?:  .*\n)*)+", re.MULTILINE)
@@ -48,7 +52,7 @@ def place(path: Path) -> Path:
     if path == FIRST:
         return Path("index.md")
     relative = path.relative_to(ROOT)
-    return relative if path.suffix in (".md", ".png") else Path(f"files/{str(relative).lstrip('.')}.md")
+    return relative if path.suffix in (".md", *PICTURES) else Path(f"files/{str(relative).lstrip('.')}.md")
 
 
 def text_of(path: Path) -> str:
@@ -63,8 +67,8 @@ def text_of(path: Path) -> str:
         return first_page(text)
     if path == ROOT / "docs/results-format.md":
         return python_reference.with_types(text)
-    if path.parent in INDEXED and path.name == "README.md":
-        return text + toctree("", INDEXED[path.parent])
+    if path in INDEXED:
+        return text + toctree("", INDEXED[path])
     return text
 
 
@@ -112,7 +116,7 @@ def write_pages(folder: Path) -> None:
     for path in reachable():
         target = folder / place(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        if target.suffix == ".png":
+        if target.suffix in PICTURES:
             shutil.copy(path, target)
         else:
             orphan = "---\norphan: true\n---\n" if target.is_relative_to(folder / "files") else ""

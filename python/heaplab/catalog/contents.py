@@ -21,7 +21,7 @@ from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.errors import UsageError
 
 if TYPE_CHECKING:
-    from heaplab.catalog import spec
+    from heaplab.catalog import publication_spec, spec
 
 Kind = TypeVar("Kind", bound=toml_file.Spec)
 TUNABLES: Final = "GLIBC_TUNABLES"
@@ -88,13 +88,14 @@ class CatalogTables(Mapping[str, Kind], Generic[Kind]):
 
 @dataclass(frozen=True)
 class Catalog:
-    """The four kinds of TOML files by id, in alphabetical order, and the aspects as their file has them."""
+    """The kinds of TOML files by id, in alphabetical order; aspects and publications as in their files."""
 
     allocators: Mapping[str, Allocator] = field(default_factory=dict)
     workloads: Mapping[str, spec.Workload] = field(default_factory=dict)
     experiments: Mapping[str, spec.Experiment] = field(default_factory=dict)
     suites: Mapping[str, spec.Suite] = field(default_factory=dict)
     aspects: Mapping[str, spec.Aspect] = field(default_factory=dict)
+    publications: Mapping[str, publication_spec.Publication] = field(default_factory=dict)
     named: Mapping[str, tuple[Allocator, Variant | None]] = field(default_factory=dict)
 
     def allocator(self, name: str) -> tuple[Allocator, Variant | None]:
@@ -219,7 +220,14 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
         experiments=CatalogFiles(lambda: specs().Experiment, files("experiments")),
         suites=CatalogFiles(lambda: specs().Suite, files("suites")),
         aspects=CatalogTables(lambda: specs().Aspect, files("aspects.toml")),
+        publications=CatalogTables(publication_kind, files("publications.toml")),
     )
+
+
+def publication_kind() -> type[publication_spec.Publication]:
+    from heaplab.catalog.publication_spec import Publication
+
+    return Publication
 
 
 def specs() -> ModuleType:

@@ -171,8 +171,13 @@ class Expectation(Spec):
     """A sentence of the publication as a test on the results; claims/__init__.py lists the kinds of tests."""
 
     says: str  # the published sentence in our words
+    figure: str = ""  # "Figure 12", where the experiment measures several and the sentence is about one
     test: str  # the kind of test
     arguments: dict[str, Parameter | list[Parameter]] = {}
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.figure}: {self.says}" if self.figure else self.says
 
 
 class Experiment(Spec):

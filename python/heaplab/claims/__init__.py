@@ -2,7 +2,8 @@
 
 Every kind of test turns the results into ratios with 95 % intervals and names the region in which the ratio
 must lie. The sentence holds if the whole interval lies inside, does not hold if it lies outside, and is
-open otherwise, or if a cell it is about was not measured. A ratio over several cells is a geometric mean.
+undecided otherwise. It cannot be decided here if what it is about was not measured. A ratio over several
+cells is a geometric mean.
 
 | test             | arguments                         | the ratio                   | must lie in        |
 |------------------|-----------------------------------|-----------------------------|--------------------|

@@ -16,6 +16,7 @@ class ClaimResult(StrEnum):
     HOLDS = "holds"
     FAILS = "does not hold"
     OPEN = "undecided"
+    UNTESTED = "cannot be decided here"  # what it speaks of was not measured
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Finding:
     @property
     def result(self) -> ClaimResult:
         if isnan(self.ratio.estimate):
-            return ClaimResult.OPEN
+            return ClaimResult.UNTESTED
         if self.low <= self.ratio.low and self.ratio.high <= self.high:
             return ClaimResult.HOLDS
         return (

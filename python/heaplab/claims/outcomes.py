@@ -8,6 +8,9 @@ from heaplab.catalog import spec
 from heaplab.claims.claim_tests import NUMBERS, TESTS, Claim, ClaimResult, ClaimTest, Finding
 from heaplab.errors import UsageError
 
+# One finding of several decides: a sentence holds if all do.
+WORST_FIRST = (ClaimResult.FAILS, ClaimResult.UNTESTED, ClaimResult.OPEN, ClaimResult.HOLDS)
+
 
 @dataclass(frozen=True)
 class ClaimOutcome:
@@ -76,13 +79,11 @@ def _evaluate(study: Study, expectation: spec.Expectation) -> ClaimOutcome:
     try:
         findings = _findings(study, expectation)
     except UsageError as error:
-        return ClaimOutcome(study.name, expectation.says, ClaimResult.OPEN, str(error))
-    results = {finding.result for finding in findings}
-    result = ClaimResult.HOLDS if results == {ClaimResult.HOLDS} else ClaimResult.OPEN
-    if ClaimResult.FAILS in results:
-        result = ClaimResult.FAILS
+        return ClaimOutcome(study.name, expectation.sentence, ClaimResult.UNTESTED, str(error))
+    results = {finding.result for finding in findings} or {ClaimResult.UNTESTED}
+    result = next(one for one in WORST_FIRST if one in results)
     figures = "; ".join(finding.text() for finding in findings) or "nothing was measured"
-    return ClaimOutcome(study.name, expectation.says, result, figures)
+    return ClaimOutcome(study.name, expectation.sentence, result, figures)
 
 
 def _findings(study: Study, expectation: spec.Expectation) -> list[Finding]:

@@ -136,21 +136,21 @@ def test_a_trend_ends_where_threads_have_no_cpu_of_their_own(study):
         ({"allocator": "glibc"}, "nothing was measured"),
     ],
 )
-def test_a_sentence_about_what_was_not_measured_is_open(study, arguments, reason):
+def test_a_sentence_about_what_was_not_measured_cannot_be_decided(study, arguments, reason):
     found = outcome(study, "better_than", **arguments)
-    assert found.result is ClaimResult.OPEN
+    assert found.result is ClaimResult.UNTESTED
     assert reason in found.figures
 
 
-def test_a_value_that_was_not_swept_here_leaves_the_sentence_open(study):
+def test_a_sentence_about_a_value_that_was_not_swept_here_cannot_be_decided(study):
     found = outcome(study, "value_within", along="threads", value=64, than=1, low=2)
-    assert found.result is ClaimResult.OPEN
+    assert found.result is ClaimResult.UNTESTED
     assert "cells without a figure" in found.figures
 
 
-def test_a_cell_without_values_leaves_a_sentence_about_all_cells_open(tmp_path):
+def test_without_values_of_a_cell_a_sentence_about_all_cells_cannot_be_decided(tmp_path):
     holed = study_of(tmp_path, without=("flat", 4))
-    assert outcome(holed, "better_than", allocator="flat").result is ClaimResult.OPEN
+    assert outcome(holed, "better_than", allocator="flat").result is ClaimResult.UNTESTED
     assert outcome(holed, "better_than", allocator="flat", threads=[1, 2]).result is ClaimResult.HOLDS
 
 

@@ -12,6 +12,7 @@ from heaplab.cli.options.measuring_options import ARMS, HOW, NO_DEEP_BINDING, ta
 from heaplab.cli.options.option_types import PLACE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
 from heaplab.cli.screen import exit_status
+from heaplab.errors import UsageError
 
 
 @click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
@@ -83,6 +84,11 @@ def compare(
 @click.command()
 @click.argument("experiments", nargs=-1, metavar="EXPERIMENT...")
 @click.option(
+    "--all-publications",
+    is_flag=True,
+    help="Every figure of the publications, after a forecast of the time; the same command goes on.",
+)
+@click.option(
     "--scale",
     type=click.Choice(["quick", "full"]),
     default="quick",
@@ -93,9 +99,17 @@ def compare(
 @taking(ARMS, HOW)
 @click.pass_obj
 def run(
-    extra: tuple[Path, ...], /, experiments: tuple[str, ...], scale: Literal["quick", "full"], **options: Any
+    extra: tuple[Path, ...],
+    /,
+    experiments: tuple[str, ...],
+    all_publications: bool,
+    scale: Literal["quick", "full"],
+    **options: Any,
 ) -> int:
     """Run experiments by id, group or glob of ids, or a trace; `heaplab list experiments` names them.
+
+    With --all-publications every experiment of a publication is a campaign in a folder of its own, and
+    reproduction.md says figure by figure what holds. A budget is that of this call.
 
     \b
     Examples:
@@ -106,4 +120,10 @@ def run(
     from heaplab.cli.campaigns import measuring
 
     replaying = replay_options.given_of(options)
+    if all_publications:
+        from heaplab.cli.campaigns import publications
+
+        if experiments or replaying:
+            raise UsageError("--all-publications takes no experiment and no trace: it runs all of them")
+        return publications.run_all(extra, scale, ComparisonOptions(**options))
     return measuring.run(extra, experiments, scale, replaying, ComparisonOptions(**options))

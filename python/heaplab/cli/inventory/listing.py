@@ -99,7 +99,7 @@ def suite_rows(catalog: Catalog) -> list[dict[str, Any]]:
 
 def claim_rows(catalog: Catalog) -> list[dict[str, Any]]:
     return [
-        {"id": item.id, "publication": item.publication, "claim": expectation.says}
+        {"id": item.id, "publication": item.publication, "claim": expectation.sentence}
         for item in catalog.experiments.values()
         for expectation in item.expectations
     ]

@@ -92,3 +92,13 @@ def to_svg(figure: Figure, alt: str) -> str:
         f"<title>{escape(alt)}</title>"
     )
     return head + svg[opening.end() :]
+
+
+def standalone(svg: str) -> str:
+    """A picture of a page as a file of its own: in light colours, on a ground of its own."""
+    for color, variable in replacements().items():
+        svg = svg.replace(variable, color)
+    svg = svg.replace("var(--font)", "DejaVu Sans, sans-serif")
+    opening = svg.index(">") + 1
+    ground = f'<rect width="100%" height="100%" fill="{CHROME["surface"]}"/>'
+    return f"{svg[:opening]}{ground}{svg[opening:]}"

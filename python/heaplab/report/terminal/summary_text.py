@@ -42,7 +42,12 @@ from heaplab.report.words.timed import how_timed
 from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
-RESULTS = {ClaimResult.HOLDS: "green", ClaimResult.FAILS: "red", ClaimResult.OPEN: "yellow"}
+RESULTS = {
+    ClaimResult.HOLDS: "green",
+    ClaimResult.FAILS: "red",
+    ClaimResult.OPEN: "yellow",
+    ClaimResult.UNTESTED: "dim",
+}
 ASPECT, ASPECT_FIGURE = 10, 9  # columns of an aspect's name, and of an interval
 LABEL = 16  # columns of the labels beside an answer
 # Ranks of columns: if a table has too little room, the column with the highest rank is dropped first.

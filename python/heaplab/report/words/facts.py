@@ -40,6 +40,21 @@ def in_words(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [(NAMES.get(name, name.replace("_", " ")), text_of(name, value)) for name, value in facts.items()]
 
 
+def in_short(facts: dict[str, Any]) -> str:
+    """One line: "Example CPU, 2 CPUs, virtual, 8 GiB, Linux 6.1.0, glibc 2.36, Debian GNU/Linux 12"."""
+    known = {name: value for name, value in facts.items() if value}
+    parts = [
+        str(known.get("cpu", "unknown processor")),
+        units.counted(known["cpus"], "CPU") if "cpus" in known else "",
+        "virtual" if known.get("hypervisor") else "",
+        _size(known["memory"]) if "memory" in known else "",
+        f"Linux {known['kernel']}" if "kernel" in known else "",
+        str(known.get("c_library", "")),
+        str(known.get("distribution", "")),
+    ]
+    return ", ".join(filter(None, parts))
+
+
 def text_of(name: str, value: Any) -> str:
     """ "memory", 8 << 30 -> "8.00 GiB"; a limit that is not set is "none"."""
     if value is None:

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Write docs/reproduction.md: figure by figure of the publications, what holds.
+
+The verdicts lie in research/reproduction.json. Each of RESULTS replaces the verdicts and the pictures of the
+experiments it measured; without RESULTS the page is written again from what lies there.
+Example: research/reproduction.py out/publications/*/*
+"""
+
+import argparse
+from pathlib import Path
+
+from heaplab.analysis import Analysis
+from heaplab.campaign import store
+from heaplab.catalog import contents as catalogs
+from heaplab.report.page import reproduced, reproduction_page, reproduction_pictures
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/reproduction.md"
+VERDICTS = ROOT / "research/reproduction.json"
+HOW = "The command `research/reproduction.py` writes this page from the catalog and from results."
+
+
+def page_of(known: list[reproduced.Reproduced]) -> str:
+    catalog = catalogs.load((ROOT / "catalog",))
+    return reproduction_page.page(
+        list(catalog.publications.values()), catalog.experiments, known, HOW, "reproduction"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("results", nargs="*", type=Path, metavar="RESULTS")
+    known = {one.experiment: one for one in reproduced.load(VERDICTS)} if VERDICTS.exists() else {}
+    for path in parser.parse_args().results:
+        analysis = Analysis(store.load(path))
+        known |= {one.experiment: one for one in reproduced.reproduced(analysis)}
+        reproduction_pictures.write(analysis, PAGE.with_suffix(""))
+    reproduced.write(list(known.values()), VERDICTS)
+    PAGE.write_text(page_of(list(known.values())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Verdicts by figure on planted results: what holds, what was not run, what a verdict outlives."""
+
+from pathlib import Path
+
+import pytest
+import synthetic
+
+from heaplab.analysis import Analysis
+from heaplab.campaign import store
+from heaplab.catalog.publication_spec import NumberedPart, Publication
+from heaplab.catalog.spec import Expectation, Experiment
+from heaplab.errors import UsageError
+from heaplab.report.page import reproduced, reproduction_page, reproduction_pictures
+from heaplab.report.page.reproduced import Reproduced
+
+FASTER = Expectation(says="jemalloc is faster.", test="better_than", arguments={"allocator": "jemalloc"})
+SLOWER = Expectation(
+    says="jemalloc is far slower.",
+    figure="Figure 2",
+    test="ratio_within",
+    arguments={"allocator": "jemalloc", "low": 2.0},
+)
+ABSENT = Expectation(says="nemo is faster.", test="better_than", arguments={"allocator": "nemo"})
+
+
+def experiment(*expectations: Expectation) -> Experiment:
+    [one] = [each for each in synthetic.experiments() if each.id == "acdc-ismm13/fig07"]
+    return one.model_copy(update={"expectations": list(expectations)})
+
+
+def paper(name: str) -> Publication:
+    return Publication(
+        id="paper",
+        title="A paper",
+        source="A test",
+        figures=3,
+        parts=[
+            NumberedPart(figures=[1], shows="all of it", experiment=name),
+            NumberedPart(figures=[2], shows="a part of it", experiment=name),
+            NumberedPart(figures=[3], shows="another", experiment="paper/other"),
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    one = experiment(FASTER, SLOWER, ABSENT)
+    records = synthetic.campaign(["glibc", "jemalloc"], [one], faults=False)
+    folder = tmp_path_factory.mktemp("reproduced")
+    return Analysis(store.load(synthetic.write(records, folder / "results.jsonl")))
+
+
+def page(known: list[Reproduced], *expectations: Expectation) -> str:
+    one = experiment(*expectations)
+    other = one.model_copy(update={"id": "paper/other", "expectations": [FASTER]})
+    return reproduction_page.page([paper(one.id)], {one.id: one, other.id: other}, known, "Now.", "pictures")
+
+
+def test_each_figure_has_its_verdicts_and_what_was_not_run_has_none(analysis: Analysis) -> None:
+    text = page(reproduced.reproduced(analysis), FASTER, SLOWER, ABSENT)
+    assert "| A paper | 3 | 2 | 3 | 1 | 1 | 0 | 1 | 1 |" in text
+    first, second, third = (
+        line for line in text.splitlines() if line.startswith("| Figure ") and "`" in line
+    )
+    assert "2026-01-02, quick scale" in first
+    assert "| 1 holds, 1 cannot be decided here | [picture](pictures/acdc-ismm13-fig07.md) |" in first
+    assert "| 1 holds, 1 does not hold, 1 cannot be decided here |" in second
+    assert third.endswith("| not run | 1 not run |  |")
+    assert "| Figure 2 | jemalloc is far slower. | **does not hold** | jemalloc / glibc 0." in text
+    assert "not measured here: nemo" in text
+
+
+def test_a_verdict_is_kept_without_its_runs(analysis: Analysis, tmp_path: Path) -> None:
+    found = reproduced.reproduced(analysis)
+    reproduced.write(found, tmp_path / "verdicts.json")
+    assert reproduced.load(tmp_path / "verdicts.json") == found
+
+
+def test_a_verdict_ends_where_its_test_changes_and_not_where_its_words_do(analysis: Analysis) -> None:
+    known = reproduced.reproduced(analysis)
+    said_better = FASTER.model_copy(update={"says": "jemalloc takes less time."})
+    assert "| jemalloc takes less time. | **holds** |" in page(known, said_better)
+    by_half = FASTER.model_copy(update={"arguments": {"allocator": "jemalloc", "by": 0.5}})
+    assert "| jemalloc is faster. | **not run** |" in page(known, by_half)
+
+
+def test_the_full_scale_counts_before_the_quick_and_the_last_before_the_first(analysis: Analysis) -> None:
+    [quick] = reproduced.reproduced(analysis)
+    full = quick.model_copy(update={"scale": "full", "date": "2025-01-01"})
+    later = quick.model_copy(update={"date": "2026-05-05"})
+    assert reproduced.newest([later, full, quick]) == {quick.experiment: full}
+    assert reproduced.newest([later, quick]) == {quick.experiment: later}
+
+
+def test_a_file_that_is_no_verdicts_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"x\.json"):
+        reproduced.load(tmp_path / "x.json")
+    with pytest.raises(UsageError, match="No such file"):
+        reproduced.load(tmp_path / "none.json")
+
+
+def test_pictures_are_files_of_their_own(analysis: Analysis, tmp_path: Path) -> None:
+    reproduction_pictures.write(analysis, tmp_path)
+    text = (tmp_path / "acdc-ismm13-fig07.md").read_text()
+    pictures = sorted(path.name for path in tmp_path.glob("*.svg"))
+    assert pictures == [f"acdc-ismm13-fig07-{number}.svg" for number in range(1, 4)]
+    for name in pictures:
+        assert f"]({name})" in text
+        assert "var(--" not in (tmp_path / name).read_text()
