@@ -7,14 +7,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "probes/json_line.h"
 #include "probes/tick_clock.h"
 #include "recorded/census_moments.h"
 #include "recorded/compiler.h"
+#include "recorded/edited_events.h"
+#include "trace/block_habits.h"
 #include "trace/event_stream.h"
 #include "trace/trace_error.h"
 #include "trace/trace_file.h"
@@ -26,13 +28,17 @@ using namespace heaplab;
 
 constexpr const char* usage =
     "compile_trace: makes the workload file of a recorded process, for `replay`\n"
-    "Usage: compile_trace TRACE WORKLOAD [PROCESS] [--census] [--apart SITES]\n"
+    "Usage: compile_trace TRACE WORKLOAD [PROCESS] [--census] [WHAT-IF SITES]...\n"
     "  TRACE     written by heaplab record (docs/trace-format.md)\n"
     "  WORKLOAD  file to write (docs/workload-format.md)\n"
     "  PROCESS   its number in the trace, from 0  [default: the one with the most events]\n"
     "  --census  also list the blocks that live at the peak, in troughs, at some moments between, at the "
     "end\n"
-    "  --apart   numbers of call sites with commas between them, whose blocks get a heap of their own\n"
+    "What if, at call sites named by numbers with commas between them:\n"
+    "  --apart   their blocks get a heap of their own\n"
+    "  --stack   their blocks that die at once are left out: they lie on the stack\n"
+    "  --reserve their blocks that grow have their final size at first\n"
+    "  --less    a share of their blocks is left out, SITE:SHARE with shares from 0 to 1\n"
     "Prints lines of JSON: how far it is, then what it found.\n"
     "Example: compile_trace redis.trace redis.workload\n";
 
@@ -70,37 +76,73 @@ struct request {
   std::vector<const char*> names;  // trace, workload, perhaps a process
   bool census = false;
   std::unordered_set<std::uint32_t> apart;
+  recorded::edits changed;
 };
 
-// False: the text is not numbers with commas between them.
-bool read_numbers(std::string_view text, std::unordered_set<std::uint32_t>& into) {
-  while (true) {
-    std::uint32_t number = 0;
-    const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (fault != std::errc{}) return false;
-    into.insert(number);
-    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+// A number at the beginning of the text, which is removed; nothing if there is none.
+template <class Number>
+std::optional<Number> take_number(std::string_view& text) {
+  Number number{};
+  const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  return number;
+}
+
+// Calls take(text) until no text is left, which takes from its beginning what stands between two commas, and
+// tells whether it could.
+template <class Take>
+bool read_list(std::string_view text, Take take) {
+  while (take(text)) {
     if (text.empty()) return true;
     if (text.front() != ',') return false;
     text.remove_prefix(1);
   }
+  return false;
+}
+
+bool read_numbers(std::string_view text, std::unordered_set<std::uint32_t>& into) {
+  return read_list(text, [&into](std::string_view& rest) {
+    const auto number = take_number<std::uint32_t>(rest);
+    if (number) into.insert(*number);
+    return number.has_value();
+  });
+}
+
+bool read_shares(std::string_view text, std::unordered_map<std::uint32_t, double>& into) {
+  return read_list(text, [&into](std::string_view& rest) {
+    const auto number = take_number<std::uint32_t>(rest);
+    if (!number || !rest.starts_with(':')) return false;
+    rest.remove_prefix(1);
+    const auto share = take_number<double>(rest);
+    if (!share || !(*share >= 0 && *share <= 1)) return false;
+    into[*number] = *share;
+    return true;
+  });
+}
+
+// False: `name` is no option with a value, or the value is none.
+bool read_option(std::string_view name, const char* value, request& into) {
+  if (value == nullptr) return false;
+  if (name == "--apart") return read_numbers(value, into.apart);
+  if (name == "--stack") return read_numbers(value, into.changed.stack);
+  if (name == "--reserve") return read_numbers(value, into.changed.reserve);
+  return name == "--less" && read_shares(value, into.changed.less);
 }
 
 std::optional<request> read_request(const std::vector<const char*>& words) {
   request wanted;
-  bool sites_follow = false;
-  for (const char* const word : words) {
-    if (std::exchange(sites_follow, false)) {
-      if (!read_numbers(word, wanted.apart)) return std::nullopt;
-    } else if (word == std::string_view("--apart")) {
-      sites_follow = true;
-    } else if (word == std::string_view("--census")) {
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string_view word = words[at];
+    if (word == "--census") {
       wanted.census = true;
+    } else if (word.starts_with("--")) {
+      if (!read_option(word, ++at < words.size() ? words[at] : nullptr, wanted)) return std::nullopt;
     } else {
-      wanted.names.push_back(word);
+      wanted.names.push_back(words[at]);
     }
   }
-  if (sites_follow || wanted.names.size() < 2 || wanted.names.size() > 3) return std::nullopt;
+  if (wanted.names.size() < 2 || wanted.names.size() > 3) return std::nullopt;
   return wanted;
 }
 
@@ -158,6 +200,16 @@ std::vector<recorded::moment> moments_of(trace::trace_file& file, std::uint32_t 
   return found.chosen();
 }
 
+// Another pass over all events, if the changes need it.
+trace::block_habits habits_of(trace::trace_file& file, std::uint32_t process,
+                              const recorded::edits& changed) {
+  trace::block_habits found;
+  if (!changed.need_habits()) return found;
+  trace::event_stream events(file, process);
+  for (trace::event next; events.next(next);) found.see(next);
+  return found;
+}
+
 void compile(const request& wanted) {
   trace::trace_file file(wanted.names[0]);
   const std::uint32_t chosen = chosen_process(file, wanted.names.size() == 3 ? wanted.names[2] : nullptr);
@@ -167,13 +219,15 @@ void compile(const request& wanted) {
   recorded::compiler compiler(wanted.names[1], 1,
                               static_cast<double>(ticks != 0 ? ticks : tickets_per_second), wanted.apart);
   trace::each_lived(file, chosen, [&compiler](const trace::event& block) { compiler.living(block); });
+  const trace::block_habits habits = habits_of(file, chosen, wanted.changed);
+  recorded::edited_events edited(wanted.changed, habits);
   trace::event_stream events(file, chosen);
   progress shown(part.events);
   std::uint64_t done = 0;
   auto coming = moments.begin();
   for (auto frame = events.next_frame(); !frame.empty(); frame = events.next_frame()) {
     for (const trace::event& next : frame) {
-      compiler.add(next);
+      for (const trace::event& changed : edited.changed(next)) compiler.add(changed);
       if (++done == (coming != moments.end() ? coming->events : 0)) compiler.list_survivors((coming++)->why);
     }
     shown.reached(events.first() + frame.size());
@@ -191,7 +245,7 @@ int main(int argc, char** argv) {
   }
   const std::optional<request> wanted = read_request({argv + 1, argv + argc});
   if (!wanted) {
-    std::fputs("compile_trace: expects TRACE WORKLOAD [PROCESS] [--census] [--apart SITES]; see --help\n",
+    std::fputs("compile_trace: expects TRACE WORKLOAD [PROCESS] [--census] [WHAT-IF SITES]...; see --help\n",
                stderr);
     return 2;
   }

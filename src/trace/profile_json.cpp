@@ -81,6 +81,14 @@ void put_profile(probes::json_line& out, const profile& of) {
   out.end_object();
 }
 
+void put_habits(probes::json_line& out, const block_habits& of) {
+  out.begin_array();
+  for (const auto& [site, found] : of.by_site())
+    put_row(out, {site, found.temporaries, found.temporary_bytes, found.chains, found.growths,
+                  found.bytes_copied});
+  out.end_array();
+}
+
 void put_sites(probes::json_line& out, trace_file& file, std::uint32_t process) {
   const site_table sites(file, process);
   out.begin_object().key("sites").begin_array();

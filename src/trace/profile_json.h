@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "probes/json_line.h"
+#include "trace/block_habits.h"
 #include "trace/profile.h"
 #include "trace/trace_file.h"
 
@@ -11,6 +12,8 @@ namespace heaplab::trace {
 
 // An object. Tables are lists of rows; what is all zero is left out.
 void put_profile(probes::json_line& out, const profile& of);
+// By call site: number, temporaries, their bytes, chains, growths, bytes copied.
+void put_habits(probes::json_line& out, const block_habits& of);
 
 // An object: the code addresses of each site, from site 1; lines on modules and on code addresses.
 void put_sites(probes::json_line& out, trace_file& file, std::uint32_t process);

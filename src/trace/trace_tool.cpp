@@ -9,6 +9,7 @@
 //   trace_tool events FILE PROCESS    prints the events of a process as CSV, after the blocks that
 //                                     lived when its recording began, which thread 0 acquired
 //   trace_tool profile FILE PROCESS   prints what a process did with memory as JSON, after lines DONE WHOLE
+//   trace_tool habits FILE PROCESS    prints by call site which blocks could be reserved or kept on the stack
 //   trace_tool sites FILE PROCESS     prints its call sites as JSON
 //   trace_tool rows FILE WHAT         writes records of all processes: WHAT is events or blocks (rows.h)
 //   trace_tool import NAME FILE       makes a trace of standard input, which errors call NAME (import.h)
@@ -21,6 +22,7 @@
 
 #include "probes/json_line.h"
 #include "probes/write_whole.h"
+#include "trace/block_habits.h"
 #include "trace/counter_access.h"
 #include "trace/event_stream.h"
 #include "trace/finish.h"
@@ -116,6 +118,17 @@ int print_profile(const std::string& path, const std::string& process) {
   return probes::write_whole(1, out.text()) == 0 ? 0 : 1;
 }
 
+int print_habits(const std::string& path, const std::string& process) {
+  trace_file file(path);
+  event_stream events(file, place_of(file, process));
+  block_habits found;
+  for (event e; events.next(e);) found.see(e);
+  probes::json_line out;
+  put_habits(out, found);
+  out.end_line();
+  return probes::write_whole(1, out.text()) == 0 ? 0 : 1;
+}
+
 int print_sites(const std::string& path, const std::string& process) {
   trace_file file(path);
   probes::json_line out;
@@ -157,12 +170,13 @@ int run(int count, char** arguments) {
   if (command == "summary" && count == 3) return print_summary(arguments[2]);
   if (command == "events" && count == 4) return print_events(arguments[2], arguments[3]);
   if (command == "profile" && count == 4) return print_profile(arguments[2], arguments[3]);
+  if (command == "habits" && count == 4) return print_habits(arguments[2], arguments[3]);
   if (command == "sites" && count == 4) return print_sites(arguments[2], arguments[3]);
   if (command == "rows" && count == 4) return write_rows(arguments[2], arguments[3]);
   if (command == "import" && count == 4) return import_input(arguments[2], arguments[3]);
   std::fputs(
       "trace_tool: stamps | counters | finish FOLDER FILE | summary FILE | events FILE PROCESS | "
-      "profile FILE PROCESS | sites FILE PROCESS | rows FILE WHAT | import NAME FILE\n",
+      "profile FILE PROCESS | habits FILE PROCESS | sites FILE PROCESS | rows FILE WHAT | import NAME FILE\n",
       stderr);
   return 2;
 }

@@ -48,6 +48,19 @@ TEST(replay, looks_at_memory_where_all_threads_meet) {
   EXPECT_GE(metric(done, "memory_per_live"), 0.1);
 }
 
+TEST(replay, trims_as_often_as_the_time_of_the_recording_says) {
+  synthetic_program program;
+  for (int phase = 0; phase < 10; ++phase) {
+    for (int i = 0; i < 600; ++i) program.release(1, program.acquire(1, 1000));
+    program.wait(static_cast<std::uint64_t>(testing::ticks_per_second / 100));
+  }
+  const scratch_file file("trims");
+  compile(program, file.path);
+  EXPECT_EQ(metric(replay(file.path, "--trim-every 10ms"), "trims"), 9);
+  EXPECT_EQ(metric(replay(file.path, "--trim-every 20ms"), "trims"), 4);
+  EXPECT_EQ(metric(replay(file.path, "--trim-every 1h"), "trims"), 0);
+}
+
 // A line of a census, as far as tests need it.
 struct census_line {
   std::string text;

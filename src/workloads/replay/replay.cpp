@@ -1,6 +1,7 @@
 // Replays a recorded program: its threads, and the blocks that each thread allocated, moved and freed, in an
 // order that was possible in the program. The card is catalog/workloads/replay.toml; the file is described in
 // docs/workload-format.md.
+#include <malloc.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -50,6 +51,8 @@ public:
                  "Write to this file what holds the memory at the censuses of the workload, which "
                  "`heaplab advise` makes, a line of JSON each");
     options.flag("trim", trim_, "Call malloc_trim before each census");
+    options.duration("trim-every", trim_every_, {0, 1e6},
+                     "Call malloc_trim each time that so much of the recording has passed; 0: never");
     options.flag("driver-alone", driver_alone_, "Call no malloc: the time left is the replayer's own");
   }
 
@@ -121,6 +124,21 @@ public:
     pthread_join(ended.handle, nullptr);
   }
 
+  // At the first epoch behind each such time of the recording, by the thread that passes first.
+  void trim_if_due(std::uint32_t epoch) {
+    if (trim_every_ == 0) return;
+    const double seconds = static_cast<double>(work_->epochs()[epoch].time_us) * 1e-6;
+    const auto due = static_cast<std::uint64_t>(seconds / trim_every_);
+    // relaxed: decides which thread trims, and orders nothing.
+    std::uint64_t done = trims_.load(std::memory_order_relaxed);
+    while (due > done)
+      if (trims_.compare_exchange_weak(done, due, std::memory_order_relaxed, std::memory_order_relaxed)) {
+        ::malloc_trim(0);
+        trim_calls_.fetch_add(1, std::memory_order_relaxed);  // read when all threads are joined
+        return;
+      }
+  }
+
   void keep_pace(std::uint64_t microseconds) const {
     if (pace_ == pace::asap) return;
     constexpr double spun = 100e-6;  // in seconds; a sleep may take this much too long
@@ -152,11 +170,27 @@ private:
 
     void start(std::uint32_t other) { work.start(other); }
     void join(std::uint32_t other, wait_counts& counts) { work.join(other, counts); }
+    // At the first epoch behind each such time of the recording, by the thread that passes first.
+    void trim_if_due(std::uint32_t epoch) {
+      if (trim_every_ == 0) return;
+      const double seconds = static_cast<double>(work_->epochs()[epoch].time_us) * 1e-6;
+      const auto due = static_cast<std::uint64_t>(seconds / trim_every_);
+      // relaxed: decides which thread trims, and orders nothing.
+      std::uint64_t done = trims_.load(std::memory_order_relaxed);
+      while (due > done)
+        if (trims_.compare_exchange_weak(done, due, std::memory_order_relaxed, std::memory_order_relaxed)) {
+          ::malloc_trim(0);
+          trim_calls_.fetch_add(1, std::memory_order_relaxed);  // read when all threads are joined
+          return;
+        }
+    }
+
     void keep_pace(std::uint64_t microseconds) const { work.keep_pace(microseconds); }
     replay::apart_heap& apart() { return work.apart_; }
     void filled(const void* block, std::size_t bytes) { work.census_->filled(block, bytes); }
     void pass_epoch(std::uint32_t epoch, std::int64_t live, wait_counts& counts) {
       publish(live);
+      work.trim_if_due(epoch);
       work.gates_->pass(epoch, counts);
     }
     // relaxed: the next arrival at an epoch, or the join of this thread, publishes the balance.
@@ -242,6 +276,8 @@ private:
                           "1");
     measured_->add_metric("remote_releases", static_cast<double>(head.remote_releases), "1");
     measured_->add_metric("peak_live", static_cast<double>(head.peak_live_bytes), "B");
+    if (trim_every_ > 0)
+      measured_->add_metric("trims", static_cast<double>(trim_calls_.load(std::memory_order_relaxed)), "1");
     measured_->add_metric("waits", static_cast<double>(all.waits), "1");
     measured_->add_metric("stalls", static_cast<double>(all.stalls), "1");
     gates_->report();
@@ -256,6 +292,9 @@ private:
   bool driver_alone_ = false;
   std::string census_file_;
   bool trim_ = false;
+  double trim_every_ = 0;           // in seconds
+  atomic<std::uint64_t> trims_{0};  // times to trim that have passed
+  atomic<std::uint64_t> trim_calls_{0};
   std::optional<recorded::workload_view> work_;
   std::optional<probes::off_heap_pages> pages_;
   std::span<replay::slot> slots_;
