@@ -1,6 +1,7 @@
 """An advice for other programs: at most 8 KiB of JSON, the verdict first."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from heaplab.holders.answer import Evidence, HolderAnswer
@@ -65,6 +66,18 @@ def document(evidence: Evidence, verdict: HolderAnswer, rows: int) -> dict[str, 
                 for number, one in enumerate(evidence.replays[: rows + 1])
             ],
         }
+    if evidence.other_ways:
+        found["other_ways"] = [
+            {
+                "what": one.name,
+                "worth": one.gain,
+                "sites": [profile.chain(site)[:LONGEST_NAME] for site in one.sites[: rows + 1]],
+                "found": one.found,
+                "predicted": {"seconds": one.seconds, "bytes": one.memory},
+                "measured": one.measured and asdict(one.measured),
+            }
+            for one in evidence.other_ways
+        ]
     return found
 
 

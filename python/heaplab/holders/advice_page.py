@@ -53,6 +53,9 @@ def chapters(evidence: Evidence) -> list[Chapter]:
         found.append(
             Chapter("apart", "What if these sites lived apart", tables=[holding_tables.what_if(evidence)])
         )
+    if evidence.other_ways:
+        ways = [holding_tables.other_ways(evidence)]
+        found.append(Chapter("otherwise", "What if blocks were used otherwise", tables=ways))
     return found
 
 

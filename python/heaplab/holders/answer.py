@@ -1,10 +1,12 @@
 """One of six answers to what holds the memory, with its figures and how sure it is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from heaplab.holders.census import Census, Replays
 from heaplab.holders.moments import Moment, moment_of
+from heaplab.holders.other_ways import OtherWay
 from heaplab.holders.rise import Rise, growth_of
 from heaplab.holders.what_if import WhatIf
 from heaplab.traces.profile import Profile
@@ -33,6 +35,7 @@ class Evidence:
     profile: Profile
     replays: list[Replays]  # the first is the baseline
     what_if: WhatIf | None = None
+    other_ways: Sequence[OtherWay] = ()
 
     @property
     def base(self) -> Replays:

@@ -1,9 +1,10 @@
 """What holds the memory of a replay at some moments (docs/workload-format.md)."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
+from itertools import pairwise
+from statistics import fmean, median
 from typing import NamedTuple
 
 PARTS = ("live", "rounding", "pinned", "retained", "own")
@@ -47,6 +48,14 @@ def read(text: str) -> list[Census]:
         holdings = tuple(Holding(*holding) for holding in row.pop("sites"))
         found.append(Census(**row, holdings=holdings))
     return found
+
+
+def mean_memory(run: Sequence[Census]) -> float:
+    """Over time: each census counts until the next; where there are no times, all count alike."""
+    spans = [later.time_us - earlier.time_us for earlier, later in pairwise(run)]
+    if not sum(spans):
+        return fmean(census.memory for census in run)
+    return fmean([census.memory for census in run[:-1]], weights=spans)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
 """Replays a recording with censuses under allocators, and with chosen call sites in a heap of their own."""
 
+import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
@@ -31,6 +33,23 @@ class Treatment:
         return f"{self.arm.allocator} + malloc_trim" if self.trim else self.arm.allocator
 
 
+class Compiled(NamedTuple):
+    path: Path
+    calls: int
+    peak_live_bytes: int
+
+
+class Cost(NamedTuple):
+    """What a replay took: seconds for all its calls, the most memory in bytes, page faults."""
+
+    seconds: float
+    memory: float
+    faults: float
+
+
+METRICS = ("wall_time", "peak_memory", "minor_faults")  # of the replay, in the order of Cost
+
+
 @dataclass(frozen=True)
 class Recording:
     """A process of a trace, and how it is replayed."""
@@ -43,21 +62,31 @@ class Recording:
 
     def compiled(self, apart: Collection[int] = ()) -> Path:
         """As a workload; blocks of the sites `apart` have a heap of their own. Raises UsageError."""
+        self.told("compiling" + (" with sites apart" if apart else ""))
+        sites = ["--apart", ",".join(map(str, sorted(apart)))] if apart else []
+        return self.workload("apart" if apart else "recorded", "--census", *sites).path
+
+    @property
+    def with_censuses(self) -> Path:
+        """What compiled() has made."""
+        return self.folder / "recorded.workload"
+
+    def workload(self, name: str, *options: str) -> "Compiled":
+        """Compiled with options of compile_trace. Raises UsageError."""
         compiler = native.helper("compile_trace")
         if compiler is None:
             raise HeaplabError("compile_trace is missing: heaplab is not completely installed")
-        made = self.folder / ("apart.workload" if apart else "recorded.workload")
-        sites = ["--apart", ",".join(map(str, sorted(apart)))] if apart else []
-        self.told("compiling" + (" with sites apart" if apart else ""))
+        made = self.folder / f"{name}.workload"
         done = subprocess.run(
-            [compiler, self.trace, made, str(self.process), "--census", *sites],
+            [compiler, self.trace, made, str(self.process), *options],
             capture_output=True,
             errors=ANY_NAME,
             check=False,
         )
         if done.returncode != 0:
             raise UsageError(done.stderr.strip().removeprefix("compile_trace: "))
-        return made
+        found = json.loads(done.stdout.splitlines()[-1])
+        return Compiled(made, found["calls"], found["peak_live_bytes"])
 
     def replayed(self, workload: Path, treatments: Sequence[Treatment]) -> list[Replays]:
         """Of each treatment several replays. Raises HeaplabError."""
@@ -67,24 +96,31 @@ class Recording:
         self.told(f"replaying under {treatment.name}")
         runs: list[tuple[Census, ...]] = []
         while len(runs) < RUNS:
-            text, seconds = self._once(workload, treatment)
-            runs.append(tuple(read(text)))
-            if seconds > LONG_S:
+            census, cost = self.census(workload, treatment.arm, *(["--trim"] if treatment.trim else []))
+            runs.append(census)
+            if cost.seconds > LONG_S:
                 break
         return Replays(treatment.name, tuple(runs))
 
-    def _once(self, workload: Path, treatment: Treatment) -> tuple[str, float]:
+    def census(self, workload: Path, arm: Arm, *options: str) -> tuple[tuple[Census, ...], "Cost"]:
+        """What holds the memory at each moment, in one replay."""
+        written = self.folder / "census"
+        cost = self.cost(workload, arm, "--census", str(written), *options)
+        return tuple(read(written.read_text())), cost
+
+    def cost(self, workload: Path, arm: Arm, *options: str) -> "Cost":
+        """What one replay took."""
         program = native.program("replay")
         if program is None:
             raise HeaplabError("replay is missing: heaplab is not completely installed")
-        census = self.folder / "census"
-        command: list[str | Path] = [program, "--file", workload, "--census", census, *self.options]
-        command += ["--trim"] if treatment.trim else []
-        limits = Limits(time=LONGEST_S, huge_pages=treatment.arm.huge_pages)
+        written = self.folder / "metrics"
+        command: list[str | Path] = [program, "--file", workload, "--json", written, *self.options, *options]
+        limits = Limits(time=LONGEST_S, huge_pages=arm.huge_pages)
         with tempfile.TemporaryFile("w+b") as errors:
-            done = execute(command, environment_for(treatment.arm), limits, errors=errors)
+            done = execute(command, environment_for(arm), limits, errors=errors)
             errors.seek(0)
             message = errors.read().decode(errors=ANY_NAME).strip().replace("\n", "; ")
         if fault := failure(done, message, limits):
-            raise HeaplabError(f"replay under {treatment.name}: {fault}")
-        return census.read_text(), done.process.wall_time
+            raise HeaplabError(f"replay under {arm.allocator}: {fault}")
+        metrics = json.loads(written.read_text())["metrics"]
+        return Cost(*(metrics[name]["value"] for name in METRICS))

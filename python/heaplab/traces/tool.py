@@ -52,6 +52,13 @@ def sites(trace: Path, process: int) -> dict[str, Any]:
     return found
 
 
+def habits(trace: Path, process: int) -> list[list[int]]:
+    """By call site: number, blocks that died at once, their bytes, chains of growing blocks, growths, bytes
+    copied (src/trace/block_habits.h)."""
+    found: list[list[int]] = json.loads(_run("habits", trace, str(process)))
+    return found
+
+
 @contextlib.contextmanager
 def rows(trace: Path, what: str) -> Iterator[IO[bytes]]:
     """A stream of the records of all processes: `what` is `events` or `blocks` (src/trace/rows.h)."""

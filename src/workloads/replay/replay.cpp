@@ -52,7 +52,7 @@ public:
                  "`heaplab advise` makes, a line of JSON each");
     options.flag("trim", trim_, "Call malloc_trim before each census");
     options.duration("trim-every", trim_every_, {0, 1e6},
-                     "Call malloc_trim each time that so much of the recording has passed; 0: never");
+                     "Call malloc_trim each time that so much of the recording has passed");
     options.flag("driver-alone", driver_alone_, "Call no malloc: the time left is the replayer's own");
   }
 

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ import click
 from heaplab.catalog import contents as catalogs
 from heaplab.cli.options.given_arms import GivenAllocator
 from heaplab.cli.options.measuring_options import OWN_ALLOCATOR
-from heaplab.cli.options.option_types import OUTPUT_FILE
+from heaplab.cli.options.option_types import DURATION, OUTPUT_FILE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
 from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.cli.subjects import recorded_trace
@@ -18,7 +19,7 @@ from heaplab.cli.tracing import fresh_trace, record, trace_summary
 from heaplab.cli.tracing.trace import PROCESS
 from heaplab.console import console
 from heaplab.errors import UsageError
-from heaplab.holders import advice_json, advice_page, advice_terminal, what_if
+from heaplab.holders import advice_json, advice_page, advice_terminal, ways_tried, what_if
 from heaplab.holders.answer import Evidence, judge
 from heaplab.holders.replaying import Recording, Treatment
 from heaplab.records import Arm
@@ -47,6 +48,11 @@ from heaplab.traces.profile import Profile, of_process
     show_default=True,
     help="Replay as fast as possible, or no call earlier than in the recording.",
 )
+@click.option(
+    "--trim-every",
+    type=DURATION,
+    help="Call malloc_trim each time that so much of the recording has passed.  [default: a tenth]",
+)
 @PROCESS
 @click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE", help="Write a page, FILE.html.")
 @click.option("--json", "as_json", is_flag=True, help="Print at most 8 KiB of JSON, the verdict first.")
@@ -59,6 +65,7 @@ def advise(
     own: tuple[GivenAllocator, ...],
     apart: tuple[str, ...],
     pace: str,
+    trim_every: float | None,
     process: int | None,
     output: Path | None,
     as_json: bool,
@@ -94,6 +101,8 @@ def advise(
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("advise") as display:
         replayed = Recording(trace, number, Path(folder), ["--pace", pace], display.tell)
         evidence = evidence_of(replayed, profile, treatments(treated), apart)
+        ways = ways_tried.ways_of(replayed, evidence, treated[0], trim_every)
+    evidence = replace(evidence, other_ways=ways)
     verdict = judge(evidence)
     if output:
         advice_page.write_html(evidence, verdict, warnings, output)

@@ -1,0 +1,117 @@
+"""Tries other ways to use blocks: each is predicted from the recording, and measured under the baseline.
+
+Replays with and without go by turns. What is not worth a change is called nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+from heaplab.holders.answer import Evidence
+from heaplab.holders.census import mean_memory
+from heaplab.holders.other_ways import NOTHING, Habit, OtherWay, Savings, died, grown, proposed
+from heaplab.holders.replaying import LONG_S, Cost, Recording
+from heaplab.records import Arm
+from heaplab.report.words import units
+from heaplab.traces import tool
+
+ROUNDS = 7  # if all agree on a gain of time, chance would do that once in 128
+WORTH_TIME = 0.01  # of the program's run
+TRIMS = 10  # in a run, unless the user says how often
+
+
+def ways_of(recording: Recording, evidence: Evidence, arm: Arm, trim_every: float | None) -> list[OtherWay]:
+    """All ways under the baseline, which `arm` is; without times none can be worth a change."""
+    habits = [Habit(*row) for row in tool.habits(recording.trace, recording.process)]
+    paired = PairedReplays(recording, evidence, arm)
+    reserve = proposed(habits, evidence.profile, lambda habit: habit.growths)
+    stack = proposed(habits, evidence.profile, lambda habit: habit.temporaries)
+    return [
+        paired.edited("reserve", "buffers reserved at their final size", reserve, grown(reserve)),
+        paired.edited("stack", "temporaries on the stack, or one used again", stack, died(stack)),
+        *paired.trimmed(trim_every or evidence.profile.seconds / TRIMS),
+    ]
+
+
+class PairedReplays:
+    """Replays of the program as it is and of other ways, by turns."""
+
+    def __init__(self, recording: Recording, evidence: Evidence, arm: Arm) -> None:
+        self._recording, self._evidence, self._arm = recording, evidence, arm
+        self._plain = recording.workload("plain")
+
+    def edited(self, option: str, name: str, habits: Sequence[Habit], found: str) -> OtherWay:
+        if not habits:
+            return OtherWay(name, (), "no call site with so many that it matters")
+        sites = tuple(habit.site for habit in habits)
+        self._recording.told(name)
+        other = self._recording.workload(option, f"--{option}", ",".join(map(str, sites)))
+        pairs = self._pairs(lambda: self._cost(self._plain.path), lambda: self._cost(other.path))
+        call = median(one.seconds for one, _ in pairs) / max(self._plain.calls, 1)
+        measured = compared(pairs)
+        return OtherWay(
+            name,
+            sites,
+            found,
+            (self._plain.calls - other.calls) * call,
+            self._plain.peak_live_bytes - other.peak_live_bytes,
+            measured,
+            gain(measured, self._evidence, "peak memory"),
+        )
+
+    def trimmed(self, every: float) -> list[OtherWay]:
+        """malloc_trim at intervals, if the baseline is the C library, which alone has it."""
+        evidence = self._evidence
+        plain, trimmed = evidence.base, evidence.replays[1:2]
+        if not trimmed or not trimmed[0].name.startswith(f"{plain.name} + ") or every <= 0:
+            return []
+        name = f"malloc_trim every {units.show(every, 's')}"
+        self._recording.told(name)
+        pairs = self._pairs(self._census, lambda: self._census("--trim-every", f"{every:.6f}"))
+        measured = compared(pairs)
+        found = f"with malloc_trim {units.show(median(other.memory for _, other in pairs), 'B')} on average"
+        predicted = mean_memory(plain.runs[0]) - mean_memory(trimmed[0].runs[0])
+        return [
+            OtherWay(name, (), found, 0.0, predicted, measured, gain(measured, evidence, "memory on average"))
+        ]
+
+    def _cost(self, workload: Path) -> Cost:
+        return self._recording.cost(workload, self._arm)
+
+    def _census(self, *options: str) -> Cost:
+        run, cost = self._recording.census(self._recording.with_censuses, self._arm, *options)
+        return cost._replace(memory=mean_memory(run))
+
+    def _pairs(self, one: Callable[[], Cost], other: Callable[[], Cost]) -> list[tuple[Cost, Cost]]:
+        found = [(one(), other())]
+        while len(found) < ROUNDS and found[0][0].seconds <= LONG_S:
+            found.append((one(), other()))
+        return found
+
+
+def gain(measured: Savings, evidence: Evidence, memory: str) -> str:
+    """What is gained that is worth a change, and that all pairs agree on; with what it costs."""
+    run = evidence.profile.seconds if measured.pairs == ROUNDS else 0.0  # fewer tell nothing of times
+    gains = []
+    if run and measured.seconds[0] > 0 and measured.seconds[1] >= WORTH_TIME * run:
+        gains.append(f"{units.percent(measured.seconds[1] / run)} of the run's time")
+    if measured.memory[0] > 0 and measured.memory[1] >= evidence.worth:
+        gains.append(f"{units.show(measured.memory[1], 'B')} of {memory}")
+    costs = [
+        f"{units.show(-most, unit)} {what}".strip()
+        for most, unit, what in (
+            (measured.seconds[2], "s", ""),
+            (measured.faults[2], "1", "page faults"),
+        )
+        if most < 0
+    ]
+    said = " and ".join(gains) or NOTHING
+    return f"{said}, for at least {' and '.join(costs)}" if gains and costs else said
+
+
+def compared(pairs: Sequence[tuple[Cost, Cost]]) -> Savings:
+    less = [[a - b for a, b in zip(one, other, strict=True)] for one, other in pairs]
+    seconds, memory, faults = (
+        (min(column), median(column), max(column)) for column in zip(*less, strict=True)
+    )
+    return Savings(seconds, memory, faults, len(pairs))

@@ -1,0 +1,139 @@
+"""Other ways to use blocks: found where a program has them, nothing where it has not, judged by all pairs."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from heaplab.catalog import contents
+from heaplab.cli.subjects.selection import arm_of
+from heaplab.cli.tracing import advise
+from heaplab.holders import holding_tables, replaying, ways_tried
+from heaplab.holders.answer import Evidence
+from heaplab.holders.census import Census, mean_memory
+from heaplab.holders.other_ways import NOTHING, OtherWay, Savings
+from heaplab.holders.replaying import Cost, Recording
+from heaplab.traces import tool
+from heaplab.traces.profile import of_process
+
+HEAPLAB = (sys.executable, "-m", "heaplab")
+PROGRAMS = ("lines", "vectors", "keys", "nothing", "bursts")
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Evidence, dict[str, OtherWay]]]:
+    """By program: the evidence, and the ways by the first word of their names."""
+    folder = tmp_path_factory.mktemp("ways")
+    source = Path(__file__).with_name("ways.cpp")
+    flags = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer"]
+    subprocess.run(["c++", *flags, "-o", folder / "ways", source], check=True)
+    script = "; ".join(f"./ways {program}" for program in PROGRAMS)
+    command = [*HEAPLAB, "record", "--stacks", "-o", "ways.trace", "--", "sh", "-c", script]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    summary = tool.summary(folder / "ways.trace")
+    glibc = arm_of(contents.load(()), "glibc")
+    found = {}
+    with pytest.MonkeyPatch.context() as once:
+        once.setattr(replaying, "LONG_S", 0.0)
+        once.setattr(ways_tried, "LONG_S", 0.0)
+        for number, process in enumerate(summary["processes"]):
+            words = process["process"]["arguments"].split("\0")
+            if words[0] == "./ways":
+                recording = Recording(folder / "ways.trace", number, folder)
+                profile = of_process(folder / "ways.trace", summary, number)
+                evidence = advise.evidence_of(recording, profile, advise.treatments([glibc]), ())
+                ways = ways_tried.ways_of(recording, evidence, glibc, None)
+                found[words[1]] = evidence, {way.name.split(" ")[0]: way for way in ways}
+    return found
+
+
+@pytest.mark.starts_programs
+@pytest.mark.parametrize(
+    ("program", "way", "site", "found"),
+    [
+        ("lines", "buffers", "longer(", "300 buffers grew 76.5k times"),
+        ("vectors", "buffers", "pushed(", "2,000 buffers grew 20.0k times, 15.6 MiB copied"),
+        ("keys", "temporaries", "copied(", "400k blocks of 24.4 MiB died at once"),
+    ],
+)
+def test_what_could_be_reserved_or_lie_on_the_stack_is_named(
+    tried: dict[str, tuple[Evidence, dict[str, OtherWay]]], program: str, way: str, site: str, found: str
+) -> None:
+    evidence, ways = tried[program]
+    one = ways[way]
+    assert evidence.profile.chain(one.sites[0]).startswith(site)
+    assert one.found.startswith(found)
+    assert one.seconds > 0
+    assert one.measured
+    other = ways["temporaries" if way == "buffers" else "buffers"]
+    assert (other.sites, other.measured, other.gain) == ((), None, NOTHING)
+
+
+@pytest.mark.starts_programs
+def test_nothing_is_tried_where_no_call_site_has_enough(
+    tried: dict[str, tuple[Evidence, dict[str, OtherWay]]],
+) -> None:
+    evidence, ways = tried["nothing"]
+    assert [ways[name].measured for name in ("buffers", "temporaries")] == [None, None]
+    assert [one.gain for one in ways.values()] == [NOTHING] * 3
+    assert "no call site" in str(
+        holding_tables.other_ways(
+            Evidence(evidence.profile, evidence.replays, None, list(ways.values()))
+        ).rows
+    )
+
+
+@pytest.mark.starts_programs
+def test_trimming_gives_back_what_the_next_burst_faults_again(
+    tried: dict[str, tuple[Evidence, dict[str, OtherWay]]],
+) -> None:
+    one = tried["bursts"][1]["malloc_trim"]
+    assert one.measured
+    assert 4 << 20 < one.measured.memory[1] <= one.memory < 30 << 20
+    assert -one.measured.faults[1] > 2000
+    assert " of memory on average, for at least " in one.gain
+    assert one.gain.endswith(" page faults")
+
+
+def evidence(seconds: float) -> Evidence:
+    return SimpleNamespace(profile=SimpleNamespace(seconds=seconds), worth=1 << 20)  # type: ignore[return-value]
+
+
+def measured(*costs: tuple[float, float, float]) -> Savings:
+    """As often as it takes, the last again and again."""
+    whole = [*costs, *[costs[-1]] * (ways_tried.ROUNDS - len(costs))]
+    return ways_tried.compared([(Cost(1.0, 1 << 30, 0), Cost(*cost)) for cost in whole])
+
+
+@pytest.mark.parametrize(
+    ("costs", "seconds", "said"),
+    [
+        ([(0.9, 1 << 30, 0), (0.8, 1 << 30, 0)], 10, "2.0 % of the run's time"),
+        ([(0.9, 1 << 30, 0), (0.8, 1 << 30, 0)], 100, NOTHING),  # too little
+        ([(0.5, 1 << 30, 0), (1.1, 1 << 30, 0), (0.5, 1 << 30, 0)], 10, NOTHING),  # not in all
+        ([(0.5, 1 << 30, 0)], 0, NOTHING),  # a recording without times
+        ([(1.0, (1 << 30) - (1 << 20), 0)], 10, "1.00 MiB of memory"),
+        ([(1.0, (1 << 30) - (1 << 20) + 1, 0)], 10, NOTHING),
+        ([(1.5, 1 << 20, 700)], 10, "1,023 MiB of memory, for at least 500 ms and 700 page faults"),
+        ([(1.5, 1 << 30, 700)], 10, NOTHING),
+    ],
+)
+def test_only_what_all_pairs_gain_and_is_worth_a_change_is_said(
+    costs: list[tuple[float, float, float]], seconds: float, said: str
+) -> None:
+    assert ways_tried.gain(measured(*costs), evidence(seconds), "memory") == said
+
+
+def test_few_pairs_tell_nothing_of_times() -> None:
+    pairs = [(Cost(1.0, 1 << 30, 0), Cost(0.5, 0, 0))] * (ways_tried.ROUNDS - 1)
+    assert ways_tried.gain(ways_tried.compared(pairs), evidence(1), "memory") == "1.00 GiB of memory"
+
+
+def test_mean_memory_is_over_time() -> None:
+    def run(*points: tuple[int, int]) -> list[Census]:
+        return [Census("sample", at, 0, 0, memory, 0, 0, 0, 0, 0, ()) for at, memory in points]
+
+    assert mean_memory(run((0, 100), (10, 500), (40, 900))) == 400
+    assert mean_memory(run((0, 100), (0, 500))) == 300
