@@ -57,10 +57,10 @@ def field(one: Beyond, what: str) -> str:
     return planned if planned == now else f"{planned} → {now}"
 
 
-def print_budget(budget: Budget, found: Sequence[Beyond], matters: Sequence[str], console: Console) -> None:
+def print_budget(budget: Budget, found: Sequence[Beyond], costs: str, console: Console) -> None:
     put(console, f"[bold {'red' if found else 'green'}]{escape(headline(budget, found))}[/]")
-    for sentence in matters:
-        put(console, escape(sentence))
+    if costs:
+        put(console, escape(costs))
     rows = [fields(one) for one in found[:MOST_ROWS]]
     if rows:
         texts = [[escape(text) for text in column] for column in zip(*rows, strict=True)]
@@ -69,13 +69,13 @@ def print_budget(budget: Budget, found: Sequence[Beyond], matters: Sequence[str]
         put(console, f"and {len(found) - MOST_ROWS} more")
 
 
-def as_markdown(budget: Budget, found: Sequence[Beyond], matters: Sequence[str], command: str) -> str:
+def as_markdown(budget: Budget, found: Sequence[Beyond], costs: str, command: str) -> str:
     """For a comment on a pull request."""
     rows = [fields(one) for one in found]
     table = [HEADS, ("---",) * len(HEADS), *rows] if rows else []
     lines = [f"| {' | '.join(unbarred(text) for text in row)} |" for row in table]
     return "\n".join(
-        [f"**heaplab budget: {headline(budget, found)}**", "", *matters, "", *lines, "", f"`{command}`", ""]
+        [f"**heaplab budget: {headline(budget, found)}**", "", costs, "", *lines, "", f"`{command}`", ""]
     )
 
 

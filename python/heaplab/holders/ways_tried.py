@@ -46,7 +46,7 @@ class PairedReplays:
         sites = tuple(habit.site for habit in habits)
         self._recording.told(name)
         other = self._recording.workload(option, f"--{option}", ",".join(map(str, sites)))
-        pairs = self._pairs(lambda: self._cost(self._plain.path), lambda: self._cost(other.path))
+        pairs = pairs_of(lambda: self._cost(self._plain.path), lambda: self._cost(other.path))
         call = median(one.seconds for one, _ in pairs) / max(self._plain.calls, 1)
         measured = compared(pairs)
         return OtherWay(
@@ -67,7 +67,7 @@ class PairedReplays:
             return []
         name = f"malloc_trim every {units.show(every, 's')}"
         self._recording.told(name)
-        pairs = self._pairs(self._census, lambda: self._census("--trim-every", f"{every:.6f}"))
+        pairs = pairs_of(self._census, lambda: self._census("--trim-every", f"{every:.6f}"))
         measured = compared(pairs)
         found = f"with malloc_trim {units.show(median(other.memory for _, other in pairs), 'B')} on average"
         predicted = mean_memory(plain.runs[0]) - mean_memory(trimmed[0].runs[0])
@@ -82,19 +82,20 @@ class PairedReplays:
         run, cost = self._recording.census(self._recording.with_censuses, self._arm, *options)
         return cost._replace(memory=mean_memory(run))
 
-    def _pairs(self, one: Callable[[], Cost], other: Callable[[], Cost]) -> list[tuple[Cost, Cost]]:
-        found = [(one(), other())]
-        while len(found) < ROUNDS and found[0][0].seconds <= LONG_S:
-            found.append((one(), other()))
-        return found
+
+def pairs_of(one: Callable[[], Cost], other: Callable[[], Cost]) -> list[tuple[Cost, Cost]]:
+    """Of replays by turns; of long ones a single pair."""
+    found = [(one(), other())]
+    while len(found) < ROUNDS and found[0][0].seconds <= LONG_S:
+        found.append((one(), other()))
+    return found
 
 
 def gain(measured: Savings, evidence: Evidence, memory: str) -> str:
     """What is gained that is worth a change, and that all pairs agree on; with what it costs."""
-    run = evidence.profile.seconds if measured.pairs == ROUNDS else 0.0  # fewer tell nothing of times
     gains = []
-    if run and measured.seconds[0] > 0 and measured.seconds[1] >= WORTH_TIME * run:
-        gains.append(f"{units.percent(measured.seconds[1] / run)} of the run's time")
+    if share := share_of_run(measured, evidence.profile.seconds):
+        gains.append(f"{units.percent(share)} of the run's time")
     if measured.memory[0] > 0 and measured.memory[1] >= evidence.worth:
         gains.append(f"{units.show(measured.memory[1], 'B')} of {memory}")
     costs = [
@@ -107,6 +108,17 @@ def gain(measured: Savings, evidence: Evidence, memory: str) -> str:
     ]
     said = " and ".join(gains) or NOTHING
     return f"{said}, for at least {' and '.join(costs)}" if gains and costs else said
+
+
+def share_of_run(measured: Savings, run: float) -> float:
+    """Of the run's seconds, what is saved; 0 where that is too little or too unsure to matter.
+
+    Fewer pairs tell nothing of times, and a recording without times (0) has no run to compare with.
+    """
+    if not run or measured.pairs < ROUNDS or measured.seconds[0] <= 0:
+        return 0.0
+    share = measured.seconds[1] / run
+    return share if share >= WORTH_TIME else 0.0
 
 
 def compared(pairs: Sequence[tuple[Cost, Cost]]) -> Savings:

@@ -8,9 +8,12 @@ import pytest
 
 from heaplab.budgets import budget_file, growth_beyond
 from heaplab.budgets.budget_file import Tolerance
-from heaplab.budgets.spending import Spender, Spending, Spent
+from heaplab.budgets.spending import Spender, Spending, Spent, site_of, spending_of
+from heaplab.budgets.what_growth_costs import shares_of
 from heaplab.cli import commands
 from heaplab.cli.screen import exit_status
+from heaplab.cli.tracing.budget import Recorder
+from heaplab.holders import ways_tried
 
 SERVES, COMPRESSES = "serve_requests", "compress"
 # What is planted by number: the thread and the function that are named, and in what they grow.
@@ -49,6 +52,12 @@ def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A single pair of replays."""
+    monkeypatch.setattr(ways_tried, "LONG_S", 0.0)
+
+
 @pytest.mark.starts_programs
 def test_an_unchanged_program_keeps_its_budget(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert heaplab("x.toml", "--", "./budgeted") == 0
@@ -68,6 +77,7 @@ def test_a_planted_allocation_is_named(here: Path, capsys: pytest.CaptureFixture
     printed = " ".join(capsys.readouterr().out.split())
     assert printed.startswith("OVER BUDGET: ")
     assert printed.partition("most grew ")[2].startswith(f"{site}(")
+    assert " replay the growth " in printed
     failed = {
         (case.get("classname") or "", case.get("name") or ""): failure.get("message") or ""
         for case in ElementTree.parse(f"{number}.xml").iter("testcase")
@@ -76,6 +86,15 @@ def test_a_planted_allocation_is_named(here: Path, capsys: pytest.CaptureFixture
     [said] = [said for (of, name), said in failed.items() if thread in of and name.startswith(f"{site}(")]
     assert grown <= {part.split(" ")[0] for part in said.split("; ")}
     assert "most grew" in (here / f"{number}.md").read_text()
+
+
+@pytest.mark.starts_programs
+def test_the_growth_alone_is_what_replays_leave_out(here: Path) -> None:
+    profile = Recorder(here / "x.trace", ("./budgeted", "2"), (), None).profile()
+    found = growth_beyond.beyond(budget_file.read(here / "x.toml"), spending_of(profile))
+    shares = shares_of(found, profile)
+    assert {site_of(profile, site).partition("(")[0] for site in shares} == {"parsed"}
+    assert list(shares.values()) == [pytest.approx(0.5)] * len(shares)
 
 
 CALLER = Spender("main", "f < g")

@@ -1,21 +1,26 @@
 """`heaplab budget`: fails where a program allocates more than a file that is checked in allows."""
 
 import shlex
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from heaplab.budgets import budget_file, budget_output, growth_beyond
+from heaplab.budgets import budget_file, budget_output, growth_beyond, what_growth_costs
 from heaplab.budgets.budget_file import Budget, Tolerance
 from heaplab.budgets.growth_beyond import Beyond
 from heaplab.budgets.spending import Spending, spending_of
+from heaplab.catalog import contents as catalogs
 from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
 from heaplab.cli.options.program_command import ProgramCommand
-from heaplab.cli.subjects.selection import note
+from heaplab.cli.screen.step_display import StepDisplay
+from heaplab.cli.subjects.selection import BASELINE, arm_of, note
 from heaplab.cli.tracing import fresh_trace, record, trace_summary
 from heaplab.cli.tracing.trace import PROCESS
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.holders.replaying import Recording
 from heaplab.traces.profile import Profile, of_process
 
 OVER = 3  # exit status
@@ -50,8 +55,8 @@ def budget(
     """Fail if PROGRAM allocates more than FILE.toml allows; for continuous integration.
 
     FILE.toml is checked in. It has calls, bytes and peak by thread and call site, and what is tolerated.
-    Exit status 3: a call site grew beyond that in each of several recordings; it is named. Once --update has
-    written FILE.toml, 0 means that nothing did. The last recording is kept beside it, as FILE.trace.
+    Exit status 3: a call site grew beyond that in each of several recordings; it is named, with whether that
+    matters for time or memory, by replay. The last recording is kept beside FILE.toml, as FILE.trace.
 
     \b
     Examples:
@@ -73,13 +78,13 @@ def budget(
         return 0
     assert known
     found = judged(known, recorded, recordings)
+    costs = recorded.cost_of(found) if found else ""
     if markdown:
-        markdown.write_text(
-            budget_output.as_markdown(known, found, [], shlex.join(program)), encoding="utf-8"
-        )
+        text = budget_output.as_markdown(known, found, costs, shlex.join(program))
+        markdown.write_text(text, encoding="utf-8")
     if junit:
         budget_output.write_junit(known, found, junit)
-    budget_output.print_budget(known, found, [], console())
+    budget_output.print_budget(known, found, costs, console())
     return OVER if found else 0
 
 
@@ -91,6 +96,7 @@ class Recorder:
     ) -> None:
         self.trace = trace
         self._program, self._extra, self._process = program, extra, process
+        self._last: Profile | None = None
 
     def profile(self) -> Profile:
         """What the program did. Raises HeaplabError where it failed."""
@@ -100,7 +106,17 @@ class Recorder:
         summary, number = fresh_trace.number_of(self.trace, self._process)
         for line in trace_summary.warnings(summary):
             note(f"{self.trace}: {line}")
-        return of_process(self.trace, summary, number, record.ProgressNote("reading events"))
+        self._last = of_process(self.trace, summary, number, record.ProgressNote("reading events"))
+        return self._last
+
+    def cost_of(self, found: Sequence[Beyond]) -> str:
+        """What the growth costs that the last recording has."""
+        assert self._last
+        with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("budget") as display:
+            display.tell("replaying with the growth and without")
+            recording = Recording(self.trace, self._last.process, Path(folder))
+            arm = arm_of(catalogs.load(self._extra), BASELINE)
+            return what_growth_costs.cost_of(found, self._last, recording, arm)
 
 
 def write(file: Path, program: str, recorded: Recorder, runs: int, tolerance: Tolerance) -> None:

@@ -1,0 +1,51 @@
+"""What growth beyond a budget costs: replays of the recording with it and without, by turns."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import median
+
+from heaplab.budgets.growth_beyond import WHOLE, Beyond
+from heaplab.budgets.spending import Spent, sites_of, spending_of
+from heaplab.holders.replaying import Recording
+from heaplab.holders.ways_tried import compared, pairs_of, share_of_run
+from heaplab.records import Arm
+from heaplab.report.words import units
+from heaplab.traces.profile import Profile
+
+WORTH_MEMORY = 0.01  # of the peak
+
+
+def cost_of(found: Sequence[Beyond], profile: Profile, recording: Recording, arm: Arm) -> str:
+    """In a sentence whether it matters for time or memory; "" where no call site grew by itself."""
+    shares = shares_of(found, profile)
+    if not shares:
+        return ""
+    grown = recording.workload("grown").path
+    without = recording.workload(
+        "without", "--less", ",".join(f"{site}:{share:.6f}" for site, share in shares.items())
+    ).path
+    pairs = pairs_of(lambda: recording.cost(grown, arm), lambda: recording.cost(without, arm))
+    less = compared(pairs)
+    peak = median(one.memory for one, _ in pairs)
+    share, memory = share_of_run(less, profile.seconds), less.memory[1]
+    costs = [f"{units.percent(share)} of the run's time"] if share else []
+    if less.memory[0] > 0 and memory >= WORTH_MEMORY * peak:
+        costs.append(f"{units.show(memory, 'B')} of {units.show(peak, 'B')} of peak memory")
+    if costs:
+        return f"It matters: by replay the growth takes {' and '.join(costs)}."
+    return "By replay the growth matters neither for time nor for peak memory."
+
+
+def shares_of(found: Sequence[Beyond], profile: Profile) -> dict[int, float]:
+    """By number of a call site, the share of its blocks that is growth; of a name's sites all alike."""
+    totals: defaultdict[str, Spent] = defaultdict(Spent)
+    for spender, spent in spending_of(profile).of.items():
+        totals[spender.site] = totals[spender.site].plus(spent)
+    shares: defaultdict[str, float] = defaultdict(float)
+    for one in found:
+        if one.spender != WHOLE:
+            whole = totals[one.spender.site]
+            shares[one.spender.site] += max(
+                getattr(one.more, what) / max(getattr(whole, what), 1) for what in one.grown
+            )
+    return {site: min(share, 1.0) for name, share in shares.items() for site in sites_of(profile, name)}
