@@ -7,6 +7,7 @@ and figures are made elsewhere.
 from heaplab.analysis.aspects import (
     AspectStanding as AspectStanding,
     aspect_standings as aspect_standings,
+    metric_of as metric_of,
     mixes_aspects as mixes_aspects,
 )
 from heaplab.analysis.factorial import Effect as Effect, effects as effects

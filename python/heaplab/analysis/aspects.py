@@ -64,17 +64,17 @@ def studies_by_aspect(analysis: Analysis) -> dict[spec.Aspect, list[Study]]:
     found: dict[spec.Aspect, list[Study]] = {}
     for study in chain.from_iterable(map(analysis.summarised, ("synthetic", "program"))):
         about = study.experiment.aspect
-        if isinstance(about, spec.Aspect) and metric_of(study, about) and cells_of(study):
+        if isinstance(about, spec.Aspect) and metric_of(study, about.measure) and cells_of(study):
             found.setdefault(about, []).append(study)
     return found
 
 
-def metric_of(study: Study, about: spec.Aspect) -> str:
-    """The metric by which a study answers an aspect; "" if it has none.
+def metric_of(study: Study, measure: str) -> str:
+    """The metric that tells the "time" or the "memory" of a study; "" if it has none.
 
     Time is the main metric. Memory is the main metric, or the peak with page tables if that is a time.
     """
-    if about.measure == "time":
+    if measure == "time":
         return study.main_metric if study.is_timed else ""
     return MEMORY if study.is_timed else study.main_metric
 
@@ -87,7 +87,7 @@ def mixes_aspects(analysis: Analysis, kind: str) -> bool:
 def cells_of(study: Study) -> list[MeasuredCell]:
     """The cells that count in an aspect: those with a figure of the baseline."""
     about = study.experiment.aspect
-    metric = metric_of(study, about) if isinstance(about, spec.Aspect) else ""
+    metric = metric_of(study, about.measure) if isinstance(about, spec.Aspect) else ""
     return [cell for cell in study.cells if metric and study.values(cell, study.baseline, metric)]
 
 
@@ -100,7 +100,7 @@ def _mean(studies: Iterable[Study], name: str) -> Interval:
     for study in studies:
         about = study.experiment.aspect
         assert isinstance(about, spec.Aspect)
-        found = study.cell_pairs(study.baseline, name, metric_of(study, about))
+        found = study.cell_pairs(study.baseline, name, metric_of(study, about.measure))
         if len(found) < len(cells_of(study)):
             return Interval(nan)
         groups.append(found)

@@ -66,6 +66,10 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     ),
     "check": ("checks.check_library:check", "Put a malloc library under conformance tests and torture."),
     "report": ("reading.reading_commands:report", "Write one HTML page about results files."),
+    "atlas": (
+        "reading.atlas_command:atlas",
+        "Write a site about many results: allocators, workloads, machines, over time.",
+    ),
     "power": (
         "reading.reading_commands:power",
         "Tell what RESULTS decided, how many more minutes the rest takes",

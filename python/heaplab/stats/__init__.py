@@ -25,6 +25,7 @@ from heaplab.stats.ratios import (
     Pair as Pair,
     compare as compare,
     geometric_mean as geometric_mean,
+    independent_quotient as independent_quotient,
     median_interval as median_interval,
     spread as spread,
 )

@@ -73,6 +73,19 @@ def geometric_mean(groups: Sequence[Sequence[Keyed]]) -> Interval:
     return Interval(exp(estimate), exp(estimate - half), exp(estimate + half), count)
 
 
+def independent_quotient(above: Interval, below: Interval) -> Interval:
+    """The quotient of two estimates with independent errors: half-widths of logarithms add as squares."""
+    estimate = above.estimate / below.estimate if below.estimate else nan
+    count = min(above.count, below.count)
+    if not (above.bounded and below.bounded):
+        return Interval(estimate, count=count)
+    down, up = (
+        sqrt(log(above.estimate / a) ** 2 + log(below.estimate / b) ** 2)
+        for a, b in ((above.low, below.high), (above.high, below.low))
+    )
+    return Interval(estimate, estimate * exp(-down), estimate * exp(up), count)
+
+
 class _Part(NamedTuple):
     """The contribution of the pairs with one key to the logarithm of a mean."""
 

@@ -107,8 +107,8 @@ def test_the_metric_of_an_aspect_is_its_measure(tmp_path: Path) -> None:
         [],
     )
     assert not of_memory.is_timed
-    assert (metric_of(timed, LOCAL), metric_of(timed, MEMORY)) == ("allocation_time", "footprint")
-    assert (metric_of(of_memory, LOCAL), metric_of(of_memory, MEMORY)) == ("", "peak_memory")
+    assert (metric_of(timed, "time"), metric_of(timed, "memory")) == ("allocation_time", "footprint")
+    assert (metric_of(of_memory, "time"), metric_of(of_memory, "memory")) == ("", "peak_memory")
 
 
 def test_all_aspects_are_one_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

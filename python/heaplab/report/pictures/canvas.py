@@ -77,6 +77,7 @@ def to_svg(figure: Figure, alt: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(<g) id="[a-zA-Z0-9]+_\d+"', r"\1", svg)  # equal in every figure, and never referred to
+    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)  # a hundredth of a point is seen by nobody
     for color, variable in replacements().items():
         svg = svg.replace(color, variable)
     svg = svg.replace("'DejaVu Sans'", "var(--font)").replace(", sans-serif", "")

@@ -1,0 +1,143 @@
+"""The tables of an atlas. A row is found by the words in it: subject, machine, version, date, verdict."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from markupsafe import Markup
+
+from heaplab.atlas.campaign_ratios import AtlasCampaign
+from heaplab.atlas.many_campaigns import Dated
+from heaplab.atlas.regressions import BuildChange
+from heaplab.report.tables.aspect_answer import METRICS
+from heaplab.report.tables.ratio_entry import ratio_entry
+from heaplab.report.tables.table_parts import Entry, Table
+from heaplab.report.words import units, wording
+
+Links = Mapping[tuple[str, str], str]  # from (kind, name) to the page, relative to the site
+
+
+def left(text: str) -> Entry:
+    return Entry(text, tone="left")
+
+
+def link(links: Links, up: str, kind: str, name: str) -> str:
+    """The name, leading to its page where it has one."""
+    place = links.get((kind, name))
+    return Markup('<a href="{}{}">{}</a>').format(up, place, name) if place else name
+
+
+def ratio_of(dated: Dated, *, colored: bool = False, remark: str = "") -> Entry:
+    return ratio_entry(dated.ratio.judged, METRICS[dated.ratio.measure], colored=colored, remark=remark)
+
+
+def newest(found: Iterable[Dated]) -> list[Dated]:
+    """The last ratio of each subject, measure, allocator, build, machine and scale, the newest first."""
+    last = {
+        (
+            one.ratio.about,
+            one.ratio.measure,
+            one.ratio.allocator,
+            one.build,
+            one.campaign.machine,
+            one.campaign.scale,
+        ): one
+        for one in found
+    }
+    return sorted(last.values(), key=lambda one: (one.campaign.started, one.ratio.about), reverse=True)
+
+
+def ratio_table(caption: str, corner: str, rows: Sequence[tuple[str, Dated]]) -> Table:
+    """A row for each ratio."""
+    return Table(
+        caption,
+        ["measure", "to the baseline", "verdict", "version", "baseline", "machine", "date"],
+        [
+            (
+                name,
+                [
+                    left(one.ratio.measure),
+                    replace(ratio_of(one), title=""),
+                    left(wording.verdict(one.ratio.judged, METRICS[one.ratio.measure])),
+                    left(one.version),
+                    left(one.campaign.baseline),
+                    left(one.campaign.machine),
+                    left(f"{one.campaign.date}, {one.campaign.scale}"),
+                ],
+            )
+            for name, one in rows
+        ],
+        corner,
+    )
+
+
+def matrix(caption: str, corner: str, rows: Mapping[str, Mapping[str, Dated]]) -> Table:
+    """Ratios with names down and across."""
+    columns = sorted({name for row in rows.values() for name in row})
+    return Table(
+        caption,
+        columns,
+        [
+            (
+                name,
+                [ratio_of(row[one], colored=True) if one in row else Entry(units.NOTHING) for one in columns],
+            )
+            for name, row in rows.items()
+        ],
+        corner,
+    )
+
+
+def change_table(caption: str, changes: Sequence[BuildChange], links: Links, up: str) -> Table:
+    return Table(
+        caption,
+        ["experiment", "measure", "new to old", "old", "new", "limit", "machine"],
+        [
+            (
+                link(links, up, "allocator", one.new.ratio.allocator),
+                [
+                    left(one.new.ratio.about),
+                    left(one.new.ratio.measure),
+                    Entry(
+                        units.ratio(one.ratio.estimate),
+                        units.bounds(one.ratio),
+                        "bad",
+                        "▲",
+                        title=one.verdict,
+                    ),
+                    left(version_and_date(one.old)),
+                    left(version_and_date(one.new)),
+                    Entry(units.percent(one.limit)),
+                    left(one.new.campaign.machine),
+                ],
+            )
+            for one in changes
+        ],
+        "allocator",
+    )
+
+
+def version_and_date(one: Dated) -> str:
+    return f"{one.version or one.build[:8]}, {one.campaign.date}"
+
+
+def campaign_table(campaigns: Sequence[AtlasCampaign], links: Links, up: str) -> Table:
+    return Table(
+        "The newest first",
+        ["machine", "scale", "experiments", "runs", "heaplab", "measured by", "file"],
+        [
+            (
+                one.started[:16].replace("T", " "),
+                [
+                    left(link(links, up, "machine", one.machine)),
+                    left(one.scale),
+                    Entry(str(len(one.experiments))),
+                    Entry(f"{one.runs:,}"),
+                    left(one.heaplab),
+                    left(Markup("<code>{}</code>").format(one.command)),
+                    left(one.file),
+                ],
+            )
+            for one in reversed(campaigns)
+        ],
+        "date",
+    )

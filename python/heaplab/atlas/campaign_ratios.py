@@ -1,0 +1,175 @@
+"""What an atlas keeps of a campaign: the ratio of every allocator in every experiment and aspect."""
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from heaplab import stats
+from heaplab.analysis import Analysis, Study, aspect_standings, metric_of
+from heaplab.campaign import store
+from heaplab.records import CONTROL_SUFFIX, Arm
+from heaplab.report.page.hosts import MACHINE
+from heaplab.report.words import facts
+from heaplab.stats import Interval, Judged
+
+MEASURES = ("time", "memory")
+# Facts that change on one machine, and times with them.
+CHANGES_TIMES = ("kernel", "c_library", "transparent_huge_pages", "governor")
+
+
+@dataclass(frozen=True)
+class AtlasRatio:
+    """One allocator relative to the baseline, over the cells of an experiment or of an aspect."""
+
+    about: str  # id of the experiment, or title of the aspect
+    measure: str  # one of MEASURES
+    allocator: str
+    judged: Judged
+    settings: str = ""  # hash of what was measured and where; "" of an aspect, whose experiments change
+
+
+@dataclass(frozen=True)
+class AtlasExperiment:
+    """An experiment as a campaign measured it."""
+
+    id: str
+    title: str
+    workload: str
+    workload_title: str
+    card: tuple[tuple[str, str], ...]
+    aspect: str
+    again: str  # the command that repeats it
+
+
+@dataclass(frozen=True)
+class AtlasCampaign:
+    id: str
+    started: str  # ISO 8601, UTC
+    scale: str
+    heaplab: str
+    command: str
+    file: str
+    runs: int
+    machine: str  # its name: what stays the same of it
+    facts: tuple[tuple[str, str], ...]
+    baseline: str
+    versions: dict[str, str]  # by allocator, the baseline too
+    builds: dict[str, str]  # by allocator: hash of its library, or the version if it has none
+    experiments: dict[str, AtlasExperiment]
+    aspects: list[AtlasRatio]
+    ratios: list[AtlasRatio]
+
+    @property
+    def date(self) -> str:
+        return self.started[:10]
+
+
+def read(path: Path) -> AtlasCampaign:
+    """Raises UsageError for a file that is no results file."""
+    return campaign_of(Analysis(store.load(path, series=False)))
+
+
+def campaign_of(analysis: Analysis) -> AtlasCampaign:
+    results, campaign = analysis.results, analysis.campaign
+    known = results.host.facts if results.host else {}
+    arms = {name: arm for name, arm in results.libraries.items() if name in analysis.allocators}
+    studies = {study.experiment.id: study for study in analysis.between_allocators}
+    return AtlasCampaign(
+        id=campaign.id,
+        started=campaign.started,
+        scale=campaign.scale,
+        heaplab=campaign.heaplab,
+        command=shlex.join(campaign.command),
+        file=results.path.name,
+        runs=len(results.runs),
+        machine=facts.in_short({name: known.get(name) for name in MACHINE}),
+        facts=tuple(facts.in_words(known)),
+        baseline=analysis.baseline,
+        versions={name: arm.version for name, arm in arms.items()},
+        builds={name: build_of(arm) for name, arm in arms.items()},
+        experiments={name: experiment_of(analysis, study) for name, study in studies.items()},
+        aspects=list(aspects_of(analysis)),
+        ratios=list(ratios_of(analysis, known)),
+    )
+
+
+def build_of(arm: Arm) -> str:
+    """What tells two builds apart: the library's bytes and the settings."""
+    content = [*arm.sha256.values(), arm.version, sorted(arm.environment.items()), arm.huge_pages]
+    return digest(content)
+
+
+def digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def experiment_of(analysis: Analysis, study: Study) -> AtlasExperiment:
+    experiment, card = study.experiment, study.workload.card
+    names = ",".join(analysis.allocators)
+    scale = analysis.campaign.scale
+    again = ["heaplab", "run", experiment.id, "--scale", scale, "--allocators", names]
+    aspect = experiment.aspect
+    return AtlasExperiment(
+        id=experiment.id,
+        title=experiment.title,
+        workload=study.workload.id,
+        workload_title=study.workload.title,
+        card=(("source", card.source), ("shows", card.shows), ("does not show", card.does_not_show)),
+        aspect=aspect if isinstance(aspect, str) else aspect.title,
+        again=shlex.join(analysis.campaign.command if study.workload.is_users else again),
+    )
+
+
+def aspects_of(analysis: Analysis) -> Iterator[AtlasRatio]:
+    for standing in aspect_standings(analysis):
+        for name, judged in standing.judged.items():
+            yield AtlasRatio(standing.about.title, standing.about.measure, name, judged)
+
+
+def ratios_of(analysis: Analysis, known: dict[str, Any]) -> Iterator[AtlasRatio]:
+    """The verdicts on one measure are one family of comparisons."""
+    for measure in MEASURES:
+        studies = [(study, metric_of(study, measure)) for study in analysis.between_allocators]
+        groups = [[*of_study(study, metric)] for study, metric in studies if metric]
+        found = list(chain.from_iterable(groups))
+        judged = stats.judge_family([ratio for *_, ratio, _ in found], [one for *_, one in found])
+        for (study, name, _, _), one in zip(found, judged, strict=True):
+            settings = settings_of(analysis, study, known)
+            yield AtlasRatio(study.experiment.id, measure, name, one, settings)
+
+
+def of_study(study: Study, metric: str) -> Iterator[tuple[Study, str, Interval, Interval]]:
+    """The mean ratio of each allocator over all cells, with the control; none where a cell has no figure."""
+    cells = sum(bool(study.values(cell, study.baseline, metric)) for cell in study.cells)
+    for name in study.candidates:
+        pairs = study.cell_pairs(study.baseline, name, metric)
+        if name != study.baseline and cells and len(pairs) == cells:
+            ratio = stats.geometric_mean([pairs])
+            control = stats.geometric_mean(
+                [study.cell_pairs(study.baseline, study.baseline + CONTROL_SUFFIX, metric)]
+            )
+            if not isnan(ratio.estimate):
+                yield study, name, ratio, control
+
+
+def settings_of(analysis: Analysis, study: Study, known: dict[str, Any]) -> str:
+    """Ratios with equal settings may be compared over time: same cells, same baseline, same system."""
+    scale = analysis.campaign.scale
+    experiment = study.experiment.model_dump(
+        mode="json", include={"workload", "parameters", "derived", "presets", scale}
+    )
+    baseline = analysis.results.libraries.get(analysis.baseline)
+    return digest(
+        [
+            experiment,
+            scale,
+            build_of(baseline) if baseline else analysis.baseline,
+            [known.get(name) for name in (*MACHINE, *CHANGES_TIMES)],
+        ]
+    )

@@ -1,0 +1,79 @@
+"""Many campaigns as one: what there is, and the ratios of one subject over time."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from multiprocessing import get_context
+from pathlib import Path
+
+from heaplab.atlas.campaign_ratios import AtlasCampaign, AtlasExperiment, AtlasRatio, read
+
+
+@dataclass(frozen=True)
+class Dated:
+    """A ratio with the campaign that measured it."""
+
+    campaign: AtlasCampaign
+    ratio: AtlasRatio
+
+    @property
+    def version(self) -> str:
+        return self.campaign.versions.get(self.ratio.allocator, "")
+
+    @property
+    def build(self) -> str:
+        return self.campaign.builds.get(self.ratio.allocator, "")
+
+
+class Atlas:
+    """All campaigns, the oldest first; one that is given twice counts once."""
+
+    def __init__(self, campaigns: Iterable[AtlasCampaign]) -> None:
+        by_identity = {(one.id, one.started, one.machine): one for one in campaigns}
+        self.campaigns = sorted(by_identity.values(), key=lambda one: (one.started, one.id))
+
+    @cached_property
+    def machines(self) -> list[str]:
+        return sorted({one.machine for one in self.campaigns})
+
+    @cached_property
+    def allocators(self) -> list[str]:
+        """Those with a figure of their own, and the baselines."""
+        named = {dated.ratio.allocator for dated in [*self.ratios, *self.aspects]}
+        return sorted(named | {one.baseline for one in self.campaigns})
+
+    @cached_property
+    def experiments(self) -> dict[str, AtlasExperiment]:
+        """By id, as the last campaign measured each."""
+        found = {name: item for one in self.campaigns for name, item in one.experiments.items()}
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def ratios(self) -> list[Dated]:
+        return [Dated(one, ratio) for one in self.campaigns for ratio in one.ratios]
+
+    @cached_property
+    def aspects(self) -> list[Dated]:
+        return [Dated(one, ratio) for one in self.campaigns for ratio in one.aspects]
+
+    @cached_property
+    def aspect_titles(self) -> list[str]:
+        return list(dict.fromkeys(dated.ratio.about for dated in self.aspects))
+
+
+def gathered(paths: Sequence[Path], tell: Callable[[int], None] = lambda _number: None) -> Atlas:
+    """Read results files, one process for each CPU. Raises UsageError for a file that is no results file."""
+    return Atlas(summaries(paths, tell))
+
+
+def summaries(paths: Sequence[Path], tell: Callable[[int], None]) -> Iterator[AtlasCampaign]:
+    workers = min(len(paths), len(os.sched_getaffinity(0)))
+    if workers < 2:
+        yield from map(read, paths)
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        for number, found in enumerate(pool.map(read, paths), 1):
+            tell(number)
+            yield found

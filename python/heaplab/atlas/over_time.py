@@ -1,0 +1,89 @@
+"""Pictures of ratios over time: a line with intervals for each subject, a panel for each place."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from math import isfinite
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from heaplab import stats
+from heaplab.atlas.many_campaigns import Dated
+from heaplab.report.pictures import canvas, marks, palette
+from heaplab.report.pictures.figures import Drawing
+from heaplab.report.pictures.palette import Style
+from heaplab.stats import Interval
+
+DAY_S = 86_400
+LETTER = 0.08  # inches, of a legend
+POINTS_MOST = 40  # of a line; of more the lowest and highest of each stretch
+Lines = Mapping[str, Sequence[Dated]]  # by name, the oldest first
+
+
+def over_time(title: str, panels: Mapping[str, Lines], styles: Mapping[str, Style]) -> Drawing | None:
+    """None where nothing has a figure."""
+    panels = {place: known for place, lines in panels.items() if (known := with_figures(lines))}
+    if not panels:
+        return None
+    with mpl.rc_context(canvas.STYLE):
+        figure, axes = canvas.new(len(panels))
+        for axis, (place, lines) in zip(axes, panels.items(), strict=True):
+            if len(panels) > 1:
+                axis.set_title(place, wrap=True, fontsize=7.5)
+            for name, line in lines.items():
+                draw(axis, name, line, styles[name])
+            scales(axis)
+        named = {
+            name: handle
+            for axis in axes
+            for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+        longest = max(map(len, named))
+        across = max(1, int(figure.get_figwidth() / (0.6 + LETTER * longest)))
+        figure.legend(named.values(), named.keys(), loc="outside upper left", ncols=across)
+        alt = f"{title}: ratio to the baseline over time, with intervals. Numbers in the tables."
+        return Drawing(title, canvas.to_svg(figure, alt), alt, ())
+
+
+def with_figures(lines: Lines) -> Lines:
+    known = {
+        name: [one for one in line if isfinite(one.ratio.judged.ratio.estimate)]
+        for name, line in lines.items()
+    }
+    return {name: line for name, line in known.items() if line}
+
+
+def draw(axis: Axes, name: str, line: Sequence[Dated], style: Style) -> None:
+    """Markers stand where a build is new."""
+    points = {day_of(one): one for one in line}
+    estimates = [(day, one.ratio.judged.ratio.estimate) for day, one in points.items()]
+    shown = [(day, points[day]) for day, _ in stats.thin(estimates, POINTS_MOST)]
+    marks.banded_line(axis, [(day, one.ratio.judged.ratio) for day, one in shown], name, style)
+    before = ["", *(one.build for _, one in shown)]
+    axis.lines[-1].set_markevery([at for at, (_, one) in enumerate(shown) if one.build != before[at]])
+    if len(shown) == 1:
+        whisker(axis, shown[0][0], shown[0][1].ratio.judged.ratio, style)
+
+
+def whisker(axis: Axes, day: float, ratio: Interval, style: Style) -> None:
+    """The interval of a line that is a single point, where a band has no width."""
+    if ratio.bounded:
+        axis.plot([day, day], [ratio.low, ratio.high], color=style.color, linewidth=1.1)
+
+
+def day_of(one: Dated) -> float:
+    return datetime.fromisoformat(one.campaign.started).timestamp() / DAY_S
+
+
+def date_of(day: float, _position: int | None) -> str:
+    return datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat()
+
+
+def scales(axis: Axes) -> None:
+    axis.set_yscale("log", base=2)
+    marks.label_ratios(axis.yaxis)
+    axis.axhline(1, color=palette.CHROME["muted"], linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+    axis.margins(x=0.08)
+    axis.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
+    axis.xaxis.set_major_formatter(FuncFormatter(date_of))

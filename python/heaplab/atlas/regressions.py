@@ -1,0 +1,72 @@
+"""What got worse from one build of an allocator to the next, by the rule of `heaplab gate`.
+
+Two builds are compared by their ratios to the same build of the baseline, on one machine with one kernel and
+C library, over the same cells. They were measured in different campaigns, so that their errors are
+independent: the half-widths of both intervals add as squares, those of both controls too. All comparisons of
+the atlas are one family, as all cells of a gate are.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from heaplab import stats
+from heaplab.atlas.many_campaigns import Atlas, Dated
+from heaplab.stats import GateVerdict, Interval
+
+LIMITS = {"time": 0.05, "memory": 0.03}  # as `heaplab gate` has them unless told otherwise
+
+
+@dataclass(frozen=True)
+class BuildChange:
+    """An allocator in one experiment, under one build and the next."""
+
+    old: Dated
+    new: Dated
+    ratio: Interval  # new to old: above 1 is worse
+    control: Interval
+    verdict: GateVerdict = GateVerdict.COULD_NOT_TELL
+
+    @property
+    def limit(self) -> float:
+        return LIMITS[self.new.ratio.measure]
+
+
+def build_changes(atlas: Atlas) -> list[BuildChange]:
+    """Every change of a build, judged."""
+    found = [change(old, new) for line in lines(atlas) for old, new in pairwise(newest_of_builds(line))]
+    verdicts = stats.judge_gate(
+        [one.ratio for one in found], [one.control for one in found], [one.limit for one in found]
+    )
+    return [
+        BuildChange(one.old, one.new, one.ratio, one.control, verdict)
+        for one, verdict in zip(found, verdicts, strict=True)
+    ]
+
+
+def lines(atlas: Atlas) -> Iterator[list[Dated]]:
+    """Ratios that may be compared, the oldest first."""
+    found: dict[tuple[str, str, str, str], list[Dated]] = {}
+    for dated in atlas.ratios:
+        ratio = dated.ratio
+        key = (ratio.about, ratio.measure, ratio.allocator, ratio.settings)
+        found.setdefault(key, []).append(dated)
+    yield from found.values()
+
+
+def newest_of_builds(line: Sequence[Dated]) -> list[Dated]:
+    """The last ratio of every build, in the order in which the builds appeared."""
+    found: dict[str, Dated] = {}
+    for dated in line:
+        found[dated.build] = dated  # a key keeps its first place
+    return list(found.values())
+
+
+def change(old: Dated, new: Dated) -> BuildChange:
+    before, after = old.ratio.judged, new.ratio.judged
+    return BuildChange(
+        old,
+        new,
+        stats.independent_quotient(after.ratio, before.ratio),
+        stats.independent_quotient(after.control, before.control),
+    )

@@ -1,0 +1,39 @@
+"""`heaplab atlas`: a site over many results files."""
+
+from pathlib import Path
+
+import click
+
+from heaplab.cli.options.option_types import OUTPUT_FOLDER, PLACE
+from heaplab.cli.screen import exit_status
+from heaplab.cli.screen.step_display import StepDisplay
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, type=PLACE, metavar="RESULTS...")
+@click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of the site.  [default: site]")
+@click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress.")
+def atlas(results: tuple[Path, ...], output: Path | None, quiet: bool) -> None:
+    """Write a site about many results: each allocator, workload and machine, over time and version.
+
+    RESULTS are results files or folders they lie in. The pages open from files, without a server. What got
+    worse from one build of an allocator to the next is named by the rule of `heaplab gate`.
+
+    \b
+    Example:
+      heaplab atlas out/compare -o site
+    """
+    exit_status.refuse_small_address_space()
+    from heaplab.atlas import atlas_files
+    from heaplab.atlas.many_campaigns import gathered
+    from heaplab.cli.reading.results import refuse_unwritable
+
+    folder = output or Path("site")
+    refuse_unwritable(folder / "index.html")
+    if quiet:
+        click.echo(atlas_files.write(gathered(results), folder))
+        return
+    with StepDisplay("atlas") as display:
+        read = gathered(results, lambda number: display.tell(f"read {number} of {len(results)}"))
+        page = atlas_files.write(read, folder, display.tell)
+    click.echo(page)

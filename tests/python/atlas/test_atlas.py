@@ -1,0 +1,176 @@
+"""An atlas of campaigns that never ran: what is compared over time, and what the pages lead to."""
+
+import re
+from collections.abc import Callable
+from math import exp, log
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import synthetic
+from laboratory import call
+
+from heaplab.analysis import Analysis
+from heaplab.atlas import atlas_files
+from heaplab.atlas.atlas_pages import AtlasSite
+from heaplab.atlas.campaign_ratios import AtlasCampaign, campaign_of
+from heaplab.atlas.many_campaigns import Atlas, gathered
+from heaplab.campaign import store
+from heaplab.records import AnyRecord, Arm, Campaign, Host
+from heaplab.stats import GateVerdict, Interval, independent_quotient
+
+NAMES = ["glibc", "jemalloc", "mimalloc"]
+EXPERIMENT = synthetic.experiment("laws", "acdc", {"threads": [1, 2]}, [])
+Write = Callable[..., Path]
+
+
+def records(
+    day: int,
+    version: str = "1.0",
+    slower: float = 1.0,
+    kernel: str = "6.1",
+    baseline: str = "2.36",
+    noise: float = 0.002,
+    blocks: int = 8,
+) -> list[AnyRecord]:
+    """A campaign of one experiment, in which mimalloc has a version and is so much slower than at first."""
+
+    def effect(name: str, cell: dict) -> tuple[float, float]:
+        time, memory = synthetic.truth(name, cell)
+        return time * (slower if name == "mimalloc" else 1.0), memory
+
+    made = synthetic.campaign(
+        NAMES, [EXPERIMENT], blocks=blocks, noise=noise, seed=day, effect=effect, faults=False
+    )
+    return [changed(record, day, version, kernel, baseline) for record in made]
+
+
+def changed(record: AnyRecord, day: int, version: str, kernel: str, baseline: str) -> AnyRecord:
+    if isinstance(record, Campaign):
+        return record.model_copy(update={"started": f"2026-01-{day:02}T03:04:05+00:00"})
+    if isinstance(record, Host):
+        return record.model_copy(update={"facts": record.facts | {"kernel": kernel}})
+    if isinstance(record, Arm) and record.allocator == "mimalloc":
+        return record.model_copy(update={"version": version})
+    if isinstance(record, Arm) and record.allocator == "glibc":
+        return record.model_copy(update={"version": baseline})
+    return record
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Write:
+    def write(day: int, **how: object) -> Path:
+        return synthetic.write(records(day, **how), tmp_path / f"{day}" / "results.jsonl")
+
+    return write
+
+
+def read(path: Path) -> AtlasCampaign:
+    return campaign_of(Analysis(store.load(path, series=False)))
+
+
+def verdicts(*paths: Path) -> dict[tuple[str, str], GateVerdict]:
+    """On every change of a build, by allocator and measure."""
+    changes = AtlasSite(Atlas(map(read, paths)), {}).changes
+    return {(one.new.ratio.allocator, one.new.ratio.measure): one.verdict for one in changes}
+
+
+def test_a_campaign_becomes_one_ratio_for_each_experiment_measure_and_allocator(written: Write) -> None:
+    campaign = read(written(3))
+    found = {(one.measure, one.allocator): one.judged.ratio for one in campaign.ratios}
+    assert set(found) == {(measure, name) for measure in ("time", "memory") for name in NAMES[1:]}
+    assert found["memory", "mimalloc"].low < 1.31 < found["memory", "mimalloc"].high
+    assert campaign.machine == "Example CPU at 2.4 GHz, 2 CPUs, 8 GiB"
+    assert campaign.versions == {"glibc": "2.36", "jemalloc": "5.3.0", "mimalloc": "1.0"}
+    assert campaign.experiments["laws"].again == (
+        "heaplab run laws --scale quick --allocators glibc,jemalloc,mimalloc"
+    )
+
+
+def test_a_build_that_is_worse_than_the_one_before_is_named(written: Write) -> None:
+    slow = written(4, version="1.1", slower=1.2)
+    assert verdicts(written(3), slow) == {
+        ("mimalloc", "time"): GateVerdict.WORSE,
+        ("mimalloc", "memory"): GateVerdict.NOT_WORSE,
+    }
+    assert verdicts(written(3), written(4, version="1.1"))["mimalloc", "time"] is GateVerdict.NOT_WORSE
+
+
+@pytest.mark.parametrize("other", [{"version": "1.0"}, {"kernel": "6.2"}, {"baseline": "2.40"}])
+def test_only_builds_are_compared_and_only_where_all_else_is_equal(written: Write, other: dict) -> None:
+    """The same build, another kernel, another baseline."""
+    assert verdicts(written(3), written(4, **({"version": "1.1", "slower": 1.2} | other))) == {}
+
+
+def test_noise_that_exceeds_the_limit_gives_no_verdict(written: Write) -> None:
+    noisy = [written(day, version=f"1.{day}", slower=1 + day / 50, noise=0.2) for day in (3, 4)]
+    assert verdicts(*noisy)["mimalloc", "time"] is GateVerdict.COULD_NOT_TELL
+
+
+def test_too_few_blocks_give_no_verdict(written: Write) -> None:
+    few = [written(day, version=f"1.{day}", slower=day / 3, blocks=2) for day in (3, 4)]
+    assert set(verdicts(*few).values()) == {GateVerdict.COULD_NOT_TELL}
+
+
+def test_a_build_is_compared_by_its_last_campaign(written: Write) -> None:
+    paths = [written(3), written(4, slower=1.2), written(5, version="1.1", slower=1.2)]
+    assert verdicts(*paths)["mimalloc", "time"] is GateVerdict.NOT_WORSE
+
+
+def test_a_campaign_that_is_given_twice_counts_once(written: Write) -> None:
+    path = written(3)
+    assert len(gathered([path, path.parent]).campaigns) == 1
+
+
+def test_the_errors_of_independent_ratios_add_as_squares() -> None:
+    half = 0.1
+    one = Interval(2.0, 2.0 * exp(-half), 2.0 * exp(half), 8)
+    other = Interval(1.0, exp(-half), exp(half), 6)
+    found = independent_quotient(one, other)
+    assert found.estimate == 2.0
+    assert found.count == 6
+    assert log(found.high / 2) == pytest.approx(half * 2**0.5)
+    assert log(2 / found.low) == pytest.approx(half * 2**0.5)
+    assert not independent_quotient(one, Interval(1.0)).bounded
+
+
+def site_of(paths: list[Path], folder: Path) -> Path:
+    atlas_files.write(gathered(paths), folder)
+    return folder
+
+
+def test_every_link_leads_to_a_place_that_exists(written: Write, tmp_path: Path) -> None:
+    site = site_of([written(3), written(4, version="1.1", slower=1.2)], tmp_path / "site")
+    pages = {page: page.read_text() for page in site.rglob("*.html")}
+    folders = sorted(page.relative_to(site).parts[0] for page in pages)
+    assert folders == [*["allocators"] * 3, "index.html", "machines", "workloads"]
+    looked_at = 0
+    for page, text in pages.items():
+        for href in re.findall(r'<a href="([^"]+)"', text):
+            path, _, place = unquote(href).partition("#")
+            target = (page.parent / path).resolve()
+            assert target.is_file(), (page, href)
+            assert not place or f'id="{place}"' in pages[target], (page, href)
+            looked_at += 1
+    assert looked_at > 30
+    first = pages[site / "index.html"]
+    assert "1.20×" in first.partition("Regressions")[2].partition("Allocators</h2>")[0]
+    assert "heaplab compare -o out/compare" in first
+
+
+def test_names_become_file_names_and_stay_apart() -> None:
+    names = ["glibc", "a/b", "a b", "../x", "é"]
+    files = [atlas_files.file_name(name) for name in names]
+    assert files[0] == "glibc"
+    assert len(set(files)) == len(names)
+    assert not any("/" in file or file.startswith(".") for file in files)
+
+
+def test_the_command_writes_the_site_or_names_what_is_no_results(written: Write, tmp_path: Path) -> None:
+    status, printed = call("atlas", written(3), written(4), "-q", "-o", tmp_path / "site")
+    assert (status, printed.strip()) == (0, str(tmp_path / "site/index.html"))
+    (tmp_path / "page.txt").write_text("nothing")
+    status, printed = call("atlas", tmp_path / "page.txt", "-q", "-o", tmp_path / "other")
+    assert status == 2
+    assert "page.txt: not a results file of heaplab" in printed
+    assert not (tmp_path / "other/index.html").exists()
