@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/scalloc/frontend.h"
-#include "allocators/scalloc/lab_policy.h"
-#include "allocators/scalloc/lab_registry.h"
-#include "allocators/scalloc/library_traits.h"
+#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/lab_policy.h"
+#include "allocators/scalloc/frontend/lab_registry.h"
+#include "allocators/scalloc/policy/library_traits.h"
 #include "base/cache_line.h"
 #include "coherence/machine.h"
 #include "coherence/simulated_sync.h"

@@ -1,6 +1,6 @@
 // The only file that is compiled with -fsanitize=thread: all code of scalloc that is simulated is
 // instantiated here.
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/policy/variants.h"
 
 #include "coherence/program.h"
 #include "coherence/simulated_heap.h"

@@ -1,4 +1,4 @@
-#include "allocators/scalloc/arena.h"
+#include "allocators/scalloc/arena/arena.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <set>
 #include <vector>
 
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/policy/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/frontend/frontend.h"
 
 namespace heaplab::scalloc::testing {
 
@@ -79,7 +79,7 @@ private:
     const span_word word = it.load_word(std::memory_order_relaxed);
     if (!is_in_use(word)) return;
     for (void* block = it.local_list; block != nullptr; block = it.secrets.next_of(block))
-      list(it.is_guest(block) || it.was_handed_out(block), block);
+      list(it.is_cached(block) || it.was_handed_out(block), block);
     std::uint32_t left = word.remote_count();
     void* block = left > 0 ? it.base + word.remote_newest() : nullptr;
     for (; block != nullptr && left > 0; block = it.secrets.next_of(block), --left)

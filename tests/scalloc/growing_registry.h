@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "allocators/scalloc/large_registry.h"
+#include "allocators/scalloc/large/large_registry.h"
 
 namespace heaplab::scalloc {
 

@@ -9,10 +9,10 @@
 #include <set>
 #include <vector>
 
-#include "allocators/scalloc/arena.h"
+#include "allocators/scalloc/arena/arena.h"
 #include "allocators/scalloc/hardened/quarantine.h"
 #include "allocators/scalloc/hardened/shuffle.h"
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/policy/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 

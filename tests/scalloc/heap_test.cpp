@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "allocators/scalloc/policy/variants.h"
 #include "allocators/scalloc/scalloc_heap.h"
-#include "allocators/scalloc/variants.h"
 
 namespace heaplab::scalloc {
 namespace {
@@ -117,8 +117,8 @@ TYPED_TEST(heap, aligns_blocks_as_asked) {
   for (void* const block : blocks) TypeParam::deallocate(block);
 }
 
-// The blocks freed first, one of each span, become guests of the hot span.
-TEST(standard_heap, keeps_no_guests_on_trim) {
+// The blocks freed first, one of each span, are cached by the hot span.
+TEST(standard_heap, keeps_no_cached_blocks_on_trim) {
   using tested = scalloc_heap<standard_config>;
   constexpr std::size_t size = 4096;
   constexpr unsigned spans = 10;

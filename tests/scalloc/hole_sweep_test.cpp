@@ -1,11 +1,11 @@
 // Whole free pages inside spans in use: which go back, and that every block is there again afterwards, once.
-#include "allocators/scalloc/hole_sweep.h"
+#include "allocators/scalloc/idle/hole_sweep.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/policy/variants.h"
 #include "base/os_pages.h"
 #include "concurrent/sync.h"
 #include "scalloc/sweep_of.h"
@@ -15,9 +15,9 @@ namespace {
 
 constexpr config many_blocks = paged_config<64>();
 constexpr config block_is_page = paged_config<4>();
-constexpr config many_blocks_and_a_guest = [] {
+constexpr config many_blocks_and_a_cached_one = [] {
   config result = many_blocks;
-  result.most_guests = result.fewest_guests = 1;
+  result.most_cached = result.fewest_cached = 1;
   return result;
 }();
 // Blocks of four pages, 64 to a span: a record has no room to name the pages.
@@ -181,10 +181,10 @@ TEST_F(holes, are_purged_while_the_owner_ends) {
   it_->check_all();
 }
 
-using holes_with_guests = sweep_of<many_blocks_and_a_guest>;
+using holes_beside_cached_blocks = sweep_of<many_blocks_and_a_cached_one>;
 
 // The span returns from the sweep, and not from its owner: the map forgets the owner all the same.
-TEST_F(holes_with_guests, are_purged_while_the_last_blocks_are_freed) {
+TEST_F(holes_beside_cached_blocks, are_purged_while_the_last_blocks_are_freed) {
   it_->fill(65);
   release(0, 48);
   hooked_platform::before_purge = [&] { release(48, 60), release(60, 64, 1); };

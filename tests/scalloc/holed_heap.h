@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "allocators/scalloc/hole_sweep.h"
+#include "allocators/scalloc/idle/hole_sweep.h"
 #include "scalloc/small_heap.h"
 #include "support/fake_platform.h"
 

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "allocators/scalloc/arena.h"
-#include "allocators/scalloc/large.h"
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/arena/arena.h"
+#include "allocators/scalloc/large/large.h"
+#include "allocators/scalloc/policy/variants.h"
 #include "base/os_pages.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"

@@ -1,11 +1,11 @@
 // When the background purge thread is started, how long it serves, and who follows.
-#include "allocators/scalloc/idle_purge.h"
+#include "allocators/scalloc/idle/idle_purge.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/policy/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 #include "support/fake_platform.h"

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "allocators/scalloc/dropped_records.h"
+#include "allocators/scalloc/arena/dropped_records.h"
 #include "explore/explorer.h"
 #include "explore/torn_sync.h"
 #include "scalloc/small_heap.h"

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "allocators/scalloc/large.h"
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/large/large.h"
+#include "allocators/scalloc/policy/variants.h"
 #include "explore/explorer.h"
 #include "scalloc/traits.h"
 #include "support/fake_platform.h"

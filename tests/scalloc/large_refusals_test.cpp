@@ -6,8 +6,8 @@
 #include <functional>
 #include <utility>
 
-#include "allocators/scalloc/large.h"
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/large/large.h"
+#include "allocators/scalloc/policy/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/growing_registry.h"
 #include "scalloc/traits.h"

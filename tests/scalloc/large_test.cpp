@@ -1,4 +1,4 @@
-#include "allocators/scalloc/large.h"
+#include "allocators/scalloc/large/large.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <map>
 #include <vector>
 
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/policy/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/growing_registry.h"
 #include "scalloc/traits.h"

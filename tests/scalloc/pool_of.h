@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/scalloc/span_pool.h"
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/policy/variants.h"
+#include "allocators/scalloc/pool/span_pool.h"
 #include "base/atomic.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"

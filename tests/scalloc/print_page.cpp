@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <string_view>
 
-#include "allocators/scalloc/config.h"
-#include "allocators/scalloc/size_classes.h"
-#include "allocators/scalloc/span_state.h"
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/policy/config.h"
+#include "allocators/scalloc/policy/size_classes.h"
+#include "allocators/scalloc/policy/variants.h"
+#include "allocators/scalloc/spans/span_state.h"
 
 namespace heaplab::scalloc {
 namespace {
@@ -49,7 +49,7 @@ std::uint32_t largest_fine_block() {
 void print_size_classes() {
   std::printf(
       "# scalloc: size classes and their waste\n\n"
-      "What is compiled into the libraries (`src/allocators/scalloc/size_classes.h`), printed; a test "
+      "What is compiled into the libraries (`src/allocators/scalloc/policy/size_classes.h`), printed; a test "
       "compares.\n"
       "A request gets the smallest block that holds it; a larger one has a mapping of its own, in whole "
       "pages.\n\n"
@@ -73,7 +73,8 @@ static_assert(std::size(state_names) == span_state_count && std::size(event_name
 void print_span_life() {
   std::printf(
       "# scalloc: the life of a span\n\n"
-      "The table `span_transitions` of `src/allocators/scalloc/span_state.h`, printed; a test compares. A "
+      "The table `span_transitions` of `src/allocators/scalloc/spans/span_state.h`, printed; a test "
+      "compares. A "
       "state\n"
       "and an event that have no row cannot meet. `tests/scalloc/span_state_test.cpp` tries every state with "
       "every\nevent, `frontend_test.cpp` goes every way with one thread, `interleavings_test.cpp` goes the "

@@ -1,5 +1,5 @@
 // Which records of free spans lose their memory, and that no span is lost or handed out twice over it.
-#include "allocators/scalloc/record_sweep.h"
+#include "allocators/scalloc/arena/record_sweep.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "allocators/scalloc/bare_spans.h"
-#include "allocators/scalloc/dropped_records.h"
+#include "allocators/scalloc/arena/dropped_records.h"
+#include "allocators/scalloc/pool/purged_spans.h"
 #include "base/os_pages.h"
 #include "scalloc/pool_of.h"
 
@@ -21,8 +21,8 @@ using span_type = pool::span_type;
 
 class record_sweep_test : public ::testing::Test {
 protected:
-  // Spans of whole pages of records, all of them bare.
-  std::vector<span_type*> bare(std::uint32_t pages) {
+  // Spans of whole pages of records, all of them purged.
+  std::vector<span_type*> purged(std::uint32_t pages) {
     const auto all = it_.used(0, pages * page_);
     it_.put(all);
     it_.pool.purge_all(it_.spans, 0);
@@ -65,7 +65,7 @@ protected:
 };
 
 TEST_F(record_sweep_test, drops_the_records_of_spans_without_memory) {
-  const auto all = bare(200);
+  const auto all = purged(200);
   sweep();
   EXPECT_EQ(dropped(all), all.size());
   EXPECT_EQ(it_.pool.get(it_.spans, 0, 0), nullptr);
@@ -86,7 +86,7 @@ TEST_F(record_sweep_test, leaves_the_last_page_that_is_not_full) {
 }
 
 TEST_F(record_sweep_test, leaves_a_page_with_a_span_that_is_used_or_has_memory) {
-  const auto all = bare(6);
+  const auto all = purged(6);
   std::set<std::uint32_t> pages_in_use;
   for (int step = 0; step < 2; ++step) {
     span_type* const used = it_.pool.get(it_.spans, 0, 0);
@@ -105,7 +105,7 @@ TEST_F(record_sweep_test, leaves_a_page_with_a_span_that_is_used_or_has_memory) 
 }
 
 TEST_F(record_sweep_test, sweeps_again_and_again) {
-  const auto all = bare(4);
+  const auto all = purged(4);
   for (int round = 0; round < 5; ++round) {
     sweep();
     ASSERT_EQ(dropped(all), all.size());
@@ -115,7 +115,7 @@ TEST_F(record_sweep_test, sweeps_again_and_again) {
 }
 
 TEST_F(record_sweep_test, lets_epochs_go_on) {
-  const auto all = bare(1);
+  const auto all = purged(1);
   const auto high = span_word::expected(1'000'000).take().retire().all_free();
   all[3]->word.store(high.bits(), std::memory_order_relaxed);
   sweep();
@@ -125,7 +125,7 @@ TEST_F(record_sweep_test, lets_epochs_go_on) {
 }
 
 TEST_F(record_sweep_test, leaves_epochs_that_begin_anew_soon) {
-  const auto all = bare(2);
+  const auto all = purged(2);
   const auto late = span_word::expected(span_word::epoch_limit / 2).take().retire().all_free();
   all[0]->word.store(late.bits(), std::memory_order_relaxed);
   sweep();
@@ -134,7 +134,7 @@ TEST_F(record_sweep_test, leaves_epochs_that_begin_anew_soon) {
 }
 
 TEST_F(record_sweep_test, loses_no_span_where_the_system_refuses) {
-  const auto all = bare(3);
+  const auto all = purged(3);
   counting_platform::refuses = true;
   sweep();
   counting_platform::refuses = false;
@@ -143,7 +143,7 @@ TEST_F(record_sweep_test, loses_no_span_where_the_system_refuses) {
 }
 
 TEST_F(record_sweep_test, loses_no_span_where_there_is_no_memory_for_a_map) {
-  const auto all = bare(3);
+  const auto all = purged(3);
   for (const unsigned refused : {1U, 2U}) {  // the map of the sweep, the map of the arena
     counting_platform::allocations_until_refused = refused;
     sweep();
@@ -158,10 +158,10 @@ TEST_F(record_sweep_test, loses_no_span_where_there_is_no_memory_for_a_map) {
 
 TEST_F(record_sweep_test, waits_until_much_may_go) {
   const std::uint32_t worth = kept.record_sweep_bytes / sizeof(span_type) / page_;
-  auto all = bare(worth - 1);
+  auto all = purged(worth - 1);
   it_.pool.sweep_records(it_.spans, kept.record_sweep_bytes);
   EXPECT_EQ(dropped(all), 0U);
-  all = bare(1);
+  all = purged(1);
   it_.pool.sweep_records(it_.spans, kept.record_sweep_bytes);
   EXPECT_EQ(dropped(all), page_);
 }
@@ -169,7 +169,7 @@ TEST_F(record_sweep_test, waits_until_much_may_go) {
 // Threads take spans, fill and empty them while another sweeps.
 TEST_F(record_sweep_test, loses_no_span_while_threads_use_the_pool) {
   constexpr unsigned threads = 3, rounds = 200;
-  const auto all = bare(8);
+  const auto all = purged(8);
   const auto work = [&](unsigned thread) {
     for (unsigned round = 0; round < rounds; ++round) {
       std::vector<span_type*> own;

@@ -1,5 +1,5 @@
 // Blocks of another owner's span that a thread gives back together.
-#include "allocators/scalloc/hardened/remote_batch.h"
+#include "allocators/scalloc/spans/remote_batch.h"
 
 #include <gtest/gtest.h>
 

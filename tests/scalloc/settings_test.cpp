@@ -1,4 +1,4 @@
-#include "allocators/scalloc/settings.h"
+#include "allocators/scalloc/policy/settings.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/policy/variants.h"
 
 namespace heaplab::scalloc {
 namespace {
@@ -16,7 +16,7 @@ constexpr config knobs = standard();
 class settings_test : public testing::Test {
 protected:
   void TearDown() override {
-    for (const setting& it : settings) unsetenv(it.variable);
+    for (const setting& it : setting_table) unsetenv(it.variable);
   }
   // What read_environment says on standard error with `variable` set to `value`.
   std::string read(const char* variable, const char* value) {

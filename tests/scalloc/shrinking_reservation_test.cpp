@@ -1,4 +1,4 @@
-#include "allocators/scalloc/shrinking_reservation.h"
+#include "allocators/scalloc/arena/shrinking_reservation.h"
 
 #include <gtest/gtest.h>
 

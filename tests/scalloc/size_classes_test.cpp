@@ -1,11 +1,11 @@
-#include "allocators/scalloc/size_classes.h"
+#include "allocators/scalloc/policy/size_classes.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "allocators/scalloc/variants.h"
+#include "allocators/scalloc/policy/variants.h"
 
 namespace heaplab::scalloc {
 namespace {
@@ -143,9 +143,9 @@ TEST(size_classes, of_powers_of_two_have_one_color_and_serve_aligned_requests) {
     EXPECT_GT(classes::table[classes::index_of(bytes)].colors, 1U) << bytes;
 }
 
-TEST(size_classes, have_guests_of_64_kib_and_more_of_large_blocks) {
+TEST(size_classes, cache_64_kib_and_more_of_large_blocks) {
   using classes = size_classes<standard_config>;
-  const auto most = [](std::size_t bytes) { return classes::table[classes::index_of(bytes)].most_guests; };
+  const auto most = [](std::size_t bytes) { return classes::table[classes::index_of(bytes)].most_cached; };
   EXPECT_EQ(most(64), 128U);
   EXPECT_EQ(most(1024), 64U);
   EXPECT_EQ(most(6144), 16U);
@@ -153,7 +153,7 @@ TEST(size_classes, have_guests_of_64_kib_and_more_of_large_blocks) {
   EXPECT_EQ(most(64 * kib), 4U) << "256 KiB at most";
   EXPECT_EQ(most(320 * kib), 0U);
   const auto fewest = [](std::size_t bytes) {
-    return classes::table[classes::index_of(bytes)].fewest_guests;
+    return classes::table[classes::index_of(bytes)].fewest_cached;
   };
   EXPECT_EQ(fewest(64), 8U);
   EXPECT_EQ(fewest(16 * kib), 4U);

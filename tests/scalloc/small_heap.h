@@ -9,7 +9,7 @@
 #include <set>
 #include <span>
 
-#include "allocators/scalloc/frontend.h"
+#include "allocators/scalloc/frontend/frontend.h"
 #include "scalloc/every_step.h"
 #include "scalloc/traits.h"
 
@@ -36,11 +36,11 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
 // Spans stay as they are while the hot span has fewer than `most` free blocks. Each free span lowers that
 // limit by one, to `fewest`.
 template <unsigned Blocks>
-constexpr config guest_config(unsigned most, unsigned fewest) {
+constexpr config caching_config(unsigned most, unsigned fewest) {
   config result = small_config<Blocks>();
-  result.most_guests = most;
-  result.fewest_guests = fewest;
-  result.guest_step = 1;
+  result.most_cached = most;
+  result.fewest_cached = fewest;
+  result.cache_step = 1;
   result.adopt_on_free = false;
   return result;
 }
@@ -113,10 +113,10 @@ public:
     return *it;
   }
 
-  static std::int32_t guests_of(const span_type& hot) {
+  static std::int32_t cached_of(const span_type& hot) {
     std::int32_t result = 0;
     for (void* block = hot.local_list; block != nullptr; block = hot.secrets.next_of(block))
-      result += hot.is_guest(block) ? 1 : 0;
+      result += hot.is_cached(block) ? 1 : 0;
     return result;
   }
 
@@ -146,8 +146,8 @@ public:
       }
       const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
       require(owner != nullptr, "a span that is not free has no owner");
-      const std::int32_t guests = word.state() == span_state::hot ? guests_of(it) : 0;
-      require(out + guests >= 0, "more blocks are free than there are");
+      const std::int32_t cached = word.state() == span_state::hot ? cached_of(it) : 0;
+      require(out + cached >= 0, "more blocks are free than there are");
       counted += static_cast<std::size_t>(out);
       require(front.has_no_due_event(it), "an event is due that nobody has performed");
       require(front.is_listed(it), "a span is not in the list where its word says");

@@ -1,5 +1,5 @@
 // What the span-pool keeps of the memory of free spans, and when it gives it back.
-#include "allocators/scalloc/span_pool.h"
+#include "allocators/scalloc/pool/span_pool.h"
 
 #include <gtest/gtest.h>
 

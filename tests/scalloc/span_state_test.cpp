@@ -1,5 +1,5 @@
 // The table of span_state.h: every state with every event, and the word under each.
-#include "allocators/scalloc/span_state.h"
+#include "allocators/scalloc/spans/span_state.h"
 
 #include <gtest/gtest.h>
 

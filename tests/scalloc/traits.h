@@ -1,7 +1,7 @@
 // What the parts of scalloc are made of, with settings of the test's own.
 #pragma once
 
-#include "allocators/scalloc/size_classes.h"
+#include "allocators/scalloc/policy/size_classes.h"
 #include "base/platform.h"
 
 namespace heaplab::scalloc {

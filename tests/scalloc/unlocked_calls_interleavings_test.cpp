@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/scalloc/lab_registry.h"
+#include "allocators/scalloc/frontend/lab_registry.h"
 #include "explore/explorer.h"
 #include "scalloc/small_heap.h"
 
@@ -34,7 +34,7 @@ struct watched_platform : system_platform {
 };
 
 constexpr config knobs = [] {
-  config result = guest_config<4>(1, 1);
+  config result = caching_config<4>(1, 1);
   result.arena_bytes = 64 * mib;
   return result;
 }();

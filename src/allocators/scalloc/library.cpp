@@ -1,5 +1,5 @@
+#include "allocators/scalloc/policy/variants.h"
 #include "allocators/scalloc/scalloc_heap.h"
-#include "allocators/scalloc/variants.h"
 
 namespace heaplab::scalloc {
 inline constexpr config library_config = HEAPLAB_SCALLOC_VARIANT();

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/scalloc/frontend.h"
-#include "allocators/scalloc/large.h"
+#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/large/large.h"
 #include "base/compiler.h"
 #include "base/text_line.h"
 #include "shim/heap_concept.h"

@@ -20,7 +20,7 @@ class Step:
 
     @property
     def path(self) -> Path:
-        return ROOT / self.file if "/" in self.file else SCALLOC / self.file
+        return ROOT / self.file if "/" in self.file else next(SCALLOC.rglob(self.file))
 
 
 def walk_of(lines: list[str]) -> list[Step]:
@@ -34,7 +34,7 @@ def walk_of_design() -> list[Step]:
 
 
 def walk_of_frontend() -> list[Step]:
-    head = (SCALLOC / "frontend.h").read_text().partition("#pragma once")[0]
+    head = (SCALLOC / "frontend/frontend.h").read_text().partition("#pragma once")[0]
     return walk_of([line.removeprefix("//   ") for line in head.splitlines()])
 
 

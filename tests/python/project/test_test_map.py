@@ -28,7 +28,11 @@ def units() -> set[str]:
 
 def has_test_of_its_name(unit: str) -> bool:
     part, _, stem = unit.rpartition("/")
-    folders = [folder for [folder], tested in rows("Folders") if part in tested]
+    folders = [
+        folder
+        for [folder], tested in rows("Folders")
+        if any(part == one or part.startswith(f"{one}/") for one in tested)
+    ]
     return any((TESTS / folder / f"{stem}_test.cpp").is_file() for folder in folders)
 
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "allocators/scalloc/size_classes.h"
+#include "allocators/scalloc/policy/size_classes.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
 

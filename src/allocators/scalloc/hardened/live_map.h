@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/scalloc/size_classes.h"
+#include "allocators/scalloc/policy/size_classes.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
 #include "concurrent/relaxed_compare.h"

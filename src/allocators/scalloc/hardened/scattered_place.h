@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/scalloc/config.h"
 #include "allocators/scalloc/hardened/random_source.h"
+#include "allocators/scalloc/policy/config.h"
 
 namespace heaplab::scalloc {
 

@@ -1,0 +1,348 @@
+// The arena: one reservation of address space for all spans, and the way from an address to its span, or to
+// the owner of its block (page_map.h). What lies where: arena_layout.h.
+//
+// The zones grow towards each other, so that either zone may use what the other does not. The space between
+// them belongs to neither. The border lies somewhere in that space, and moves when a zone comes near.
+//
+// The reservation has no access rights at first. Zones get access rights in growing steps as spans are carved
+// (opened_range.h), so that the system charges (overcommit mode 2) or locks (mlockall) only what is in use. A
+// span, once carved, is never given up; the memory of its record may be (drop_records).
+//
+// A limit of address space (RLIMIT_AS) counts the whole reservation. Where the process gets such a limit
+// later on, shrink() gives most of the uncarved space back: a gap between the zones, and what was for it in
+// the records and the map.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "allocators/scalloc/arena/arena_layout.h"
+#include "allocators/scalloc/arena/arena_zone.h"
+#include "allocators/scalloc/arena/dropped_records.h"
+#include "allocators/scalloc/arena/page_map.h"
+#include "allocators/scalloc/arena/shrinking_reservation.h"
+#include "allocators/scalloc/arena/span_runs.h"
+#include "allocators/scalloc/hardened/scattered_place.h"
+#include "allocators/scalloc/spans/guarded_spans.h"
+#include "allocators/scalloc/spans/span.h"
+#include "base/bits.h"
+#include "base/cache_line.h"
+#include "base/compiler.h"
+#include "base/os_pages.h"
+#include "concurrent/futex_lock.h"
+#include "concurrent/relaxed_compare.h"
+#include "concurrent/tagged_index.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+class arena {
+  using span_type = span<Traits>;
+  using classes = typename Traits::classes;
+  using platform = typename Traits::platform;
+  using direction = growth_direction;
+  static constexpr const config& settings = Traits::settings;
+  static constexpr unsigned fine_shift = log2_floor(settings.fine_span_bytes);
+  static constexpr unsigned coarse_shift = log2_floor(settings.coarse_span_bytes);
+  static_assert(is_power_of_two(settings.fine_span_bytes) && is_power_of_two(settings.coarse_span_bytes));
+  static_assert(settings.coarse_span_bytes % settings.fine_span_bytes == 0);
+  // The numbers of the spans of both zones fit into a tagged_index.
+  static_assert(settings.arena_bytes >> fine_shift <= concurrent::tagged_index::index_limit / 2);
+
+public:
+  static constexpr bool has_coarse_zone = settings.has_coarse_zone();
+
+  // Reserves up to `wanted` bytes: at most a share of a limited address space (config.h), and half as much
+  // again and again while the system refuses. False: the system refuses even the least arena. Called once,
+  // before every other function.
+  bool open(std::size_t wanted, huge_page_policy huge_pages) {
+    wanted = std::min(wanted, platform::address_space_limit() / settings.address_space_divisor);
+    wanted = align_down(wanted, settings.coarse_span_bytes);
+    for (; wanted >= settings.least_arena_spans * settings.coarse_span_bytes;
+         wanted = align_down(wanted / 2, settings.coarse_span_bytes))
+      if (reserve(wanted)) break;
+    if (records_ == nullptr) return false;
+    huge_pages_ = huge_pages;
+    if (huge_pages == huge_page_policy::always) platform::advise_huge(base_, bytes_, true);
+    fine_.begin();
+    if (has_coarse_zone) coarse_.begin();
+    return true;
+  }
+
+  // Gives the reservation back, and every block in it.
+  void close() {
+    unmap(owners_.all());
+    unmap(std::array{fine_.cut_records(0), coarse_.cut_records(0)});
+    unmap(reserved_.all());
+    dropped_.close();
+    records_ = nullptr;
+  }
+
+  // Gives address space back until the arena has about `wanted` bytes, or as many as are in use. False: the
+  // arena had no more than that. The border moves below the gap before another mapping can come to lie there,
+  // so that no address in the gap is taken for a span's. What the system refuses to take back, as at the
+  // limit of mappings, lies idle.
+  bool shrink(std::size_t wanted) {
+    shrinking_reservation::parts blocks, owners, records;
+    {
+      const concurrent::lock_holder hold(lock_);
+      if (records_ == nullptr) return false;
+      const std::size_t share = align_down(has_coarse_zone ? wanted / 2 : wanted, settings.coarse_span_bytes);
+      const std::size_t before = reserved_.bytes();
+      blocks = reserved_.keep(fine_.in_use(share), has_coarse_zone ? coarse_.in_use(share) : 0);
+      if (reserved_.bytes() == before) return false;
+      const std::size_t fine = reserved_.first(), coarse = reserved_.last();
+      border_.store(fine >> step_shift, std::memory_order_relaxed);
+      reserved_bytes_.store(fine + coarse, std::memory_order_relaxed);
+      owners = owners_.keep(fine, coarse);
+      records = {fine_.cut_records(fine >> fine_shift), coarse_.cut_records(coarse >> coarse_shift)};
+    }
+    unmap(blocks);
+    unmap(owners);
+    unmap(records);
+    return true;
+  }
+
+  // The distance of an address from the beginning of the arena, in steps of 16 bytes. Rotating instead of
+  // shifting moves the lowest four bits to the top: so an address that is no multiple of 16 is, like null and
+  // any address below the arena, farther than every bound.
+  HEAPLAB_FAST_PATH std::size_t step_of(const void* address) const {
+    return std::rotr(static_cast<std::size_t>(static_cast<const char*>(address) - base_), step_shift);
+  }
+
+  // relaxed: the border never moves to the other side of a carved span. So every value of the border since
+  // the span was carved gives the same answer for a block of the span.
+  HEAPLAB_FAST_PATH bool in_fine_zone(std::size_t step) const { return concurrent::exceeds(border_, step); }
+
+  // Whether a fine span has been carved there: no address of uncarved space passes for a span's.
+  HEAPLAB_FAST_PATH bool in_carved_fine_zone(std::size_t step) const {
+    return step < fine_.carved_bytes() >> step_shift;
+  }
+
+  HEAPLAB_FAST_PATH span_type& fine_span_at(std::size_t step) const {
+    return records_[step >> (fine_shift - step_shift)];
+  }
+
+  // What the page map has for a block there.
+  HEAPLAB_FAST_PATH auto place_at(std::size_t step) const { return owners_.find(step); }
+  // For whoever may change the span's owner, or has taken the free span.
+  void set_place(const span_type& it, typename page_map<Traits>::hot_place place) {
+    const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+    owners_.set(step_of(it.block_at(0, kind)), kind, place);
+  }
+
+  // The span at any address. Null: no span has been carved there.
+  span_type* find(const void* address) const {
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - base_);
+    if (offset < fine_.carved_bytes()) return &records_[offset >> fine_shift];
+    const std::size_t from_end = bytes_ - 1 - offset;
+    return from_end < coarse_.carved_bytes() ? &coarse_.records()[from_end >> coarse_shift] : nullptr;
+  }
+
+  // Both zones begin and end at multiples of these.
+  static constexpr std::size_t span_bytes(bool fine) {
+    return fine ? settings.fine_span_bytes : settings.coarse_span_bytes;
+  }
+
+  span_type& span_number(std::uint32_t number) const { return records_[number]; }
+  std::uint32_t number_of(const span_type& it) const { return static_cast<std::uint32_t>(&it - records_); }
+
+  // A span in state expected. `column`: of the thread's buffer. Null: no address space or no memory.
+  span_type* carve(bool fine, unsigned column) {
+    const concurrent::lock_holder hold(lock_);
+    span_type* const it = fine ? carve_fine(column) : carve_coarse();
+    if constexpr (settings.hardened) {
+      if (it != nullptr && !fine) guard_end<Traits>(it->base, it - coarse_.records());
+      if (it != nullptr && fine && becomes_guard_now(*it)) return carve_fine(column);
+    }
+    return it;
+  }
+
+  // Of a hardened heap: of so many times guarded_span_period spans, beginning with the first of all, the
+  // first may be a guard; at least one, unless the system refuses memory.
+  std::size_t guard_places() {
+    // acquire pairs with becomes_guard_now: the record says whether the span is a guard.
+    if (const std::size_t known = guard_places_.load(std::memory_order_acquire)) return known;
+    const concurrent::lock_holder hold(lock_);
+    if (fine_.carved_bytes() == 0)
+      if (span_type* const it = carve_fine(0)) becomes_guard_now(*it);
+    return guard_places_.load(std::memory_order_relaxed);
+  }
+
+  // Gives back the memory of `count` records, in whole pages, of fine spans that are free and without memory
+  // and that no other thread can take; a thread that still reads such a record finds zeros. carve() hands
+  // these spans out before new ones. `epoch` is above all their epochs. False: the system refuses, and
+  // nothing has changed.
+  bool drop_records(std::uint32_t first, std::uint32_t count, std::uint32_t epoch) {
+    if (!dropped_.open()) return false;
+    if (!platform::purge(&records_[first], count * sizeof(span_type))) return false;
+    const concurrent::lock_holder hold(lock_);
+    dropped_.add(first, count, epoch);
+    return true;
+  }
+
+  // Called by the background purge thread when free memory has gone back. The kernel makes no more huge pages
+  // in the zone as it is: it would fill up every 2 MiB of which one page is left.
+  void keep_small_pages() {
+    const std::size_t used = fine_.carved_bytes();
+    if (huge_pages_ != huge_page_policy::grown || used <= std::max(small_bytes_, settings.huge_zone_bytes))
+      return;
+    platform::advise_huge(base_ + small_bytes_, used - small_bytes_, false);
+    small_bytes_ = used;
+  }
+
+  // Visits the spans carved so far, from the one at `position` in the order of carving, the fine ones first,
+  // for as long as visit(span) returns true. Returns the position where to go on; 0: all have been visited.
+  template <class Visit>
+  std::size_t visit_spans(std::size_t position, Visit&& visit) {
+    const std::size_t fine = fine_.carved_bytes() >> fine_shift;
+    const std::size_t all = fine + (coarse_.carved_bytes() >> coarse_shift);
+    for (bool goes_on = true; goes_on && position < all; ++position)
+      goes_on = visit(position < fine ? fine_.records()[position] : coarse_.records()[position - fine]);
+    return position < all ? position : 0;
+  }
+
+  // Visits every span ever carved.
+  template <class Visit>
+  void for_each_span(Visit&& visit) {
+    visit_spans(0, [&](span_type& it) { return visit(it), true; });
+  }
+
+  // The size of the arena's address space. relaxed: the number publishes nothing.
+  std::size_t bytes() const { return reserved_bytes_.load(std::memory_order_relaxed); }
+  // The size of all fine spans carved so far, and of all spans.
+  std::size_t fine_bytes() const { return fine_.carved_bytes(); }
+  std::size_t carved_bytes() const { return fine_bytes() + coarse_.carved_bytes(); }
+
+  // A span that another thread was carving is carved again: a span exists once it is published.
+  void after_fork_in_child() { lock_.forget_holder(); }
+
+private:
+  bool becomes_guard_now(span_type& it) {
+    const bool is_guard = becomes_guard<Traits>(it, number_of(it));
+    guard_places_.store(number_of(it) / settings.guarded_span_period + 1, std::memory_order_release);
+    return is_guard;
+  }
+
+  span_type* carve_fine(unsigned column) {
+    if (const auto number = dropped_.take()) return renewed(*number);
+    if (const auto number = runs_.take(column)) return &records_[*number];
+    const auto first = static_cast<std::uint32_t>(fine_.carved_bytes() >> fine_shift);
+    if (carve_fine_spans(runs_.length_from(first)))
+      runs_.add_behind(first, column);
+    else if (!carve_fine_spans(1)) {
+      const auto number = runs_.take_any();
+      return number ? &records_[*number] : nullptr;
+    }
+    return &records_[first];
+  }
+
+  bool carve_fine_spans(std::uint32_t count) {
+    const std::size_t used = fine_.carved_bytes(), bytes = std::size_t{count} << fine_shift;
+    const std::size_t limit = std::min(reserved_.first(), bytes_ - coarse_.carved_bytes());
+    span_type* it = fine_.prepare(settings.fine_span_bytes, bytes, limit);
+    if (it == nullptr || !owners_.cover(true, used + bytes)) return false;
+    if (huge_pages_ == huge_page_policy::grown && used + bytes > next_part_) begin_part(used);
+    for (std::size_t offset = 0; offset < bytes; offset += settings.fine_span_bytes, ++it)
+      it->base = base_ + used + offset;
+    const std::size_t end = (used + bytes) >> step_shift;
+    if (end > border_.load(std::memory_order_relaxed)) border_.store(end, std::memory_order_relaxed);
+    fine_.publish(bytes);
+    return true;
+  }
+
+  // The zone grows in parts, each of which gets huge pages where the spans of the part before are dense.
+  // Spans that a thread has just begun to use are sparse; so are those of many threads, each with some blocks
+  // of many sizes, and huge pages would make them resident as a whole.
+  void begin_part(std::size_t used) {
+    const std::size_t begin = align_up(used, os_pages::huge_page_bytes);
+    const std::size_t part = align_up(std::max(settings.huge_part_bytes, used / settings.huge_part_divisor),
+                                      os_pages::huge_page_bytes);
+    next_part_ = std::min(begin + part, reserved_.first());
+    if (begin < next_part_ && are_dense(used - std::min(used, part), used))
+      platform::advise_huge(base_ + begin, next_part_ - begin, true);
+  }
+
+  // Looks at some of the spans in these bytes of the fine zone.
+  bool are_dense(std::size_t begin, std::size_t end) const {
+    const std::size_t stride = std::max<std::size_t>(
+        align_down((end - begin) / settings.huge_part_samples, settings.fine_span_bytes),
+        settings.fine_span_bytes);
+    std::size_t seen = 0, resident = 0;
+    for (std::size_t at = begin; at < end; at += stride) {
+      seen += settings.fine_span_bytes;
+      resident += fine_.records()[at >> fine_shift].resident_bytes();
+    }
+    return resident * 100 >= seen * settings.huge_dense_percent;
+  }
+
+  span_type* renewed(std::uint32_t number) {
+    span_type& it = records_[number];
+    it.base = base_ + (std::size_t{number} << fine_shift);
+    it.word.store(span_word::expected(dropped_.epoch()).bits(), std::memory_order_relaxed);
+    return &it;
+  }
+
+  span_type* carve_coarse() {
+    const std::size_t limit = std::min(reserved_.last(), bytes_ - fine_.carved_bytes());
+    span_type* const it = coarse_.prepare(settings.coarse_span_bytes, settings.coarse_span_bytes, limit);
+    const std::size_t used = coarse_.carved_bytes() + settings.coarse_span_bytes;
+    if (it == nullptr || !owners_.cover(false, used)) return nullptr;
+    const std::size_t begin = bytes_ - used;
+    it->base = base_ + begin;
+    const std::size_t step = begin >> step_shift;
+    if (step < border_.load(std::memory_order_relaxed)) border_.store(step, std::memory_order_relaxed);
+    coarse_.publish(settings.coarse_span_bytes);
+    return it;
+  }
+
+  static void unmap(shrinking_reservation::parts parts) {
+    for (const std::span<char> it : parts) platform::unmap(it.data(), it.size());
+  }
+
+  bool reserve(std::size_t bytes) {
+    const auto layout = arena_layout::of<Traits>(bytes);
+    auto* const start = static_cast<char*>(reserve_scattered<platform, settings>(layout.total));
+    if (start == nullptr) return false;
+    // No huge pages for the records either: a young process has few, and would pay a huge page for each zone.
+    platform::advise_huge(start, layout.total, false);
+    base_ = start + layout.spans;
+    owners_.open(start, bytes);
+    fine_.set(start + layout.fine_records, layout.coarse_records - layout.fine_records, base_, direction::up);
+    coarse_.set(start + layout.coarse_records, layout.spans - layout.coarse_records, base_ + bytes,
+                direction::down);
+    bytes_ = bytes;
+    reserved_.set(base_, bytes);
+    reserved_bytes_.store(bytes, std::memory_order_relaxed);
+    dropped_.set(bytes >> fine_shift);
+    border_.store((has_coarse_zone ? bytes / 2 : bytes) >> step_shift, std::memory_order_relaxed);
+    records_ = fine_.records();
+    return true;
+  }
+
+  // Frees read these, and the beginning of the map. Only the border changes once the arena is open, under
+  // lock_, and seldom.
+  char* base_ = nullptr;
+  typename Traits::template atomic<std::size_t> border_{0};
+  span_type* records_ = nullptr;  // of fine spans, then of coarse spans, in one numbering
+  page_map<Traits> owners_;
+
+  std::size_t bytes_ = 0;
+  shrinking_reservation reserved_;  // of the spans
+  typename Traits::template atomic<std::size_t> reserved_bytes_{0};
+  huge_page_policy huge_pages_ = huge_page_policy::never;
+  std::size_t small_bytes_ = 0;  // of the fine zone, in which no huge pages are made any more
+  std::size_t next_part_ = settings.huge_zone_bytes;  // where begin_part decides next
+  // Carving writes from here on.
+  alignas(cache_line_bytes) concurrent::futex_lock<typename Traits::sync> lock_;
+  arena_zone<Traits> fine_, coarse_;
+  dropped_records<Traits> dropped_;
+  span_runs<Traits> runs_;
+  typename Traits::template atomic<std::size_t> guard_places_{0};
+};
+
+}  // namespace heaplab::scalloc

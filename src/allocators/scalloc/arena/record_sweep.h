@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/arena/arena.h"
+#include "base/bits.h"
+#include "base/os_pages.h"
+
+namespace heaplab::scalloc {
+
+// Gives back the memory of records. A record takes 256 bytes for each fine span ever carved, 16 MiB for a
+// GiB, and a page of records can go when all its spans are purged: free, and without memory.
+//
+// A sweep first holds all purged spans that it is given, and then drops the records of whole pages of them.
+// Meanwhile no other thread can take these spans; a thread that finds no other free span carves a new one. A
+// child of a fork in that time has lost the spans that are held: address space and records, no other memory.
+template <class Traits>
+class record_sweep {
+  using platform = typename Traits::platform;
+  using dropped = dropped_records<Traits>;
+
+public:
+  explicit record_sweep(arena<Traits>& spans)
+      : spans_(spans), count_(static_cast<std::uint32_t>(spans.fine_bytes() / spans.span_bytes(true))) {
+    if (count_ > 0)
+      held_ = static_cast<std::uint64_t*>(platform::allocate(map_bytes(), os_pages::page_bytes()));
+  }
+  ~record_sweep() {
+    if (held_ != nullptr) platform::unmap(held_, map_bytes());
+  }
+  record_sweep(const record_sweep&) = delete;
+  record_sweep& operator=(const record_sweep&) = delete;
+
+  // Precondition: the span is purged, and no other thread can reach it. False: the span is not held, because
+  // there is no memory, or because the span was carved after the sweep had begun.
+  bool try_hold(std::uint32_t number) {
+    if (held_ == nullptr || number >= count_) return false;
+    held_[number / word_bits] |= std::uint64_t{1} << number % word_bits;
+    return true;
+  }
+
+  // Calls put_back(number) for each span whose record stays.
+  template <class PutBack>
+  void drop(PutBack&& put_back) {
+    if (held_ == nullptr) return;
+    const std::uint32_t page = dropped::spans_in_page();
+    std::uint32_t run = 0;  // [run, first) are whole pages
+    for (std::uint32_t first = 0; first < count_; first += page) {
+      if (is_whole(first)) continue;
+      drop_run(run, first, put_back);
+      for_each_held(first, first + page, put_back);
+      run = first + page;
+    }
+    drop_run(run, count_, put_back);
+  }
+
+private:
+  static constexpr std::uint32_t word_bits = 64;
+  // Epochs go on from the highest. A span with few tenures must not come to epochs that it has had soon, and
+  // epochs begin anew some day.
+  static constexpr std::uint32_t epoch_limit = span_word::epoch_limit / 2;
+
+  // With a bit for each span of the last page, too.
+  std::size_t map_bytes() const {
+    const std::size_t bits = align_up(align_up(count_, dropped::spans_in_page()), word_bits);
+    return align_up(bits / 8, os_pages::page_bytes());
+  }
+
+  bool holds(std::uint32_t number) const {
+    return (held_[number / word_bits] >> number % word_bits & 1) != 0;
+  }
+
+  template <class PutBack>
+  void drop_run(std::uint32_t begin, std::uint32_t end, PutBack&& put_back) {
+    if (begin < end && !spans_.drop_records(begin, end - begin, epoch_)) for_each_held(begin, end, put_back);
+  }
+
+  // Whether the page of records that begins with this span can go.
+  bool is_whole(std::uint32_t first) {
+    for (std::uint32_t number = first; number < first + dropped::spans_in_page(); ++number) {
+      if (!holds(number)) return false;
+      const std::uint32_t epoch = spans_.span_number(number).load_word(std::memory_order_relaxed).epoch();
+      if (epoch >= epoch_limit) return false;
+      epoch_ = std::max(epoch_, epoch + 1);
+    }
+    return true;
+  }
+
+  template <class Visit>
+  void for_each_held(std::uint32_t begin, std::uint32_t end, Visit&& visit) const {
+    for (std::uint32_t number = begin; number < end; ++number)
+      if (holds(number)) visit(number);
+  }
+
+  arena<Traits>& spans_;
+  std::uint32_t count_;  // of spans
+  std::uint64_t* held_ = nullptr;
+  std::uint32_t epoch_ = 0;  // above the epochs of the spans looked at
+};
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,110 @@
+// How scalloc-hardened frees a block. The block is checked and overwritten (block_checks.h) and goes into the
+// thread's quarantine; the block that leaves quarantine for it goes back to its span.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/arena/empty_blocks.h"
+#include "allocators/scalloc/frontend/calling_thread.h"
+#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/large/large.h"
+#include "allocators/scalloc/spans/block_checks.h"
+#include "base/compiler.h"
+#include "concurrent/relaxed_compare.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large>
+class checked_free {
+  using span_type = span<Traits>;
+  using thread = calling_thread<Traits, Front>;
+
+public:
+  // Any address.
+  HEAPLAB_FAST_PATH static void deallocate(void* block) {
+    const std::size_t step = Front.spans().step_of(block);
+    if (!Front.spans().in_carved_fine_zone(step)) [[unlikely]]
+      return deallocate_elsewhere(block);
+    span_type& it = Front.spans().fine_span_at(step);
+    if (!it.is_quietly_owned_by(*thread::buffer())) [[unlikely]]
+      return deallocate_of_other(it, block);
+    withdraw_own(it, block);
+    if (!has_small_blocks(it)) [[unlikely]]
+      return wipe_and_quarantine(it, block);
+    wipe_small(it, block);
+    quarantine(block);
+  }
+
+private:
+  HEAPLAB_FAST_PATH static void quarantine(void* block) {
+    if (void* const oldest = thread::buffer()->quarantine.exchange(block)) release(oldest);
+  }
+
+  // Gives a block back that leaves quarantine.
+  HEAPLAB_FAST_PATH static void release(void* block) {
+    span_type& it = Front.spans().fine_span_at(Front.spans().step_of(block));
+    check_untouched(it, block);
+    bool due;
+    if (!Front.try_deallocate(*thread::buffer(), it, block, due)) [[unlikely]]
+      return release_later(it, block);
+    if (due) [[unlikely]]
+      after_free(it);
+  }
+
+  // --- out of line, for the registers that calls need; not rare ---
+
+  [[gnu::noinline]] static void wipe_and_quarantine(span_type& it, void* block) {
+    wipe_fine(it, block);
+    quarantine(block);
+  }
+
+  // A block of the fine zone, of another owner, where others have freed blocks of the span, or of no bytes.
+  [[gnu::noinline]] static void deallocate_of_other(span_type& it, void* block) {
+    Traits::ensure_open();
+    if (it.secrets.is_of_guard()) [[unlikely]]
+      return withdraw_empty(it, block);
+    withdraw_fine(it, block);
+    wipe_fine(it, block);
+    if (!has_buffer()) [[unlikely]]
+      return Front.deallocate_slow(*thread::buffer(), it, block);
+    quarantine(block);
+  }
+
+  // A thread that only frees gets a buffer, for its quarantine and its batch, after some frees: the first
+  // ones of a thread wait for no lock, and a thread that frees few needs none.
+  static bool has_buffer() {
+    if (thread::has_buffer()) [[likely]]
+      return true;
+    if (++frees_without_buffer_ <= Traits::settings.frees_without_buffer) return false;
+    thread::own_buffer([] { return false; });
+    return thread::has_buffer();
+  }
+
+  [[gnu::noinline]] static void release_later(span_type& it, void* block) {
+    Traits::ensure_open();
+    Front.deallocate_later(*thread::buffer(), it, block);
+  }
+
+  // --- rare ---
+
+  HEAPLAB_SLOW_PATH static void after_free(span_type& it) {
+    Traits::ensure_open();
+    Front.after_free(*thread::buffer(), it);
+  }
+
+  // Blocks of the coarse zone, with mappings of their own, null, and what is no block. None goes into
+  // quarantine: few of them could pin much memory.
+  HEAPLAB_SLOW_PATH static void deallocate_elsewhere(void* block) {
+    if (block == nullptr) return;
+    Traits::ensure_open();
+    span_type* const it = Front.spans().find(block);
+    if (it == nullptr) return Large.deallocate(block);
+    withdraw(*it, block);
+    Front.deallocate_slow(*thread::buffer(), *it, block);
+  }
+
+  static constinit inline thread_local std::uint32_t frees_without_buffer_ = 0;
+};
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,78 @@
+// The local allocation buffer of the calling thread. A thread gets a buffer with its first allocation, and
+// hands the buffer back when it ends.
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <cstdint>
+
+#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/lab.h"
+#include "allocators/scalloc/frontend/lab_registry.h"
+#include "base/compiler.h"
+#include "base/fatal.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits, frontend<Traits>& Front>
+class calling_thread {
+  using lab_type = lab<Traits>;
+
+public:
+  // The buffer of the thread. A thread that has none reads an empty buffer here, which is never written.
+  HEAPLAB_FAST_PATH static lab_type* buffer() { return local_; }
+
+  static bool has_buffer() { return local_ != &none_ && local_ != &ended_; }
+
+  // The buffer, made if need be; `make_room` is called where no memory is left, and says whether to try
+  // again. A thread whose destructors have run uses the orphanage instead, under a lock: no later destructor
+  // would hand a buffer back. Null: no memory.
+  template <class MakeRoom>
+  static lab_type* own_buffer(MakeRoom make_room) {
+    if (local_ == &none_) return attach(make_room);
+    return local_ == &ended_ ? &Front.orphanage() : local_;
+  }
+
+  // Once in a process, before the first buffer is made. Where a thread with a buffer ends, end_of_thread gets
+  // the buffer, and must call end().
+  static void open(void (*end_of_thread)(void*)) {
+    has_key_ = pthread_key_create(&thread_end_, end_of_thread) == 0;
+  }
+
+  static void end(void* it) {
+    local_ = &ended_;
+    labs_.detach(Front, *static_cast<lab_type*>(it));
+  }
+
+  static void after_fork_in_child() { labs_.after_fork_in_child(Front, local_); }
+
+private:
+  template <class MakeRoom>
+  HEAPLAB_SLOW_PATH static lab_type* attach(MakeRoom make_room) {
+    if (Traits::settings.pool_columns == 0)
+      if (const int processor = sched_getcpu(); processor >= 0)
+        Front.pool().see_processor(static_cast<unsigned>(processor));
+    lab_type* it = labs_.attach(Front.columns());
+    if (it == nullptr && make_room()) it = labs_.attach(Front.columns());
+    if (it == nullptr) return nullptr;
+    local_ = it;
+    // pthread_setspecific may allocate, from the buffer just set. Without a key, the buffer of a thread that
+    // ends stays unused for the rest of the process's life.
+    if (has_key_ && pthread_setspecific(thread_end_, it) != 0)
+      fatal("no thread-specific data for a thread's end");
+    return it;
+  }
+
+  static constinit inline lab_registry<Traits> labs_;
+  static constinit inline pthread_key_t thread_end_ = 0;
+  static constinit inline bool has_key_ = false;
+
+  // Stand for the buffer of a thread that has none yet, and of a thread that has none any more. They own
+  // nothing, have no blocks, and are never written.
+  static constinit inline lab_type none_;
+  static constinit inline lab_type ended_;
+  static constinit inline thread_local lab_type* local_ = &none_;
+};
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,52 @@
+// The frontend in the child of a fork, whose other threads vanished at any instruction of theirs. Included by
+// frontend.h.
+#pragma once
+
+#include "allocators/scalloc/frontend/frontend.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+bool frontend<Traits>::forget_torn_lists(lab_type& local) {
+  if (!local.lists_lock.was_held()) return false;
+  for (auto& list : local.floating) list.forget_all();
+  for (auto& list : local.reusable) list.forget_all();
+  local.purging.forget_all();
+  return true;
+}
+
+// A thread that takes a span from its owner first removes the span from the owner's list, under the same
+// lock. So a span is in no list but its present owner's, at whatever instruction a thread was stopped.
+template <class Traits>
+void frontend<Traits>::refill_torn_lists() {
+  spans_.for_each_span([](span_type& it) {
+    lab_type* const owner = it.owner(std::memory_order_relaxed);
+    if (owner == nullptr || !owner->lists_lock.was_held()) return;
+    it.hook = {};
+    if (auto* const list = list_of(*owner, it)) list->put_newest(it);
+  });
+}
+
+// A buffer names a span before the span becomes hot (take_reusable), and until the span is hot no more
+// (allocate_slow, abandon). So the buffer of a vanished thread names all its hot spans that have blocks, and
+// maybe spans that are not hot, or not its own. Where the thread stood between the change of a span's counts
+// and of its word, the counts would take the frees that follow for frees too many.
+template <class Traits>
+void frontend<Traits>::repair_hot_spans(lab_type& local) {
+  for (unsigned index = 0; index < classes::count; ++index) {
+    span_type& it = *local.hot[index];
+    const bool is_hot = it.load_word(std::memory_order_relaxed).state() == span_state::hot;
+    if (is_hot && it.owner(std::memory_order_relaxed) == &orphanage_) give(it, &local);
+    const bool is_own = it.owner(std::memory_order_relaxed) == &local;
+    if (is_hot && is_own) {
+      // With the floor of a hot span the counts are right: to write them would copy a page of records.
+      if (it.countdown_floor.load(std::memory_order_relaxed) != hot_floor(local, index))
+        it.set_used(it.used(), hot_floor(local, index));
+      continue;
+    }
+    local.hot[index] = &no_span<Traits>;
+    if (is_own) sync_list(it), apply_due_event(it, local.column);
+  }
+}
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,136 @@
+// Frees that leave the fast path: by the owner where an event may be due, and by other threads. Included by
+// frontend.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "allocators/scalloc/frontend/frontend.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* block) {
+  if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, freed_block{block});
+  class_at(it, block);
+  if (is_free_already(local, it, block)) refuse_double_free(block);
+  if constexpr (caches_blocks) {
+    mark(block, place_in(&local, it));
+    if (try_cache(local, it, block)) return;
+  }
+  if (push(local, it, block)) after_free(local, it);
+}
+
+// Called by the owner. Whether the block is in a list of free blocks; without cached blocks, whether it is
+// the first of its span's. The lock keeps a sweep of holes from changing the lists; other threads only put
+// blocks before those of the remote list.
+template <class Traits>
+bool frontend<Traits>::is_free_already(lab_type& local, span_type& it, const void* block) {
+  if constexpr (!caches_blocks) return it.local_list == block;
+  const place_type place = place_in(&local, it);
+  if (!is_marked(block, place)) return false;
+  const concurrent::lock_holder hold(local.lists_lock);
+  const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+  const auto holds = [&](const void* first) {
+    // A list that a double free has closed to a ring is no longer than this.
+    std::uint32_t left = kind.blocks + kind.most_cached;
+    for (; first != nullptr && left > 0; first = it.secrets.next_of(first), --left)
+      if (first == block) return true;
+    return false;
+  };
+  const span_word seen = it.load_word(std::memory_order_acquire);
+  return holds((*place)->local_list) || holds(it.local_list) ||
+         (seen.remote_count() > 0 && holds(it.base + seen.remote_newest()));
+}
+
+template <class Traits>
+HEAPLAB_OUT_OF_LINE void frontend<Traits>::after_free(lab_type& local, span_type& it) {
+  // The word is read before the owner: if this thread still owns the span, the word is of its tenure.
+  const span_state state = it.load_word(std::memory_order_seq_cst).state();
+  if (it.owner(std::memory_order_acquire) != &local) return;
+  if (state == span_state::hot) {
+    if (it.used() < -local.cache_limit[it.class_index.load(std::memory_order_relaxed)])
+      fatal("a block was freed twice in the span of", it.base);
+    return it.set_owner(&local);
+  }
+  const std::optional<span_event> event = move_if_due(it);
+  if (event) count_event(local, it);
+  if (event == span_event::all_free) return return_span(it, local.column);
+  // While the remote list has blocks, every free of the owner comes here.
+  if (!event && it.load_word(std::memory_order_seq_cst).remote_count() > 0) return;
+  {
+    const concurrent::lock_holder hold(local.lists_lock);
+    if (it.owner(std::memory_order_relaxed) != &local) return;
+    if (event) place(local, it);
+    if (clear_attention(local, it)) return;
+  }
+  apply_due_event(it, local.column);
+}
+
+template <class Traits>
+template <class Freed>
+void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, Freed freed) {
+  const span_word before = push_remote(it, freed);
+  if (before.state() == span_state::hot) {
+    const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+    const auto count = static_cast<std::int32_t>(before.remote_count() + freed.count());
+    if (count == limits_[class_index].refill_count) count_event(local, it);
+    return;
+  }
+  settle_remote(it, before, freed.count(), &local);
+  if (Traits::settings.adopt_on_free && local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_)
+    adopt(local, it);
+}
+
+// After a push into a span that was not hot. `local`: the buffer of the thread that freed the blocks; null:
+// none.
+template <class Traits>
+void frontend<Traits>::settle_remote(span_type& it, span_word before, std::uint32_t count, lab_type* local) {
+  // The blocks are free, so that the span may have another owner or be in the pool by now. Everything below
+  // is correct in any state of the span.
+  if (before.remote_count() == 0) it.ask_for_attention();
+  // Saves the call in the common case that no event is due.
+  const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + count);
+  const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+  const std::uint32_t column = local != nullptr ? local->column : 0;
+  if (live <= event_floor(before.state(), class_index) && apply_due_event(it, column) && local != nullptr)
+    count_event(*local, it);
+}
+
+// Returns the word as the push found it.
+template <class Traits>
+template <class Freed>
+span_word frontend<Traits>::push_remote(span_type& it, Freed freed) {
+  const std::uint32_t offset = it.offset_of(freed.newest());
+  span_word before = it.load_word(std::memory_order_acquire);
+  const size_class& kind = class_of(it, before, freed.newest());
+  if constexpr (caches_blocks) mark(freed.newest(), place_in(it.owner(std::memory_order_relaxed), it));
+  for (;;) {
+    const bool first = before.remote_count() == 0;
+    if (!before.allows(span_event::push) || before.remote_count() + freed.count() > kind.blocks ||
+        (!first && before.remote_newest() == offset))
+      refuse_double_free(freed.newest());
+    it.secrets.link(freed.oldest(), first ? nullptr : it.base + before.remote_newest());
+    // release publishes the links, and pairs with refill. seq_cst orders the push before the load of `used`
+    // in apply_due_event (Dekker pattern).
+    if (it.try_move(before, before.push(offset, freed.count()), std::memory_order_seq_cst)) return before;
+  }
+}
+
+template <class Traits>
+const size_class& frontend<Traits>::class_of(const span_type& it, span_word seen, const void* block) {
+  if (!seen.allows(span_event::push)) fatal("not a live block", block);
+  return class_at(it, block);
+}
+
+// The same for a span that is known not to be free.
+template <class Traits>
+const size_class& frontend<Traits>::class_at(const span_type& it, const void* block) {
+  const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+  const std::uint64_t offset = it.offset_of(block) - it.color;
+  const std::uint64_t index = (offset * kind.reciprocal) >> reciprocal_shift;
+  if (index >= kind.blocks || index * kind.block_bytes != offset) fatal("not a live block", block);
+  return kind;
+}
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,128 @@
+// Spans with holes (span_holes.h) at the frontend: how pages leave them, and how their blocks come back.
+// Included by frontend.h.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <utility>
+
+#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/spans/block_pages.h"
+
+namespace heaplab::scalloc {
+
+// A thread that sees many spans lose blocks asks for somebody who looks for holes.
+template <class Traits>
+void frontend<Traits>::count_event(lab_type& local, const span_type& it) {
+  if (!Traits::settings.purges_holes || !local.adopts) return;
+  local.emptied_bytes += classes::table[it.class_index.load(std::memory_order_relaxed)].real_span_bytes;
+  if (local.emptied_bytes < Traits::settings.hole_sweep_bytes) [[likely]]
+    return;
+  local.emptied_bytes = 0;
+  if (spans_.carved_bytes() >= Traits::settings.hole_sweep_bytes) Traits::ask_for_purge();
+}
+
+template <class Traits>
+template <class Find>
+bool frontend<Traits>::begin_purge(span_type& it, Find&& find) {
+  lab_type* const owner = it.owner(std::memory_order_acquire);
+  if (owner == nullptr) return false;
+  const concurrent::lock_holder hold(owner->lists_lock);
+  if (it.owner(std::memory_order_relaxed) != owner || it.purging != purge_state::none) return false;
+  const span_state state = it.load_word(std::memory_order_acquire).state();
+  if (state != span_state::floating && state != span_state::reusable) return false;
+  it.holes |= it.hot_holes.exchange(0, std::memory_order_relaxed);
+  if (!find()) return false;
+  it.purging = purge_state::under_way;
+  place(*owner, it);
+  return true;
+}
+
+// Nothing happens where begin_purge has not returned true before, as in the child of a fork.
+template <class Traits>
+void frontend<Traits>::end_purge(span_type& it) {
+  std::uint32_t column = 0;
+  for (;;) {
+    lab_type* const owner = it.owner(std::memory_order_acquire);
+    if (owner == nullptr) return;
+    const concurrent::lock_holder hold(owner->lists_lock);
+    if (it.owner(std::memory_order_relaxed) != owner) continue;
+    const purge_state before = std::exchange(it.purging, purge_state::none);
+    if (before != purge_state::under_way_and_free) return place(*owner, it);
+    if (it.hook.in != nullptr) it.hook.in->remove(it);
+    give(it, nullptr);
+    column = owner->column;
+    break;
+  }
+  pool_.put(spans_, it, column);
+}
+
+template <class Traits>
+template <class Borrow>
+void frontend<Traits>::borrow_remote(span_type& it, Borrow&& borrow) {
+  span_word seen;
+  {
+    lab_type* const owner = it.owner(std::memory_order_acquire);
+    if (owner == nullptr) return;
+    const concurrent::lock_holder hold(owner->lists_lock);
+    if (it.owner(std::memory_order_relaxed) != owner) return;
+    // The owner must find the list that counts the blocks of these holes.
+    if (it.hot_holes.load(std::memory_order_relaxed) != 0) return;
+    seen = it.load_word(std::memory_order_acquire);
+    do {
+      if (seen.state() != span_state::hot || seen.remote_count() == 0) return;
+      // acquire pairs with push_remote: the links of the blocks are visible.
+    } while (!it.try_move(seen, seen.refill(), std::memory_order_acquire));
+  }
+  freed_chain back{.length = seen.remote_count()};
+  const std::uint32_t named = borrow(static_cast<void*>(it.base + seen.remote_newest()), back);
+  if (back.oldest() == nullptr) return;
+  // As long as the blocks are out the span is in use and has an owner.
+  span_word before;
+  for (;;) {
+    lab_type* const owner = it.owner(std::memory_order_acquire);
+    const concurrent::lock_holder hold(owner->lists_lock);
+    if (it.owner(std::memory_order_relaxed) != owner) continue;
+    it.hot_holes.store(it.hot_holes.load(std::memory_order_relaxed) | named, std::memory_order_relaxed);
+    before = push_remote(it, back);
+    break;
+  }
+  if (before.state() != span_state::hot) settle_remote(it, before, back.count(), nullptr);
+}
+
+// Called by the owner, where the local list is empty. Takes the hot holes together with the remote list,
+// which counts some of their blocks: a block of a hole that is handed out while it still counts as used would
+// later be missing there. Returns whether the local list has blocks.
+template <class Traits>
+HEAPLAB_SLOW_PATH bool frontend<Traits>::take_hot_holes(span_type& hot) {
+  const concurrent::lock_holder hold(hot.owner(std::memory_order_relaxed)->lists_lock);
+  hot.holes |= hot.hot_holes.exchange(0, std::memory_order_relaxed);
+  return refill(hot, 1);
+}
+
+// Precondition: the local list is empty. Makes blocks available that a sweep has taken out of a list.
+template <class Traits>
+bool frontend<Traits>::fill_hole(span_type& hot) {
+  const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
+  while (hot.holes != 0) {
+    const auto page = static_cast<std::uint32_t>(std::countr_zero(hot.holes));
+    const block_range in = blocks_beginning_in(page, kind, hot.color);
+    hot.holes &= hot.holes - 1;
+    // A fork may copy this thread at any instruction. This order loses blocks in the child, and hands none
+    // out twice.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    char* const first = hot.block_at(in.first, kind);
+    void* newest = nullptr;
+    for (std::uint32_t left = in.end - in.first; left > 0; --left) {
+      char* const block = first + std::size_t{left - 1} * kind.block_bytes;
+      hot.secrets.link(block, newest);
+      newest = block;
+    }
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    hot.local_list = newest;
+    if (newest != nullptr) return true;
+  }
+  return false;
+}
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,220 @@
+// The slow path of allocation: where free blocks come from when the hot span has none. Included by
+// frontend.h.
+#pragma once
+
+#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/hardened/shuffle.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+bool frontend<Traits>::open(const tuning& chosen, unsigned columns) {
+  for (unsigned index = 0; index < classes::count; ++index) {
+    const auto blocks = static_cast<std::int32_t>(classes::table[index].blocks);
+    const auto part = [blocks](unsigned percent) {
+      return blocks * static_cast<std::int32_t>(percent) / 100;
+    };
+    const unsigned refill_percent = std::min(Traits::settings.refill_percent, chosen.reuse_percent);
+    limits_[index] = {.reuse_live = blocks - part(chosen.reuse_percent) - 1,
+                      .refill_count = part(refill_percent) + 1,
+                      .eager_return = Traits::settings.eager_return};
+  }
+  pool_.open(columns, chosen);
+  return spans_.open(chosen.arena_bytes, chosen.huge_pages);
+}
+
+template <class Traits>
+HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
+                                                          bool& is_zero) {
+  is_zero = false;
+  for (;;) {
+    span_type* next = nullptr;
+    span_type& hot = *local.hot[class_index];
+    if (&hot != &no_span<Traits>) {
+      if (refill(hot, limits_[class_index].refill_count)) return pop(hot);
+      const std::uint32_t written = hot.resident_bytes();
+      if (extend(hot)) {
+        if constexpr (Traits::settings.hardened)
+          local.quarantine.for_each([](void* freed) { check_first_word(freed); });
+        void* const block = pop(hot);
+        is_zero = hot.offset_of(block) >= written;
+        if constexpr (!Traits::settings.hardened)
+          hot.secrets.link(block, nullptr);
+        else if (is_zero)
+          hot.live.mark_untouched(hot.secrets.granule_of(block));
+        return block;
+      }
+      // Too few remotely freed blocks to stay hot. Left in the remote list they would keep the attention bit
+      // set, and every free of the owner would take the slow path.
+      refill(hot, 1);
+      next = replace(local, hot);
+    }
+    if (next == nullptr) next = get_span(local, class_index);
+    local.hot[class_index] = next != nullptr ? next : &no_span<Traits>;
+    if (next == nullptr) return nullptr;
+    HEAPLAB_ASSERT(next->is_hot_in(local, class_index));
+    HEAPLAB_ASSERT_EXPENSIVE(is_counted(*next));
+    if (next->local_list != nullptr || refill(*next, 1)) return pop(*next);
+  }
+}
+
+// --- making blocks available ---
+
+// Precondition: the local list is empty. Makes the remote list the local list if at least `worth` > 0 blocks
+// are in the remote list.
+template <class Traits>
+bool frontend<Traits>::refill(span_type& hot, std::int32_t worth) {
+  span_word seen = hot.load_word(std::memory_order_relaxed);
+  for (;;) {
+    const auto count = static_cast<std::int32_t>(seen.remote_count());
+    if (count < worth) return false;
+    // acquire pairs with push_remote: the links of the blocks are visible.
+    if (hot.try_move(seen, seen.refill(), std::memory_order_acquire)) {
+      hot.local_list = hot.base + seen.remote_newest();
+      hot.countdown.set(hot.countdown.read_own() - count);
+      HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
+      return true;
+    }
+  }
+}
+
+// Precondition: the local list is empty. Links the blocks of a hole, or the next fresh blocks, about
+// fresh_batch_bytes of them, into the local list.
+template <class Traits>
+bool frontend<Traits>::extend(span_type& hot) {
+  if (hot.hot_holes.load(std::memory_order_relaxed) != 0 && take_hot_holes(hot)) [[unlikely]]
+    return true;
+  if (hot.holes != 0 && fill_hole(hot)) return true;
+  const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
+  const std::uint32_t wanted =
+      std::min(Traits::settings.fresh_batch_bytes / kind.block_bytes, Traits::settings.fresh_batch_blocks);
+  const std::uint32_t count = std::min(std::max(wanted, 1U), kind.blocks - hot.fresh);
+  if (count == 0) return false;
+  // Before the first byte is written: the child of a fork must not take written bytes for zeros.
+  const std::uint32_t end = hot.color + (hot.fresh + count) * kind.block_bytes;
+  hot.set_resident_bytes(std::max(hot.resident_bytes(), end));
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  void* const first = link_fresh(hot, count, kind);
+  // A fork may copy this thread at any instruction. This order loses blocks in the child, and hands none out
+  // twice.
+  hot.fresh += count;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  hot.local_list = first;
+  HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
+  return true;
+}
+
+// Links the next `count` fresh blocks into a list, and returns its first block.
+template <class Traits>
+void* frontend<Traits>::link_fresh(span_type& hot, std::uint32_t count, const size_class& kind) {
+  char* const first = hot.block_at(hot.fresh, kind);
+  if constexpr (Traits::settings.hardened) {
+    constexpr std::size_t most = std::min<std::size_t>(Traits::settings.fresh_batch_bytes / class_step,
+                                                       Traits::settings.fresh_batch_blocks);
+    return link_shuffled<most>(hot.secrets, first, count, hot.owner(std::memory_order_relaxed)->random);
+  } else {
+    char* const last = first + std::size_t{count - 1} * kind.block_bytes;
+    for (char* block = first; block < last; block += kind.block_bytes)
+      hot.secrets.link(block, block + kind.block_bytes);
+    hot.secrets.link(last, nullptr);
+    return first;
+  }
+}
+
+template <class Traits>
+span<Traits>* frontend<Traits>::get_span(lab_type& local, unsigned class_index) {
+  if (!Traits::settings.eager_return) return_empty_reusables(local, class_index);
+  if (local.reusable[class_index].looks_empty()) recheck_oldest_floating(local, class_index);
+  if (span_type* const it = reuse(local, local, class_index)) return it;
+  if (span_type* const it = reuse(orphanage_, local, class_index)) return it;
+  return take_free_span(local, class_index);
+}
+
+// A reusable span of `from` becomes a hot span of `local`.
+template <class Traits>
+span<Traits>* frontend<Traits>::reuse(lab_type& from, lab_type& local, unsigned class_index) {
+  if (from.reusable[class_index].looks_empty()) return nullptr;
+  const concurrent::lock_holder hold(from.lists_lock);
+  return take_reusable(from, local, class_index);
+}
+
+// The same, called by the holder of the lock of from's lists.
+template <class Traits>
+span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, unsigned class_index) {
+  auto& reusable = from.reusable[class_index];
+  while (span_type* const it =
+             Traits::settings.reuse_newest ? reusable.take_newest() : reusable.take_oldest()) {
+    span_word seen = it->load_word(std::memory_order_acquire);
+    local.hot[class_index] = it;  // before the span is hot: repair_hot_spans relies on it
+    while (seen.state() == span_state::reusable) {
+      it->make_holes_hot();
+      if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
+      give(*it, &local);
+      cache_more(local, class_index);
+      it->set_used(it->used(), hot_floor(local, class_index));
+      return it;
+    }
+    // The thread that freed the last block of this span is about to return the span.
+  }
+  return nullptr;
+}
+
+template <class Traits>
+span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_index) {
+  const size_class& kind = classes::table[class_index];
+  pool_.decay_unless_helped(spans_);
+  span_type* it = pool_.get(spans_, class_index, local.column);
+  if (it == nullptr) it = spans_.carve(kind.fine, local.column);
+  if (it == nullptr) return nullptr;
+  HEAPLAB_ASSERT(it->is_free() || it->load_word(std::memory_order_relaxed).state() == span_state::expected);
+  it->class_index.store(class_index, std::memory_order_relaxed);
+  if constexpr (Traits::settings.hardened)
+    it->secrets.renew(kind, spans_.span_bytes(kind.fine), it->live.granules, local.random);
+  it->color = classes::color_of(spans_.number_of(*it), kind);
+  it->local_list = nullptr;
+  it->fresh = 0;
+  it->holes = 0;
+  it->hot_holes.store(0, std::memory_order_relaxed);
+  cache_fewer(local, class_index);
+  it->set_used(0, hot_floor(local, class_index));
+  give(*it, &local);
+  // release publishes the stores above to the threads that read the word of this tenure. A store suffices:
+  // only the thread that took a free span moves the span.
+  it->word.store(it->load_word(std::memory_order_relaxed).take().bits(), std::memory_order_release);
+  return it;
+}
+
+// Finds a span that its owner and another thread emptied at the same instant (frontend.h).
+template <class Traits>
+void frontend<Traits>::recheck_oldest_floating(lab_type& local, unsigned class_index) {
+  auto& floating = local.floating[class_index];
+  if (floating.looks_empty()) return;
+  span_type* oldest;
+  {
+    const concurrent::lock_holder hold(local.lists_lock);
+    oldest = floating.take_oldest();
+    if (oldest == nullptr) return;
+    floating.put_newest(*oldest);
+  }
+  apply_due_event(*oldest, local.column);
+}
+
+// Without eager_return: returns the empty spans among the owner's reusable spans.
+template <class Traits>
+void frontend<Traits>::return_empty_reusables(lab_type& local, unsigned class_index) {
+  const concurrent::lock_holder hold(local.lists_lock);
+  auto& reusable = local.reusable[class_index];
+  for (span_type* it = reusable.oldest(); it != nullptr;) {
+    span_type& candidate = *it;
+    it = candidate.hook.newer;
+    span_word seen = candidate.load_word(std::memory_order_acquire);
+    const std::int32_t live = candidate.used() - static_cast<std::int32_t>(seen.remote_count());
+    if (seen.state() != span_state::reusable || live != 0) continue;
+    if (!candidate.try_move(seen, seen.all_free(), std::memory_order_acq_rel)) continue;
+    reusable.remove(candidate);
+    give(candidate, nullptr);
+    pool_.put(spans_, candidate, local.column);
+  }
+}
+
+}  // namespace heaplab::scalloc

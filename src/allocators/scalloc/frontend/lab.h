@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "allocators/scalloc/hardened/quarantine.h"
+#include "allocators/scalloc/hardened/random_source.h"
+#include "allocators/scalloc/hardened/unhardened.h"
+#include "allocators/scalloc/spans/remote_batch.h"
+#include "allocators/scalloc/spans/span.h"
+#include "base/cache_line.h"
+#include "concurrent/checked_deque.h"
+#include "concurrent/elided_lock.h"
+#include "concurrent/futex_lock.h"
+
+namespace heaplab::scalloc {
+
+// Stands for the hot span of a class that has none: it has no blocks and no owner, and is never written.
+template <class Traits>
+inline constinit span<Traits> no_span;
+
+// A local allocation buffer, the paper's LAB (section 5): what others call a thread cache. For each size
+// class it has a hot span, from which it allocates, and lists of the spans that are not hot. One thread owns
+// the buffer, or several threads share it and take use_lock for every operation (lab_policy.h).
+template <class Traits>
+struct lab {
+  using sync = typename Traits::sync;
+  using span_type = span<Traits>;
+  static constexpr unsigned class_count = Traits::classes::count, any_class = class_count;
+
+  // One for each class. Owner only.
+  span_type* hot[class_count];
+  // A hot span with so many free blocks takes no cached blocks (cached_blocks.h). One for each class. Owner
+  // only.
+  std::uint8_t cache_limit[class_count];
+
+  // lists_lock guards the lists below, the hooks of the spans in them, and the owner of every span of this
+  // buffer. Lock order: use_lock, then the thread's own lists_lock, then the lists_lock of the orphanage.
+  alignas(cache_line_bytes) concurrent::elided_lock<sync> lists_lock;
+  concurrent::futex_lock<sync> use_lock;
+  // Whether the buffer adopts orphans. True while the buffer belongs to a living thread.
+  bool adopts = false;
+  // Which column of the span-pool its spans go to.
+  std::uint32_t column = 0;
+  // Used by the registry, under its lock.
+  std::uint32_t threads = 0;
+  lab* next_idle = nullptr;
+  lab* next_known = nullptr;
+
+  concurrent::checked_deque<sync, span_type> floating[class_count];
+  concurrent::checked_deque<sync, span_type> reusable[class_count];
+  // Of all classes: spans whose holes are being purged (hole_sweep.h).
+  concurrent::checked_deque<sync, span_type> purging;
+
+  // Of spans that lost blocks by frees of this buffer's thread, since it last asked for a sweep. Owner only.
+  std::size_t emptied_bytes = 0;
+
+  // Owner only. Of a hardened heap.
+  static constexpr bool hardened = Traits::settings.hardened;
+  [[no_unique_address]] std::conditional_t<hardened, random_source<typename Traits::platform>,
+                                           no_random_source> random;
+  [[no_unique_address]] std::conditional_t<hardened, scalloc::quarantine<Traits::settings.quarantine_blocks>,
+                                           no_quarantine> quarantine;
+  // One for each class: a thread that allocates takes blocks of a class from one span for a while, and so
+  // they often come to the thread that frees them.
+  using batches = std::array<remote_batch<span_type>, class_count>;
+  [[no_unique_address]] std::conditional_t<hardened, batches, no_remote_batches> remote;
+
+  // Whether the place (page_map.h) is of this buffer.
+  HEAPLAB_FAST_PATH bool has(span_type* const* place) const {
+    return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(hot) < sizeof(hot);
+  }
+
+  // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks
+  // the lists.
+  bool is_valid() const {
+    const auto holds_own = [this](const auto& list, unsigned index) {
+      for (const span_type* it = list.oldest(); it != nullptr; it = it->hook.newer)
+        if (it->owner(std::memory_order_relaxed) != this ||
+            (index != any_class && it->class_index.load(std::memory_order_relaxed) != index))
+          return false;
+      return true;
+    };
+    if (!purging.is_valid() || !holds_own(purging, any_class)) return false;
+    for (unsigned index = 0; index < class_count; ++index)
+      for (const auto* const list : {&floating[index], &reusable[index]})
+        if (!list->is_valid() || !holds_own(*list, index)) return false;
+    return true;
+  }
+
+  constexpr lab() {
+    for (unsigned index = 0; index < class_count; ++index) {
+      hot[index] = &no_span<Traits>;
+      cache_limit[index] = Traits::classes::table[index].most_cached;
+    }
+  }
+};
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,119 @@
+// Which thread has which local allocation buffer.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/lab.h"
+#include "allocators/scalloc/frontend/lab_policy.h"
+#include "base/os_pages.h"
+#include "concurrent/futex_lock.h"
+
+namespace heaplab::scalloc {
+
+// A buffer is made when no existing buffer will do for a thread, and never unmade.
+template <class Traits>
+class lab_registry {
+  using lab_type = lab<Traits>;
+  using policy = lab_policy<Traits>;
+
+public:
+  // The buffer for the calling thread. Null: no memory. Pages for a new buffer are mapped without the lock; a
+  // child of fork loses those of another thread.
+  lab_type* attach(std::size_t columns) {
+    lab_type* fresh = nullptr;
+    if (lab_type* const it = try_attach(columns, fresh)) return it;
+    void* const pages = Traits::platform::allocate(lab_bytes(), os_pages::page_bytes());
+    if (pages == nullptr) return nullptr;
+    fresh = new (pages) lab_type;
+    lab_type* const it = try_attach(columns, fresh);
+    if (fresh != nullptr) Traits::platform::unmap(pages, lab_bytes());
+    return it;
+  }
+
+  // By a thread that has the buffer and does not use the buffer again. Where the buffer is the thread's own,
+  // nobody else gets it before it is put back, so that others may begin and end while it is emptied.
+  void detach(frontend<Traits>& front, lab_type& it) {
+    if constexpr (policy::has_fast_path) {
+      empty(front, it);
+      const concurrent::lock_holder hold(lock_);
+      it.threads = 0;
+      policy_.put_back(it);
+    } else {
+      const concurrent::lock_holder hold(lock_);
+      if (--it.threads > 0) return;
+      const typename policy::use in_use(&it);
+      empty(front, it);
+    }
+  }
+
+  // In the child of fork only the thread that has `survivor` (or no buffer) is left. The repair rests on what
+  // the vanished threads changed last: the lists of a buffer are rebuilt from the words of the spans, the
+  // idle buffers are found among the known ones. A thread that stood between a buffer's free list and its
+  // count may have lost a block; no block is handed out twice.
+  void after_fork_in_child(frontend<Traits>& front, const lab_type* survivor) {
+    lock_.forget_holder();
+    front.expect_lost_counts();
+    bool torn = front.forget_torn_lists(front.orphanage());
+    for (lab_type* it = known_; it != nullptr; it = it->next_known) torn |= front.forget_torn_lists(*it);
+    if (torn) front.refill_torn_lists();
+    forget_holders(front.orphanage());
+    for (lab_type* it = known_; it != nullptr; it = it->next_known) forget_holders(*it);
+    front.repair_hot_spans(front.orphanage());
+    // A signal may have interrupted a malloc of the surviving thread, which goes on with its own buffer.
+    for (lab_type* it = known_; it != nullptr; it = it->next_known)
+      if (it != survivor || !policy::has_fast_path) front.repair_hot_spans(*it);
+    policy_.forget_idle();
+    for (lab_type* it = known_; it != nullptr; it = it->next_known) {
+      it->threads = it == survivor ? 1 : 0;
+      if (it == survivor) continue;
+      empty(front, *it);
+      policy_.put_back(*it);
+    }
+  }
+
+private:
+  static void forget_holders(lab_type& it) {
+    it.lists_lock.forget_holder();
+    it.use_lock.forget_holder();
+  }
+
+  static void empty(frontend<Traits>& front, lab_type& it) {
+    it.adopts = false;
+    front.abandon(it);
+  }
+
+  static std::size_t lab_bytes() { return align_up(sizeof(lab_type), os_pages::page_bytes()); }
+
+  // Null: `fresh` is needed and null. Where `fresh` becomes the thread's buffer, `fresh` is null afterwards.
+  lab_type* try_attach(std::size_t columns, lab_type*& fresh) {
+    const concurrent::lock_holder hold(lock_);
+    lab_type* const it = policy_.choose(threads_started_, columns, known_,
+                                        [&] { return make_known(std::exchange(fresh, nullptr)); });
+    if (it == nullptr) return nullptr;
+    ++threads_started_;
+    // Threads that have the buffer already read this without the registry's lock.
+    if (it->threads++ == 0) it->adopts = true;
+    return it;
+  }
+
+  lab_type* make_known(lab_type* it) {
+    if (it == nullptr) return nullptr;
+    it->next_known = known_;
+    // A child of fork finds every known buffer whole.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    known_ = it;
+    return it;
+  }
+
+  concurrent::futex_lock<typename Traits::sync> lock_;
+  std::uint32_t threads_started_ = 0;
+  policy policy_;
+  lab_type* known_ = nullptr;
+};
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,196 @@
+// Gives whole free pages inside spans that are in use back to the system (span_holes.h).
+//
+// The background purge thread looks at the spans in turn, and takes holes from those that nobody has changed
+// since its last look; malloc_trim takes them from all. Pages go back without a lock: until then a span is in
+// its owner's list `purging`, where nobody takes blocks from it. A thread that frees the last block of such a
+// span leaves the span to the sweep.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/spans/freed_blocks.h"
+#include "allocators/scalloc/spans/span_holes.h"
+#include "base/os_pages.h"
+#include "concurrent/futex_lock.h"
+#include "concurrent/solo_sections.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+class hole_sweep {
+  using span_type = span<Traits>;
+  using classes = typename Traits::classes;
+  using sync = typename Traits::sync;
+  using sections = concurrent::solo_sections<sync>;
+  static constexpr const config& settings = Traits::settings;
+
+public:
+  constexpr explicit hole_sweep(frontend<Traits>& front) : front_(front) {}
+
+  // Called by the background purge thread, of which solo_sections need know. `now` is in ms. True: there is
+  // more that may go some time.
+  bool sweep_quiet(std::int64_t now) {
+    if (front_.spans().carved_bytes() < settings.hole_sweep_bytes) return false;
+    if (now < next_look_) return true;
+    if (!lock_.try_lock()) return true;
+    next_look_ = now + settings.decay_milliseconds;
+    if (position_ == 0) waiting_ = 0;
+    look_at_spans(settings.spans_per_look, settings.purges_per_look, true);
+    lock_.unlock();
+    return position_ != 0 || waiting_ >= settings.idle_purge_bytes;
+  }
+
+  // Called by a thread of the program. True if any memory went back.
+  bool sweep_all() {
+    if (!settings.purges_holes || !lock_.try_lock()) return false;
+    position_ = 0;
+    const bool any = look_at_spans(SIZE_MAX, SIZE_MAX, false);
+    lock_.unlock();
+    return any;
+  }
+
+  // In the child of a fork, whose lists are whole again. Another thread may have stood anywhere in a sweep:
+  // what it took out of lists is lost with the spans' holes.
+  void after_fork_in_child() {
+    lock_.forget_holder();
+    for (std::size_t index = 0; index < span_count_; ++index) {
+      spans_[index]->holes = 0;
+      front_.end_purge(*spans_[index]);
+    }
+    span_count_ = range_count_ = 0;
+    is_visiting_ = false;
+  }
+
+private:
+  // Returns whether any pages went back.
+  bool look_at_spans(std::size_t spans, std::size_t purges, bool only_quiet) {
+    purged_ = 0;
+    bool refused = false;
+    position_ = front_.spans().visit_spans(position_, [&](span_type& it) {
+      if (!is_worth_a_purge(it, only_quiet)) return --spans > 0;
+      if (it.load_word(std::memory_order_relaxed).state() == span_state::hot) {
+        sweep_hot(it);
+        return --spans > 0 && purged_ < purges;
+      }
+      // The background purge thread takes the locks of others only during a visit.
+      if (only_quiet && !is_visiting_) is_visiting_ = sections::begin_visit();
+      refused = only_quiet && !is_visiting_;
+      if (refused) return false;
+      begin(it);
+      return --spans > 0 && purged_ < purges;
+    });
+    flush();
+    if (std::exchange(is_visiting_, false)) sections::end_visit();
+    if (refused) position_ = waiting_ = 0;
+    return purged_ > 0;
+  }
+
+  // Whether the span may have holes, and has not been swept since it last changed; for the background purge
+  // thread, whether the span is as that thread saw it at the last look.
+  bool is_worth_a_purge(span_type& it, bool only_quiet) {
+    const span_word word = it.load_word(std::memory_order_acquire);
+    const bool is_hot = word.state() == span_state::hot;
+    if (!is_hot && word.state() != span_state::floating && word.state() != span_state::reusable) return false;
+    // The thread of a program that has one thread moves words without atomic instructions.
+    if (is_hot && (word.remote_count() == 0 || sync::is_alone())) return false;
+    const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+    const std::int32_t used = it.used();
+    const std::int64_t remote = word.remote_count();
+    const std::int64_t free_bytes = (is_hot ? remote : kind.blocks - used + remote) * kind.block_bytes;
+    if (free_bytes < static_cast<std::int64_t>(os_pages::page_bytes())) return false;
+    const std::uint32_t swept = mark_of(word, used), seen = swept | 1;
+    if (it.last_seen == swept) return false;
+    const bool is_quiet = it.last_seen == seen;
+    it.last_seen = is_quiet || !only_quiet ? swept : seen;
+    if (it.last_seen == seen) waiting_ += static_cast<std::size_t>(free_bytes);
+    return it.last_seen == swept;
+  }
+
+  void begin(span_type& it) {
+    if (range_count_ + most_ranges_of_a_span > limit || span_count_ == limit) flush();
+    spans_[span_count_] = &it;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    span_count_ += 1;
+    if (!front_.begin_purge(it, [&] { return find_ranges(it); })) --span_count_;
+  }
+
+  // What tells whether the span has changed: an even number.
+  static std::uint32_t mark_of(span_word word, std::int32_t used) {
+    const std::uint64_t both = (word.bits() ^ static_cast<std::uint32_t>(used)) * 0x9E37'79B9'7F4A'7C15;
+    return static_cast<std::uint32_t>(both >> 32) & ~1U;
+  }
+
+  bool find_ranges(span_type& it) {
+    const std::size_t before = range_count_;
+    const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+    span_holes<Traits> holes(it, kind);
+    it.holes |= add_all(holes, it, kind);
+    return range_count_ > before;
+  }
+
+  // Adds the ranges of all holes. Returns those that the record must name.
+  std::uint32_t add_all(span_holes<Traits>& holes, const span_type& it, const size_class& kind) {
+    if (!span_holes<Traits>::are_named(kind)) {
+      holes.for_each_inside([&](char* begin, std::size_t bytes) { add(begin, bytes); });
+      return 0;
+    }
+    const std::uint32_t named = holes.detach();
+    const std::size_t page = os_pages::page_bytes();
+    for (std::uint32_t left = named; left != 0;) {
+      const int first = std::countr_zero(left), count = std::countr_one(left >> first);
+      add(it.base + static_cast<std::size_t>(first) * page, static_cast<std::size_t>(count) * page);
+      left = first + count < 32 ? left >> (first + count) << (first + count) : 0;
+    }
+    return named;
+  }
+
+  // Of a hot span. The owner may be asleep, and only it takes blocks from the local list; but the blocks that
+  // others freed are the sweep's once it has taken the remote list. They go back as a free by another thread
+  // does, less those that begin in a hole. Until then they count as used.
+  void sweep_hot(span_type& it) {
+    flush();
+    front_.borrow_remote(it, [&](void* chain, freed_chain& back) {
+      const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+      span_holes<Traits> holes(it, kind, chain);
+      const std::uint32_t named = add_all(holes, it, kind);
+      back.newest_block = chain;
+      back.oldest_block = holes.last();
+      flush();
+      return named;
+    });
+    it.last_seen = mark_of(it.load_word(std::memory_order_acquire), it.used());
+  }
+
+  void add(char* begin, std::size_t bytes) {
+    if (range_count_ < limit) ranges_[range_count_++] = {begin, bytes};
+  }
+
+  void flush() {
+    if (range_count_ > 0) Traits::platform::purge_each({ranges_.data(), range_count_});
+    for (std::size_t index = 0; index < span_count_; ++index) front_.end_purge(*spans_[index]);
+    purged_ += range_count_;
+    span_count_ = range_count_ = 0;
+  }
+
+  static constexpr std::size_t limit = config::purge_batch_spans, most_ranges_of_a_span = 32;
+
+  frontend<Traits>& front_;
+  // Of the thread that sweeps.
+  concurrent::futex_lock<sync> lock_;
+  std::size_t position_ = 0;    // where the next look begins; 0: anew
+  std::size_t waiting_ = 0;     // bytes of free blocks in spans that had changed since the last look
+  std::int64_t next_look_ = 0;  // ms
+  std::size_t purged_ = 0;      // ranges, in this look
+  bool is_visiting_ = false;
+  std::array<span_type*, limit> spans_ = {};
+  std::size_t span_count_ = 0;
+  std::array<iovec, limit> ranges_ = {};
+  std::size_t range_count_ = 0;
+};
+
+}  // namespace heaplab::scalloc

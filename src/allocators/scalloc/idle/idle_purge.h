@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/scalloc/policy/config.h"
+#include "base/atomic.h"
+#include "concurrent/helper_post.h"
+
+namespace heaplab::scalloc {
+
+// Gives retained memory back where no thread of the program comes by to do it: by a helper, a thread that is
+// started where much memory is retained and ends when little is left.
+//
+// The helper holds no lock while it sleeps or makes a system call. Where the system refuses a thread, memory
+// is retained until a thread of the program allocates or frees. So it is in a child of vfork, which uses its
+// parent's heap: a helper of the child would end with the child, in the middle of its work.
+template <class Traits>
+class idle_purge {
+  using platform = typename Traits::platform;
+  using thread = typename platform::thread;
+  static constexpr const config& settings = Traits::settings;
+
+public:
+  // Called in a new process, before every other function, and again without effect.
+  void begin_process() {
+    if (process_ != 0) return;
+    process_ = platform::process_number();
+    processors_ = platform::processors();
+  }
+
+  // Called where at least idle_purge_bytes are retained. Starts a thread that calls `helper` with the
+  // helper's number, which it must pass to serve, unless there is a helper. False: there is none, and memory
+  // is not purged.
+  bool ask(typename thread::body helper) {
+    const bool had_helper = has_helper();
+    if (post_.looks_vacant() && !may_start()) return had_helper;
+    const auto number = post_.ask();
+    if (!number) return true;
+    if (threads_[*number % places].start(helper, argument_of(*number), processors_)) {
+      // The former helper need not sleep on before it leaves.
+      if (had_helper) platform::wake(&is_urgent_);
+      return true;
+    }
+    refused_until_.store(platform::milliseconds() + settings.decay_milliseconds, std::memory_order_relaxed);
+    post_.dismiss(*number);
+    return false;
+  }
+
+  // A hint, in one load.
+  bool has_helper() const { return post_.is_held(); }
+
+  // There is work that should not wait: the helper purges at once.
+  void hurry() {
+    if (is_urgent_.exchange(1, std::memory_order_release) == 0) platform::wake(&is_urgent_);
+  }
+
+  // Called by the helper. Purges again and again, each time after as many ms as work.wait() tells or in a
+  // hurry, until work.purge() returns that little is left or another helper is there.
+  template <class Work>
+  void serve(void* argument, Work&& work) {
+    const std::uint32_t number = number_of(argument);
+    const std::int64_t begin = platform::milliseconds();
+    for (;;) {
+      platform::wait(&is_urgent_, 0, work.wait());
+      // acquire pairs with hurry: the work is visible.
+      const bool is_urgent = is_urgent_.exchange(0, std::memory_order_acquire) != 0;
+      if (post_.is_relieved(number)) return is_urgent ? hurry() : void();
+      if (platform::milliseconds() - begin >= settings.helper_milliseconds) post_.offer(number);
+      if (!work.purge() && post_.try_resign(number)) return;
+    }
+  }
+
+  void after_fork_in_child() {
+    for (thread& it : threads_) it.forget();
+    post_.after_fork_in_child();
+    process_ = 0;
+    begin_process();
+  }
+
+private:
+  static constexpr unsigned places = 4;
+
+  static void* argument_of(std::uint32_t number) { return reinterpret_cast<void*>(std::uintptr_t{number}); }
+  static std::uint32_t number_of(void* argument) {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(argument));
+  }
+
+  // A helper that has offered its post goes on until the one before it has left.
+  bool may_start() const {
+    return threads_[post_.next_number() % places].has_ended() &&
+           platform::milliseconds() >= refused_until_.load(std::memory_order_relaxed) &&
+           platform::process_number() == process_;
+  }
+
+  concurrent::helper_post<typename Traits::sync> post_;
+  // relaxed: a helper starts a little earlier or later.
+  typename Traits::template atomic<std::int64_t> refused_until_{0};  // ms
+  // A futex: 0 or 1.
+  typename Traits::template atomic<std::uint32_t> is_urgent_{0};
+  // Of consecutive helpers: former ones may still be leaving.
+  thread threads_[places];
+  // Constant in a process.
+  std::int32_t process_ = 0;
+  decltype(platform::processors()) processors_ = {};
+};
+
+}  // namespace heaplab::scalloc

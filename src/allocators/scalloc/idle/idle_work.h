@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/idle/hole_sweep.h"
+#include "allocators/scalloc/large/large.h"
+
+namespace heaplab::scalloc {
+
+// What the background purge thread does again and again (idle_purge.h): lets retained memory decay,
+// and gives holes back.
+template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large, hole_sweep<Traits>& Holes>
+struct idle_work {
+  // ms until something may have decayed. The clock lags by up to a step.
+  static std::int64_t wait() {
+    constexpr std::int64_t clock_step = 10;
+    return Front.pool().until_decay(Traits::platform::milliseconds()) + clock_step;
+  }
+
+  // True if much is left.
+  static bool purge() {
+    Front.give_way_further();
+    const std::int64_t now = Traits::platform::milliseconds();
+    Large.decay(now);
+    bool much = Front.purge_unneeded(now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;
+    if constexpr (Traits::settings.purges_holes) much |= Holes.sweep_quiet(now);
+    return much;
+  }
+};
+
+}  // namespace heaplab::scalloc

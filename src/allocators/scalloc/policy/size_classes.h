@@ -1,0 +1,218 @@
+// Size classes, computed at compile time from the config.
+//
+// Classes are multiples of 16 up to 256 bytes and `classes_per_doubling` equal steps to each further power of
+// two, up to span_block_limit. Blocks fill a span from its aligned beginning, so that blocks whose size is a
+// multiple of a power of two are aligned to that power: aligned allocation is a choice of class.
+//
+// Blocks of a few KiB and more would all begin in the same few sets of a cache. Where a span has room behind
+// its blocks, the first block therefore begins at one of several places, the span's color (Bonwick, The slab
+// allocator, USENIX 1994, section 4.3). Classes of powers of two have one color and serve aligned requests.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/policy/config.h"
+#include "base/bits.h"
+#include "base/os_pages.h"
+
+namespace heaplab::scalloc {
+
+struct size_class {
+  std::uint32_t block_bytes = 0;
+  std::uint32_t blocks = 0;           // in a span
+  std::uint32_t real_span_bytes = 0;  // the part of a span's address space that blocks may touch
+  std::uint16_t pool_slot = 0;        // classes of one zone and one real span size share a slot
+  std::uint16_t colors = 1;           // places, color_step apart, where the first block may begin
+  bool fine = false;
+  // The bounds of the limit of cached blocks (cached_blocks.h); both 0: the class has none.
+  std::uint8_t most_cached = 0, fewest_cached = 0;
+  // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a span. The reciprocal is
+  // (2^44 + e) / block_bytes with 0 < e <= block_bytes, so that the product is too large by offset * e /
+  // block_bytes / 2^44 <= offset / 2^44. That is less than 1 / block_bytes, the least distance of a quotient
+  // from the next whole number, while offset * block_bytes < 2^44; both are below 2^22.
+  std::uint64_t reciprocal = 0;
+};
+
+inline constexpr std::size_t class_step = 16;
+// At least a cache line, and the largest alignment that all colors keep.
+inline constexpr std::size_t color_step = 64;
+inline constexpr unsigned reciprocal_shift = 44;
+
+template <const config& Config>
+class size_classes {
+  static constexpr std::size_t linear_limit = Config.linear_class_limit;
+  static constexpr std::size_t lookup_limit = Config.class_lookup_limit;
+  static constexpr unsigned linear_count = linear_limit / class_step;
+  static constexpr unsigned step_bits = log2_floor(Config.classes_per_doubling);
+  static constexpr unsigned doublings = log2_floor(Config.span_block_limit) - log2_floor(linear_limit);
+
+public:
+  static constexpr unsigned count = linear_count + doublings * Config.classes_per_doubling;
+
+  // Precondition: bytes <= span_block_limit. 0 bytes count as 1.
+  static constexpr unsigned index_of_computed(std::size_t bytes) {
+    if (bytes <= linear_limit)
+      return static_cast<unsigned>((bytes + class_step - 1) / class_step - (bytes != 0));
+    const std::size_t below = bytes - 1;
+    const unsigned exponent = log2_floor(below);
+    const auto step = static_cast<unsigned>(below >> (exponent - step_bits)) - Config.classes_per_doubling;
+    return linear_count + (exponent - log2_floor(linear_limit)) * Config.classes_per_doubling + step;
+  }
+
+  static unsigned index_of(std::size_t bytes) {
+    return bytes <= lookup_limit ? looked_up(bytes) : index_of_computed(bytes);
+  }
+
+  // Every class ends at a multiple of class_step, so that all sizes of a step have one class. Precondition:
+  // bytes <= class_lookup_limit.
+  static unsigned looked_up(std::size_t bytes) { return lookup[(bytes + class_step - 1) / class_step]; }
+
+  // The smallest class of blocks that hold `bytes` and are multiples of `alignment`, a power of two.
+  // `count` if there is none. `bytes` with the canary, where blocks have one.
+  static constexpr unsigned index_of_aligned(std::size_t alignment, std::size_t bytes) {
+    if (bytes > Config.span_block_limit || alignment > Config.span_block_limit) return count;
+    unsigned index = index_of_computed(bytes);
+    while (index < count && !are_aligned(table[index], alignment)) ++index;
+    return index;
+  }
+
+  // How large to make a block of `from` bytes that is to hold `wanted`. A block that grows in small steps
+  // would otherwise be copied at each step that leads to another class.
+  static constexpr std::size_t grown(std::size_t from, std::size_t wanted) {
+    if (from < Config.growth_from_bytes) return wanted;
+    const std::size_t ahead =
+        wanted >= Config.growth_ahead_from_bytes ? wanted * Config.growth_ahead_percent / 100 : 0;
+    const std::size_t generous = std::max(from + from * Config.growth_percent / 100, wanted + ahead);
+    return std::max(wanted, std::min(generous, Config.span_request_limit()));
+  }
+
+  // Where the first block of a span begins, in bytes. Multiples of the golden ratio: spans in turn get colors
+  // that are far apart, and all colors come equally often.
+  static std::uint32_t color_of(std::uint32_t span_number, const size_class& kind) {
+    const std::uint32_t fraction = span_number * 0x9E37'79B9U;
+    const std::uint64_t color = (std::uint64_t{fraction} * kind.colors) >> 32;
+    return static_cast<std::uint32_t>(color * color_step);
+  }
+
+  static constexpr std::array<size_class, count> make_table() {
+    std::array<size_class, count> result{};
+    for (unsigned index = 0; index < count; ++index) {
+      size_class& it = result[index];
+      const std::size_t bytes = block_bytes_of(index);
+      it.block_bytes = static_cast<std::uint32_t>(bytes);
+      it.fine = bytes <= Config.fine_block_limit;
+      it.blocks = Config.blocks_in_span(Config, bytes);
+      const std::size_t used = it.blocks * bytes, room = room_for_colors(it);
+      it.colors = static_cast<std::uint16_t>(room / color_step + 1);
+      it.real_span_bytes = static_cast<std::uint32_t>(align_up(used + room, os_pages::smallest_page_bytes));
+      const std::size_t fitting = Config.cached_bytes / bytes;
+      const std::size_t most = std::min<std::size_t>(fitting, Config.most_cached);
+      const std::size_t large = std::min<std::size_t>(Config.large_cached_bytes / bytes, Config.large_cached);
+      it.most_cached = static_cast<std::uint8_t>(std::max(most, large));
+      it.fewest_cached = static_cast<std::uint8_t>(std::min<std::size_t>(fitting, Config.fewest_cached));
+      it.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
+    }
+    assign_slots(result);
+    return result;
+  }
+
+  static constexpr std::array<size_class, count> table = make_table();
+
+  // Bytes of a coarse span that blocks of some class touch.
+  static constexpr std::size_t most_coarse_bytes() {
+    std::size_t most = 0;
+    for (const size_class& it : table)
+      if (!it.fine) most = std::max<std::size_t>(most, it.real_span_bytes);
+    return most;
+  }
+
+  static constexpr unsigned slot_count() {
+    unsigned most = 0;
+    for (const size_class& it : table) most = it.pool_slot > most ? it.pool_slot : most;
+    return most + 1;
+  }
+
+private:
+  static constexpr std::size_t block_bytes_of(unsigned index) {
+    if (index < linear_count) return (index + 1) * class_step;
+    const unsigned doubling = (index - linear_count) / Config.classes_per_doubling;
+    const unsigned step = (index - linear_count) % Config.classes_per_doubling;
+    const std::size_t base = linear_limit << doubling;
+    return base + (step + 1) * (base / Config.classes_per_doubling);
+  }
+
+  // Whether all blocks of the class begin at multiples of `alignment`, a power of two.
+  static constexpr bool are_aligned(const size_class& it, std::size_t alignment) {
+    return it.block_bytes % alignment == 0 && (it.colors == 1 || color_step % alignment == 0);
+  }
+
+  // Bytes by which the blocks of a span may be shifted: to the end of their last page, and into a further
+  // page where that is a small part of the span.
+  static constexpr std::size_t room_for_colors(const size_class& it) {
+    if (it.block_bytes < Config.color_from_bytes || is_power_of_two(it.block_bytes)) return 0;
+    constexpr std::size_t page = os_pages::smallest_page_bytes;
+    const std::size_t used = std::size_t{it.blocks} * it.block_bytes;
+    const std::size_t span = it.fine ? Config.fine_span_bytes : Config.coarse_span_bytes;
+    const std::size_t in_page = align_up(used, page) - used;
+    return std::min(used < Config.color_page_from_bytes ? in_page : page - color_step, span - used);
+  }
+
+  // Classes of one zone and one real-span size share a slot of the span-pool. Fine spans that fill their
+  // address space count as one size, whatever their last block leaves unused.
+  static constexpr void assign_slots(std::array<size_class, count>& classes) {
+    std::uint16_t next = 0;
+    for (unsigned index = 0; index < count; ++index) {
+      size_class& it = classes[index];
+      it.pool_slot = next;
+      for (unsigned before = 0; before < index; ++before) {
+        const size_class& other = classes[before];
+        if (other.fine == it.fine && same_size(other, it)) it.pool_slot = other.pool_slot;
+      }
+      if (it.pool_slot == next) ++next;
+    }
+  }
+
+  static constexpr bool same_size(const size_class& one, const size_class& other) {
+    if (one.real_span_bytes == other.real_span_bytes) return true;
+    return one.fine && other.fine && Config.fine_span_bytes < Config.coarse_span_bytes;
+  }
+
+  static constexpr auto make_lookup() {
+    std::array<std::uint8_t, lookup_limit / class_step + 1> result{};
+    for (std::size_t step = 0; step < result.size(); ++step)
+      result[step] = static_cast<std::uint8_t>(index_of_computed(step * class_step));
+    return result;
+  }
+
+  static constexpr auto lookup = make_lookup();
+
+public:
+  // Whether every class fits its span, every size has the smallest class that holds the size, and the
+  // reciprocals divide exactly. frontend.h asserts this, because the table is not complete yet here.
+  static constexpr bool is_valid() {
+    for (unsigned index = 0; index < count; ++index) {
+      const size_class& it = table[index];
+      const std::size_t span = it.fine ? Config.fine_span_bytes : Config.coarse_span_bytes;
+      if (it.blocks == 0 || it.real_span_bytes > span) return false;
+      const std::size_t last_color = (it.colors - std::size_t{1}) * color_step;
+      if (it.blocks * std::size_t{it.block_bytes} + last_color > it.real_span_bytes) return false;
+      if (it.block_bytes % class_step != 0) return false;
+      if (index_of_computed(it.block_bytes) != index) return false;
+      if (index_of_computed(it.block_bytes + 1) != index + 1 && index + 1 < count) return false;
+      if ((it.reciprocal * (span - 1)) >> reciprocal_shift != (span - 1) / it.block_bytes) return false;
+    }
+    return table[count - 1].block_bytes == Config.span_block_limit && count < 256;
+  }
+
+private:
+  static_assert(is_power_of_two(Config.classes_per_doubling) && Config.classes_per_doubling <= 16);
+  static_assert(Config.fewest_cached <= Config.most_cached && Config.most_cached <= UINT8_MAX);
+  // The fast path of free does not ask whether a class has cached blocks.
+  static_assert(Config.most_cached == 0 ||
+                (Config.fewest_cached > 0 && Config.cached_bytes >= Config.fine_block_limit));
+};
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,122 @@
+// The named variants of scalloc: values of config. A variant is a library of its own (CMakeLists.txt), made
+// from the same source.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "allocators/scalloc/policy/config.h"
+#include "base/os_pages.h"
+
+namespace heaplab::scalloc {
+
+// The paper's arrangement: one zone of sparse 2 MiB virtual spans, 28 classes. Real spans of the fine classes
+// are 32 KiB, those of the others hold 64 to 1 blocks. A span of the original also holds its
+// header of 128 bytes; here headers lie elsewhere, and a span holds a few more blocks.
+constexpr unsigned paper_blocks(const config&, std::size_t block_bytes) {
+  if (block_bytes <= 256) return static_cast<unsigned>(32 * kib / block_bytes);
+  if (block_bytes <= 2 * kib) return 64;
+  if (block_bytes <= 8 * kib) return 32;
+  if (block_bytes <= 64 * kib) return 16;
+  return static_cast<unsigned>(mib / block_bytes);
+}
+
+// Fine spans are filled; coarse ones hold up to 1 MiB in at most 32 blocks.
+constexpr unsigned dense_blocks(const config& self, std::size_t block_bytes) {
+  if (block_bytes <= self.fine_block_limit) return static_cast<unsigned>(self.fine_span_bytes / block_bytes);
+  const std::size_t most = mib / block_bytes;
+  return static_cast<unsigned>(most < 32 ? most : 32);
+}
+
+constexpr config standard() {
+  config result{.name = "scalloc", .blocks_in_span = dense_blocks};
+  // A span that is smaller than a page could not be purged.
+  result.fine_span_bytes = std::max(16 * kib, os_pages::largest_page_bytes);
+  result.coarse_span_bytes = 1 * mib;
+  result.purge_above = 8 * kib;
+  result.reuse_percent = 15;
+  result.reuse_newest = true;
+  result.refill_percent = 10;
+  result.adopt_on_free = false;
+  result.most_cached = 128;
+  result.fewest_cached = 8;
+  result.cache_step = 16;
+  result.large_cached = 16;
+  result.color_from_bytes = 1 * kib;
+  result.growth_percent = 25;
+  result.growth_ahead_percent = 50;
+  result.retained_span_bytes = 32 * mib;
+  result.retains_fine_zone = true;
+  result.retained_large_bytes = 64 * mib;
+  result.idle_purge_bytes = 16 * mib;
+  result.purges_holes = true;
+  result.huge_pages = huge_page_policy::grown;
+  return result;
+}
+
+constexpr config paper() {
+  config result{.name = "scalloc-paper", .blocks_in_span = paper_blocks};
+  result.arena_bytes = 32 * tib;
+  result.fine_span_bytes = 2 * mib;
+  result.fine_block_limit = result.span_block_limit;
+  result.classes_per_doubling = 1;
+  return result;
+}
+
+// What a defender wants. Freed large blocks lose access or go back to the system: whoever still uses such a
+// block is stopped, and whoever gets the pages next finds zeros.
+constexpr config hardened() {
+  config result = standard();
+  result.name = "scalloc-hardened";
+  result.hardened = true;
+  // The links and contents of free blocks are checked, and a purge would change them.
+  result.purges_holes = false;
+  // A background purge thread would keep a user or rights that the program gives up.
+  result.purges_when_idle = false;
+  // The live map counts blocks from the beginning of their span.
+  result.color_from_bytes = unlimited;
+  // The links of a block are encoded with the secrets of its own span.
+  result.most_cached = result.fewest_cached = result.large_cached = 0;
+  // Room for a guard behind the blocks.
+  result.coarse_span_bytes = 2 * mib;
+  result.canary_bytes = 8;
+  // Larger blocks have mappings of their own, so that whoever uses one after its free is stopped.
+  result.span_block_limit = 256 * kib;
+  // More bytes are shuffled together. More blocks would make a refill, which also looks for writes into
+  // blocks in quarantine, rarer and longer.
+  result.fresh_batch_bytes = static_cast<std::uint32_t>(16 * kib);
+  result.fresh_batch_blocks = 64;
+  return result;
+}
+
+// The ablations of section 7.7: each is the paper's arrangement with one knob changed.
+template <class T>
+constexpr config ablation(const char* name, T config::* knob, std::type_identity_t<T> value) {
+  config result = paper();
+  result.name = name;
+  result.*knob = value;
+  return result;
+}
+
+constexpr config no_madvise() {
+  return ablation("scalloc-no-madvise", &config::purge_above, unlimited);
+}
+constexpr config single_stack() {
+  return ablation("scalloc-single-stack", &config::pool_columns, 1);
+}
+constexpr config reclaim_in_malloc() {
+  return ablation("scalloc-reclaim-in-malloc", &config::eager_return, false);
+}
+constexpr config no_reuse() {
+  return ablation("scalloc-no-reuse", &config::reuse_percent, 100);
+}
+constexpr config clab() {
+  return ablation("scalloc-clab", &config::shared_labs, true);
+}
+constexpr config huge_pages() {
+  return ablation("scalloc-huge-pages", &config::huge_pages, huge_page_policy::always);
+}
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,82 @@
+// What the span-pool retains, by column, and what of it nobody needed of late.
+//
+// The account of a column counts the spans in the column's stacks: the thread that puts a span adds, the
+// thread that pops a span subtracts, whatever its own column. Each account lies on a cache line of its own
+// (split_account.h): threads that use their own columns share no word.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "allocators/scalloc/policy/config.h"
+#include "base/cache_line.h"
+#include "concurrent/split_account.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+class retained_account {
+  static constexpr const config& settings = Traits::settings;
+  static constexpr unsigned column_limit = settings.pool_column_limit;
+  static constexpr std::int64_t window = settings.decay_milliseconds / 2;
+
+public:
+  // Returns what is granted to all columns, if this one had to be granted more.
+  std::optional<std::int64_t> add(unsigned column, std::size_t bytes) {
+    return account_.add(column, static_cast<std::int64_t>(bytes));
+  }
+
+  // The low mark may miss a concurrent change; end_window then tells a little more or less than was unneeded.
+  void subtract(unsigned column, std::size_t bytes) {
+    const std::int64_t left = account_.subtract(column, static_cast<std::int64_t>(bytes));
+    auto& least = low_marks_[column].now;
+    if (left < least.load(std::memory_order_relaxed)) least.store(left, std::memory_order_relaxed);
+  }
+
+  std::size_t of(unsigned column) const {
+    return static_cast<std::size_t>(std::max<std::int64_t>(account_.of_part(column), 0));
+  }
+  std::int64_t take_back(unsigned columns) { return account_.take_back(columns); }
+  std::int64_t sum(unsigned columns) const { return account_.sum(columns); }
+  bool is_valid() const { return account_.is_valid(); }
+
+  // Calls purge(column, bytes) with what no get of the column needed for a decay period: the least that the
+  // column retained at any moment of it, which is two windows or a longer one. `now` is in ms. Most calls
+  // only compare two times.
+  template <class Purge>
+  void end_window(unsigned columns, std::int64_t now, Purge&& purge) {
+    std::int64_t since = window_start_.load(std::memory_order_relaxed);
+    if (now - since < window) return;
+    if (!window_start_.compare_exchange_strong(since, now, std::memory_order_relaxed,
+                                               std::memory_order_relaxed))
+      return;
+    const bool is_short = now - since < settings.decay_milliseconds;
+    for (unsigned column = 0; column < columns; ++column) {
+      low_mark& mark = low_marks_[column];
+      const std::int64_t least = mark.now.exchange(account_.of_part(column), std::memory_order_relaxed);
+      const std::int64_t before = mark.before.exchange(least, std::memory_order_relaxed);
+      const std::int64_t unneeded = is_short ? std::min(least, before) : least;
+      if (unneeded > 0) purge(column, static_cast<std::size_t>(unneeded));
+    }
+  }
+
+  // How many ms after `now` a window ends at the earliest.
+  std::int64_t until_window_ends(std::int64_t now) const {
+    return std::max<std::int64_t>(window_start_.load(std::memory_order_relaxed) + window - now, 0);
+  }
+
+private:
+  // The least that a column retained since window_start_, and in the window before.
+  struct alignas(cache_line_bytes) low_mark {
+    typename Traits::template atomic<std::int64_t> now{0}, before{0};
+  };
+
+  // In ms. Every put and get reads it.
+  alignas(cache_line_bytes) typename Traits::template atomic<std::int64_t> window_start_{0};
+  concurrent::split_account<typename Traits::sync, column_limit> account_{settings.retained_ahead_bytes};
+  low_mark low_marks_[column_limit];
+};
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,338 @@
+// The span-pool (paper, section 3.3) holds all free spans: for each real-span size an array of lock-free
+// stacks, one for each column. A thread uses the stack of its own column first, so threads meet only when a
+// thread's own stack is empty.
+//
+// The pool retains the memory of free spans up to a bound (config.h, retained_span_bytes). A put that exceeds
+// the bound purges a fraction of it together. Memory that no get needed for a whole decay period is purged by
+// the background purge thread where much is retained (idle_purge.h), else by the next thread that puts or
+// gets a span. With retention, spans without memory are used last (purged_spans.h).
+//
+// While the background purge thread is there, fine spans may exceed the bound: every fine class takes every
+// free fine span, so that the fine zone never has more memory than it once needed. The excess goes back
+// before memory grows elsewhere (give_way).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/arena/arena.h"
+#include "allocators/scalloc/policy/retention.h"
+#include "allocators/scalloc/policy/tuning.h"
+#include "allocators/scalloc/pool/purged_spans.h"
+#include "allocators/scalloc/pool/retained_account.h"
+#include "allocators/scalloc/spans/purge_batch.h"
+#include "allocators/scalloc/spans/span.h"
+#include "allocators/scalloc/spans/span_tails.h"
+#include "base/assertion.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "concurrent/index_stack.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+class span_pool {
+  using span_type = span<Traits>;
+  using classes = typename Traits::classes;
+  static constexpr const config& settings = Traits::settings;
+
+public:
+  static constexpr unsigned column_limit = settings.pool_column_limit;
+
+  // Called once, before every other function.
+  void open(unsigned columns, const tuning& chosen) {
+    columns_.store(std::clamp(columns, 1U, column_limit), std::memory_order_relaxed);
+    purge_at_once_ = chosen.purge_at_once;
+    retention_ = retention{chosen};
+  }
+
+  // A thread runs on the processor of this number. Columns only become more: what is in the others is found
+  // as before.
+  void see_processor(unsigned number) {
+    const unsigned wanted = std::min(number, column_limit - 1) + 1;
+    unsigned seen = columns();
+    while (seen < wanted && !columns_.compare_exchange_weak(seen, wanted, std::memory_order_relaxed,
+                                                            std::memory_order_relaxed)) {
+    }
+  }
+
+  // Precondition: the span is in state free, has no owner, is in no list, and no other thread can reach it.
+  void put(arena<Traits>& spans, span_type& it, std::uint32_t column) {
+    HEAPLAB_ASSERT(it.is_free());
+    const unsigned home = column % columns();
+    const unsigned slot = kind_of(it).pool_slot;
+    tails_.end_use(it, kind_of(it), home);
+    if (is_purged(it) && !retains()) purge_from(it, 0);
+    const auto granted = is_purged(it) && retains() ? retained_.add(home, it.resident_bytes()) : std::nullopt;
+    stacks_[slot][home].push(spans.number_of(it), pool_links(spans));
+    if (granted) [[unlikely]]
+      after_grant(spans, slot, home, *granted);
+  }
+
+  // Returns a free span of the class's zone, or null if every stack of the zone was empty at the moment the
+  // loop reached it (the paper's pool promises no more).
+  span_type* get(arena<Traits>& spans, unsigned class_index, std::uint32_t column) {
+    const size_class& kind = classes::table[class_index];
+    const unsigned home = column % columns();
+    for (unsigned step = 0; step < slot_count; ++step) {
+      const unsigned slot = (kind.pool_slot + slot_count - step) % slot_count;
+      if (slot_is_fine[slot] != kind.fine) continue;
+      for (unsigned turn = 0; turn < columns(); ++turn)
+        if (const unsigned from = (home + turn) % columns();
+            const auto number = stacks_[slot][from].try_pop(pool_links(spans))) {
+          span_type& it = spans.span_number(*number);
+          HEAPLAB_ASSERT(it.is_free());
+          release(it, from);
+          return &with_tail(spans, it, kind, home);
+        }
+    }
+    if (!kind.fine) give_way(spans, home, kind.real_span_bytes);
+    const auto number = purged_.get(spans, kind.fine, home, columns());
+    return number ? &with_tail(spans, spans.span_number(*number), kind, home) : nullptr;
+  }
+
+  // Purges all free spans but the newest that have up to `pad` bytes together. Returns whether any had
+  // memory.
+  bool purge_all(arena<Traits>& spans, std::size_t pad) {
+    bool any = false;
+    for (auto& slot : stacks_)
+      for (unsigned column = 0; column < columns(); ++column)
+        any |= purge_all_but(spans, slot[column], column, pad);
+    return any;
+  }
+
+  // Called before memory grows by up to `bytes` outside the fine zone: as much of the excess goes back. What
+  // would take long is left to the background purge thread, which goes on at once: it purges a page faster
+  // than the program can touch one.
+  void give_way(arena<Traits>& spans, unsigned column, std::size_t bytes) {
+    const std::size_t excess = excess_of_bound(spans);
+    if (excess == 0) return;
+    const auto share = static_cast<std::size_t>(bound(spans)) / settings.purge_divisor;
+    const std::size_t wanted = std::min(excess, std::max(bytes, share));
+    const std::size_t now = std::min(wanted, settings.give_way_bytes);
+    purge_fine(spans, column % columns(), now);
+    if (wanted == now) return;
+    // relaxed: hurry_purge publishes it.
+    left_to_helper_.fetch_add(wanted - now, std::memory_order_relaxed);
+    Traits::hurry_purge();
+  }
+
+  // Called by the background purge thread: purges what give_way has left.
+  void give_way_further(arena<Traits>& spans) {
+    const std::size_t left = left_to_helper_.exchange(0, std::memory_order_relaxed);
+    if (left > 0) purge_fine(spans, 0, std::min(excess_of_bound(spans), left));
+  }
+
+  // Gives back the memory of records of spans without memory, where that may be `worth` bytes or more.
+  void sweep_records(arena<Traits>& spans, std::size_t worth) {
+    if (purged_.record_bytes() >= worth) purged_.sweep_records(spans, columns());
+  }
+
+  // Whether the pool may retain memory of free spans.
+  bool retains() const { return retention_.retains(); }
+
+  // Called often by the program's threads, for whom a purge of all that was retained would take too long.
+  void decay_unless_helped(arena<Traits>& spans) {
+    if (retains() && !(retention_.whole_fine_zone() && Traits::has_helper()))
+      decay(spans, Traits::platform::milliseconds());
+  }
+
+  // Purges what no get needed for a decay period (retained_account.h). `now` is in ms.
+  void decay(arena<Traits>& spans, std::int64_t now) {
+    retained_.end_window(columns(), now, [&](unsigned column, std::size_t unneeded) {
+      purge_column(spans, column, unneeded);
+    });
+  }
+
+  // Called by the background purge thread. False: little is retained, and no column has a quota for more: the
+  // thread that must be granted more asks for a purge (after_grant).
+  bool retains_much() { return retained_.take_back(columns()) >= worth_a_helper; }
+
+  // How many ms after `now` decay() purges again at the earliest.
+  std::int64_t until_decay(std::int64_t now) const { return retained_.until_window_ends(now); }
+
+  unsigned columns() const { return columns_.load(std::memory_order_relaxed); }
+
+  // Bytes of memory that free spans above the purge threshold still have.
+  std::size_t retained_bytes() const { return static_cast<std::size_t>(retained_.sum(columns())); }
+  // Bytes of the tails of spans in use.
+  std::size_t tail_bytes() const { return static_cast<std::size_t>(tails_.sum(columns())); }
+
+  // Whether the accounts are in order while no thread uses the pool.
+  bool is_valid() const { return retained_.is_valid() && tails_.is_valid(); }
+
+  // Visits the spans in the pool. Called while no thread changes a stack.
+  template <class Visit>
+  void for_each(arena<Traits>& spans, Visit&& visit) const {
+    const auto visit_number = [&](std::uint32_t number) { visit(spans.span_number(number)); };
+    for (const auto& slot : stacks_)
+      for (const stack& it : slot) it.for_each(pool_links(spans), visit_number);
+    purged_.for_each(spans, visit_number);
+  }
+
+private:
+  using stack = concurrent::index_stack<typename Traits::sync>;
+  static constexpr unsigned slot_count = classes::slot_count();
+  static constexpr std::int64_t worth_a_helper =
+      static_cast<std::int64_t>(std::min<std::size_t>(settings.idle_purge_bytes, INT64_MAX));
+
+  static constexpr auto slot_is_fine = [] {
+    std::array<bool, slot_count> result{};
+    for (const size_class& it : classes::table) result[it.pool_slot] = it.fine;
+    return result;
+  }();
+
+  // The class that used the span last.
+  static const size_class& kind_of(const span_type& it) {
+    return classes::table[it.class_index.load(std::memory_order_relaxed)];
+  }
+
+  span_type& with_tail(const arena<Traits>& spans, span_type& it, const size_class& kind, unsigned home) {
+    tails_.begin_use(it, kind, home, columns(), retention_.bound_of_tails(settings, spans.fine_bytes()));
+    return it;
+  }
+
+  // Bytes by which the memory of free fine spans exceeds the bound, where that is allowed.
+  std::size_t excess_of_bound(const arena<Traits>& spans) const {
+    if (!retention_.whole_fine_zone()) return 0;
+    return static_cast<std::size_t>(std::max<std::int64_t>(retained_.sum(columns()) - bound(spans), 0));
+  }
+
+  std::int64_t bound(const arena<Traits>& spans) const {
+    return retention_.bound(settings, spans.fine_bytes());
+  }
+
+  // A column was granted more; all have `granted` now. Above the bound, unused quotas are taken back; if none
+  // is left to give then, a fraction of the bound is purged: fine spans, which may exceed the bound, and then
+  // spans of the stack that grew.
+  void after_grant(arena<Traits>& spans, unsigned slot, unsigned home, std::int64_t granted) {
+    if (const std::int64_t most = bound(spans); granted > most && !may_exceed_bound(slot)) {
+      granted = retained_.take_back(columns());
+      const auto kept = static_cast<std::int64_t>(most - most / settings.purge_divisor);
+      if (granted > kept && granted + settings.retained_ahead_bytes > most) {
+        const auto excess = static_cast<std::size_t>(granted - kept);
+        const std::size_t done = retention_.whole_fine_zone() ? purge_fine(spans, home, excess) : 0;
+        if (done < excess) purge_newest(spans, stacks_[slot][home], home, excess - done);
+        granted = retained_.take_back(columns());
+      }
+    }
+    if (granted >= worth_a_helper) Traits::ask_for_purge();
+  }
+
+  bool may_exceed_bound(unsigned slot) const {
+    return retention_.whole_fine_zone() && slot_is_fine[slot] && Traits::ask_for_purge();
+  }
+
+  // Purges free fine spans, those of the column `home` first, until `wanted` bytes are purged or none is
+  // left. Returns the bytes that were purged.
+  std::size_t purge_fine(arena<Traits>& spans, unsigned home, std::size_t wanted) {
+    std::size_t done = 0;
+    for (unsigned turn = 0; turn < columns(); ++turn)
+      for (unsigned slot = 0; slot < slot_count; ++slot)
+        if (const unsigned column = (home + turn) % columns(); slot_is_fine[slot] && done < wanted)
+          done += purge_newest(spans, stacks_[slot][column], column, wanted - done);
+    return done;
+  }
+
+  bool is_purged(const span_type& it) const { return retention_.is_purged(kind_of(it).real_span_bytes); }
+
+  // Called for a span that was popped from a stack of the column.
+  void release(const span_type& it, unsigned column) {
+    if (retains() && is_purged(it)) retained_.subtract(column, it.resident_bytes());
+  }
+
+  // Purges free spans of a column until `wanted` bytes are purged or none is left. Where all go, as in a
+  // silent process, only a batch at a time is out of the pool: a child that is forked meanwhile loses no
+  // more.
+  void purge_column(arena<Traits>& spans, unsigned column, std::size_t wanted) {
+    const bool all = wanted >= retained_.of(column);
+    std::size_t done = 0;
+    for (auto& slot : stacks_) {
+      if (done >= wanted) return;
+      stack& from = slot[column];
+      done += all ? purge_newest(spans, from, column, wanted - done)
+                  : purge_oldest(spans, from, column, wanted - done);
+    }
+  }
+
+  // Purges from the oldest span of a stack on. A popped span is out of reach, and another thread that finds
+  // the stack empty may carve a new one; so the others are back before the first system call.
+  std::size_t purge_oldest(arena<Traits>& spans, stack& from, unsigned column, std::size_t wanted) {
+    stack reversed, leaving;
+    while (const auto number = from.try_pop(pool_links(spans))) reversed.push(*number, pool_links(spans));
+    std::size_t done = 0;
+    while (const auto number = reversed.try_pop(pool_links(spans))) {
+      const std::size_t bytes = spans.span_number(*number).resident_bytes();
+      const bool leaves = done < wanted && bytes > 0;
+      (leaves ? leaving : from).push(*number, pool_links(spans));
+      if (leaves) done += bytes;
+    }
+    purge_batch<Traits> batch;
+    while (const auto number = leaving.try_pop(pool_links(spans)))
+      add_to(batch, spans, column, spans.span_number(*number));
+    flush(spans, batch, column);
+    return done;
+  }
+
+  // Purges a stack but for its newest spans of up to `left` bytes, which it takes off `left`. Returns whether
+  // any of the others had memory.
+  bool purge_all_but(arena<Traits>& spans, stack& from, unsigned column, std::size_t& left) {
+    stack retained;
+    bool any = false;
+    purge_batch<Traits> batch;
+    while (const auto number = from.try_pop(pool_links(spans))) {
+      span_type& it = spans.span_number(*number);
+      if (it.resident_bytes() <= left) {
+        left -= it.resident_bytes();
+        retained.push(*number, pool_links(spans));
+      } else {
+        add_to(batch, spans, column, it);
+        any = true;
+      }
+    }
+    while (const auto number = retained.try_pop(pool_links(spans))) from.push(*number, pool_links(spans));
+    flush(spans, batch, column);
+    return any;
+  }
+
+  // Purges from the newest span of a stack on, until `wanted` bytes are purged or the stack is empty. Returns
+  // the bytes. The newest spans lie where memory is being freed now, many of them side by side.
+  std::size_t purge_newest(arena<Traits>& spans, stack& from, unsigned column, std::size_t wanted) {
+    purge_batch<Traits> batch;
+    std::size_t done = 0;
+    while (done < wanted) {
+      const auto number = from.try_pop(pool_links(spans));
+      if (!number) break;
+      span_type& it = spans.span_number(*number);
+      done += it.resident_bytes();
+      add_to(batch, spans, column, it);
+    }
+    flush(spans, batch, column);
+    return done;
+  }
+
+  void add_to(purge_batch<Traits>& batch, arena<Traits>& spans, unsigned column, span_type& it) {
+    release(it, column);
+    batch.add(it);
+    if (batch.is_full()) flush(spans, batch, column);
+  }
+
+  void flush(arena<Traits>& spans, purge_batch<Traits>& batch, unsigned column) {
+    batch.flush(purge_at_once_,
+                [&](span_type& it) { purged_.put(spans, spans.number_of(it), kind_of(it).fine, column); });
+  }
+
+  // relaxed: every value there was shows all stacks that were in use then. No point for the explorer.
+  heaplab::atomic<unsigned> columns_{1};
+  bool purge_at_once_ = false;
+  // Bytes.
+  typename Traits::template atomic<std::size_t> left_to_helper_{0};
+  retention retention_;
+  retained_account<Traits> retained_;
+  span_tails<Traits> tails_;
+  stack stacks_[slot_count][column_limit];
+  purged_spans<Traits> purged_;
+};
+
+}  // namespace heaplab::scalloc

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/hardened/guard_pages.h"
+#include "allocators/scalloc/spans/span.h"
+#include "base/bits.h"
+#include "base/os_pages.h"
+
+namespace heaplab::scalloc {
+
+// Whether the fine span of that number, which was just carved, becomes a guard for good: of
+// guarded_span_period spans the first does, unless the system refuses. Then its addresses serve as blocks of
+// no bytes (empty_blocks.h).
+template <class Traits>
+bool becomes_guard(span<Traits>& it, std::size_t number) {
+  constexpr std::size_t period = Traits::settings.guarded_span_period;
+  if (number % period != 0) return false;
+  const bool may_split = number / period < Traits::settings.guard_mappings;
+  if (!install_guard<typename Traits::platform>(it.base, Traits::settings.fine_span_bytes, may_split))
+    return false;
+  it.secrets.set_guard();
+  return true;
+}
+
+// A coarse span has a guard behind the last page that blocks of any class may touch.
+template <class Traits>
+void guard_end(char* base, std::size_t number) {
+  char* const guard = base + align_up(Traits::classes::most_coarse_bytes(), os_pages::page_bytes());
+  const bool may_split = number < Traits::settings.guard_mappings;
+  install_guard<typename Traits::platform>(guard, os_pages::page_bytes(), may_split);
+}
+
+}  // namespace heaplab::scalloc

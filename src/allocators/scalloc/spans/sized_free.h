@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+
+#include "allocators/scalloc/spans/span.h"
+#include "base/os_pages.h"
+
+namespace heaplab::scalloc {
+
+// Whether a block of `usable` bytes may have been allocated with so many, as a sized delete tells. `it`: the
+// span of the block, null for a large one.
+template <class Traits>
+bool may_be_size_of(const span<Traits>* it, std::size_t usable, std::size_t bytes, std::size_t alignment,
+                    bool was_resized) {
+  using classes = typename Traits::classes;
+  constexpr const config& settings = Traits::settings;
+  if (bytes > usable || usable == 0) return bytes == usable;
+  // realloc has left more of the block unused, at most.
+  if (was_resized && bytes > usable / settings.shrink_divisor) return true;
+  // A large block, rounded up to pages, or one that serves where no span was left.
+  if (it == nullptr)
+    return bytes <= settings.span_request_limit() || usable - bytes < os_pages::huge_page_bytes;
+  const unsigned index = classes::index_of_aligned(alignment, bytes + settings.canary_bytes);
+  return index < classes::count && classes::table[index].block_bytes == it->secrets.block_bytes();
+}
+
+}  // namespace heaplab::scalloc
