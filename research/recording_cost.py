@@ -2,7 +2,8 @@
 """Measure what recording costs programs of the catalog, and what the replayer itself costs.
 
 A round runs every program alone, recorded, and recorded with stacks, in shuffled order, under glibc; a ratio
-is that of times of the same round. The time is the program's: making the trace comes after, and is not part
+is that of times of the same round. With --against, a round also records stacks by another recorder, such as
+that of the commit before. The time is the program's: making the trace comes after, and is not part
 of it. Then the replay of the last recording runs with calls of malloc and without, in the same number of
 rounds. All runs pass the checks of heaplab's runner; a run that fails them ends the measurement.
 
@@ -40,7 +41,7 @@ from page_parts import machine, markdown, ratio_text
 
 FOLDER = Path("out")  # for recordings: on the disk, where /tmp may be memory
 LOOP = "malloc_test"  # does nothing but malloc and free
-ALONE, RECORDED, STACKS = WAYS = ("alone", "recorded", "stacks")
+ALONE, RECORDED, STACKS, OTHER = "alone", "recorded", "stacks", "stacks-other"
 DRIVER, CALLS = REPLAYS = ("driver-alone", "calls")
 
 
@@ -48,7 +49,7 @@ DRIVER, CALLS = REPLAYS = ("driver-alone", "calls")
 class Costs:
     name: str
     is_whole: bool  # the times are those of all events, not of one operation
-    seconds: dict[str, list[float]] = field(default_factory=lambda: {way: [] for way in WAYS})
+    seconds: dict[str, list[float]] = field(default_factory=dict)  # by way
     events: int = 0
     event_bytes: dict[str, float] = field(default_factory=dict)
     call_seconds: dict[str, list[float]] = field(default_factory=lambda: {way: [] for way in REPLAYS})
@@ -62,6 +63,11 @@ class Costs:
             event = once * (ratio.estimate - 1) / self.events * 1e9 if self.is_whole else None
             found += [ratio_text(ratio, 2), f"{event:.0f}" if event else "", f"{self.event_bytes[way]:.1f}"]
         return found
+
+    def other_row(self) -> list[str]:
+        alone, stacks, other = (self.seconds[way] for way in (ALONE, STACKS, OTHER))
+        pairs = ((alone, other), (alone, stacks), (other, stacks))
+        return [self.name, *(ratio_text(stats.compare(*pair), 2) for pair in pairs)]
 
     def replay_row(self) -> list[str]:
         return [self.name, *(nanoseconds(self.call_seconds[way]) for way in REPLAYS)]
@@ -106,14 +112,23 @@ def shuffled(ways: Sequence[str], seed: Any) -> list[str]:
     return random.Random(f"{SEED}/{seed}").sample(ways, len(ways))
 
 
-def record(catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int) -> Path:
-    """Measure the three ways; returns the last trace without stacks."""
+def with_recorder(arm: Arm, library: Path) -> Arm:
+    """The arm of a recording, with another recorder."""
+    return arm.model_copy(update={"preload": [str(library.resolve()), *arm.preload[1:]]})
+
+
+def record(
+    catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int, other: Path | None
+) -> Path:
+    """Measure all ways; returns the last trace without stacks."""
     found = experiment_of(catalog, costs.name)
     wanted = {
-        way: recording.Wanted(folder / f"{costs.name}.{way}.trace", glibc, stacks=way == STACKS)
-        for way in (RECORDED, STACKS)
+        way: recording.Wanted(folder / f"{costs.name}.{way}.trace", glibc, stacks=way != RECORDED)
+        for way in (RECORDED, STACKS, OTHER)[: 3 if other else 2]
     }
     arms = {ALONE: glibc, **{way: recording.arm_of(one) for way, one in wanted.items()}}
+    if other:
+        arms[OTHER] = with_recorder(arms[OTHER], other)
 
     def around(way: str) -> AbstractContextManager[Arm]:
         return nullcontext(glibc) if way == ALONE else recording.around(wanted[way])
@@ -122,9 +137,9 @@ def record(catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int
     with Runs(experiment, workload_of(catalog, found), arms).open() as runs:
         runs.time(ALONE, 0)  # the first run finds its files cold
         for number in range(rounds):
-            for way in shuffled(WAYS, f"{costs.name}/{number}"):
+            for way in shuffled(list(arms), f"{costs.name}/{number}"):
                 with around(way):
-                    costs.seconds[way].append(runs.time(way, number))
+                    costs.seconds.setdefault(way, []).append(runs.time(way, number))
     for way, one in wanted.items():
         summary = tool.summary(one.trace)
         costs.events = sum(process["events"] for process in summary["processes"])
@@ -147,11 +162,11 @@ def main_metric_of(catalog: Catalog, name: str) -> str:
     return found.main_metric or catalog.workloads[found.workload].main_metric
 
 
-def measured(catalog: Catalog, name: str, glibc: Arm, rounds: int) -> Costs:
+def measured(catalog: Catalog, name: str, glibc: Arm, rounds: int, other: Path | None) -> Costs:
     costs = Costs(name, is_whole=main_metric_of(catalog, name) == "wall_time")
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="heaplab-", dir=FOLDER) as folder:
-        trace = record(catalog, costs, glibc, Path(folder), rounds)
+        trace = record(catalog, costs, glibc, Path(folder), rounds, other)
         replay(catalog, costs, glibc, trace, rounds)
     return costs
 
@@ -171,6 +186,13 @@ takes about as long in every program, so that the ratio grows with the calls in 
 time: a program that allocates ten million times a second takes twice the time. While a recording runs, a
 call takes 32 bytes of disk. A stack takes 32 bytes for each three addresses, once.
 """
+OTHER_HEAD = ["program", "stacks by the other", "stacks", "stacks against the other"]
+OTHERS = """
+## Stacks by another recorder
+
+With stacks against the program alone, by the recorder `{other}` and by this one, and this one against the
+other, with 95 % intervals from pairs of the same round.
+"""
 REPLAYER = """
 ## The replayer
 
@@ -183,13 +205,21 @@ RECORDING_HEAD = ["program", "alone", "events", "recorded", *WAY_HEAD, "with sta
 REPLAYER_HEAD = ["program", "driver", "with calls"]
 
 
-def page(found: Sequence[Costs], rounds: int) -> str:
+def others(found: Sequence[Costs], other: Path | None) -> str:
+    if not other:
+        return ""
+    rows = [one.other_row() for one in found]
+    return OTHERS.format(other=other.name) + "\n" + markdown(OTHER_HEAD, rows)
+
+
+def page(found: Sequence[Costs], rounds: int, other: Path | None) -> str:
     """The whole page, in Markdown."""
     return "".join(
         [
             INTRODUCTION.format(loop=LOOP),
             f"\nMeasured on {date.today():%-d %B %Y} in {rounds} rounds by `research/{command()}`\n",
             RECORDING + "\n" + markdown(RECORDING_HEAD, [one.recording_row() for one in found]),
+            others(found, other),
             REPLAYER
             + "\n"
             + markdown(["program", "driver", "with calls"], [one.replay_row() for one in found]),
@@ -204,8 +234,8 @@ def command() -> str:
 
 def run(asked: argparse.Namespace) -> None:
     catalog, [glibc] = selection.arms(contents.load(()), "glibc", (), None)
-    found = [measured(catalog, name, glibc, asked.rounds) for name in asked.programs]
-    text = page(found, asked.rounds)
+    found = [measured(catalog, name, glibc, asked.rounds, asked.against) for name in asked.programs]
+    text = page(found, asked.rounds, asked.against)
     if asked.page:
         asked.page.write_text(text)
     else:
@@ -218,6 +248,7 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     add_programs(parser, f"{PROGRAMS},{LOOP}")
     parser.add_argument("--rounds", type=int, default=10, help="from 6 on there are 95 %% intervals")
+    parser.add_argument("--against", type=Path, metavar="LIBRARY", help="another recorder, for stacks")
     parser.add_argument("--page", type=Path, help="Markdown file to write; without, the page is printed")
     asked = parser.parse_args(words)
     if not 1 <= asked.rounds <= 1000:

@@ -1,13 +1,14 @@
 // Notes the mapped files before the program loads or unloads a library, so that each call site can be told by
 // what was mapped at its time.
 //
-// The last call of each function is a jump: the C library looks at the address that it returns to, for the
-// search path and the namespace of the library that called.
+// The last call of the functions that load is a jump: the C library looks at the address that it returns to,
+// for the search path and the namespace of the library that called.
 #include <dlfcn.h>
 #include <link.h>
 
 #include "base/compiler.h"
 #include "base/errno_keeper.h"
+#include "recorder/loaded_code.h"
 #include "recorder/next_symbol.h"
 #include "recorder/recording.h"
 
@@ -67,7 +68,10 @@ HEAPLAB_EXPORT void* dlmopen(Lmid_t space, const char* file, int mode) noexcept 
 
 HEAPLAB_EXPORT int dlclose(void* handle) noexcept {
   heaplab::recorder::before_change();
-  return heaplab::recorder::next_dlclose.get()(handle);
+  const int error = heaplab::recorder::next_dlclose.get()(handle);
+  // release pairs with the acquire of who looks at code addresses: other code may stand there from now on.
+  heaplab::recorder::times_unloaded.fetch_add(1, std::memory_order_release);
+  return error;
 }
 
 }  // extern "C"

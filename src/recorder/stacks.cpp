@@ -1,12 +1,17 @@
 #include "recorder/stacks.h"
 
 #include <sys/mman.h>
+#include <ucontext.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
-#include "base/atomic.h"
 #include "base/errno_keeper.h"
+#include "recorder/loaded_code.h"
 #include "recorder/process_file.h"
+#include "recorder/proven_table.h"
 #include "recorder/stack_bounds.h"
 #include "recorder/system_call_filters.h"
 
@@ -14,51 +19,52 @@ namespace heaplab::recorder {
 
 namespace {
 
-constexpr std::size_t most_links = trace::most_frames - 1;
+// Stacks that are in the file already: the site by a hash of the addresses.
+constinit proven_table<std::size_t{1} << 14> known{};
 
-// What lies at a frame: the caller's frame pointer, and the address to which the frame's function returns.
-struct link {
-  std::uint64_t frame;
-  std::uint64_t returns_to;
+// Code addresses, the innermost first.
+struct call_stack {
+  std::uint64_t addresses[trace::most_frames];
+  std::size_t count = 0;
+
+  void add(std::uint64_t address) { addresses[count++] = address; }
+  bool is_full() const { return count == trace::most_frames; }
 };
 
+// What a function of the stack had in its registers when the next inner one returns to it.
+struct frame {
+  std::uint64_t code;
+  std::uint64_t stack_pointer;
+  std::uint64_t frame_pointer;  // in the register, or its place on the stack
+  bool frame_pointer_is_stored;
+  bool frame_pointer_is_known;
+};
+
+// A walk, and what it depended on: the caller, the stack pointer, perhaps the frame pointer, and the words
+// that were read from the stack.
 struct entry {
+  static constexpr std::size_t most_words = 2 * trace::most_frames;
+
   std::uint64_t caller;
-  std::uint64_t frame;
+  std::uint64_t stack_pointer;
+  std::uint64_t frame_pointer;
   std::uint64_t site;
-  std::uint64_t count;  // of links
-  link links[most_links];
+  std::uint32_t times_unloaded;
+  std::uint16_t count;
+  bool needs_frame_pointer;
+  std::uint64_t digest;               // of the words
+  std::uint32_t offsets[most_words];  // of the words, from the stack pointer
 };
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
-  hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
-  return hash ^ hash >> 29;
-}
-
-// Stacks that are in the file already, by their hash: a table without order, in which a stack may push out
-// another. The first word is the hash combined with the second by exclusive or: words of two writers do not
-// fit together.
-struct alignas(4096) known_stacks {
-  static constexpr std::size_t places = std::size_t{1} << 14;
-  struct place {
-    atomic<std::uint64_t> mixed;
-    atomic<std::uint64_t> site;
-  };
-
-  // relaxed: the words prove each other, and the stack in the file is read after the recording.
-  std::uint64_t find(std::uint64_t hash) const {
-    const place& at = all[hash % places];
-    const std::uint64_t site = at.site.load(std::memory_order_relaxed);
-    return site != 0 && (at.mixed.load(std::memory_order_relaxed) ^ site) == hash ? site : 0;
-  }
-  void put(std::uint64_t hash, std::uint64_t site) {
-    all[hash % places].mixed.store(hash ^ site, std::memory_order_relaxed);
-    all[hash % places].site.store(site, std::memory_order_relaxed);
-  }
-
-  place all[places];
-};
-constinit known_stacks known{};
+// Of words that were read from the stack: the sum of their products with odd numbers as if at random. Other
+// words have the same digest with a probability of about 2^-63, and the products need not wait for each
+// other.
+constexpr auto factors = [] {
+  std::array<std::uint64_t, entry::most_words> found{};
+  std::uint64_t last = 0;
+  for (std::uint64_t& factor : found) factor = (last = mix(last, last + 1)) | 1;
+  return found;
+}();
 
 // Writes the stack into the file, three addresses a record; 0 if there is no room.
 std::uint64_t write_stack(thread_state& state, std::span<const std::uint64_t> addresses) {
@@ -78,42 +84,144 @@ std::uint64_t write_stack(thread_state& state, std::span<const std::uint64_t> ad
 
 // The cache of a thread. All zero in a child of fork.
 struct stack_cache {
-  static constexpr std::size_t entries = 512;
+  static constexpr std::size_t entries = 1024;
 
   stack_bounds bounds;
   entry all[entries];
-
-  // A frame above `below`, within this stack.
-  bool holds(std::uint64_t frame, std::uint64_t below) {
-    return frame % sizeof(frame) == 0 && frame > below && bounds.hold(frame, sizeof(link));
-  }
-
-  static const link& at(std::uint64_t frame) { return *reinterpret_cast<const link*>(frame); }
-
-  static bool holds_still(const entry& of) {
-    std::uint64_t frame = of.frame;
-    bool same = true;
-    for (const link& one : std::span(of.links, of.count)) {
-      same = same && at(frame).frame == one.frame && at(frame).returns_to == one.returns_to;
-      frame = one.frame;
-    }
-    return same;
-  }
-
-  void walk(entry& of) {
-    of.count = 0;
-    for (std::uint64_t frame = of.frame, below = frame - 1; of.count < most_links && holds(frame, below);) {
-      of.links[of.count++] = at(frame);
-      below = frame;
-      frame = at(frame).frame;
-    }
-  }
 };
 
 namespace {
 
-// Precondition: `frame` is within the present stack.
-bool make_cache(thread_state& state, std::uint64_t frame) {
+std::uint64_t word_at(std::uint64_t address) {
+  return *reinterpret_cast<const std::uint64_t*>(address);
+}
+
+// Precondition: the stack pointer is that of the entry.
+bool holds_still(const entry& of) {
+  std::uint64_t digest = 0;
+  for (std::size_t place = 0; place < of.count; ++place)
+    digest += word_at(of.stack_pointer + of.offsets[place]) * factors[place];
+  return digest == of.digest;
+}
+
+// Walks from the innermost function outwards. Every step goes up the stack, and reads words within its bounds
+// alone.
+class walk {
+public:
+  walk(stack_bounds& bounds, entry& of) : bounds_(bounds), entry_(of) {
+    of.count = 0;
+    of.digest = 0;
+    of.needs_frame_pointer = false;
+    frame_ = {of.caller, of.stack_pointer, of.frame_pointer, false, true};
+    stack_.add(of.caller);
+    // A return address may be that of the next function: the call was the last instruction.
+    while (!stack_.is_full() && go_on(row_at(frame_.code - 1))) stack_.add(frame_.code);
+  }
+
+  const call_stack& found() const { return stack_; }
+
+private:
+  static constexpr std::uint64_t word = sizeof(std::uint64_t);
+
+  bool go_on(const unwind_row& row) {
+    switch (row.rule) {
+      case unwind_row::cfa::outermost:
+        return false;
+      case unwind_row::cfa::stack_pointer:
+        return go_to(frame_.stack_pointer + offset_of(row), row);
+      case unwind_row::cfa::frame_pointer: {
+        std::uint64_t pointer;
+        return frame_pointer(pointer) && go_to(pointer + offset_of(row), row);
+      }
+      case unwind_row::cfa::at_frame_pointer: {
+        std::uint64_t pointer;
+        return frame_pointer(pointer) && read(pointer + offset_of(row), pointer) && go_to(pointer, row);
+      }
+      case unwind_row::cfa::signal:
+        return go_to_interrupted();
+      case unwind_row::cfa::unknown:
+        return go_by_frame_pointer();
+    }
+    return false;
+  }
+
+  static std::uint64_t offset_of(const unwind_row& row) {
+    return static_cast<std::uint64_t>(std::int64_t{row.offset});
+  }
+
+  // The frame pointer leads to that of the caller, and behind it to the return address: the convention of
+  // code that has frame pointers, on x86-64 as on AArch64.
+  bool go_by_frame_pointer() {
+    std::uint64_t pointer;
+    return frame_pointer(pointer) &&
+           go_to(pointer + 2 * word, {.saved_frame_pointer = -2 * static_cast<std::int16_t>(word)});
+  }
+
+  bool go_to(std::uint64_t cfa, const unwind_row& row) {
+    if (cfa <= frame_.stack_pointer || !read(cfa - word, frame_.code)) return false;
+    frame_.stack_pointer = cfa;
+    if (row.saved_frame_pointer == unwind_row::overwritten)
+      frame_.frame_pointer_is_known = false;
+    else if (row.saved_frame_pointer != unwind_row::not_saved)
+      store_frame_pointer(cfa + static_cast<std::uint64_t>(std::int64_t{row.saved_frame_pointer}));
+    return frame_.code != 0;
+  }
+
+  // What a signal interrupted did not call: it stood at an instruction, not behind it.
+  bool go_to_interrupted() {
+#if defined(__x86_64__)
+    const std::uint64_t context = frame_.stack_pointer;
+    const auto place_of = [=](int number) {
+      return context + offsetof(ucontext_t, uc_mcontext.gregs) + word * static_cast<std::uint64_t>(number);
+    };
+    std::uint64_t pointer;
+    if (!read(place_of(REG_RSP), pointer) || pointer <= frame_.stack_pointer) return false;
+    if (!read(place_of(REG_RIP), frame_.code)) return false;
+    ++frame_.code;
+    frame_.stack_pointer = pointer;
+    store_frame_pointer(place_of(REG_RBP));
+    return true;
+#else
+    return false;
+#endif
+  }
+
+  void store_frame_pointer(std::uint64_t at) {
+    frame_.frame_pointer = at;
+    frame_.frame_pointer_is_stored = true;
+    frame_.frame_pointer_is_known = true;
+  }
+
+  bool frame_pointer(std::uint64_t& value) {
+    if (!frame_.frame_pointer_is_known) return false;
+    if (frame_.frame_pointer_is_stored && !read(frame_.frame_pointer, frame_.frame_pointer)) return false;
+    if (!frame_.frame_pointer_is_stored && !was_stored_) entry_.needs_frame_pointer = true;
+    was_stored_ = was_stored_ || frame_.frame_pointer_is_stored;
+    frame_.frame_pointer_is_stored = false;
+    value = frame_.frame_pointer;
+    return true;
+  }
+
+  // Reads a word of the stack and keeps it in the entry.
+  bool read(std::uint64_t at, std::uint64_t& value) {
+    const std::uint64_t offset = at - entry_.stack_pointer;
+    if (entry_.count == entry::most_words || at % word != 0 || offset > UINT32_MAX || !bounds_.hold(at, word))
+      return false;
+    value = word_at(at);
+    entry_.digest += value * factors[entry_.count];
+    entry_.offsets[entry_.count++] = static_cast<std::uint32_t>(offset);
+    return true;
+  }
+
+  stack_bounds& bounds_;
+  entry& entry_;
+  frame frame_;
+  bool was_stored_ = false;  // whether the frame pointer came from the stack, not from the register
+  call_stack stack_;
+};
+
+// Precondition: `within` is in the present stack.
+HEAPLAB_SLOW_PATH bool make_cache(thread_state& state, std::uint64_t within) {
   if (!may_call_system()) return false;
   const errno_keeper keep;
   const doing own(state, activity::own);
@@ -124,21 +232,16 @@ bool make_cache(thread_state& state, std::uint64_t frame) {
     ::madvise(at, sizeof(stack_cache), MADV_WIPEONFORK);
     state.stacks = static_cast<stack_cache*>(at);
   }
-  state.stacks->bounds.find(frame);
+  state.stacks->bounds.find(within);
   return state.stacks->bounds.are_known();
 }
 
-std::uint64_t site_of(thread_state& state, const entry& of) {
-  std::uint64_t addresses[trace::most_frames] = {of.caller};
-  std::size_t count = 1;
-  std::uint64_t hash = mix(0, of.caller);
-  for (const link& one : std::span(of.links, of.count)) {
-    if (one.returns_to == 0) break;
-    addresses[count++] = one.returns_to;
-    hash = mix(hash, one.returns_to);
-  }
+std::uint64_t site_of(thread_state& state, const call_stack& stack) {
+  const std::span addresses(stack.addresses, stack.count);
+  std::uint64_t hash = 0;
+  for (const std::uint64_t address : addresses) hash = mix(hash, address);
   if (const std::uint64_t site = known.find(hash)) return site;
-  const std::uint64_t site = write_stack(state, std::span(addresses, count));
+  const std::uint64_t site = write_stack(state, addresses);
   if (site != 0) known.put(hash, site);
   return site;
 }
@@ -146,6 +249,7 @@ std::uint64_t site_of(thread_state& state, const entry& of) {
 }  // namespace
 
 bool prepare_stacks() {
+  prepare_loaded_code();
   return ::madvise(&known, sizeof known, MADV_WIPEONFORK) == 0;
 }
 
@@ -153,16 +257,21 @@ std::uint64_t stack_of(thread_state& state, const call_site& site) {
   const auto present = reinterpret_cast<std::uint64_t>(site.frame);
   const bool has_bounds = state.stacks != nullptr && state.stacks->bounds.are_known();
   if (state.exited || (!has_bounds && !make_cache(state, present))) return site.caller;
-  const std::uint64_t frame = site.frame[0];
-  if (!state.stacks->bounds.hold(present, sizeof(link)) || !state.stacks->holds(frame, present))
-    return site.caller;
-  entry& found = state.stacks->all[mix(site.caller, frame) % stack_cache::entries];
-  if (found.caller == site.caller && found.frame == frame && stack_cache::holds_still(found))
-    return found.site;
+  const std::uint64_t stack_pointer = present + 2 * sizeof(std::uint64_t);
+  const std::uint64_t frame_pointer = site.frame[0];
+  const std::uint32_t unloaded = times_unloaded.load(std::memory_order_acquire);
+  entry& found = state.stacks->all[mix(site.caller, stack_pointer) % stack_cache::entries];
+  const bool is_same = found.caller == site.caller && found.stack_pointer == stack_pointer &&
+                       found.times_unloaded == unloaded &&
+                       (!found.needs_frame_pointer || found.frame_pointer == frame_pointer);
+  if (is_same && holds_still(found)) return found.site;
+  if (!state.stacks->bounds.hold(present, 2 * sizeof(std::uint64_t))) return site.caller;
   found.caller = site.caller;
-  found.frame = frame;
-  state.stacks->walk(found);
-  found.site = site_of(state, found);
+  found.stack_pointer = stack_pointer;
+  found.frame_pointer = frame_pointer;
+  found.times_unloaded = unloaded;
+  const walk walked(state.stacks->bounds, found);
+  found.site = site_of(state, walked.found());
   if (found.site != 0) return found.site;
   found.caller = 0;
   return site.caller;

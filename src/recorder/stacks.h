@@ -1,9 +1,11 @@
-// Call stacks by frame pointers. A program without them gets shorter or wrong stacks, but never a fault: only
-// words of the thread's own stack between the current frame and its top are read.
+// Call stacks: by the unwind information of the program's files (loaded_code.h), which on x86-64 nearly all
+// code has, and by frame pointers where there is none. Code that has neither ends a stack, or makes it wrong,
+// but never causes a fault: only words of the thread's own stack between the present frame and its top are
+// read.
 //
-// Each thread has a cache. Its key is the caller and the caller's frame; what it found there, each frame
-// pointer and return address, is compared with the stack before it is used. If all are equal, a walk would
-// read the same words and come to the same stack.
+// Each thread has a cache. Its key is the caller and the caller's stack pointer; an entry holds the words
+// that a walk read from the stack, which are compared with the stack before the entry is used. If all are
+// equal, a walk would come to the same stack.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,7 @@ inline constinit bool stacks_wanted = false;  // set once, before the first call
 bool prepare_stacks();
 
 // The place of the stack in the file of the process (raw_file.h), or the caller if there is no stack.
-HEAPLAB_SLOW_PATH std::uint64_t stack_of(thread_state& state, const call_site& site);
+HEAPLAB_OUT_OF_LINE std::uint64_t stack_of(thread_state& state, const call_site& site);
 
 HEAPLAB_FAST_PATH std::uint64_t number_of_site(thread_state& state, const call_site& site) {
   return stacks_wanted ? stack_of(state, site) : site.caller;

@@ -1,9 +1,10 @@
-// Blocks whose size tells by what calls they were acquired. Usage: call_stacks [elsewhere]
+// Blocks whose size tells by what calls they were acquired. Usage: call_stacks [elsewhere | handler]
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -38,11 +39,21 @@ thread_local void* volatile kept;
   STAY;
 }
 
+// The compiler aligns the stack, and leads back by what it stores at the frame pointer.
+[[gnu::noinline]] void aligned(std::size_t size, int, int, int, int, int, int last) {
+  alignas(64) volatile char room[64];
+  room[last] = 1;
+  room[0] = room[last];
+  leaf(size);
+  STAY;
+}
+
 [[gnu::noinline]] void call_all() {
   for (std::size_t round = 0; round < 500; ++round) {
     left(10'001);
     right(10'002);
     recurse(round % 50, 20'000 + round % 50);
+    aligned(10'003, 0, 0, 0, 0, 0, 1);
   }
   STAY;
 }
@@ -59,24 +70,31 @@ void call_elsewhere() {
   swapcontext(&here, &there);
 }
 
-// In a signal handler on a stack of its own.
-void call_in_handler() {
-  static char stack[1 << 18];
-  const stack_t alternative{.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
-  sigaltstack(&alternative, nullptr);
+void call_in_handler(int flags) {
   struct sigaction action{};
   action.sa_handler = [](int) { call_all(); };
-  action.sa_flags = SA_ONSTACK;
+  action.sa_flags = flags;
   sigaction(SIGUSR1, &action, nullptr);
   raise(SIGUSR1);
 }
 
+void call_in_handler_elsewhere() {
+  static char stack[1 << 18];
+  const stack_t alternative{.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
+  sigaltstack(&alternative, nullptr);
+  call_in_handler(SA_ONSTACK);
+}
+
 }  // namespace
 
-int main(int count, char**) {
+int main(int count, char** words) {
+  if (count > 1 && std::strcmp(words[1], "handler") == 0) {
+    call_in_handler(0);
+    return 0;
+  }
   if (count > 1) {
     call_elsewhere();
-    call_in_handler();
+    call_in_handler_elsewhere();
     std::thread(call_elsewhere).join();
     return 0;
   }

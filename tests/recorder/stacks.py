@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Call stacks by frame pointers: right where there are some, and never a fault where there are none.
+"""Call stacks: right where there are frame pointers or unwind information, and never a fault without.
 
 Usage: stacks.py RECORDER TRACE_TOOL PROGRAMS CASE      PROGRAMS is the folder of the test programs
 """
@@ -7,6 +7,7 @@ Usage: stacks.py RECORDER TRACE_TOOL PROGRAMS CASE      PROGRAMS is the folder o
 import json
 import sys
 from collections import defaultdict
+from itertools import groupby
 
 from recorded_program import Recorder, expect_all, number, run_case
 
@@ -24,8 +25,23 @@ def stacks_by_size(recorder: Recorder) -> dict[int, set[tuple[int, ...]]]:
 
 
 def frame_pointers(recorder: Recorder) -> None:
+    expect_call_stacks(recorder, "recorded_call_stacks")
+
+
+def no_frame_pointers(recorder: Recorder) -> None:
+    """Unwind information alone leads from main to the leaf, also through a function that aligns its stack."""
+    found = expect_call_stacks(recorder, "recorded_call_stacks_without")
+    assert {stack[3:] for stack in found[10_003]} == {stack[3:] for stack in found[10_001]}
+
+
+def no_table(recorder: Recorder) -> None:
+    """A program without .eh_frame_hdr has the stacks that its frame pointers lead to."""
+    expect_call_stacks(recorder, "recorded_call_stacks_no_table")
+
+
+def expect_call_stacks(recorder: Recorder, program: str) -> dict[int, set[tuple[int, ...]]]:
     """In each thread and each time a size has the same stack, but for what called the thread's function."""
-    assert recorder.record("recorded_call_stacks", stacks=True) == 0
+    assert recorder.record(program, stacks=True) == 0
     [process] = recorder.processes()
     expect_all(process)
     assert process["process"]["stacks"] == "full"
@@ -42,6 +58,7 @@ def frame_pointers(recorder: Recorder) -> None:
         assert len(set(inner[2 : min(depth + 2, MOST_FRAMES)])) == min(depth, 1)
         assert all(len(stack) > depth + 3 or len(stack) == MOST_FRAMES for stack in stacks)
     assert number(process, "sites") < 4 * DEPTHS
+    return found
 
 
 def locked_threads(recorder: Recorder) -> None:
@@ -57,20 +74,47 @@ def locked_threads(recorder: Recorder) -> None:
     assert len({stack[:23] for stack in stacks[30_002]}) == 1
 
 
-def no_frame_pointers(recorder: Recorder) -> None:
-    assert recorder.record("recorded_call_stacks_without", stacks=True) == 0
-    [process] = recorder.processes()
-    expect_all(process)
-    for stacks in stacks_by_size(recorder).values():
-        assert all(stacks)
-
-
 def other_stacks(recorder: Recorder) -> None:
     """On stacks that are not the thread's, the caller alone is known."""
     assert recorder.record("recorded_call_stacks", "elsewhere", stacks=True) == 0
     [process] = recorder.processes()
     assert number(process, "acquired_while_live") == 0
     assert {len(stack) for stack in stacks_by_size(recorder)[10_001]} == {1}
+
+
+def handlers(recorder: Recorder) -> None:
+    """The stack of a signal handler leads on through what the signal interrupted."""
+    assert recorder.record("recorded_call_stacks_without", "handler", stacks=True) == 0
+    [process] = recorder.processes()
+    expect_all(process)
+    [stack] = stacks_by_size(recorder)[10_001]
+    modules = json.loads(recorder.tell("sites", recorder.trace, 0))["modules"]
+    files = [path_of(address, modules).rpartition("/")[2] for address in stack]
+    # leaf, left, call_all; the C library's return from the handler, and raise; main, and what called it
+    program, library = "recorded_call_stacks_without", "libc.so.6"
+    assert [file for file, _ in groupby(files)] == [program, library, program, library, program], files
+
+
+def unloaded(recorder: Recorder) -> None:
+    """Where a library follows another at the same addresses, stacks are those of its own code."""
+    assert recorder.record("recorded_plugins", stacks=True) == 0
+    [process] = recorder.processes()
+    expect_all(process)
+    found = stacks_by_size(recorder)
+    outer = [{stack[1:] for stack in found[40_000 + number]} for number in range(3)]
+    assert outer[0] == outer[1] == outer[2]
+    assert {len(stack) for stack in outer[0]} == {4}, outer  # main, two of the C library, _start
+    inner = [next(iter(found[40_000 + number]))[0] % 2**48 for number in range(3)]
+    assert len(set(inner)) == 1, "the calls do not stand at one address"
+
+
+def path_of(address: int, modules: str) -> str:
+    for line in modules.splitlines():
+        span, _, path = line.split(" ", 2)
+        start, end = (int(word, 16) for word in span.split("-"))
+        if start <= address < end:
+            return path
+    return ""
 
 
 def children(recorder: Recorder) -> None:
@@ -86,7 +130,17 @@ def killed(recorder: Recorder) -> None:
     expect_all(process)
 
 
-CASES = (frame_pointers, locked_threads, no_frame_pointers, other_stacks, children, killed)
+CASES = (
+    frame_pointers,
+    locked_threads,
+    no_frame_pointers,
+    no_table,
+    other_stacks,
+    handlers,
+    unloaded,
+    children,
+    killed,
+)
 
 if __name__ == "__main__":
     sys.exit(run_case(__doc__, CASES))
