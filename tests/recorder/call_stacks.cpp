@@ -39,8 +39,8 @@ thread_local void* volatile kept;
   STAY;
 }
 
-// The compiler aligns the stack, and leads back by what it stores at the frame pointer.
-[[gnu::noinline]] void aligned(std::size_t size, int, int, int, int, int, int last) {
+// The compiler aligns the stack of a function that has arguments there, and stores where the stack was.
+[[gnu::noipa]] void aligned(std::size_t size, int, int, int, int, int, int last) {
   alignas(64) volatile char room[64];
   room[last] = 1;
   room[0] = room[last];
