@@ -55,7 +55,7 @@ class Costs:
     call_seconds: dict[str, list[float]] = field(default_factory=lambda: {way: [] for way in REPLAYS})
 
     def recording_row(self) -> list[str]:
-        alone, recorded, stacks = (self.seconds[way] for way in WAYS)
+        alone, recorded, stacks = (self.seconds[way] for way in (ALONE, RECORDED, STACKS))
         once = float(np.median(alone))
         found = [self.name, f"{once:.3g} s", f"{self.events:,}"]
         for way, taken in ((RECORDED, recorded), (STACKS, stacks)):
@@ -117,9 +117,7 @@ def with_recorder(arm: Arm, library: Path) -> Arm:
     return arm.model_copy(update={"preload": [str(library.resolve()), *arm.preload[1:]]})
 
 
-def record(
-    catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int, other: Path | None
-) -> Path:
+def record(catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int, other: Path | None) -> Path:
     """Measure all ways; returns the last trace without stacks."""
     found = experiment_of(catalog, costs.name)
     wanted = {

@@ -124,18 +124,17 @@ private:
   static constexpr std::uint64_t word = sizeof(std::uint64_t);
 
   bool go_on(const unwind_row& row) {
+    std::uint64_t pointer;
     switch (row.rule) {
       case unwind_row::cfa::outermost:
         return false;
       case unwind_row::cfa::stack_pointer:
         return go_to(frame_.stack_pointer + offset_of(row), row);
-      case unwind_row::cfa::frame_pointer: {
-        std::uint64_t pointer;
+      case unwind_row::cfa::frame_pointer:
         return frame_pointer(pointer) && go_to(pointer + offset_of(row), row);
-      }
       case unwind_row::cfa::at_frame_pointer: {
-        std::uint64_t pointer;
-        return frame_pointer(pointer) && read(pointer + offset_of(row), pointer) && go_to(pointer, row);
+        std::uint64_t cfa;
+        return frame_pointer(pointer) && read(pointer + offset_of(row), cfa) && go_to(cfa, row, pointer);
       }
       case unwind_row::cfa::signal:
         return go_to_interrupted();
@@ -157,13 +156,16 @@ private:
            go_to(pointer + 2 * word, {.saved_frame_pointer = -2 * static_cast<std::int16_t>(word)});
   }
 
-  bool go_to(std::uint64_t cfa, const unwind_row& row) {
+  bool go_to(std::uint64_t cfa, const unwind_row& row) { return go_to(cfa, row, cfa); }
+
+  // The caller's frame pointer is saved relative to `base`.
+  bool go_to(std::uint64_t cfa, const unwind_row& row, std::uint64_t base) {
     if (cfa <= frame_.stack_pointer || !read(cfa - word, frame_.code)) return false;
     frame_.stack_pointer = cfa;
     if (row.saved_frame_pointer == unwind_row::overwritten)
       frame_.frame_pointer_is_known = false;
     else if (row.saved_frame_pointer != unwind_row::not_saved)
-      store_frame_pointer(cfa + static_cast<std::uint64_t>(std::int64_t{row.saved_frame_pointer}));
+      store_frame_pointer(base + static_cast<std::uint64_t>(std::int64_t{row.saved_frame_pointer}));
     return frame_.code != 0;
   }
 

@@ -115,9 +115,27 @@ struct shared_part {
 
 // Where the caller's value of a register is.
 struct register_rule {
-  enum class kind : std::uint8_t { same, at_cfa, undefined, other };
+  enum class kind : std::uint8_t { same, at_cfa, at_frame_pointer, undefined, other };
   kind where = kind::same;
-  std::int64_t offset = 0;  // of at_cfa
+  std::int64_t offset = 0;  // from the CFA, or from the frame pointer
+};
+
+// Of expressions only two are known, as functions that align their stack have them: the frame pointer and an
+// offset, and what is stored there.
+struct frame_pointer_expression {
+  explicit frame_pointer_expression(byte_reader in) {
+    constexpr std::uint8_t add_to_frame_pointer = 0x76;
+    constexpr std::uint8_t dereference = 0x06;
+    const auto first = in.take<std::uint8_t>();
+    offset = in.take_sleb();
+    dereferences = !in.empty();
+    const bool last_is_known = !dereferences || in.take<std::uint8_t>() == dereference;
+    is_known = first == add_to_frame_pointer && last_is_known && in.empty() && !in.failed();
+  }
+
+  std::int64_t offset;
+  bool dereferences;
+  bool is_known;
 };
 
 struct rules {
@@ -132,16 +150,11 @@ struct rules {
                                         : unwind_row::cfa::unknown;
   }
 
-  // Of expressions only *(frame pointer + offset) is known: functions that align their stack have it. Entries
-  // of procedure linkage tables have others, but call nothing that returns to them.
-  void set_cfa_expression(byte_reader expression) {
-    constexpr std::uint8_t add_to_frame_pointer = 0x76;
-    constexpr std::uint8_t dereference = 0x06;
-    const auto first = expression.take<std::uint8_t>();
-    offset = expression.take_sleb();
-    const auto last = expression.take<std::uint8_t>();
-    const bool known = first == add_to_frame_pointer && last == dereference && expression.empty();
-    cfa = known && !expression.failed() ? unwind_row::cfa::at_frame_pointer : unwind_row::cfa::unknown;
+  // Entries of procedure linkage tables have other expressions, but call nothing that returns to them.
+  void set_cfa_expression(byte_reader in) {
+    const frame_pointer_expression found(in);
+    offset = found.offset;
+    cfa = found.is_known && found.dereferences ? unwind_row::cfa::at_frame_pointer : unwind_row::cfa::unknown;
   }
 
   // Null: the register does not matter here.
@@ -154,15 +167,16 @@ struct rules {
     using kind = register_rule::kind;
     constexpr std::int64_t word = 8;
     constexpr std::int64_t most_offset = std::numeric_limits<std::int32_t>::max();
+    constexpr std::int64_t most_saved = std::numeric_limits<std::int16_t>::max();
     if (return_address.where == kind::undefined) return {.rule = unwind_row::cfa::outermost};
     const bool returns_below_cfa = return_address.where == kind::at_cfa && return_address.offset == -word;
     if (!returns_below_cfa || offset > most_offset || offset < -most_offset) return {};
     unwind_row found{.offset = static_cast<std::int32_t>(offset), .rule = cfa};
     const std::int64_t saved = frame_pointer.offset;
+    const kind saved_from = cfa == unwind_row::cfa::at_frame_pointer ? kind::at_frame_pointer : kind::at_cfa;
     if (frame_pointer.where == kind::same)
       found.saved_frame_pointer = unwind_row::not_saved;
-    else if (frame_pointer.where == kind::at_cfa && saved < 0 && saved % word == 0 &&
-             saved >= std::numeric_limits<std::int16_t>::min())
+    else if (frame_pointer.where == saved_from && saved % word == 0 && saved <= 0 && saved >= -most_saved)
       found.saved_frame_pointer = static_cast<std::int16_t>(saved);
     return found;
   }
@@ -213,6 +227,14 @@ private:
   bool set(std::uint64_t number, kind where, std::uint64_t offset = 0) {
     if (register_rule* const rule = now_.of(number)) *rule = {where, static_cast<std::int64_t>(offset)};
     return true;
+  }
+
+  // The register is stored where an expression says.
+  bool set_expression(std::uint64_t number, byte_reader in) {
+    const frame_pointer_expression where(in);
+    const bool known = where.is_known && !where.dereferences;
+    return set(number, known ? kind::at_frame_pointer : kind::other,
+               static_cast<std::uint64_t>(where.offset));
   }
 
   bool restore(std::uint64_t number) {
@@ -298,12 +320,8 @@ bool rule_machine::step_of_other_kind(std::uint8_t operation, byte_reader& in) {
       now_.set_cfa_expression({in.take_bytes(bytes), 0});
       return true;
     }
-    case 0x10:  // a register by an expression, or its value by one
-    case 0x16:
-      return number_and([&](auto n) {
-        in.take_bytes(in.take_uleb());
-        return set(n, kind::other);
-      });
+    case 0x10:
+      return number_and([&](auto n) { return set_expression(n, {in.take_bytes(in.take_uleb()), 0}); });
     case 0x11:
       return number_and([&](auto n) { return set(n, kind::at_cfa, take_scaled(in)); });
     case 0x12:

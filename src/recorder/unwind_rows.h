@@ -25,11 +25,13 @@ struct unwind_row {
     at_frame_pointer,  // what is stored at the frame pointer and `offset`
     signal,            // the system called: what it interrupted is stored at the stack pointer
   };
-  static constexpr std::int16_t not_saved = 0;     // the caller's frame pointer is still in the register
+  // In place of an offset, which is a multiple of 8:
+  static constexpr std::int16_t not_saved = 1;     // the caller's frame pointer is still in the register
   static constexpr std::int16_t overwritten = -1;  // the caller's frame pointer is lost
 
   std::int32_t offset = 0;
-  std::int16_t saved_frame_pointer = overwritten;  // where it is stored, from the CFA
+  // Where the caller's frame pointer is stored: from the CFA, of at_frame_pointer from the frame pointer.
+  std::int16_t saved_frame_pointer = overwritten;
   cfa rule = cfa::unknown;
   std::uint8_t unused = 0;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rows of unwind information are those that readelf tells, for every row of real files.
 
-Usage: unwind_rows.py PROGRAM FILE...      PROGRAM prints rows; of a FILE that ends in .so.N the loader's is meant
+Usage: unwind_rows.py PROGRAM FILE...      PROGRAM prints rows; of NAME.so.N the file is that of the loader
 """
 
 import re
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 
 UNKNOWN, OUTERMOST, STACK_POINTER, FRAME_POINTER, AT_FRAME_POINTER, SIGNAL = range(1, 7)
-NOT_SAVED, OVERWRITTEN = 0, -1
+NOT_SAVED, OVERWRITTEN = 1, -1
 LEAST_ROWS = 1000
 CFA = re.compile(r"(rsp|rbp)([+-]\d+)")
 Row = tuple[int, int, int]

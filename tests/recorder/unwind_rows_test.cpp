@@ -89,6 +89,8 @@ TEST(unwind_rows, go_back_to_what_was_remembered) {
 TEST(unwind_rows, know_the_frame_pointer_and_what_is_stored_there) {
   const one_function pointer({0x0C, 6, 16, 0x86, 2});
   EXPECT_EQ(pointer.row(9), (unwind_row{16, -16, cfa::frame_pointer}));
+  const one_function aligned({0x0F, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0});
+  EXPECT_EQ(aligned.row(9), (unwind_row{-8, 0, cfa::at_frame_pointer}));
   const one_function stored({0x0F, 3, 0x76, 0x78, 0x06});
   EXPECT_EQ(stored.row(9), (unwind_row{-8, unwind_row::not_saved, cfa::at_frame_pointer}));
   const one_function linkage({0x0F, 3, 0x77, 0x78, 0x06});
@@ -167,7 +169,9 @@ public:
 };
 
 bool is_sound(const unwind_row& row) {
-  return row.rule >= cfa::unknown && row.rule <= cfa::signal && row.saved_frame_pointer <= 0;
+  return row.rule >= cfa::unknown && row.rule <= cfa::signal &&
+         (row.saved_frame_pointer % 8 == 0 || row.saved_frame_pointer == unwind_row::not_saved ||
+          row.saved_frame_pointer == unwind_row::overwritten);
 }
 
 std::uint64_t function_of(const unwind_table& table, std::size_t number) {

@@ -47,8 +47,8 @@ SILENT_S = 2.0  # of work before a word about how far it is
 @click.option(
     "--stacks",
     is_flag=True,
-    help="Record the call stack of each acquisition, up to 33 calls deep, by the unwind information that code on "
-    "x86-64 has (glibc 2.35 and later), else by frame pointers: there, compile with -fno-omit-frame-pointer.",
+    help="Record the call stack of each acquisition, up to 33 calls deep: by the unwind information that "
+    "code has on x86-64 (glibc 2.35 and later), elsewhere by frame pointers (-fno-omit-frame-pointer).",
 )
 @click.option(
     "--count-instructions",
