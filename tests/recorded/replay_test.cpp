@@ -73,17 +73,28 @@ struct census_line {
   }
   bool is(const std::string& why) const { return text.find(R"("why":")" + why + '"') != std::string::npos; }
   // Site, blocks, bytes, pages, pinned, together, ages, oldest.
-  std::vector<std::vector<std::uint64_t>> sites() const {
-    std::vector<std::vector<std::uint64_t>> rows;
-    for (std::size_t at = text.find(R"("sites":[)") + 9; text[at] == '['; at += 2) {
-      rows.emplace_back();
+  std::vector<std::vector<std::uint64_t>> sites() const { return rows("sites"); }
+  // Used, pinned and retained bytes of all cells together.
+  std::vector<std::uint64_t> map() const {
+    std::vector<std::uint64_t> sums(3);
+    for (const std::vector<std::uint64_t>& cell : rows("map"))
+      for (std::size_t kind = 0; kind < sums.size(); ++kind) sums[kind] += cell[kind];
+    return sums;
+  }
+
+private:
+  std::vector<std::vector<std::uint64_t>> rows(const std::string& name) const {
+    const std::string key = '"' + name + "\":[";
+    std::vector<std::vector<std::uint64_t>> found;
+    for (std::size_t at = text.find(key) + key.size(); text[at] == '['; at += 2) {
+      found.emplace_back();
       while (text[at] != ']') {
         char* end = nullptr;
-        rows.back().push_back(std::strtoull(text.c_str() + at + 1, &end, 10));
+        found.back().push_back(std::strtoull(text.c_str() + at + 1, &end, 10));
         at = static_cast<std::size_t>(end - text.c_str());
       }
     }
-    return rows;
+    return found;
   }
 };
 
@@ -131,6 +142,13 @@ TEST(replay, tells_at_a_census_what_holds_the_memory) {
     for (const char* part : {"live", "rounding", "pinned", "retained", "own"}) parts += end.number(part);
     EXPECT_NEAR(static_cast<double>(parts), static_cast<double>(end.number("memory")), 256 * 1024)
         << end.text;
+    // The map splits the same pages.
+    for (const census_line& one : found) {
+      const std::vector<std::uint64_t> mapped = one.map();
+      EXPECT_EQ(mapped[0], one.number("live") + one.number("rounding"));
+      EXPECT_EQ(mapped[1], one.number("pinned"));
+      EXPECT_EQ(mapped[2], one.number("retained"));
+    }
     ASSERT_EQ(end.sites().size(), 1);
     const std::vector<std::uint64_t> site = end.sites()[0];
     EXPECT_EQ(site[0], 2);

@@ -7,10 +7,10 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 
-from heaplab.holders import holding_tables
+from heaplab.holders import holding_tables, page_map
 from heaplab.holders.answer import Evidence, HolderAnswer
 from heaplab.holders.census import PARTS, Replays
-from heaplab.holders.sentences import sentence
+from heaplab.holders.sentences import sentence, when
 from heaplab.report.page import html_file
 from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing
@@ -43,9 +43,16 @@ def render(evidence: Evidence, verdict: HolderAnswer, warnings: Sequence[str]) -
 
 
 def chapters(evidence: Evidence) -> list[Chapter]:
-    drawings = [bands(evidence, one) for one in evidence.replays[:MOST_BANDS]]
+    shown = evidence.replays[:MOST_BANDS]
+    drawings = [bands(evidence, one) for one in shown]
     found = [
         Chapter("memory", "What holds the memory, over time", drawings=drawings),
+        Chapter(
+            "map",
+            f"Which pages are pinned {when(evidence)}",
+            ["By address, from the upper left. The colour of a cell mixes what its pages hold."],
+            [one for one in (page_map.drawing(evidence, replays) for replays in shown) if one],
+        ),
         Chapter("sites", "Who pins pages", tables=[holding_tables.sites(evidence)]),
         Chapter("allocators", "Allocators", tables=[holding_tables.allocators(evidence)]),
     ]

@@ -38,6 +38,7 @@ class Census:
     retained: int
     own: int
     holdings: tuple[Holding, ...]  # the most pinned bytes first
+    cells: tuple[tuple[int, int, int], ...] = ()  # pages by address: used, pinned and retained bytes
 
 
 def read(text: str) -> list[Census]:
@@ -46,7 +47,8 @@ def read(text: str) -> list[Census]:
     for line in text.splitlines():
         row = json.loads(line)
         holdings = tuple(Holding(*holding) for holding in row.pop("sites"))
-        found.append(Census(**row, holdings=holdings))
+        cells = tuple((used, pinned, retained) for used, pinned, retained in row.pop("map"))
+        found.append(Census(**row, holdings=holdings, cells=cells))
     return found
 
 

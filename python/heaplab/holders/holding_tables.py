@@ -101,45 +101,35 @@ def other_ways(evidence: Evidence) -> Table:
     rows = []
     for one in evidence.other_ways:
         names = "; ".join(evidence.profile.chain(site) for site in one.sites)
-        entries = [Entry(one.gain, title=names), *map(Entry, differences(one)), Entry(one.found, small=names)]
-        rows.append((one.name, entries))
+        rows.append((one.name, [Entry(one.gain), *differences(one), Entry(one.found, small=names)]))
     return Table(
         f"What if blocks were used otherwise, under {evidence.base.name}",
-        [
-            "worth it",
-            "predicted time",
-            "time less",
-            "predicted memory",
-            "memory less",
-            "faults less",
-            "found",
-        ],
+        ["worth it", "time less", "memory less", "faults less", "found"],
         rows,
         "what",
         notes=[
+            "Medians of replays, with predictions and with the least and most in small print.",
             "Time is that of all calls; copies that the program makes itself come on top.",
             "Memory is the peak; with malloc_trim the mean over time.",
         ],
     )
 
 
-def differences(one: OtherWay) -> list[str]:
-    """Predicted and measured time, predicted and measured memory, page faults."""
+def differences(one: OtherWay) -> list[Entry]:
+    """Time, memory and page faults."""
     if one.measured is None:
-        return [units.NOTHING] * 5
-    predicted = signed(one.seconds, "s") if one.seconds else units.NOTHING
+        return [Entry(units.NOTHING)] * 3
     return [
-        predicted,
-        between(one.measured.seconds, "s"),
-        signed(one.memory, "B"),
-        between(one.measured.memory, "B"),
-        between(one.measured.faults, "1"),
+        difference(one.measured.seconds, "s", one.seconds),
+        difference(one.measured.memory, "B", one.memory),
+        difference(one.measured.faults, "1"),
     ]
 
 
-def between(amounts: Amounts, unit: str) -> str:
+def difference(amounts: Amounts, unit: str, predicted: float | None = None) -> Entry:
     least, middle, most = (signed(amount, unit) for amount in amounts)
-    return middle if least == most else f"{middle} ({least} to {most})"
+    beside = [] if predicted is None else [f"predicted {signed(predicted, unit)}"]
+    return Entry(middle, small="; ".join([*beside, *([f"{least} to {most}"] if least != most else [])]))
 
 
 def signed(amount: float, unit: str) -> str:

@@ -40,8 +40,8 @@ class OtherWay:
     name: str
     sites: tuple[int, ...]
     found: str  # what the recording has of it
-    seconds: float = 0.0  # less, as predicted
-    memory: float = 0.0
+    seconds: float | None = None  # less, as predicted
+    memory: float | None = None
     measured: Savings | None = None  # None: there is nothing to try
     gain: str = NOTHING
 

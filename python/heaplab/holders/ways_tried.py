@@ -15,8 +15,9 @@ from heaplab.records import Arm
 from heaplab.report.words import units
 from heaplab.traces import tool
 
-ROUNDS = 7  # if all agree on a gain of time, chance would do that once in 128
+ROUNDS = 8  # if all agree on a gain of time, chance would do that once in 256
 WORTH_TIME = 0.01  # of the program's run
+NO_TIME = 0.0  # of a run: none is known, or none can be gained
 TRIMS = 10  # in a run, unless the user says how often
 
 
@@ -27,8 +28,8 @@ def ways_of(recording: Recording, evidence: Evidence, arm: Arm, trim_every: floa
     reserve = proposed(habits, evidence.profile, lambda habit: habit.growths)
     stack = proposed(habits, evidence.profile, lambda habit: habit.temporaries)
     return [
-        paired.edited("reserve", "buffers reserved at their final size", reserve, grown(reserve)),
-        paired.edited("stack", "temporaries on the stack, or one used again", stack, died(stack)),
+        paired.edited("reserve", "reserved buffers", reserve, grown(reserve)),
+        paired.edited("stack", "temporaries on the stack", stack, died(stack)),
         *paired.trimmed(trim_every or evidence.profile.seconds / TRIMS),
     ]
 
@@ -56,7 +57,7 @@ class PairedReplays:
             (self._plain.calls - other.calls) * call,
             self._plain.peak_live_bytes - other.peak_live_bytes,
             measured,
-            gain(measured, self._evidence, "peak memory"),
+            gain(measured, self._evidence.profile.seconds, self._evidence.worth, "peak memory"),
         )
 
     def trimmed(self, every: float) -> list[OtherWay]:
@@ -71,9 +72,8 @@ class PairedReplays:
         measured = compared(pairs)
         found = f"with malloc_trim {units.show(median(other.memory for _, other in pairs), 'B')} on average"
         predicted = mean_memory(plain.runs[0]) - mean_memory(trimmed[0].runs[0])
-        return [
-            OtherWay(name, (), found, 0.0, predicted, measured, gain(measured, evidence, "memory on average"))
-        ]
+        gained = gain(measured, NO_TIME, evidence.worth, "memory on average")
+        return [OtherWay(name, (), found, None, predicted, measured, gained)]
 
     def _cost(self, workload: Path) -> Cost:
         return self._recording.cost(workload, self._arm)
@@ -84,19 +84,26 @@ class PairedReplays:
 
 
 def pairs_of(one: Callable[[], Cost], other: Callable[[], Cost]) -> list[tuple[Cost, Cost]]:
-    """Of replays by turns; of long ones a single pair."""
-    found = [(one(), other())]
-    while len(found) < ROUNDS and found[0][0].seconds <= LONG_S:
-        found.append((one(), other()))
+    """Of replays by turns, each first as often as second; of long ones a single pair."""
+    found: list[tuple[Cost, Cost]] = []
+    while len(found) < ROUNDS and not (found and found[0][0].seconds > LONG_S):
+        if len(found) % 2 == 0:
+            found.append((one(), other()))
+        else:
+            second = other()
+            found.append((one(), second))
     return found
 
 
-def gain(measured: Savings, evidence: Evidence, memory: str) -> str:
-    """What is gained that is worth a change, and that all pairs agree on; with what it costs."""
+def gain(measured: Savings, run: float, worth: float, memory: str) -> str:
+    """What is gained that is worth a change, and that all pairs agree on; with what it costs.
+
+    `run` is the program's, in seconds, or NO_TIME; `worth` the fewest bytes of `memory` that matter.
+    """
     gains = []
-    if share := share_of_run(measured, evidence.profile.seconds):
+    if share := share_of_run(measured, run):
         gains.append(f"{units.percent(share)} of the run's time")
-    if measured.memory[0] > 0 and measured.memory[1] >= evidence.worth:
+    if measured.memory[0] > 0 and measured.memory[1] >= worth:
         gains.append(f"{units.show(measured.memory[1], 'B')} of {memory}")
     costs = [
         f"{units.show(-most, unit)} {what}".strip()

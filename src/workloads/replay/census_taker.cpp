@@ -44,6 +44,8 @@ census_taker::census_taker(const recorded::workload_view& work, std::span<const 
       usable_size_(usable_size_of_malloc()),
       memory_(bytes_of(work)),
       parts_(memory_.array<part>(2 * most_survivors(work))),
+      filled_(memory_.array<filled_pages>(most_survivors(work))),
+      map_(memory_.array<map_cell>(most_cells)),
       sites_(memory_.array<site_holding>(work.head().sites + 1)),
       order_(memory_.array<std::uint32_t>(work.head().sites + 1)),
       rank_(memory_.array<std::uint32_t>(work.head().sites + 1)) {}
@@ -51,7 +53,9 @@ census_taker::census_taker(const recorded::workload_view& work, std::span<const 
 std::size_t census_taker::bytes_of(const recorded::workload_view& work) {
   const std::size_t sites = work.head().sites + 1;
   return off_heap_pages::needed<part>(2 * most_survivors(work)) +
-         off_heap_pages::needed<site_holding>(sites) + 2 * off_heap_pages::needed<std::uint32_t>(sites);
+         off_heap_pages::needed<filled_pages>(most_survivors(work)) +
+         off_heap_pages::needed<map_cell>(most_cells) + off_heap_pages::needed<site_holding>(sites) +
+         2 * off_heap_pages::needed<std::uint32_t>(sites);
 }
 
 const recorded::census* census_taker::find(std::uint32_t epoch) const {
@@ -68,7 +72,7 @@ void census_taker::take(std::uint32_t epoch, std::uint64_t memory) {
   const recorded::census& one = *find(epoch);
   const std::size_t own = marks_.resident_bytes() + align_up(text_.text().size(), os_pages::page_bytes());
   memory -= std::min<std::uint64_t>(memory, own);
-  part_count_ = 0;
+  part_count_ = filled_count_ = 0;
   with_blocks_ = 0;
   held_ = {};
   std::fill(sites_.begin(), sites_.end(), site_holding{});
@@ -80,6 +84,7 @@ void census_taker::take(std::uint32_t epoch, std::uint64_t memory) {
   HEAPLAB_ASSERT(held >= with_blocks_);
   held_.retained = held - with_blocks_;
   held_.own = memory - std::min(memory, held);
+  draw_map(held / os_pages::page_bytes());
   tell(one, memory);
 }
 
@@ -108,6 +113,7 @@ void census_taker::enter(const recorded::survivor& block) {
   enter_part(first, begin, wanted_end, used_end, block.site);
   if (last == first) return;
   enter_part(last, last * page_bytes, std::max(wanted_end, last * page_bytes), used_end, block.site);
+  filled_[filled_count_++] = {first + 1, last};
   const std::uintptr_t wanted_pages = std::clamp(wanted_end / page_bytes, first + 1, last) - (first + 1);
   const std::uint64_t wanted = pages_.resident(first + 1, wanted_pages) * page_bytes;
   const std::uint64_t whole = pages_.resident(first + 1, last - first - 1) * page_bytes;
@@ -186,6 +192,36 @@ void census_taker::rank_sites() {
   for (std::uint32_t place = 0; place < order_.size(); ++place) rank_[order_[place]] = place;
 }
 
+// All resident pages that ever held a block, by address, as many in each cell.
+void census_taker::draw_map(std::size_t resident_pages) {
+  const std::size_t page_bytes = os_pages::page_bytes();
+  const std::size_t of_cell = std::max<std::size_t>(1, (resident_pages + most_cells - 1) / most_cells);
+  const std::span<part> parts = parts_.first(part_count_);  // by page, as share_pages() has left them
+  const std::span<filled_pages> filled = filled_.first(filled_count_);
+  std::sort(filled.begin(), filled.end(),
+            [](const filled_pages& one, const filled_pages& other) { return one.begin < other.begin; });
+  std::fill(map_.begin(), map_.end(), map_cell{});
+  std::size_t place = 0, next_part = 0, next_filled = 0;
+  marks_.each([&](std::uintptr_t page) {
+    if (!pages_.is_resident(page)) return;
+    while (next_part < parts.size() && parts[next_part].page < page) ++next_part;
+    while (next_filled < filled.size() && filled[next_filled].end <= page) ++next_filled;
+    std::size_t end = next_part;
+    while (end < parts.size() && parts[end].page == page) ++end;
+    map_cell& cell = map_[place++ / of_cell];
+    if (next_filled < filled.size() && filled[next_filled].begin <= page) {
+      cell.used += page_bytes;
+    } else if (end != next_part) {
+      const std::uint64_t free = free_bytes(parts.subspan(next_part, end - next_part));
+      cell.used += page_bytes - free;
+      cell.pinned += free;
+    } else {
+      cell.retained += page_bytes;
+    }
+  });
+  cell_count_ = (place + of_cell - 1) / of_cell;
+}
+
 void census_taker::tell(const recorded::census& one, std::uint64_t memory) {
   const recorded::epoch& at = work_.epochs()[one.epoch];
   text_.begin_object().key("why").value(names[static_cast<std::size_t>(one.why)]);
@@ -201,6 +237,12 @@ void census_taker::tell(const recorded::census& one, std::uint64_t memory) {
     for (const std::uint64_t number : {std::uint64_t{order_[place]}, of.blocks, of.bytes, of.pages, of.pinned,
                                        of.together, of.ages_us, of.oldest_us})
       text_.value(number);
+    text_.end_array();
+  }
+  text_.end_array().key("map").begin_array();
+  for (const map_cell& cell : map_.first(cell_count_)) {
+    text_.begin_array();
+    for (const std::uint64_t bytes : {cell.used, cell.pinned, cell.retained}) text_.value(bytes);
     text_.end_array();
   }
   text_.end_array().end_object().end_line();

@@ -46,9 +46,17 @@ struct site_holding {
   std::uint64_t oldest_us = 0;
 };
 
+// Some pages that follow each other among those that ever held a block, in bytes.
+struct map_cell {
+  std::uint64_t used = 0;  // by blocks, with rounding
+  std::uint64_t pinned = 0;
+  std::uint64_t retained = 0;
+};
+
 class census_taker {
 public:
-  static constexpr std::size_t most_sites = 32;  // that are told of a census
+  static constexpr std::size_t most_sites = 32;    // that are told of a census
+  static constexpr std::size_t most_cells = 1024;  // of the map of all pages
 
   // `trim`: calls malloc_trim before each census.
   census_taker(const recorded::workload_view& work, std::span<const slot> slots, bool trim);
@@ -76,6 +84,11 @@ private:
     std::uint32_t wanted;  // bytes, as requested
     std::uint32_t used;    // with rounding
   };
+  // Pages that a block fills, from the first to the one behind the last.
+  struct filled_pages {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+  };
 
   const recorded::census* find(std::uint32_t epoch) const;
   void enter(const recorded::survivor& block);
@@ -85,6 +98,7 @@ private:
   void share_page(std::span<const part> page);
   static std::uint64_t free_bytes(std::span<const part> page);
   void rank_sites();
+  void draw_map(std::size_t resident_pages);
   void tell(const recorded::census& one, std::uint64_t memory);
 
   const recorded::workload_view& work_;
@@ -95,10 +109,14 @@ private:
   probes::page_residency pages_;
   probes::off_heap_pages memory_;
   std::span<part> parts_;
+  std::span<filled_pages> filled_;
+  std::span<map_cell> map_;
   std::span<site_holding> sites_;   // by number
   std::span<std::uint32_t> order_;  // numbers of sites, the most pinned bytes first
   std::span<std::uint32_t> rank_;   // places in that order, by number
   std::size_t part_count_ = 0;
+  std::size_t filled_count_ = 0;
+  std::size_t cell_count_ = 0;
   std::uint64_t with_blocks_ = 0;  // bytes of resident pages with at least one block
   held_memory held_;
   probes::json_line text_;

@@ -1,6 +1,7 @@
 """What holds the memory of programs that say so themselves: the answer is right under each allocator."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from heaplab.catalog import contents, locate
 from heaplab.cli.subjects.selection import arm_of
 from heaplab.cli.tracing import advise
 from heaplab.errors import UsageError
-from heaplab.holders import replaying, what_if
+from heaplab.holders import perfetto, replaying, what_if
 from heaplab.holders.answer import Evidence, HolderAnswer, Kind, judge
 from heaplab.holders.census import Replays
 from heaplab.holders.replaying import Recording
@@ -191,7 +192,35 @@ def test_the_command_tells_the_verdict_first_and_writes_a_page(recorded: Recorde
     assert [one["allocator"] for one in found["allocators"]] == ["glibc", "glibc + malloc_trim", "scalloc"]
     page = (recorded.folder / "advice.html").read_text()
     assert page.index("pinned by few blocks") < page.index("<nav")
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 6  # bands and a map for each
+    assert re.search(
+        r"pages of the heap under glibc at the end: [\d.]+ KiB used, 1[3-6]\.\d MiB pinned, ", page
+    )
+
+
+def test_counters_for_perfetto_have_what_lives_and_what_is_pinned(recorded: Recorded, tmp_path: Path) -> None:
+    evidence = recorded.evidence("pinned")
+    perfetto.write(evidence, judge(evidence), tmp_path / "x.perfetto.json")
+    found = json.loads((tmp_path / "x.perfetto.json").read_text())
+    assert found["otherData"]["verdict"].startswith("pinned by few blocks")
+    events = found["traceEvents"]
+    names = {one["args"]["name"]: one["pid"] for one in events if one["name"] == "process_name"}
+    assert names["holders under glibc"] == 2
+    assert len(names) == 1 + len(evidence.replays)
+
+    def course(number: int, name: str) -> list[tuple[float, int]]:
+        """Times in microseconds, and values."""
+        wanted = [one for one in events if (one["ph"], one["pid"], one["name"]) == ("C", number, name)]
+        return [(one["ts"], one["args"].get("bytes", 0)) for one in wanted]
+
+    for pid, name in ((1, "live"), (2, "pinned")):
+        times = [time for time, _ in course(pid, name)]
+        assert times == sorted(times)
+        assert times[-1] == pytest.approx(1e6 * evidence.profile.seconds, rel=0.1)
+    assert max(value for _, value in course(1, "live")) == pytest.approx(
+        evidence.profile.peak_bytes, rel=0.01
+    )
+    assert course(2, "pinned")[-1][1] == evidence.base.typical(-1).pinned > 10 << 20
 
 
 @pytest.mark.parametrize(
@@ -199,7 +228,7 @@ def test_the_command_tells_the_verdict_first_and_writes_a_page(recorded: Recorde
     [
         ([], "heaplab: advise: name a trace, or a program behind --"),
         (["no.trace"], "heaplab: no.trace: No such file or directory"),
-        (["holders.trace", "-o", "x.txt"], "heaplab: x.txt: its suffix is not .html"),
+        (["holders.trace", "-o", "x.txt"], "heaplab: x.txt: its suffix is neither .html nor .perfetto.json"),
         (["holders.trace", "--process", "99"], "heaplab: --process 99: holders.trace has processes 0 to 7"),
     ],
 )

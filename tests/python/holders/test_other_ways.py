@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -53,8 +52,8 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Evidence,
 @pytest.mark.parametrize(
     ("program", "way", "site", "found"),
     [
-        ("lines", "buffers", "longer(", "300 buffers grew 76.5k times"),
-        ("vectors", "buffers", "pushed(", "2,000 buffers grew 20.0k times, 15.6 MiB copied"),
+        ("lines", "reserved", "longer(", "300 buffers grew 76.5k times"),
+        ("vectors", "reserved", "pushed(", "2,000 buffers grew 20.0k times, 15.6 MiB copied"),
         ("keys", "temporaries", "copied(", "400k blocks of 24.4 MiB died at once"),
     ],
 )
@@ -65,9 +64,10 @@ def test_what_could_be_reserved_or_lie_on_the_stack_is_named(
     one = ways[way]
     assert evidence.profile.chain(one.sites[0]).startswith(site)
     assert one.found.startswith(found)
+    assert one.seconds
     assert one.seconds > 0
     assert one.measured
-    other = ways["temporaries" if way == "buffers" else "buffers"]
+    other = ways["temporaries" if way == "reserved" else "reserved"]
     assert (other.sites, other.measured, other.gain) == ((), None, NOTHING)
 
 
@@ -76,7 +76,7 @@ def test_nothing_is_tried_where_no_call_site_has_enough(
     tried: dict[str, tuple[Evidence, dict[str, OtherWay]]],
 ) -> None:
     evidence, ways = tried["nothing"]
-    assert [ways[name].measured for name in ("buffers", "temporaries")] == [None, None]
+    assert [ways[name].measured for name in ("reserved", "temporaries")] == [None, None]
     assert [one.gain for one in ways.values()] == [NOTHING] * 3
     assert "no call site" in str(
         holding_tables.other_ways(
@@ -91,14 +91,11 @@ def test_trimming_gives_back_what_the_next_burst_faults_again(
 ) -> None:
     one = tried["bursts"][1]["malloc_trim"]
     assert one.measured
+    assert one.memory
     assert 4 << 20 < one.measured.memory[1] <= one.memory < 30 << 20
     assert -one.measured.faults[1] > 2000
     assert " of memory on average, for at least " in one.gain
     assert one.gain.endswith(" page faults")
-
-
-def evidence(seconds: float) -> Evidence:
-    return SimpleNamespace(profile=SimpleNamespace(seconds=seconds), worth=1 << 20)  # type: ignore[return-value]
 
 
 def measured(*costs: tuple[float, float, float]) -> Savings:
@@ -123,12 +120,12 @@ def measured(*costs: tuple[float, float, float]) -> Savings:
 def test_only_what_all_pairs_gain_and_is_worth_a_change_is_said(
     costs: list[tuple[float, float, float]], seconds: float, said: str
 ) -> None:
-    assert ways_tried.gain(measured(*costs), evidence(seconds), "memory") == said
+    assert ways_tried.gain(measured(*costs), seconds, 1 << 20, "memory") == said
 
 
 def test_few_pairs_tell_nothing_of_times() -> None:
     pairs = [(Cost(1.0, 1 << 30, 0), Cost(0.5, 0, 0))] * (ways_tried.ROUNDS - 1)
-    assert ways_tried.gain(ways_tried.compared(pairs), evidence(1), "memory") == "1.00 GiB of memory"
+    assert ways_tried.gain(ways_tried.compared(pairs), 1, 1 << 20, "memory") == "1.00 GiB of memory"
 
 
 def test_mean_memory_is_over_time() -> None:

@@ -16,14 +16,16 @@ from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.cli.subjects import recorded_trace
 from heaplab.cli.subjects.selection import BASELINE, arms, note
 from heaplab.cli.tracing import fresh_trace, record, trace_summary
-from heaplab.cli.tracing.trace import PROCESS
+from heaplab.cli.tracing.trace import PAGE, PROCESS
 from heaplab.console import console
 from heaplab.errors import UsageError
-from heaplab.holders import advice_json, advice_page, advice_terminal, ways_tried, what_if
+from heaplab.holders import advice_json, advice_page, advice_terminal, perfetto, ways_tried, what_if
 from heaplab.holders.answer import Evidence, judge
 from heaplab.holders.replaying import Recording, Treatment
 from heaplab.records import Arm
 from heaplab.traces.profile import Profile, of_process
+
+PERFETTO = ".perfetto.json"
 
 
 @click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
@@ -54,7 +56,13 @@ from heaplab.traces.profile import Profile, of_process
     help="Call malloc_trim each time that so much of the recording has passed.  [default: a tenth]",
 )
 @PROCESS
-@click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE", help="Write a page, FILE.html.")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write FILE; its suffix says what: .html a page, .perfetto.json counters for Perfetto's viewer.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print at most 8 KiB of JSON, the verdict first.")
 @click.pass_obj
 def advise(
@@ -82,8 +90,8 @@ def advise(
       heaplab advise ls.trace
       heaplab advise ls.trace --allocators jemalloc,scalloc -o advice.html
     """
-    if output and output.suffix != ".html":
-        raise UsageError(f"{output}: its suffix is not .html")
+    if output and not output.name.endswith((PAGE, PERFETTO)):
+        raise UsageError(f"{output}: its suffix is neither {PAGE} nor {PERFETTO}")
     if not program:
         raise UsageError("advise: name a trace, or a program behind --")
     given = Path(program[0]) if recorded_trace.is_trace(program) else None
@@ -104,8 +112,11 @@ def advise(
         ways = ways_tried.ways_of(replayed, evidence, treated[0], trim_every)
     evidence = replace(evidence, other_ways=ways)
     verdict = judge(evidence)
-    if output:
+    if output and output.name.endswith(PERFETTO):
+        perfetto.write(evidence, verdict, output)
+    elif output:
         advice_page.write_html(evidence, verdict, warnings, output)
+    if output:
         note(f"written: {output}")
     if as_json:
         click.echo(advice_json.text_of(evidence, verdict))
