@@ -17,7 +17,7 @@ from heaplab.catalog import spec
 from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
 from heaplab.records import CONTROL_SUFFIX, Campaign, Metric, Run, Status
-from heaplab.report.choices import choice, situation_tables, situations
+from heaplab.report.choices import choice, situation_figure, situation_tables, situations
 from heaplab.report.page import report_page
 from heaplab.report.tables import heat_map, interaction, summary, table_parts
 from heaplab.report.tables.table_parts import Table
@@ -384,8 +384,9 @@ def test_the_choice_tells_the_largest_gain_and_the_ends_of_a_family(study: Study
 
 def test_the_choice_shows_every_situation_and_says_what_to_do_next(analysis: Analysis) -> None:
     (found,) = choice.choices(analysis)
-    assert found.picture
-    assert all(f">{name}</text>" in found.picture.svg for name in ("monotonic", "multipool", "global"))
+    picture = situation_figure.figure(found.kinds, found.reference)
+    assert picture
+    assert all(f">{name}</text>" in picture.svg for name in ("monotonic", "multipool", "global"))
     assert [step.says.split(":")[0] for step in found.steps][:1] == ["Use one"]
 
 

@@ -15,7 +15,6 @@ from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Run, Status
 from heaplab.report.machine_readable import json_summary
-from heaplab.report.page import report_page
 from heaplab.report.terminal import summary_text
 from heaplab.report.terminal.tuned import Tuned, plain_tuned, print_tuned
 
@@ -28,6 +27,8 @@ def tell(path: Path, *, quiet: bool, as_json: bool, tuned: Tuned | None = None) 
     `tuned`: what came before a confirmation. Raises HeaplabError if all that came out is one reason why there
     are no figures.
     """
+    from heaplab.report.page import report_page  # draws, and is not needed before something was measured
+
     results = load(path)
     reasons = {run.reason for run in results.runs}
     if len(reasons) == 1 and not any(run.status is Status.OK for run in results.runs):

@@ -5,10 +5,15 @@ from math import isfinite
 
 from heaplab import stats
 from heaplab.analysis import Analysis, Study
-from heaplab.report.choices import situation_figure
 from heaplab.report.choices.situation_tables import answer_table, family_table
-from heaplab.report.choices.situations import Situation, StrategyAnswer, answer_of, families, situations
-from heaplab.report.pictures.figures import Drawing
+from heaplab.report.choices.situations import (
+    Family,
+    Situation,
+    StrategyAnswer,
+    answer_of,
+    families,
+    situations,
+)
 from heaplab.report.tables.table_parts import Table
 from heaplab.report.words import strategies, units, wording
 from heaplab.report.words.next_steps import Step, steps_of_choice
@@ -29,7 +34,8 @@ class Choice:
     answers: Table
     sure: str
     steps: list[Step]
-    picture: Drawing | None
+    kinds: list[Family]
+    reference: str  # candidate
 
 
 def choices(analysis: Analysis) -> list[Choice]:
@@ -55,7 +61,8 @@ def choice(analysis: Analysis, under: str, axis: str, studies: list[Study]) -> C
         answer_table(found),
         wording.extent(studies, axis),
         steps_of_choice(analysis, local=named and decided),
-        situation_figure.figure(kinds, studies[0].baseline),
+        kinds,
+        studies[0].baseline,
     )
 
 

@@ -9,6 +9,7 @@ from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study, po
 from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, evaluate_study
 from heaplab.records import Status
+from heaplab.report.choices import situation_figure
 from heaplab.report.choices.choice import Choice, choices
 from heaplab.report.page import html_file
 from heaplab.report.page.hosts import beside
@@ -81,6 +82,7 @@ class Part:
     power: list[Table]  # what more measuring would decide, and the sources of noise
     kinds: list[KindSummary]  # without those whose cells are of several aspects
     choices: list[Choice]
+    choice_pictures: list[figures.Drawing | None]  # of each choice
     interactions: list[Interaction]
     overviews: list[Table]
     sections: list[Section]
@@ -130,13 +132,15 @@ def part(analysis: Analysis, path: Path) -> Part:
     kinds = kinds_with_mean(analysis, by_aspect.standings if by_aspect else [])
     if analysis.only_within:
         kinds = []
+    chosen = choices(analysis)
     return Part(
         analysis=analysis,
         styles=styles,
         by_aspect=by_aspect,
         power=power_tables(analysis),
         kinds=[kind_summary(analysis, kind, styles, with_steps=by_aspect is None) for kind in kinds],
-        choices=choices(analysis),
+        choices=chosen,
+        choice_pictures=[situation_figure.figure(one.kinds, one.reference) for one in chosen],
         interactions=interactions(analysis),
         overviews=[t for t in (metric_tables.overview(analysis, m) for m in (None, MEMORY)) if t],
         sections=[section(analysis, study, styles) for study in analysis.studies if study.candidates],

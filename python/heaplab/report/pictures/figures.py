@@ -39,13 +39,6 @@ def panels_of(study: Study, shared: Iterable[str]) -> list[tuple[str, list[Measu
     return list(panels.items())
 
 
-def common_scale(study: Study, metric: str) -> units.DisplayUnit:
-    """One unit for all panels and tables of a metric."""
-    medians = [study.median(cell, name, metric).estimate for cell in study.cells for name in study.candidates]
-    largest = max((abs(m) for m in medians if isfinite(m)), default=0.0)
-    return units.scale(study.metric(metric).unit, largest)
-
-
 def axis_title(study: Study, metric: str, step: units.DisplayUnit) -> str:
     title = fill(study.metric(metric).title, 34)
     return f"{title} ({step.label})" if step.label else title
@@ -53,7 +46,7 @@ def axis_title(study: Study, metric: str, step: units.DisplayUnit) -> str:
 
 def curve(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
     """A metric against a swept parameter: one line for each allocator, with a band for its 95 % interval."""
-    step = common_scale(study, plot.y)
+    step = units.common_scale(study, plot.y)
     panels = panels_of(study, [plot.x])
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(len(panels))
@@ -93,7 +86,7 @@ def _swept_axis(axis: Axes, values: list[Parameter], plot: spec.Plot) -> None:
 
 def bars(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
     """A metric as bars with 95 % intervals: in groups along a swept parameter, or one bar per allocator."""
-    step = common_scale(study, plot.y)
+    step = units.common_scale(study, plot.y)
     panels = panels_of(study, [plot.x] if plot.x else [])
     with mpl.rc_context(canvas.STYLE):
         rows = len(study.candidates)

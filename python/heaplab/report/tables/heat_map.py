@@ -12,7 +12,6 @@ from heaplab import stats
 from heaplab.analysis import MeasuredCell, Study
 from heaplab.catalog import spec
 from heaplab.records import Parameter
-from heaplab.report.pictures.figures import common_scale
 from heaplab.report.tables.metric_tables import missing
 from heaplab.report.tables.table_parts import Entry, Table, diverging, sequential
 from heaplab.report.words import strategies, units, wording
@@ -77,7 +76,7 @@ def heat(study: Study, plot: spec.Plot) -> list[Table]:
 
 def _table(chart: Chart) -> Table:
     study, plot = chart.study, chart.plot
-    step = common_scale(study, plot.y)
+    step = units.common_scale(study, plot.y)
     across, down = chart.values(plot.x), chart.values(chart.rows)
     found = {(row, x): _value(chart, *chart.place(row, x)) for row in down for x in across}
     known = [value.estimate for value in found.values() if isfinite(value.estimate) and value.estimate > 0]

@@ -4,7 +4,6 @@ from math import isfinite
 
 from heaplab.analysis import MEMORY, Analysis, Judged, MeasuredCell, Study
 from heaplab.catalog import spec
-from heaplab.report.pictures.figures import common_scale
 from heaplab.report.tables.table_parts import Entry, Table, diverging
 from heaplab.report.words import units, wording
 from heaplab.stats import Interval, geometric_mean
@@ -23,7 +22,7 @@ def row_name(study: Study, cell: MeasuredCell) -> str:
 
 def numbers(study: Study, metric: str) -> Table:
     """Medians, the ratio to the baseline with interval and verdict."""
-    step, chosen, judged = common_scale(study, metric), study.metric(metric), study.judged(metric)
+    step, chosen, judged = units.common_scale(study, metric), study.metric(metric), study.judged(metric)
     rows = []
     for cell in study.cells:
         entries = []
