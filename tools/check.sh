@@ -22,8 +22,8 @@ step "layers, formatting, lint" "
   mypy --no-error-summary
   git ls-files '*.h' '*.cpp' '*.c' | xargs -r clang-format --dry-run --Werror"
 
-# One more than there are processors: many tests wait for what they started.
-at_once=$(($(nproc) + 1))
+# More than there are processors: many tests wait for what they started.
+at_once=$(($(nproc) + 2))
 
 build_and_test() { # preset, options of ctest, options of the build
   step "C++ build, $1" "cmake --preset $1 && cmake --build --preset $1 ${3-}"
@@ -74,7 +74,7 @@ fi
 
 build_and_test release "$release_tests"
 step "clang-tidy" tools/tidy.py
-build_and_test asan
+build_and_test asan "" "--target tests"
 build_and_test tsan "$tsan_tests" "--target $tsan_targets"
 python_tests "$python_options"
 if [ "$what" = long ]; then
