@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
@@ -15,12 +14,11 @@ from heaplab.report.page import html_file
 FOLDERS = {"allocator": "allocators", "workload": "workloads", "machine": "machines"}
 
 
-def write(atlas: Atlas, folder: Path, tell: Callable[[str], None] = lambda _page: None) -> Path:
+def write(atlas: Atlas, folder: Path) -> Path:
     """Write the site; return its first page. Raises HeaplabError where a file cannot be written."""
     script = resources.files("heaplab.report").joinpath("templates/atlas.js").read_text(encoding="utf-8")
     site = AtlasSite(atlas, links_of(atlas))
     for page in site.pages():
-        tell(page.title)
         text = html_file.rendered("atlas.html.j2", {}, p=page, script=Markup(script), reading=READING)
         html_file.write(folder / page.place, text)
     return folder / "index.html"

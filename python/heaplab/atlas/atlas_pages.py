@@ -23,6 +23,7 @@ from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units
 from heaplab.stats import GateVerdict
 
+NAMED = 3  # versions of an allocator on the first page
 READING = (
     "Ratios are to the baseline of the same campaign, below 1 is better; nothing is averaged over campaigns "
     "or machines. The small print is the 95 % interval. ▼ faster or less memory, ▲ slower or more, = no "
@@ -114,14 +115,11 @@ class AtlasSite:
         for name in self.atlas.allocators:
             held = [one for one in self.atlas.campaigns if name in one.versions]
             versions = list(dict.fromkeys(one.versions[name] for one in reversed(held)))
-            known = [version for version in versions if version]
             rows.append(
                 (
                     link(self.links, "", "allocator", name),
                     [
-                        left(
-                            ", ".join(known[:3]) + (f" and {len(known) - 3} more" if len(known) > 3 else "")
-                        ),
+                        left(shortened(versions)),
                         Entry(str(len(held))),
                         Entry(str(sum(one.new.ratio.allocator == name for one in self.worse))),
                         left(held[-1].date if held else ""),
@@ -281,3 +279,9 @@ class AtlasSite:
                 title = self.to_workload(about) if corner == "experiment" else about
                 rows.setdefault(title, {})[one.ratio.allocator] = one
         return matrix(f"{measure.capitalize()}, to the baseline", corner, rows)
+
+
+def shortened(names: Sequence[str]) -> str:
+    """ "1.3, 1.2, 1.1 and 4 more"."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

@@ -117,7 +117,7 @@ def change_table(caption: str, changes: Sequence[BuildChange], links: Links, up:
 
 
 def version_and_date(one: Dated) -> str:
-    return f"{one.version or one.build[:8]}, {one.campaign.date}"
+    return f"{one.version}, {one.campaign.date}"
 
 
 def campaign_table(campaigns: Sequence[AtlasCampaign], links: Links, up: str) -> Table:

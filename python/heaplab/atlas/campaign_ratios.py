@@ -23,6 +23,10 @@ MEASURES = ("time", "memory")
 CHANGES_TIMES = ("kernel", "c_library", "transparent_huge_pages", "governor")
 
 
+# Options behind which a command says what an arm is.
+NAMES_ARMS = {"--allocator", "--arm", "--factorial"}
+
+
 @dataclass(frozen=True)
 class AtlasRatio:
     """One allocator relative to the baseline, over the cells of an experiment or of an aspect."""
@@ -59,7 +63,7 @@ class AtlasCampaign:
     machine: str  # its name: what stays the same of it
     facts: tuple[tuple[str, str], ...]
     baseline: str
-    versions: dict[str, str]  # by allocator, the baseline too
+    versions: dict[str, str]  # by allocator, the baseline too; the build where there is no version
     builds: dict[str, str]  # by allocator: hash of its library, or the version if it has none
     experiments: dict[str, AtlasExperiment]
     aspects: list[AtlasRatio]
@@ -91,7 +95,7 @@ def campaign_of(analysis: Analysis) -> AtlasCampaign:
         machine=facts.in_short({name: known.get(name) for name in MACHINE}),
         facts=tuple(facts.in_words(known)),
         baseline=analysis.baseline,
-        versions={name: arm.version for name, arm in arms.items()},
+        versions={name: arm.version or build_of(arm)[:8] for name, arm in arms.items()},
         builds={name: build_of(arm) for name, arm in arms.items()},
         experiments={name: experiment_of(analysis, study) for name, study in studies.items()},
         aspects=list(aspects_of(analysis)),
@@ -110,11 +114,7 @@ def digest(content: Any) -> str:
 
 
 def experiment_of(analysis: Analysis, study: Study) -> AtlasExperiment:
-    experiment, card = study.experiment, study.workload.card
-    names = ",".join(analysis.allocators)
-    scale = analysis.campaign.scale
-    again = ["heaplab", "run", experiment.id, "--scale", scale, "--allocators", names]
-    aspect = experiment.aspect
+    experiment, card, aspect = study.experiment, study.workload.card, study.experiment.aspect
     return AtlasExperiment(
         id=experiment.id,
         title=experiment.title,
@@ -122,8 +122,19 @@ def experiment_of(analysis: Analysis, study: Study) -> AtlasExperiment:
         workload_title=study.workload.title,
         card=(("source", card.source), ("shows", card.shows), ("does not show", card.does_not_show)),
         aspect=aspect if isinstance(aspect, str) else aspect.title,
-        again=shlex.join(analysis.campaign.command if study.workload.is_users else again),
+        again=shlex.join(again(analysis, study)),
     )
+
+
+def again(analysis: Analysis, study: Study) -> list[str]:
+    """The command that repeats an experiment alone; the campaign's own if that one names its arms itself."""
+    command = analysis.campaign.command
+    of_catalog = command[1:2] in (["compare"], ["run"]) and not {*command} & NAMES_ARMS
+    if study.workload.is_users or not of_catalog:
+        return command
+    names = ",".join(analysis.allocators)
+    scale = analysis.campaign.scale
+    return ["heaplab", "run", study.experiment.id, "--scale", scale, "--allocators", names]
 
 
 def aspects_of(analysis: Analysis) -> Iterator[AtlasRatio]:

@@ -1,7 +1,7 @@
 """Many campaigns as one: what there is, and the ratios of one subject over time."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,17 +63,10 @@ class Atlas:
         return list(dict.fromkeys(dated.ratio.about for dated in self.aspects))
 
 
-def gathered(paths: Sequence[Path], tell: Callable[[int], None] = lambda _number: None) -> Atlas:
+def gathered(paths: Sequence[Path]) -> Atlas:
     """Read results files, one process for each CPU. Raises UsageError for a file that is no results file."""
-    return Atlas(summaries(paths, tell))
-
-
-def summaries(paths: Sequence[Path], tell: Callable[[int], None]) -> Iterator[AtlasCampaign]:
     workers = min(len(paths), len(os.sched_getaffinity(0)))
     if workers < 2:
-        yield from map(read, paths)
-        return
+        return Atlas(map(read, paths))
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        for number, found in enumerate(pool.map(read, paths), 1):
-            tell(number)
-            yield found
+        return Atlas(pool.map(read, paths))

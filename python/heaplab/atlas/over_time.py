@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from math import isfinite
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -16,14 +15,15 @@ from heaplab.report.pictures.palette import Style
 from heaplab.stats import Interval
 
 DAY_S = 86_400
+DAYS_LEAST = 6  # of an axis: campaigns of one day would have no date to tell them apart
 LETTER = 0.08  # inches, of a legend
 POINTS_MOST = 40  # of a line; of more the lowest and highest of each stretch
 Lines = Mapping[str, Sequence[Dated]]  # by name, the oldest first
 
 
 def over_time(title: str, panels: Mapping[str, Lines], styles: Mapping[str, Style]) -> Drawing | None:
-    """None where nothing has a figure."""
-    panels = {place: known for place, lines in panels.items() if (known := with_figures(lines))}
+    """None where nothing has an interval."""
+    panels = {place: known for place, lines in panels.items() if (known := with_intervals(lines))}
     if not panels:
         return None
     with mpl.rc_context(canvas.STYLE):
@@ -46,11 +46,9 @@ def over_time(title: str, panels: Mapping[str, Lines], styles: Mapping[str, Styl
         return Drawing(title, canvas.to_svg(figure, alt), alt, ())
 
 
-def with_figures(lines: Lines) -> Lines:
-    known = {
-        name: [one for one in line if isfinite(one.ratio.judged.ratio.estimate)]
-        for name, line in lines.items()
-    }
+def with_intervals(lines: Lines) -> Lines:
+    """Without what has no interval: it may be noise."""
+    known = {name: [one for one in line if one.ratio.judged.ratio.bounded] for name, line in lines.items()}
     return {name: line for name, line in known.items() if line}
 
 
@@ -68,8 +66,7 @@ def draw(axis: Axes, name: str, line: Sequence[Dated], style: Style) -> None:
 
 def whisker(axis: Axes, day: float, ratio: Interval, style: Style) -> None:
     """The interval of a line that is a single point, where a band has no width."""
-    if ratio.bounded:
-        axis.plot([day, day], [ratio.low, ratio.high], color=style.color, linewidth=1.1)
+    axis.plot([day, day], [ratio.low, ratio.high], color=style.color, linewidth=1.1)
 
 
 def day_of(one: Dated) -> float:
@@ -84,6 +81,8 @@ def scales(axis: Axes) -> None:
     axis.set_yscale("log", base=2)
     marks.label_ratios(axis.yaxis)
     axis.axhline(1, color=palette.CHROME["muted"], linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
-    axis.margins(x=0.08)
+    left, right = axis.get_xlim()
+    margin = max(0.0, DAYS_LEAST - (right - left)) / 2
+    axis.set_xlim(left - margin, right + margin)
     axis.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
     axis.xaxis.set_major_formatter(FuncFormatter(date_of))

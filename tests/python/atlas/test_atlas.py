@@ -87,6 +87,18 @@ def test_a_campaign_becomes_one_ratio_for_each_experiment_measure_and_allocator(
     )
 
 
+@pytest.mark.parametrize("command", ["heaplab compare --allocator mine=./libmine.so", "heaplab gate a b"])
+def test_arms_that_a_command_names_itself_are_repeated_by_that_command(
+    written: Write, tmp_path: Path, command: str
+) -> None:
+    own = [
+        record.model_copy(update={"command": command.split()}) if isinstance(record, Campaign) else record
+        for record in records(3)
+    ]
+    campaign = read(synthetic.write(own, tmp_path / "own.jsonl"))
+    assert campaign.experiments["laws"].again == command
+
+
 def test_a_build_that_is_worse_than_the_one_before_is_named(written: Write) -> None:
     slow = written(4, version="1.1", slower=1.2)
     assert verdicts(written(3), slow) == {

@@ -27,6 +27,7 @@ def atlas(results: tuple[Path, ...], output: Path | None, quiet: bool) -> None:
     from heaplab.atlas import atlas_files
     from heaplab.atlas.many_campaigns import gathered
     from heaplab.cli.reading.results import refuse_unwritable
+    from heaplab.report.words import units
 
     folder = output or Path("site")
     refuse_unwritable(folder / "index.html")
@@ -34,6 +35,8 @@ def atlas(results: tuple[Path, ...], output: Path | None, quiet: bool) -> None:
         click.echo(atlas_files.write(gathered(results), folder))
         return
     with StepDisplay("atlas") as display:
-        read = gathered(results, lambda number: display.tell(f"read {number} of {len(results)}"))
-        page = atlas_files.write(read, folder, display.tell)
+        display.tell(f"reading {units.counted(len(results), 'results file')}")
+        read = gathered(results)
+        display.tell("drawing pages")
+        page = atlas_files.write(read, folder)
     click.echo(page)
