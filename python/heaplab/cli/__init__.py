@@ -70,6 +70,10 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
         "reading.atlas_command:atlas",
         "Write a site about many results: allocators, workloads, machines, over time.",
     ),
+    "standing": (
+        "campaigns.standing_command:standing",
+        "Obtain, measure by aspect, add to an atlas, tell what changed; for a nightly job.",
+    ),
     "power": (
         "reading.reading_commands:power",
         "Tell what RESULTS decided, how many more minutes the rest takes",

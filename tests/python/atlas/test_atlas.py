@@ -9,52 +9,15 @@ from urllib.parse import unquote
 import pytest
 import synthetic
 from laboratory import call
+from over_days import NAMES, read, records, site_of
 
-from heaplab.analysis import Analysis
 from heaplab.atlas import atlas_files
 from heaplab.atlas.atlas_pages import AtlasSite
-from heaplab.atlas.campaign_ratios import AtlasCampaign, campaign_of
 from heaplab.atlas.many_campaigns import Atlas, gathered
-from heaplab.campaign import store
-from heaplab.records import AnyRecord, Arm, Campaign, Host
+from heaplab.records import Campaign
 from heaplab.stats import GateVerdict, Interval, independent_quotient
 
-NAMES = ["glibc", "jemalloc", "mimalloc"]
-EXPERIMENT = synthetic.experiment("laws", "acdc", {"threads": [1, 2]}, [])
 Write = Callable[..., Path]
-
-
-def records(
-    day: int,
-    version: str = "1.0",
-    slower: float = 1.0,
-    kernel: str = "6.1",
-    baseline: str = "2.36",
-    noise: float = 0.002,
-    blocks: int = 8,
-) -> list[AnyRecord]:
-    """A campaign of one experiment, in which mimalloc has a version and is so much slower than at first."""
-
-    def effect(name: str, cell: dict) -> tuple[float, float]:
-        time, memory = synthetic.truth(name, cell)
-        return time * (slower if name == "mimalloc" else 1.0), memory
-
-    made = synthetic.campaign(
-        NAMES, [EXPERIMENT], blocks=blocks, noise=noise, seed=day, effect=effect, faults=False
-    )
-    return [changed(record, day, version, kernel, baseline) for record in made]
-
-
-def changed(record: AnyRecord, day: int, version: str, kernel: str, baseline: str) -> AnyRecord:
-    if isinstance(record, Campaign):
-        return record.model_copy(update={"started": f"2026-01-{day:02}T03:04:05+00:00"})
-    if isinstance(record, Host):
-        return record.model_copy(update={"facts": record.facts | {"kernel": kernel}})
-    if isinstance(record, Arm) and record.allocator == "mimalloc":
-        return record.model_copy(update={"version": version})
-    if isinstance(record, Arm) and record.allocator == "glibc":
-        return record.model_copy(update={"version": baseline})
-    return record
 
 
 @pytest.fixture
@@ -63,10 +26,6 @@ def written(tmp_path: Path) -> Write:
         return synthetic.write(records(day, **how), tmp_path / f"{day}" / "results.jsonl")
 
     return write
-
-
-def read(path: Path) -> AtlasCampaign:
-    return campaign_of(Analysis(store.load(path, series=False)))
 
 
 def verdicts(*paths: Path) -> dict[tuple[str, str], GateVerdict]:
@@ -144,11 +103,6 @@ def test_the_errors_of_independent_ratios_add_as_squares() -> None:
     assert log(found.high / 2) == pytest.approx(half * 2**0.5)
     assert log(2 / found.low) == pytest.approx(half * 2**0.5)
     assert not independent_quotient(one, Interval(1.0)).bounded
-
-
-def site_of(paths: list[Path], folder: Path) -> Path:
-    atlas_files.write(gathered(paths), folder)
-    return folder
 
 
 def test_every_link_leads_to_a_place_that_exists(written: Write, tmp_path: Path) -> None:

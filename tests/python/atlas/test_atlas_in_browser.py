@@ -6,8 +6,8 @@ from pathlib import Path
 import in_browser
 import pytest
 import synthetic
+from over_days import changed, site_of
 from playwright.sync_api import Browser, Page, expect
-from test_atlas import changed, site_of
 
 from heaplab.records import AnyRecord, Host
 

@@ -70,9 +70,8 @@ def test_every_figure_gets_a_campaign_and_the_same_command_goes_on(paper: Labora
     assert "1 of 2 experiments complete" in printed
     assert "forecast for 1 experiment: " in printed
     assert (paper.out / "fake/one" / store.FILE_NAME).read_bytes() == complete
-    after = cut.read_text().splitlines(keepends=True)
-    assert after[:20] == lines[:20]
-    assert len(after) == len(lines)
+    assert cut.read_text().startswith("".join(lines[:20]))
+    assert store.load(cut).end is not None
     assert not list(cut.parent.glob("results-*"))
 
 

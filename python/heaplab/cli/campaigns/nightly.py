@@ -1,0 +1,96 @@
+"""One more campaign for an atlas, and what changed since the one before."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from heaplab.atlas import atlas_files
+from heaplab.atlas.atlas_pages import AtlasSite
+from heaplab.atlas.many_campaigns import Atlas, gathered
+from heaplab.campaign import store
+from heaplab.catalog import contents as catalogs
+from heaplab.cli.campaigns import measuring
+from heaplab.cli.inventory.get import obtained
+from heaplab.cli.options.given_options import ComparisonOptions
+from heaplab.cli.subjects import selection
+from heaplab.errors import HeaplabError
+from heaplab.report.words import units
+from heaplab.stats import GateVerdict
+
+CAMPAIGNS, SITE = "campaigns", "site"
+
+
+def standing(
+    extra: tuple[Path, ...],
+    allocators: str | None,
+    suite: str | None,
+    budget: float,
+    folder: Path,
+    quiet: bool,
+) -> int:
+    """Return 1 if a planned run gave no figure."""
+    obtain(extra, allocators)
+    options = ComparisonOptions(
+        output=campaign_folder(folder / CAMPAIGNS),
+        budget=budget,
+        precision=0.02,
+        seed=1,
+        slices=True,
+        pin=False,
+        warm=None,
+        memory_limit=None,
+        time_limit=None,
+        quiet=quiet,
+        as_json=False,
+        allocators=allocators,
+        own=(),
+        factorial=None,
+        show_command=False,
+        resume=None,
+    )
+    status = measuring.compare(extra, (), suite, None, (), {}, {}, options)
+    atlas = gathered(sorted((folder / CAMPAIGNS).glob(f"*/{store.FILE_NAME}")))
+    click.echo(f"\natlas: {atlas_files.write(atlas, folder / SITE)}")
+    for line in changed(atlas):
+        click.echo(line)
+    return status
+
+
+def obtain(extra: tuple[Path, ...], allocators: str | None) -> None:
+    """What cannot be had is left out with a line, as it is from the comparison."""
+    catalog = catalogs.load(extra)
+    every = allocators is None or allocators == "all"
+    for name in catalog.allocators if every else [one.strip() for one in (allocators or "").split(",")]:
+        try:
+            obtained(catalog, name)
+        except HeaplabError as error:
+            selection.note(f"{name}: not obtained: {error}")
+
+
+def campaign_folder(campaigns: Path) -> Path:
+    """That of a campaign that was interrupted, or a new one."""
+    last = sorted(campaigns.glob(f"*/{store.FILE_NAME}"))[-1:]
+    if last and store.load(last[0]).end is None:
+        return last[0].parent
+    return campaigns / datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S")
+
+
+def changed(atlas: Atlas) -> Iterator[str]:
+    """New builds, and what is worse under them, in the last campaign."""
+    last, before = atlas.campaigns[-1], atlas.campaigns[:-1]
+    earlier = {name: one for one in before for name in one.builds if one.machine == last.machine}
+    for name in sorted(earlier.keys() & last.builds.keys()):
+        if earlier[name].builds[name] != last.builds[name]:
+            yield f"new: {name} {last.versions[name]}, before {earlier[name].versions[name]}"
+    changes = [one for one in AtlasSite(atlas, {}).changes if one.new.campaign is last]
+    for one in changes:
+        if one.verdict is GateVerdict.WORSE:
+            ratio, about = one.new.ratio, f"{units.ratio(one.ratio.estimate)} ({units.bounds(one.ratio)})"
+            yield f"worse: {ratio.allocator}, {ratio.measure} of {ratio.about}: {about} of the build before"
+    silent = sum(one.verdict is GateVerdict.COULD_NOT_TELL for one in changes)
+    if changes:
+        yield f"{units.counted(len(changes), 'comparison')} with the build before, {silent} could not be told"
+    else:
+        yield "no build is new" if before else "the first campaign: nothing to compare with yet"

@@ -1,0 +1,45 @@
+"""`heaplab standing`: its options; what it does, nightly.py, is loaded when called."""
+
+from pathlib import Path
+
+import click
+
+from heaplab.cli.options.option_types import DURATION, OUTPUT_FOLDER
+from heaplab.cli.screen import exit_status
+
+
+@click.command()
+@click.option(
+    "--allocators", metavar="A,B,...", help="Names, or 'all' found here. The first is the baseline."
+)
+@click.option(
+    "--suite",
+    help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]",
+)
+@click.option(
+    "--budget", type=DURATION, default="1h", show_default=True, help="Stop measuring after this time."
+)
+@click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of campaigns and site.  [default: standing]")
+@click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress.")
+@click.pass_obj
+def standing(
+    extra: tuple[Path, ...],
+    allocators: str | None,
+    suite: str | None,
+    budget: float,
+    output: Path | None,
+    quiet: bool,
+) -> int:
+    """Obtain, measure by aspect, add that to an atlas and tell what changed: for a nightly job.
+
+    Obtained is what the catalog names and this machine lacks. Each call adds a campaign to OUTPUT/campaigns,
+    or finishes one that was interrupted, and writes the atlas of all of them to OUTPUT/site.
+
+    \b
+    Example:
+      heaplab standing --allocators glibc,jemalloc --budget 20s -o standing
+    """
+    exit_status.refuse_small_address_space()
+    from heaplab.cli.campaigns import nightly
+
+    return nightly.standing(extra, allocators, suite, budget, output or Path("standing"), quiet)

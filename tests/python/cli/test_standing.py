@@ -1,0 +1,41 @@
+"""`heaplab standing` night after night: a campaign more, and what changed."""
+
+from pathlib import Path
+
+import synthetic
+from laboratory import Laboratory
+from over_days import read, records
+
+from heaplab.atlas.many_campaigns import Atlas
+from heaplab.campaign import store
+from heaplab.cli.campaigns.nightly import changed
+
+
+def night(lab: Laboratory) -> str:
+    words = ["--suite", "fake", "--allocators", "glibc,llheap", "--budget", "60s", "-q"]
+    status, printed = lab.heaplab("standing", *words, "-o", lab.out)
+    assert status == 0, printed
+    return printed
+
+
+def test_each_night_adds_a_campaign_and_an_interrupted_one_is_finished_first(lab: Laboratory) -> None:
+    assert night(lab).rstrip().endswith("the first campaign: nothing to compare with yet")
+    (first,) = (lab.out / "campaigns").iterdir()
+    results = first / store.FILE_NAME
+    lines = results.read_text().splitlines(keepends=True)
+    results.write_text("".join(lines[:-3]))
+    assert night(lab).rstrip().endswith("the first campaign: nothing to compare with yet")
+    assert results.read_text().startswith("".join(lines[:-3]))
+    assert store.load(results).end is not None
+    assert night(lab).rstrip().endswith("no build is new")
+    assert len(list((lab.out / "campaigns").iterdir())) == 2
+    assert "2 campaigns on 1 machine" in (lab.out / "site/index.html").read_text()
+
+
+def test_a_new_build_is_named_with_what_is_worse_under_it(tmp_path: Path) -> None:
+    nights = [records(3), records(4, version="1.1", slower=1.2)]
+    paths = [synthetic.write(night, tmp_path / f"{number}.jsonl") for number, night in enumerate(nights)]
+    new, worse, counted = changed(Atlas(map(read, paths)))
+    assert new == "new: mimalloc 1.1, before 1.0"
+    assert worse.startswith("worse: mimalloc, time of laws: 1.20× (1.")
+    assert counted == "2 comparisons with the build before, 0 could not be told"
