@@ -1,14 +1,16 @@
 """What one process of a trace did with memory (src/trace/profile.h), with names for its call sites."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from heaplab.traces import architecture, symbols, tool
+from heaplab.traces import architecture, debug_info, symbols, tool, wrappers
 
 NOBODY = 0  # in place of the number of a thread
 CHAIN = 3  # places of a stack that stand in a table
+LEAST_WITHOUT_NAMES = 0.1  # of call sites: worth a word
 KINDS = {
     **dict(
         enumerate(
@@ -173,10 +175,34 @@ class Profile:
     def place(self, address: int) -> symbols.Place:
         return self.places.get(address) or symbols.Place(f"0x{address:x}")
 
+    def frames(self, site: int) -> list[symbols.Place]:
+        """The places of a stack, the innermost first, with those of functions that were inlined."""
+        places = [self.place(address) for address in self.stack(site)]
+        return [one for place in places for one in (place, *place.inlined_into)]
+
     def chain(self, site: int) -> str:
-        """The innermost place of a call site, and the functions that called it, as a table shows them."""
-        places = [self.place(address) for address in self.stack(site)[:CHAIN]]
-        return " < ".join([places[0].short, *(one.function for one in places[1:])]) if places else "unknown"
+        """The first caller outside wrappers, and the functions that called it, as a table shows them."""
+        places = self.frames(site)
+        first, *around = places[wrappers.first_useful(places) :][:CHAIN] or [symbols.Place("unknown")]
+        return " < ".join([first.short, *(one.function for one in around)])
+
+    def useful(self, site: int) -> symbols.Place:
+        """The first caller outside wrappers."""
+        places = self.frames(site)
+        return places[wrappers.first_useful(places)] if places else symbols.Place()
+
+    @property
+    def without_names(self) -> str:
+        """Which file leaves most call sites without a name; "" where hardly any is."""
+        found = [self.useful(site.number) for site in self.sites]
+        files = Counter(place.module for place in found if place.module and not place.is_named)
+        if sum(files.values()) < LEAST_WITHOUT_NAMES * len(found) or not files:
+            return ""
+        path, sites = files.most_common(1)[0]
+        return (
+            f"{sites} of {len(found)} call sites have no name: {path} has no symbols for them; "
+            f"{debug_info.advice(path)}"
+        )
 
 
 def of_process(

@@ -1,12 +1,11 @@
 """Names of code addresses: the function, and the line of the source where debug information tells it."""
 
 import re
-import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from elftools.elf.segments import NoteSegment
 
+from heaplab.traces import debug_info
+
 EXECUTABLE = 1  # PF_X
 FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
 SYMBOL = np.dtype(
@@ -22,7 +23,6 @@ SYMBOL = np.dtype(
 )
 NAMED = re.compile(r"(?P<function>.+) \((?:in (?P<module>.+)|(?P<file>.+):(?P<line>\d+))\)")
 MTRACE = re.compile(r"(?P<path>.+?):?(?:\(.*\))?\[0x(?P<at>[0-9a-f]+)\]")
-LONGEST_S = 60  # for the lines of one file
 Names = dict[int, "Place"]
 
 
@@ -34,11 +34,17 @@ class Place:
     file: str = ""  # of the source
     line: int = 0
     module: str = ""  # path of the mapped file
+    inlined_into: tuple["Place", ...] = ()  # the functions around, the innermost first
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else f"in {self.module}" if self.module else ""
         function = self.function or "?"
         return f"{function} ({where})" if where else function
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the function has a name, not only an address."""
+        return self.function not in ("", "?") and not self.function.startswith("0x")
 
     @property
     def short(self) -> str:
@@ -140,11 +146,14 @@ class Image:
 
     def expect(self, build_id: str) -> None:
         """Raise ValueError where the file has another build-id: it was replaced since."""
+        if build_id and self.build_id and self.build_id != build_id:
+            raise ValueError(self._path)
+
+    @cached_property
+    def build_id(self) -> str:
         segments = (one for one in self._elf.iter_segments("PT_NOTE") if isinstance(one, NoteSegment))
         notes = (note for segment in segments for note in segment.iter_notes())
-        found = [note["n_desc"] for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"]
-        if build_id and found and found[0] != build_id:
-            raise ValueError(self._path)
+        return next((str(note["n_desc"]) for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), "")
 
     def bias(self, module: Module) -> int:
         """What to subtract from an address in memory to get that in the file. Raises ValueError.
@@ -165,26 +174,41 @@ class Image:
         return int(module.start - (best.p_vaddr + module.offset - best.p_offset))
 
     def places(self, addresses: Sequence[int]) -> list[Place]:
-        functions = demangled([self._function(address) for address in addresses])
-        lines = self._lines(addresses)
-        return [
-            Place(function or f"0x{address:x}", *line, module=self._path)
-            for function, address, line in zip(functions, addresses, lines, strict=True)
+        symbols = [self._function(address) or f"0x{address:x}" for address in addresses]
+        debug = self._frames(addresses)
+        frames = [
+            [one._replace(function=one.function or symbol) for one in found] or [debug_info.Frame(symbol)]
+            for found, symbol in zip(debug, symbols, strict=True)
         ]
+        names = iter(debug_info.demangled([one.function for found in frames for one in found]))
+        return [self._place([(next(names), one.file, one.line) for one in found]) for found in frames]
+
+    def _place(self, frames: Sequence[tuple[str, str, int]]) -> Place:
+        first, *around = (Place(*one, module=self._path) for one in frames)
+        return replace(first, inlined_into=tuple(around))
 
     @cached_property
-    def _symbols(self) -> tuple[np.ndarray, list[Any]]:
+    def _separate(self) -> Path | None:
+        return debug_info.separate_file(self.build_id)
+
+    @cached_property
+    def _symbols(self) -> tuple[np.ndarray, list[bytes]]:
         """Functions by address, and for each table the texts of its names; `other` says which table."""
         tables: list[np.ndarray] = []
-        texts: list[Any] = []
-        for name in (".symtab", ".dynsym"):
-            section = self._elf.get_section_by_name(name)
-            if not isinstance(section, SymbolTableSection):
-                continue
-            table = np.frombuffer(section.data(), dtype=SYMBOL).copy()
-            table["other"] = len(texts)
-            texts.append(section.stringtable)
-            tables.append(table[np.isin(table["info"] & 15, FUNCTIONS) & (table["at"] != 0)])
+        texts: list[bytes] = []
+        with ExitStack() as open_files:
+            elfs = [self._elf]
+            if self._separate:
+                elfs.append(ELFFile(open_files.enter_context(self._separate.open("rb"))))
+            for elf in elfs:
+                for name in (".symtab", ".dynsym"):
+                    section = elf.get_section_by_name(name)
+                    if not isinstance(section, SymbolTableSection) or section["sh_type"] == "SHT_NOBITS":
+                        continue
+                    table = np.frombuffer(section.data(), dtype=SYMBOL).copy()
+                    table["other"] = len(texts)
+                    texts.append(section.stringtable.data())
+                    tables.append(table[np.isin(table["info"] & 15, FUNCTIONS) & (table["at"] != 0)])
         symbols = np.concatenate([*tables, np.empty(0, SYMBOL)])
         return symbols[np.argsort(symbols["at"], kind="stable")], texts
 
@@ -196,42 +220,13 @@ class Image:
         symbol = symbols[place]
         if symbol["size"] and address >= symbol["at"] + symbol["size"]:
             return ""
-        return str(texts[symbol["other"]].get_string(int(symbol["name"])))
+        text, at = texts[symbol["other"]], int(symbol["name"])
+        name: bytes = text[at : text.find(b"\0", at)]
+        return name.partition(b"@")[0].decode(errors="replace")  # without its version
 
-    def _lines(self, addresses: Sequence[int]) -> list[tuple[str, int]]:
-        tool = shutil.which("addr2line")
-        if tool is None or self._elf.get_section_by_name(".debug_line") is None:
-            return [("", 0)] * len(addresses)
-        out = _answers([tool, "-e", self._path], [f"0x{address:x}" for address in addresses])
-        return [_line(text) for text in out] if len(out) == len(addresses) else [("", 0)] * len(addresses)
-
-
-def _line(text: str) -> tuple[str, int]:
-    """FILE:LINE, perhaps with (discriminator N) behind; ?? where unknown."""
-    file, _, number = text.partition(" (")[0].rpartition(":")
-    return (file, int(number)) if number.isdigit() and int(number) and file != "??" else ("", 0)
-
-
-def demangled(names: Sequence[str]) -> list[str]:
-    """Names of C++ as its sources write them, where c++filt is there."""
-    tool = shutil.which("c++filt")
-    if tool is None or not any(name.startswith("_Z") for name in names):
-        return list(names)
-    out = _answers([tool], names)
-    return out if len(out) == len(names) else list(names)
-
-
-def _answers(command: Sequence[str], questions: Sequence[str]) -> list[str]:
-    try:
-        done = subprocess.run(
-            command,
-            input="".join(f"{question}\n" for question in questions),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=LONGEST_S,
-        )
-    except subprocess.TimeoutExpired:
-        return []
-    return done.stdout.splitlines()
+    def _frames(self, addresses: Sequence[int]) -> list[list[debug_info.Frame]]:
+        if self._elf.get_section_by_name(".debug_info") is not None:
+            return debug_info.frames(self._path, addresses)
+        if self._separate:
+            return debug_info.frames(str(self._separate), addresses)
+        return [[] for _ in addresses]

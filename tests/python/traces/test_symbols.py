@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.traces import symbols
+from heaplab.traces import debug_info, symbols
 
 PAGE = 4096
 PROGRAM = """#include <stdlib.h>
@@ -117,6 +117,59 @@ def test_a_rust_program_of_several_threads_is_recorded_with_its_names(tmp_path: 
     if shutil.which("rustc") is None:
         pytest.skip("rustc is not here: apt-get install rustc")
     (tmp_path / "x.rs").write_text(RUST)
-    build = ["rustc", "-O", "-C", "force-frame-pointers=yes", "-o", "x", "x.rs"]
+    build = ["rustc", "-O", "-o", "x", "x.rs"]
     subprocess.run(build, cwd=tmp_path, check=True)
     assert any("planted_site" in caller for caller in callers(tmp_path, "./x", 12345))
+
+
+INLINED = """#include <stdlib.h>
+static inline __attribute__((always_inline)) void inner(void) {
+  free(malloc(12345));
+}
+__attribute__((noinline)) void outer(void) { inner(); __asm__(""); }
+int main() { outer(); }
+"""
+
+
+@pytest.mark.parametrize("tool", ["llvm-symbolizer", "addr2line"])
+def test_a_function_that_was_inlined_is_told_with_the_one_around(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = shutil.which(tool)
+    if path is None:
+        pytest.skip(f"{tool} is not here")
+    only = tmp_path / "bin"
+    only.mkdir()
+    (only / tool).symlink_to(path)
+    (tmp_path / "x.c").write_text(INLINED)
+    subprocess.run(["cc", "-g", "-O1", "-fno-builtin", "-no-pie", "-o", "x", "x.c"], cwd=tmp_path, check=True)
+    listed = subprocess.run(["objdump", "-d", "x"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    lines = listed.stdout.splitlines()
+    [call] = (at for at, line in enumerate(lines) if "call" in line and "<malloc@plt>" in line)
+    returns_to = int(lines[call + 1].partition(":")[0], 16)
+    page = returns_to & -PAGE
+    mapped = f"{page:x}-{page + PAGE:x} {page - 0x400000:x} {tmp_path / 'x'}\n"
+    monkeypatch.setenv("PATH", str(only))
+    place = symbols.places([returns_to], mapped, "")[returns_to]
+    assert (place.function, place.line) == ("inner", 3)
+    assert place.file.endswith("x.c")
+    assert [(one.function, one.line) for one in place.inlined_into] == [("outer", 5)]
+
+
+@pytest.mark.parametrize(
+    ("mangled", "name"),
+    [
+        ("_ZN7program4loadEi", "program::load(int)"),
+        ("_RNvC7program4load", "program::load"),
+        ("_ZN7program4load17h0123456789abcdefE", "program::load"),
+        ("main", "main"),
+    ],
+)
+def test_names_of_cxx_and_rust_are_demangled(mangled: str, name: str) -> None:
+    assert debug_info.demangled([mangled]) == [name]
+
+
+def test_without_tools_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert debug_info.demangled(["_ZN7program4loadEi"]) == ["_ZN7program4loadEi"]
+    assert debug_info.frames("/bin/true", [1, 2]) == [[], []]

@@ -106,7 +106,7 @@ def trace(
         number = chosen(trace_file, found, process)
         if not output:
             show(found)
-        profile = of_process(trace_file, found, number, ProgressNote("reading events"))
+        profile = profile_of(trace_file, found, number)
         if not output:
             show_process(profile, number, found)
             return
@@ -135,6 +135,14 @@ def suffix_of(output: Path) -> str:
         if output.name.endswith(suffix):
             return suffix
     raise UsageError(f"{output}: its suffix is none of {', '.join((*known, TRACE))}")
+
+
+def profile_of(trace_file: Path, summary: dict[str, Any], number: int) -> Profile:
+    """Reads the events of a process, and says where names are missing."""
+    profile = of_process(trace_file, summary, number, ProgressNote("reading events"))
+    if unnamed := profile.without_names:
+        note(f"{trace_file}: {unnamed}")
+    return profile
 
 
 def write(profile: Profile, warnings: list[str], suffix: str, output: Path) -> None:

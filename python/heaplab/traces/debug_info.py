@@ -1,0 +1,102 @@
+"""What debug information tells of code addresses, asked of the tools of LLVM or the binutils."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+LONGEST_S = 60  # for the addresses of one file
+SEPARATE = Path("/usr/lib/debug/.build-id")  # where packages of debug information put it
+# Hashes of Rust, which name no more than a build: of a function in the old scheme, of a crate in the new.
+RUST_HASH = re.compile(r"::h[0-9a-f]{16}$|(?<=\w)\[[0-9a-f]+\](?=::)")
+MANGLED = ("_Z", "_R")
+
+
+class Frame(NamedTuple):
+    """A function as debug information has it; "" and 0 where it does not tell."""
+
+    function: str  # perhaps mangled
+    file: str = ""
+    line: int = 0
+
+
+def separate_file(build_id: str) -> Path | None:
+    """The debug information of a file without, as packages install it."""
+    found = SEPARATE / build_id[:2] / f"{build_id[2:]}.debug"
+    return found if build_id and found.is_file() else None
+
+
+def frames(path: str, addresses: Sequence[int]) -> list[list[Frame]]:
+    """For each address of the file the functions that stand there, what was inlined first.
+
+    Empty where no tool is there, or the tool's answer is not understood.
+    """
+    if tool := shutil.which("llvm-symbolizer"):
+        command = [tool, "--output-style=GNU", "--no-demangle"]
+    elif tool := shutil.which("addr2line"):
+        command = [tool]
+    else:
+        return [[] for _ in addresses]
+    lines = answers([*command, "-a", "-f", "-i", "-e", path], [f"0x{address:x}" for address in addresses])
+    found: list[list[Frame]] = []
+    for line in lines:
+        if line.startswith("0x"):
+            found.append([])
+        elif not found:
+            break
+        elif not found[-1] or found[-1][-1].line != PENDING:
+            found[-1].append(Frame(line, line=PENDING))
+        else:
+            found[-1][-1] = Frame(name(found[-1][-1].function), *place(line))
+    return found if len(found) == len(addresses) else [[] for _ in addresses]
+
+
+PENDING = -1  # in place of a line that follows
+
+
+def name(text: str) -> str:
+    return "" if text == "??" else text
+
+
+def place(text: str) -> tuple[str, int]:
+    """FILE:LINE, perhaps with (discriminator N) behind; ?? where unknown."""
+    file, _, number = text.partition(" (")[0].rpartition(":")
+    return (file, int(number)) if number.isdigit() and int(number) and file != "??" else ("", 0)
+
+
+def demangled(names: Sequence[str]) -> list[str]:
+    """Names of C++ and Rust as their sources write them, where c++filt or llvm-cxxfilt is there."""
+    tool = shutil.which("c++filt") or shutil.which("llvm-cxxfilt")
+    if tool is None or not any(one.startswith(MANGLED) for one in names):
+        return list(names)
+    out = answers([tool], names)
+    return [RUST_HASH.sub("", one) for one in out] if len(out) == len(names) else list(names)
+
+
+def advice(path: str) -> str:
+    """How to get the debug information of an installed file."""
+    package = ""
+    if shutil.which("dpkg-query"):
+        owner = answers(["dpkg-query", "--search", path], [])
+        package = owner[0].partition(":")[0] if owner else ""
+    if package:
+        return f"apt-get install {package}-dbgsym (https://wiki.debian.org/HowToGetABacktrace)"
+    return "compile with -g, and do not strip"
+
+
+def answers(command: Sequence[str], questions: Sequence[str]) -> list[str]:
+    try:
+        done = subprocess.run(
+            command,
+            input="".join(f"{question}\n" for question in questions),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=LONGEST_S,
+        )
+    except subprocess.TimeoutExpired:
+        return []
+    return done.stdout.splitlines()

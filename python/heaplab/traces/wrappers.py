@@ -1,0 +1,73 @@
+"""Functions that allocate for others: a call site is named by the first caller outside of them.
+
+The variable HEAPLAB_WRAPPERS names a file with further patterns, a regular expression a line; each matches a
+whole function, or `in LIBRARY` the name of a library with all its functions, or `at FILE` those of a source.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path, PurePath
+
+from heaplab.errors import UsageError
+from heaplab.traces.symbols import Place
+
+VARIABLE = "HEAPLAB_WRAPPERS"
+KNOWN = (
+    # The C library, the loader and the libraries of C++ with all their functions.
+    r"in (libc\.so\.6|libc-2\..*\.so|ld-linux.*\.so\.\d|lib(std)?c\+\+\.so\.\d.*|libgcc_s\.so\.1)",
+    # The C library's sources, as its debug information names them.
+    r"at (\./|\.\./sysdeps/).*",
+    # xmalloc, g_malloc0, PyMem_RawMalloc, sqlite3DbMallocRawNN, Perl_safesysrealloc, CRYPTO_zalloc, xstrdup
+    r"(?i)\w*(malloc|calloc|realloc|zalloc|memalign|strn?dup|memdup)\w{0,8}",
+    r"g_slice_\w+|_?obstack_\w+|gs_heap_\w+|jv_mem_\w+|PyObject_(New|GC)\w*|_PyObject_(New|GC)\w*",
+    r"operator new(\[\])?",
+    # What compilers inline from the headers of C++, and Rust's library.
+    r"(std|__gnu_cxx|__gnu_debug|boost::container|absl::container_internal|folly::detail)::.*",
+    r"<?(alloc|core|std|hashbrown)::.*|__rust_\w+|__rdl_\w+|__rg_\w+",
+)
+
+
+def is_wrapper(place: Place) -> bool:
+    texts = (plain(place.function), f"in {PurePath(place.module).name}", f"at {place.file}")
+    return any(pattern.fullmatch(text) for pattern in patterns() for text in texts)
+
+
+def first_useful(places: Iterable[Place]) -> int:
+    """The number of the first place that is no wrapper; 0 if all are."""
+    return next((number for number, place in enumerate(places) if not is_wrapper(place)), 0)
+
+
+@cache
+def patterns() -> list[re.Pattern[str]]:
+    """All patterns. Raises UsageError."""
+    lines = list(KNOWN)
+    if path := os.environ.get(VARIABLE):
+        try:
+            lines += filter(None, map(str.strip, Path(path).read_text().splitlines()))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{VARIABLE}: {path}: {error}") from error
+    return [compiled(line) for line in lines]
+
+
+def compiled(line: str) -> re.Pattern[str]:
+    try:
+        return re.compile(line)
+    except re.error as error:
+        raise UsageError(f"{VARIABLE}: {line!r} is no regular expression: {error}") from error
+
+
+def plain(function: str) -> str:
+    """The name alone: `void std::vector<int>::push_back(int&&)` is `std::vector<int>::push_back`."""
+    depth, start = 0, 0
+    for at, letter in enumerate(function):
+        if letter == "(" and depth == 0 and not function.startswith(("(anonymous", "(inlined"), at):
+            return function[start:at]
+        if letter in "<(":
+            depth += 1
+        elif letter in ">)":
+            depth -= 1
+        elif letter == " " and depth == 0 and not function.startswith("operator", start):
+            start = at + 1
+    return function[start:]
