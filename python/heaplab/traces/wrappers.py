@@ -18,7 +18,7 @@ KNOWN = (
     # The C library, the loader and the libraries of C++ with all their functions.
     r"in (libc\.so\.6|libc-2\..*\.so|ld-linux.*\.so\.\d|lib(std)?c\+\+\.so\.\d.*|libgcc_s\.so\.1)",
     # The C library's sources, as its debug information names them.
-    r"at (\./|\.\./sysdeps/).*",
+    r"at (\./|\.\./(sysdeps|csu|elf|include|intl|misc|nptl|nss|posix|stdlib)/).*",
     # xmalloc, g_malloc0, PyMem_RawMalloc, sqlite3DbMallocRawNN, Perl_safesysrealloc, CRYPTO_zalloc, xstrdup
     r"(?i)\w*(malloc|calloc|realloc|zalloc|memalign|strn?dup|memdup)\w{0,8}",
     r"g_slice_\w+|_?obstack_\w+|gs_heap_\w+|jv_mem_\w+|PyObject_(New|GC)\w*|_PyObject_(New|GC)\w*",
