@@ -1,22 +1,21 @@
 """What a recorded program allocated, by thread and call site, by names that hold in later builds.
 
 A thread is known by what it runs, not by its number: the outermost function of its stacks that is no part of
-the system's libraries. Threads that run the same are one. A call site is known by its innermost functions.
+the system's libraries. Threads that run the same are one. A call site is known by the first caller outside
+wrappers and two that called it.
 """
 
-import re
 from collections import Counter, defaultdict
 from functools import reduce
-from pathlib import PurePath
 from typing import NamedTuple
 
 from heaplab.trace_report.trace_changes import name_of
+from heaplab.traces import wrappers
 from heaplab.traces.profile import NOBODY, Profile
 
 MAIN, UNNAMED = "main", "unnamed"
 MAIN_THREAD = 1  # its number: it appears first
 DEEPEST = 3  # functions of a stack that name a call site
-SYSTEM = re.compile(r"(ld-linux.*|libc|libpthread|libstdc\+\+|libc\+\+|libgcc_s)[-.].*")
 
 
 class Spender(NamedTuple):
@@ -68,23 +67,19 @@ def threads_of(profile: Profile) -> dict[int, str]:
 
 def outermost(profile: Profile, site: int) -> str:
     """The outermost function of a stack that is the program's; "" without one."""
-    for address in reversed(profile.stack(site)):
-        place = profile.place(address)
-        if place.function and not place.function.startswith("0x") and not is_system(place.module):
+    for place in reversed(profile.frames(site)):
+        if place.is_named and not wrappers.is_wrapper(place):
             return place.function
     return ""
 
 
-def is_system(module: str) -> bool:
-    return bool(SYSTEM.fullmatch(PurePath(module).name))
-
-
 def site_of(profile: Profile, site: int) -> str:
-    """The innermost functions, without those of the system that only begin a thread."""
-    addresses = profile.stack(site)
-    while len(addresses) > 1 and is_system(profile.place(addresses[-1]).module):
-        addresses = addresses[:-1]
-    return " < ".join(name_of(profile.places.get(address)) for address in addresses[:DEEPEST]) or "unknown"
+    """The first caller outside wrappers and what called it, without what begins a thread."""
+    places = profile.frames(site)
+    while len(places) > 1 and wrappers.is_wrapper(places[-1]):
+        places = places[:-1]
+    useful = places[wrappers.first_useful(places) :]
+    return " < ".join(name_of(place) for place in useful[:DEEPEST]) or "unknown"
 
 
 def sites_of(profile: Profile, name: str) -> list[int]:
