@@ -155,11 +155,11 @@ def test_a_disk_that_fills_up_is_said_and_what_was_recorded_is_kept(tmp_path: Pa
         pytest.skip(f"a small disk cannot be made here: {refused.stderr.strip()}")
     script = """
         mkdir small && mount -t tmpfs -o size=1m none small && cd small || exit 99
-        "$@" record -o x.trace -- sh -c 'python3 -c "[bytes(i) for i in range(99999)]"; cat /dev/zero >all'
+        "$@" record -o x.trace -- sh -c 'PYTHON -c "[bytes(i) for i in range(99999)]"; cat /dev/zero >all'
         echo "status $?"
         rm all && "$@" trace x.trace.raw || exit 98
         [ ! -e x.trace.raw ]
-        """
+        """.replace("PYTHON", sys.executable)
     command = ["unshare", "-rm", "sh", "-c", script, "sh", *HEAPLAB]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=100)
     assert done.returncode == 0, done.stderr
