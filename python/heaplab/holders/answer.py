@@ -61,6 +61,16 @@ class Evidence:
         return self.what_if.less(0, self.base, self.moment.place) if self.what_if else (0, 0, 0)
 
     @property
+    def trimmed_apart(self) -> int:
+        """What the sites apart give back where the baseline's memory is trimmed; 0 where it cannot be."""
+        found = (
+            self.what_if.less(number, one, self.moment.place)[1]
+            for number, one in enumerate(self.replays)
+            if self.what_if and one.name.startswith(f"{self.base.name} + ")
+        )
+        return next(found, 0)
+
+    @property
     def unpinned(self) -> int:
         """Bytes that no block pins any more with the sites apart; the allocator may still retain them."""
         return self.what_if.unpinned(0, self.base, self.moment.place) if self.what_if else 0

@@ -84,6 +84,8 @@ def _pinned(evidence: Evidence, verdict: HolderAnswer) -> str:
     what = f"{interval(verdict.gain)} of {size(census.memory)} come back"
     if verdict.gain[1] < evidence.worth:
         what = f"{size(evidence.unpinned)} are pinned no more, but {evidence.base.name} retains them at first"
+        if evidence.trimmed_apart >= evidence.worth:
+            what += f"; malloc_trim then gives {size(evidence.trimmed_apart)} back"
     return (
         f"pinned by few blocks: {units.counted(blocks, 'block')} of {sites} with {size(live)} keep "
         f"{size(census.pinned)} of pages from the system {when(evidence)} under {evidence.base.name}; "

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Compare what `heaplab advise` promises of a call site apart with what separating it in code gives.
+
+Each case of research/separable.cpp is recorded once. The promise is what replays with the call site apart
+were measured to hold less, under each allocator; the truth is what the program itself holds less at its end
+under that allocator with its switch on.
+
+Example, a minute:
+    research/separated_sites.py --cases uniform,threads --allocators glibc,scalloc
+"""
+
+import argparse
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from heaplab.catalog import contents
+from heaplab.cli.subjects.selection import arm_of
+from heaplab.cli.tracing import advise, fresh_trace
+from heaplab.holders.replaying import Recording
+from heaplab.machine.execute import environment_for
+from heaplab.records import Arm
+from heaplab.report.words import units
+from heaplab.traces.profile import of_process
+
+FLAGS = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread"]
+CASES = "uniform,mixed,large,rare,bursts,threads"
+RUNS = 3
+SITE = "long_lived"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cases", default=CASES)
+    parser.add_argument("--allocators", default="glibc,jemalloc,mimalloc,scalloc,tcmalloc")
+    asked = parser.parse_args()
+    arms = [arm_of(contents.load(()), name) for name in asked.allocators.split(",")]
+    print(
+        "| case | allocator | pinned no more: estimated | measured | memory less: promised | in code | off |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="heaplab-") as name:
+        folder = Path(name)
+        source = Path(__file__).with_name("separable.cpp")
+        subprocess.run(["c++", *FLAGS, "-o", folder / "separable", source], check=True)
+        for case in asked.cases.split(","):
+            for row in rows(folder, case, arms):
+                print(f"| {' | '.join(row)} |", flush=True)
+
+
+def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
+    trace, program = folder / f"{case}.trace", (str(folder / "separable"), case)
+    fresh_trace.record_in(trace, program, (), lambda _opened: None)
+    summary, number = fresh_trace.number_of(trace, None)
+    profile = of_process(trace, summary, number)
+    treatments = [one for one in advise.treatments(arms) if not one.trim]
+    evidence = advise.evidence_of(Recording(trace, number, folder), profile, treatments, [SITE])
+    found, place = evidence.what_if, len(evidence.base.runs[0]) - 1
+    assert found
+    for at, (arm, together) in enumerate(zip(arms, evidence.replays, strict=True)):
+        promised = found.less(at, together, place)[1]
+        memory = {apart: of_program(program, apart, arm) for apart in (False, True)}
+        measured = memory[False] - memory[True]
+        off = f"{100 * (promised / measured - 1):+.1f} %" if measured >= 1 << 20 else units.NOTHING
+        pinned = found.estimated[together.name], found.unpinned(at, together, place)
+        yield [case, arm.allocator, *map(size, pinned), size(promised), size(measured), off]
+
+
+def of_program(program: tuple[str, ...], apart: bool, arm: Arm) -> float:
+    """What the program itself holds at its end, in bytes."""
+    command = [*program, *(["apart"] if apart else [])]
+    runs = [
+        subprocess.run(command, env=environment_for(arm), capture_output=True, text=True, check=True).stdout
+        for _ in range(RUNS)
+    ]
+    return median(int(text) << 10 for text in runs)
+
+
+def size(count: float) -> str:
+    return units.show(count, "B") if count >= 0 else f"-{units.show(-count, 'B')}"
+
+
+if __name__ == "__main__":
+    main()
