@@ -91,3 +91,12 @@ def test_the_floor_of_the_interval_is_never_less_careful_than_that_of_the_estima
         assert [row[2] for row in (none, point, interval)] == ["none", "point", "interval"]
         for column in (3, 4, 5, 6, 7):
             assert float(none[column]) >= float(point[column]) >= float(interval[column])
+
+
+def test_arms_in_turns_are_told_apart_where_others_disturb_for_longer_than_a_turn() -> None:
+    rows = printed_by("simulate_slices.py", "--campaigns", 8, "--blocks", 6, "--work", 0.2)
+    assert [row[1] for row in rows[:4]] == ["one after the other", "100 ms", "20 ms", "6 ms"]
+    deviations = [[float(row[2]) for row in rows[first : first + 4]] for first in range(0, len(rows), 4)]
+    assert all(one == sorted(one, reverse=True) for one in deviations[1:])
+    alone, _, turns, _ = rows[12:16]
+    assert (alone[4], turns[4], turns[5]) == ("0.00", "1.00", "1.00")
