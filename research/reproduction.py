@@ -17,7 +17,10 @@ from heaplab.report.page import reproduced, reproduction_page, reproduction_pict
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/reproduction.md"
 VERDICTS = ROOT / "research/reproduction.json"
-HOW = "The command `research/reproduction.py` writes this page from the catalog and from results."
+HOW = """\
+`research/reproduction.py` writes this page from the catalog and from results. What was carried out to the end
+on other days, in words: [ACDC](acdc-assessment.md), [llheap](llheap-assessment.md),
+[local allocators](local-allocators-published.md), [scalloc](scalloc-performance.md)."""
 
 
 def page_of(known: list[reproduced.Reproduced]) -> str:

@@ -27,6 +27,7 @@ FIRST = ROOT / "README.md"
 INDEXED = {
     ROOT / "docs/decisions/README.md": ["[0-9]*"],
     ROOT / "docs/archive/README.md": ["scalloc-*"],
+    ROOT / "docs/reproduction.md": ["reproduction/*"],
 }
 PICTURES = (".png", ".svg")
 LINK = re.compile(r"(?<=\]\()([\w./-]*\w)(?=(?:#[\w-]*)?\))")

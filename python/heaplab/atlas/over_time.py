@@ -16,7 +16,6 @@ from heaplab.stats import Interval
 
 DAY_S = 86_400
 DAYS_LEAST = 6  # of an axis: campaigns of one day would have no date to tell them apart
-LETTER = 0.08  # inches, of a legend
 POINTS_MOST = 40  # of a line; of more the lowest and highest of each stretch
 Lines = Mapping[str, Sequence[Dated]]  # by name, the oldest first
 
@@ -34,14 +33,7 @@ def over_time(title: str, panels: Mapping[str, Lines], styles: Mapping[str, Styl
             for name, line in lines.items():
                 draw(axis, name, line, styles[name])
             scales(axis)
-        named = {
-            name: handle
-            for axis in axes
-            for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
-        }
-        longest = max(map(len, named))
-        across = max(1, int(figure.get_figwidth() / (0.6 + LETTER * longest)))
-        figure.legend(named.values(), named.keys(), loc="outside upper left", ncols=across)
+        canvas.legend(figure, *axes)
         alt = f"{title}: ratio to the baseline over time, with intervals. Numbers in the tables."
         return Drawing(title, canvas.to_svg(figure, alt), alt, ())
 

@@ -32,6 +32,7 @@ allocator under which the experiment ran gives a result of its own.
 from heaplab.claims.claim_tests import TESTS as TESTS, ClaimResult as ClaimResult, Finding as Finding
 from heaplab.claims.outcomes import (
     ClaimOutcome as ClaimOutcome,
+    allocators_of as allocators_of,
     check as check,
     evaluate as evaluate,
     evaluate_study as evaluate_study,

@@ -98,6 +98,17 @@ def _findings(study: Study, expectation: spec.Expectation) -> list[Finding]:
     return test.run(Claim(study, metric, candidates, arguments, _cells(study, test, arguments)))
 
 
+def allocators_of(experiment: spec.Experiment) -> list[str]:
+    """The allocators that its sentences speak of, in their order."""
+    found: list[Any] = []
+    for expectation in experiment.expectations:
+        arguments = expectation.arguments
+        found += _listed(arguments.get("allocator", []))
+        if "along" not in arguments and not experiment.compare:
+            found += _listed(arguments.get("than", []))
+    return list(dict.fromkeys(map(str, found)))
+
+
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 

@@ -33,19 +33,8 @@ def test_the_words_of_an_experiment_mean_something(experiment: spec.Experiment) 
     assert used <= known
     measured = experiment.allocators or CATALOG.allocator_names()
     assert set(measured) <= set(CATALOG.allocator_names())
-    assert allocators_of_claims(experiment) <= {*measured, "glibc"}
+    assert set(claims.allocators_of(experiment)) <= {*measured, "glibc"}
     assert {workload.main_metric, experiment.main_metric or workload.main_metric} <= known
-
-
-def allocators_of_claims(experiment: spec.Experiment) -> set[str]:
-    """The allocators that its expectations speak of."""
-    found: set[str] = set()
-    for item in experiment.expectations:
-        named = item.arguments.get("allocator", [])
-        found |= set(map(str, named if isinstance(named, list) else [named]))
-        if "than" in item.arguments and "along" not in item.arguments and not experiment.compare:
-            found.add(str(item.arguments["than"]))
-    return found
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda item: item.id)

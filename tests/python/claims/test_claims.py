@@ -154,6 +154,19 @@ def test_without_values_of_a_cell_a_sentence_about_all_cells_cannot_be_decided(t
     assert outcome(holed, "better_than", allocator="flat", threads=[1, 2]).result is ClaimResult.HOLDS
 
 
+def test_the_allocators_of_sentences_are_known_without_results():
+    expectations = [
+        spec.Expectation(says="?", test="better_than", arguments={"allocator": ["b", "a"], "than": "c"}),
+        spec.Expectation(
+            says="?",
+            test="value_within",
+            arguments={"along": "threads", "value": 2, "than": 1, "allocator": "d"},
+        ),
+    ]
+    one = synthetic.experiment("laws", "acdc", SWEEP, [], expectations=expectations)
+    assert claims.allocators_of(one) == ["b", "a", "c", "d"]
+
+
 def test_one_block_decides_nothing(tmp_path):
     found = outcome(study_of(tmp_path, ["glibc", "flat"], blocks=1), "better_than", allocator="flat")
     assert found.result is ClaimResult.OPEN

@@ -7,6 +7,7 @@ from laboratory import WARM, Laboratory
 
 from heaplab.campaign import store
 from heaplab.catalog import native
+from heaplab.records import End
 
 PUBLICATIONS = """
 [paper]
@@ -64,14 +65,17 @@ def test_every_figure_gets_a_campaign_and_the_same_command_goes_on(paper: Labora
     complete = (paper.out / "fake/one" / store.FILE_NAME).read_bytes()
     cut = paper.out / "compared/one" / store.FILE_NAME
     lines = cut.read_text().splitlines(keepends=True)
-    cut.write_text("".join(lines[:20]))
+    spent = [*lines[:20], End(reason="budget").model_dump_json() + "\n"]
+    cut.write_text("".join(spent))
     status, printed = run_all(paper)
     assert status == 0, printed
     assert "1 of 2 experiments complete" in printed
     assert "forecast for 1 experiment: " in printed
     assert (paper.out / "fake/one" / store.FILE_NAME).read_bytes() == complete
-    assert cut.read_text().startswith("".join(lines[:20]))
-    assert store.load(cut).end is not None
+    assert cut.read_text().startswith("".join(spent))
+    end = store.load(cut).end
+    assert end is not None
+    assert end.reason != "budget"
     assert not list(cut.parent.glob("results-*"))
 
 

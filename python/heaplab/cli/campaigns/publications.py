@@ -10,12 +10,13 @@ from pathlib import Path
 
 import click
 
+from heaplab import claims
 from heaplab.analysis import Analysis
 from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.pilot import in_words
 from heaplab.campaign.trial import Forecast, forecast
-from heaplab.catalog import contents as catalogs, spec
+from heaplab.catalog import contents as catalogs, locate, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.campaigns.carry_out import bar_of, carry_out
 from heaplab.cli.campaigns.measuring import named_by_all
@@ -24,6 +25,7 @@ from heaplab.cli.reading.results import REPORT_NAME
 from heaplab.cli.subjects import selection
 from heaplab.cli.subjects.subject import Subject, request_of
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.records import Arm
 from heaplab.report.page import html_file, report_page, reproduced, reproduction_page, reproduction_pictures
 from heaplab.report.words import units
 
@@ -106,7 +108,7 @@ def planned_of(
     """
     chosen, workloads = selection.experiments(catalog, [name])
     try:
-        _, arms = selection.arms(catalog, named_by_all(chosen) or options.allocators, [], None)
+        arms = arms_of(catalog, chosen[0], options)
     except HeaplabError as error:
         selection.note(f"{name}: left out: {error}")
         return None
@@ -121,6 +123,23 @@ def planned_of(
         )
         request = replace(request, memory_limit=most)
     return Planned(request, folder / name, needed)
+
+
+def arms_of(catalog: Catalog, experiment: spec.Experiment, options: ComparisonOptions) -> list[Arm]:
+    """Those the experiment names, else those asked for, else all here and what its sentences speak of.
+
+    Raises HeaplabError for one that was named and is not here.
+    """
+    named = named_by_all([experiment]) or options.allocators
+    _, arms = selection.arms(catalog, named, [], None)
+    known = {arm.allocator for arm in arms}
+    for name in [] if named else claims.allocators_of(experiment):
+        if name not in known:
+            try:
+                arms.append(selection.arm_of(catalog, name))
+            except locate.NotHereError as error:
+                selection.note(f"{experiment.id}: without {error}")
+    return arms
 
 
 def forecast_of(ahead: list[Planned], options: ComparisonOptions) -> Forecast:

@@ -40,6 +40,7 @@ class Reproduced(Record):
     versions: dict[str, str]  # by allocator
     cells: int  # in which at least one run was attempted
     runs: int
+    disturbed: int  # of the runs, by other work, and counted all the same
     finished: bool  # whether intervals decided the end, and no budget
     sentences: list[Sentence]
 
@@ -69,6 +70,7 @@ def of_study(analysis: Analysis, study: Study) -> Reproduced:
         versions={name: libraries[name].version for name in analysis.allocators if name in libraries},
         cells=len(study.cells_run),
         runs=len(study.runs),
+        disturbed=sum(run.experiment == study.experiment.id for run in analysis.disturbed),
         finished=end is not None and end.reason != "budget",
         sentences=[
             sentence(expectation, outcome)

@@ -16,7 +16,8 @@ READING = """\
 A sentence *holds* if the whole 95 % interval of its ratio lies where the publication says, *does not hold*
 if the whole interval lies elsewhere, and is *undecided* otherwise. It *cannot be decided here* if the scale
 that was run, or this machine, lacks what it speaks of: an allocator, a number of threads, a size; the reason
-stands beside it. What was *not run* here has no verdict. With more threads than processors, threads take
+stands beside it. What was *not run* here has no verdict. A ratio has *no interval* where there were too few
+blocks for one, which leaves its sentence undecided. With more threads than processors, threads take
 turns: a trend along the threads ends at the number of processors.
 """
 
@@ -140,9 +141,11 @@ def extent(measured: Reproduced, experiment: Experiment | None) -> str:
     """The scale that was run, and what it lacks of the publication's."""
     whole = len(experiment.cells("full")) if experiment else 0
     said = f"{measured.date}, {measured.scale} scale, {units.counted(measured.runs, 'run')}"
+    if measured.disturbed:
+        said += f", {measured.disturbed} of them disturbed by other work"
     if measured.scale == "quick":
         said += f"; the full scale has {units.counted(whole, 'cell')}"
-    return said if measured.finished else f"{said}; ended by its budget"
+    return said if measured.finished else f"{said}; not carried out to the end"
 
 
 def file_name(experiment: str) -> str:

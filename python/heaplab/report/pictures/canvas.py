@@ -45,6 +45,7 @@ STYLE: "dict[RcKeyType, Any]" = {
 SINGLE = (5.45, 3.4)  # inches: two figures fit side by side on the page
 PANEL = (3.6, 2.6)  # inches: three fit side by side
 MOST_ACROSS = 3
+LINE, LETTER = 0.6, 0.08  # inches, of a legend: what stands before a name, and each letter of it
 
 
 def new(panels: int = 1, size: tuple[float, float] | None = None) -> tuple[Figure, list[Axes]]:
@@ -61,11 +62,21 @@ def new(panels: int = 1, size: tuple[float, float] | None = None) -> tuple[Figur
     return figure, list(axes[:panels])
 
 
-def legend(figure: Figure, axis: Axes) -> None:
-    """A legend of what `axis` draws, above all panels."""
-    handles, names = axis.get_legend_handles_labels()
-    across = max(1, int(figure.get_figwidth() / 1.2))
-    figure.legend(handles, names, loc="outside upper left", ncols=across, columnspacing=1.4, handlelength=2.6)
+def legend(figure: Figure, *axes: Axes) -> None:
+    """A legend of what the axes draw, each name once, above all panels."""
+    named = {
+        name: handle for axis in axes for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    longest = max(map(len, named), default=0)
+    across = max(1, int(figure.get_figwidth() / (LINE + LETTER * longest)))
+    figure.legend(
+        named.values(),
+        named.keys(),
+        loc="outside upper left",
+        ncols=across,
+        columnspacing=1.4,
+        handlelength=2.6,
+    )
 
 
 def to_svg(figure: Figure, alt: str) -> str:
