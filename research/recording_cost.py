@@ -2,10 +2,11 @@
 """Measure what recording costs programs of the catalog, and what the replayer itself costs.
 
 A round runs every program alone, recorded, and recorded with stacks, in shuffled order, under glibc; a ratio
-is that of times of the same round. With --against, a round also records stacks by another recorder, such as
-that of the commit before. The time is the program's: making the trace comes after, and is not part
+is that of times of the same round. The time is the program's: making the trace comes after, and is not part
 of it. Then the replay of the last recording runs with calls of malloc and without, in the same number of
-rounds. All runs pass the checks of heaplab's runner; a run that fails them ends the measurement.
+rounds. With --against, a round runs every program alone, and recorded with stacks by this recorder and by
+another, such as that of a commit before; nothing is replayed then. All runs pass the checks of heaplab's
+runner; a run that fails them ends the measurement.
 
 Example, some 20 seconds:
     research/recording_cost.py --programs jq,git-log --rounds 2
@@ -15,7 +16,7 @@ import argparse
 import random
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
@@ -65,7 +66,7 @@ class Costs:
         return found
 
     def other_row(self) -> list[str]:
-        alone, stacks, other = (self.seconds[way] for way in (ALONE, STACKS, OTHER))
+        alone, other, stacks = (self.seconds[way] for way in (ALONE, OTHER, STACKS))
         pairs = ((alone, other), (alone, stacks), (other, stacks))
         return [self.name, *(ratio_text(stats.compare(*pair), 2) for pair in pairs)]
 
@@ -108,6 +109,9 @@ class Runs:
         return 1 / value if known and known.better == "higher" else value
 
 
+Around = Callable[[str], AbstractContextManager[Arm]]
+
+
 def shuffled(ways: Sequence[str], seed: Any) -> list[str]:
     return random.Random(f"{SEED}/{seed}").sample(ways, len(ways))
 
@@ -117,32 +121,55 @@ def with_recorder(arm: Arm, library: Path) -> Arm:
     return arm.model_copy(update={"preload": [str(library.resolve()), *arm.preload[1:]]})
 
 
-def record(catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int, other: Path | None) -> Path:
-    """Measure all ways; returns the last trace without stacks."""
+def measure(catalog: Catalog, costs: Costs, rounds: int, arms: dict[str, Arm], around: Around) -> None:
     found = experiment_of(catalog, costs.name)
-    wanted = {
-        way: recording.Wanted(folder / f"{costs.name}.{way}.trace", glibc, stacks=way != RECORDED)
-        for way in (RECORDED, STACKS, OTHER)[: 3 if other else 2]
-    }
-    arms = {ALONE: glibc, **{way: recording.arm_of(one) for way, one in wanted.items()}}
-    if other:
-        arms[OTHER] = with_recorder(arms[OTHER], other)
-
-    def around(way: str) -> AbstractContextManager[Arm]:
-        return nullcontext(glibc) if way == ALONE else recording.around(wanted[way])
-
-    experiment = with_blocks(found, costs.name, rounds)
-    with Runs(experiment, workload_of(catalog, found), arms).open() as runs:
+    with Runs(with_blocks(found, costs.name, rounds), workload_of(catalog, found), arms).open() as runs:
         runs.time(ALONE, 0)  # the first run finds its files cold
         for number in range(rounds):
             for way in shuffled(list(arms), f"{costs.name}/{number}"):
                 with around(way):
                     costs.seconds.setdefault(way, []).append(runs.time(way, number))
+
+
+def record(catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int) -> Path:
+    """Measure the three ways; returns the last trace without stacks."""
+    wanted = {
+        way: recording.Wanted(folder / f"{costs.name}.{way}.trace", glibc, stacks=way == STACKS)
+        for way in (RECORDED, STACKS)
+    }
+    arms = {ALONE: glibc, **{way: recording.arm_of(one) for way, one in wanted.items()}}
+
+    def around(way: str) -> AbstractContextManager[Arm]:
+        return nullcontext(glibc) if way == ALONE else recording.around(wanted[way])
+
+    measure(catalog, costs, rounds, arms, around)
     for way, one in wanted.items():
         summary = tool.summary(one.trace)
         costs.events = sum(process["events"] for process in summary["processes"])
         costs.event_bytes[way] = summary["bytes"] / max(1, costs.events)
     return wanted[RECORDED].trace
+
+
+def record_by_both(
+    catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int, other: Path
+) -> None:
+    wanted = recording.Wanted(folder / f"{costs.name}.trace", glibc, stacks=True)
+    arm = recording.arm_of(wanted)
+    arms = {ALONE: glibc, STACKS: arm, OTHER: with_recorder(arm, other)}
+
+    @contextmanager
+    def around(way: str) -> Iterator[Arm]:
+        if way == ALONE:
+            yield glibc
+            return
+        recording.make_folder(wanted.raw)
+        try:
+            with recording.control_of(wanted):
+                yield arm
+        finally:
+            recording.remove(wanted.raw)
+
+    measure(catalog, costs, rounds, arms, around)
 
 
 def replay(catalog: Catalog, costs: Costs, glibc: Arm, trace: Path, rounds: int) -> None:
@@ -164,8 +191,11 @@ def measured(catalog: Catalog, name: str, glibc: Arm, rounds: int, other: Path |
     costs = Costs(name, is_whole=main_metric_of(catalog, name) == "wall_time")
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="heaplab-", dir=FOLDER) as folder:
-        trace = record(catalog, costs, glibc, Path(folder), rounds, other)
-        replay(catalog, costs, glibc, trace, rounds)
+        if other:
+            record_by_both(catalog, costs, glibc, Path(folder), rounds, other)
+        else:
+            trace = record(catalog, costs, glibc, Path(folder), rounds)
+            replay(catalog, costs, glibc, trace, rounds)
     return costs
 
 
@@ -173,7 +203,9 @@ INTRODUCTION = """# What recording costs
 
 `research/recording_cost.py` writes this page; its `--help` says how it measures. The aim on real programs is
 a ratio below 1.3 without stacks and below 2 with stacks. The last program, {loop}, does nothing but malloc
-and free and pays far more: the records are then most of its work.
+and free and pays far more: the records are then most of its work. Stacks were taken by frame pointers when
+the times below were measured; [what unwind information costs beside them](recording-stacks.md) is a page of
+its own.
 """
 RECORDING = """
 ## Programs
@@ -184,12 +216,15 @@ takes about as long in every program, so that the ratio grows with the calls in 
 time: a program that allocates ten million times a second takes twice the time. While a recording runs, a
 call takes 32 bytes of disk. A stack takes 32 bytes for each three addresses, once.
 """
-OTHER_HEAD = ["program", "stacks by the other", "stacks", "stacks against the other"]
-OTHERS = """
-## Stacks by another recorder
+OTHER_HEAD = ["program", "by the other", "by this", "this against the other"]
+OTHERS = """# What call stacks cost, by two recorders
 
-With stacks against the program alone, by the recorder `{other}` and by this one, and this one against the
-other, with 95 % intervals from pairs of the same round.
+`research/recording_cost.py --against` writes this page; its `--help` says how it measures. Times of programs
+that are recorded with call stacks against the program alone, by another recorder, `{other}`, and by this one;
+and this one against the other; with 95 % intervals from pairs of the same round.
+
+Measured on {day} in {rounds} rounds by `research/{command}`
+
 """
 REPLAYER = """
 ## The replayer
@@ -203,21 +238,20 @@ RECORDING_HEAD = ["program", "alone", "events", "recorded", *WAY_HEAD, "with sta
 REPLAYER_HEAD = ["program", "driver", "with calls"]
 
 
-def others(found: Sequence[Costs], other: Path | None) -> str:
-    if not other:
-        return ""
-    rows = [one.other_row() for one in found]
-    return OTHERS.format(other=other.name) + "\n" + markdown(OTHER_HEAD, rows)
+def page_of_both(found: Sequence[Costs], rounds: int, other: Path) -> str:
+    introduction = OTHERS.format(
+        other=other.name, day=f"{date.today():%-d %B %Y}", rounds=rounds, command=command()
+    )
+    return introduction + markdown(OTHER_HEAD, [one.other_row() for one in found]) + machine(host.facts())
 
 
-def page(found: Sequence[Costs], rounds: int, other: Path | None) -> str:
+def page(found: Sequence[Costs], rounds: int) -> str:
     """The whole page, in Markdown."""
     return "".join(
         [
             INTRODUCTION.format(loop=LOOP),
             f"\nMeasured on {date.today():%-d %B %Y} in {rounds} rounds by `research/{command()}`\n",
             RECORDING + "\n" + markdown(RECORDING_HEAD, [one.recording_row() for one in found]),
-            others(found, other),
             REPLAYER
             + "\n"
             + markdown(["program", "driver", "with calls"], [one.replay_row() for one in found]),
@@ -233,7 +267,7 @@ def command() -> str:
 def run(asked: argparse.Namespace) -> None:
     catalog, [glibc] = selection.arms(contents.load(()), "glibc", (), None)
     found = [measured(catalog, name, glibc, asked.rounds, asked.against) for name in asked.programs]
-    text = page(found, asked.rounds, asked.against)
+    text = page_of_both(found, asked.rounds, asked.against) if asked.against else page(found, asked.rounds)
     if asked.page:
         asked.page.write_text(text)
     else:
@@ -246,7 +280,7 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     add_programs(parser, f"{PROGRAMS},{LOOP}")
     parser.add_argument("--rounds", type=int, default=10, help="from 6 on there are 95 %% intervals")
-    parser.add_argument("--against", type=Path, metavar="LIBRARY", help="another recorder, for stacks")
+    parser.add_argument("--against", type=Path, metavar="LIBRARY", help="another recorder, for stacks alone")
     parser.add_argument("--page", type=Path, help="Markdown file to write; without, the page is printed")
     asked = parser.parse_args(words)
     if not 1 <= asked.rounds <= 1000:
