@@ -20,6 +20,7 @@ from heaplab.catalog import contents
 from heaplab.cli.subjects.selection import arm_of
 from heaplab.cli.tracing import advise, fresh_trace
 from heaplab.holders.replaying import Recording
+from heaplab.holders.sentences import interval, size
 from heaplab.machine.execute import environment_for
 from heaplab.records import Arm
 from heaplab.report.words import units
@@ -62,12 +63,12 @@ def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
     found, place = evidence.what_if, len(evidence.base.runs[0]) - 1
     assert found
     for at, (arm, together) in enumerate(zip(arms, evidence.replays, strict=True)):
-        promised = found.less(at, together, place)[1]
+        promised = found.less(at, together, place)
         memory = {apart: of_program(program, apart, arm) for apart in (False, True)}
         measured = memory[False] - memory[True]
-        off = f"{100 * (promised / measured - 1):+.1f} %" if measured >= 1 << 20 else units.NOTHING
+        off = f"{100 * (promised[1] / measured - 1):+.1f} %" if measured >= 1 << 20 else units.NOTHING
         pinned = found.estimated[together.name], found.unpinned(at, together, place)
-        yield [case, arm.allocator, *map(size, pinned), size(promised), size(measured), off]
+        yield [case, arm.allocator, *map(size, pinned), interval(promised), size(measured), off]
 
 
 def of_program(program: tuple[str, ...], apart: bool, arm: Arm) -> float:
@@ -78,10 +79,6 @@ def of_program(program: tuple[str, ...], apart: bool, arm: Arm) -> float:
         for _ in range(RUNS)
     ]
     return median(int(text) << 10 for text in runs)
-
-
-def size(count: float) -> str:
-    return units.show(count, "B") if count >= 0 else f"-{units.show(-count, 'B')}"
 
 
 if __name__ == "__main__":

@@ -28,8 +28,9 @@ TEST(replay, carries_out_what_eight_threads_did) {
   const synthetic_program program = testing::swapping_program(8, 10'000, 3);
   const scratch_file file("eight");
   const recorded::header head = compile(program, file.path);
-  for (const char* options : {"", "--fill none", "--fill all", "--marks", "--drift 0", "--latency",
-                              "--driver-alone", "--at-end leak", "--pace recorded", "--aged 1:30%"}) {
+  for (const char* options :
+       {"", "--fill none", "--fill all", "--marks", "--drift 0", "--latency", "--driver-alone",
+        "--at-end leak", "--pace recorded", "--aged 1:30%", "--shift 44KiB"}) {
     const outcome done = replay(file.path, options);
     ASSERT_EQ(done.status, 0) << options << done.output;
     EXPECT_EQ(metric(done, "calls"), head.allocations + head.reallocations + head.releases) << done.output;

@@ -51,6 +51,8 @@ public:
                  "Write to this file what holds the memory at the censuses of the workload, which "
                  "`heaplab advise` makes, a line of JSON each");
     options.flag("trim", trim_, "Call malloc_trim before each census");
+    options.size("shift", shift_, {0, std::uint64_t{1} << 30},
+                 "Begin with a block of so many bytes, so that all others lie elsewhere in the heap");
     options.duration("trim-every", trim_every_, {0, 1e6},
                      "Call malloc_trim each time that so much of the recording has passed");
     options.flag("driver-alone", driver_alone_, "Call no malloc: the time left is the replayer's own");
@@ -91,12 +93,14 @@ public:
     if (censuses.wanted()) census_.emplace(*work_, slots_, trim_);
     gates_.emplace(*work_, measured, drift_, marks_, census_ ? &*census_ : nullptr);
     gates_->take_baseline();
+    void* const first = shift_ != 0 ? ::malloc(shift_) : nullptr;
     play(recorded::prologue);
     measured.start();
     play(recorded::main_thread);
     seconds_ = measured.elapsed();
     measured.stop();
     if (ending_ == ending::free) play(recorded::epilogue);
+    ::free(first);
     report();
     if (census_) censuses.write(census_->text());
   }
@@ -292,6 +296,7 @@ private:
   bool driver_alone_ = false;
   std::string census_file_;
   bool trim_ = false;
+  std::uint64_t shift_ = 0;
   double trim_every_ = 0;           // in seconds
   atomic<std::uint64_t> trims_{0};  // times to trim that have passed
   atomic<std::uint64_t> trim_calls_{0};

@@ -13,7 +13,8 @@ from heaplab.holders import holding_tables, replaying, ways_tried
 from heaplab.holders.answer import Evidence
 from heaplab.holders.census import Census, mean_memory
 from heaplab.holders.other_ways import NOTHING, OtherWay, Savings
-from heaplab.holders.replaying import Cost, Recording
+from heaplab.holders.replaying import Cost, Recording, Treatment
+from heaplab.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process
 
@@ -121,6 +122,20 @@ def test_only_what_all_pairs_gain_and_is_worth_a_change_is_said(
     costs: list[tuple[float, float, float]], seconds: float, said: str
 ) -> None:
     assert ways_tried.gain(measured(*costs), seconds, 1 << 20, "memory") == said
+
+
+def test_each_replay_begins_elsewhere_in_the_heap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what is given back by chance would come back in all of them."""
+    shifts = []
+
+    def census(_self: Recording, _workload: Path, _arm: Arm, *options: str) -> tuple[tuple[()], Cost]:
+        shifts.append(int(options[options.index("--shift") + 1]))
+        return (), Cost(0, 0, 0)
+
+    monkeypatch.setattr(Recording, "census", census)
+    glibc = Treatment(arm_of(contents.load(()), "glibc"))
+    Recording(Path(), 0, Path()).replayed(Path(), [glibc])
+    assert shifts == [0, 44 << 10, 88 << 10]
 
 
 def test_few_pairs_tell_nothing_of_times() -> None:
