@@ -21,6 +21,9 @@
 set(heaplab_malloc_compile_options
   -O2 -fno-exceptions -fno-rtti -fasynchronous-unwind-tables -fvisibility=hidden -ftls-model=initial-exec
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free -fno-builtin-aligned_alloc)
+if(HEAPLAB_USDT)
+  list(APPEND heaplab_malloc_compile_options -DHEAPLAB_USDT=1)
+endif()
 
 # Linked as a C program is: without a C++ run-time library.
 # initfirst: fork handlers are registered before anybody else's (src/shim/fork_safety.h).

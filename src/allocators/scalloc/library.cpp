@@ -1,12 +1,13 @@
 #include "allocators/scalloc/policy/variants.h"
 #include "allocators/scalloc/scalloc_heap.h"
+#include "shim/probed_heap.h"
 
 namespace heaplab::scalloc {
 inline constexpr config library_config = HEAPLAB_SCALLOC_VARIANT();
 }
 
 namespace heaplab::shim {
-using bound_heap = scalloc::scalloc_heap<scalloc::library_config>;
+using bound_heap = with_probes<scalloc::scalloc_heap<scalloc::library_config>>;
 }
 
 #include "shim/bind.h"
