@@ -76,7 +76,7 @@ def page(
 
 
 def totals(publications: Sequence[Publication], parts: Mapping[str, list[CoveredPart]]) -> str:
-    head = ["publication", "figures and tables", "measured", "by experiments", *RESULTS]
+    head = ["publication", "figures and tables", "with an experiment", "measured", *RESULTS]
     rows = []
     for one in publications:
         found = parts[one.id]
@@ -86,8 +86,8 @@ def totals(publications: Sequence[Publication], parts: Mapping[str, list[Covered
             [
                 one.title,
                 str(sum(len(each.part.names) for each in found)),
-                str(sum(len(each.part.names) for each in with_figures if each.measured)),
                 str(sum(len(each.part.names) for each in with_figures)),
+                str(sum(len(each.part.names) for each in with_figures if each.measured)),
                 *(str(counts[result]) for result in RESULTS),
             ]
         )
