@@ -16,15 +16,12 @@ from heaplab.campaign import store
 from heaplab.records import CONTROL_SUFFIX, Arm
 from heaplab.report.page.hosts import MACHINE
 from heaplab.report.words import facts
+from heaplab.report.words.repeating import repeating
 from heaplab.stats import Interval, Judged
 
 MEASURES = ("time", "memory")
 # Facts that change on one machine, and times with them.
 CHANGES_TIMES = ("kernel", "c_library", "transparent_huge_pages", "governor")
-
-
-# Options behind which a command says what an arm is.
-NAMES_ARMS = {"--allocator", "--arm", "--factorial"}
 
 
 @dataclass(frozen=True)
@@ -122,19 +119,8 @@ def experiment_of(analysis: Analysis, study: Study) -> AtlasExperiment:
         workload_title=study.workload.title,
         card=(("source", card.source), ("shows", card.shows), ("does not show", card.does_not_show)),
         aspect=aspect if isinstance(aspect, str) else aspect.title,
-        again=shlex.join(again(analysis, study)),
+        again=shlex.join(repeating(analysis, study)),
     )
-
-
-def again(analysis: Analysis, study: Study) -> list[str]:
-    """The command that repeats an experiment alone; the campaign's own if that one names its arms itself."""
-    command = analysis.campaign.command
-    of_catalog = command[1:2] in (["compare"], ["run"]) and not {*command} & NAMES_ARMS
-    if study.workload.is_users or not of_catalog:
-        return command
-    names = ",".join(analysis.allocators)
-    scale = analysis.campaign.scale
-    return ["heaplab", "run", study.experiment.id, "--scale", scale, "--allocators", names]
 
 
 def aspects_of(analysis: Analysis) -> Iterator[AtlasRatio]:

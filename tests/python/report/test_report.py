@@ -313,6 +313,16 @@ def only(records, keep):
     return [record for record in records if not isinstance(record, Run) or keep(record)]
 
 
+def test_arms_that_a_command_names_itself_are_repeated_by_that_command(tmp_path):
+    own = ["heaplab", "compare", "--allocator", "mine=./libmine.so"]
+    records = [
+        record.model_copy(update={"command": own}) if isinstance(record, Campaign) else record
+        for record in synthetic.campaign(which=synthetic.experiments()[:1], faults=False)
+    ]
+    part = report_page.part(analysis_of(records, tmp_path), tmp_path / "report.html")
+    assert {section.command for section in part.sections} == {" ".join(own)}
+
+
 @pytest.mark.parametrize(
     "change",
     [

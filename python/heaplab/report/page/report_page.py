@@ -26,6 +26,7 @@ from heaplab.report.words import facts, units, wording
 from heaplab.report.words.advice import Answer, answer, ordered
 from heaplab.report.words.causes import Cause, causes, sentences
 from heaplab.report.words.next_steps import Step, next_steps
+from heaplab.report.words.repeating import repeating
 from heaplab.report.words.timed import how_timed
 from heaplab.stats import THRESHOLD, noise_floor
 
@@ -198,8 +199,6 @@ def section(analysis: Analysis, study: Study, styles: dict[str, palette.Style]) 
     drawn = [draw(study, plot, styles) for plot in plots_of(study)]
     drawn += latencies(study, styles)
     wanted = numbered(study, [m for d in drawn if d for m in d.metrics])
-    allocators = ",".join(analysis.allocators)
-    again = ["heaplab", "run", experiment.id, "--scale", analysis.campaign.scale, "--allocators", allocators]
     several = study.under and len(analysis.allocators) > 1
     return Section(
         study=study,
@@ -216,7 +215,7 @@ def section(analysis: Analysis, study: Study, styles: dict[str, palette.Style]) 
         numbers=[metric_tables.numbers(study, metric) for metric in wanted],
         outcomes=evaluate_study(study),
         floors=[(study.metric(metric).title, largest_floor(study, metric)) for metric in wanted],
-        command=shlex.join(analysis.campaign.command if study.workload.is_users else again),
+        command=shlex.join(repeating(analysis, study)),
         crowded=crowded(study),
     )
 
