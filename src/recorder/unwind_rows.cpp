@@ -218,6 +218,7 @@ private:
   }
 
   bool step_of_other_kind(std::uint8_t operation, byte_reader& in);
+  bool step_of_register(std::uint8_t operation, std::uint64_t number, byte_reader& in);
 
   bool advance(std::uint64_t units) {
     place_ += units * shared_.code_unit;
@@ -278,10 +279,6 @@ private:
 };
 
 bool rule_machine::step_of_other_kind(std::uint8_t operation, byte_reader& in) {
-  const auto number_and = [&](auto then) {
-    const std::uint64_t number = in.take_uleb();
-    return then(number);
-  };
   switch (operation) {
     case 0x00:
       return true;  // no operation
@@ -294,22 +291,10 @@ bool rule_machine::step_of_other_kind(std::uint8_t operation, byte_reader& in) {
       return advance(in.take<std::uint16_t>());
     case 0x04:
       return advance(in.take<std::uint32_t>());
-    case 0x05:  // offset, extended
-      return number_and([&](auto n) { return set(n, kind::at_cfa, in.take_uleb() * shared_.data_unit); });
-    case 0x06:
-      return restore(in.take_uleb());
-    case 0x07:
-      return set(in.take_uleb(), kind::undefined);
-    case 0x08:
-      return set(in.take_uleb(), kind::same);
-    case 0x09:
-      return number_and([&](auto n) { return in.take_uleb(), set(n, kind::other); });
     case 0x0A:
       return remember();
     case 0x0B:
       return recall();
-    case 0x0C:
-      return number_and([&](auto n) { return set_cfa(n, in.take_uleb()); });
     case 0x0D:
       now_.set_cfa_register(in.take_uleb());
       return true;
@@ -320,20 +305,39 @@ bool rule_machine::step_of_other_kind(std::uint8_t operation, byte_reader& in) {
       now_.set_cfa_expression({in.take_bytes(bytes), 0});
       return true;
     }
-    case 0x10:
-      return number_and([&](auto n) { return set_expression(n, {in.take_bytes(in.take_uleb()), 0}); });
-    case 0x11:
-      return number_and([&](auto n) { return set(n, kind::at_cfa, take_scaled(in)); });
-    case 0x12:
-      return number_and([&](auto n) { return set_cfa(n, take_scaled(in)); });
     case 0x13:
       return set_cfa_offset(take_scaled(in));
-    case 0x14:  // the value of a register is the CFA and an offset
-    case 0x15:
-      return number_and([&](auto n) { return in.take_uleb(), set(n, kind::other); });
     case 0x2E:
       in.take_uleb();
       return true;  // bytes of arguments on the stack
+    default:
+      return step_of_register(operation, in.take_uleb(), in);
+  }
+}
+
+bool rule_machine::step_of_register(std::uint8_t operation, std::uint64_t number, byte_reader& in) {
+  switch (operation) {
+    case 0x05:  // offset, extended
+      return set(number, kind::at_cfa, in.take_uleb() * shared_.data_unit);
+    case 0x06:
+      return restore(number);
+    case 0x07:
+      return set(number, kind::undefined);
+    case 0x08:
+      return set(number, kind::same);
+    case 0x0C:
+      return set_cfa(number, in.take_uleb());
+    case 0x10:
+      return set_expression(number, {in.take_bytes(in.take_uleb()), 0});
+    case 0x11:
+      return set(number, kind::at_cfa, take_scaled(in));
+    case 0x12:
+      return set_cfa(number, take_scaled(in));
+    case 0x09:  // in another register
+    case 0x14:  // the value is the CFA and an offset
+    case 0x15:
+      in.take_uleb();
+      return set(number, kind::other);
     default:
       return false;
   }

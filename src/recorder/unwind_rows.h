@@ -60,9 +60,9 @@ struct unwind_table {
   unwind_row row_of(std::uint64_t code) const;
 
   bytes_view header;
-  std::uint64_t header_at;
+  std::uint64_t header_at = 0;
   bytes_view frames;
-  std::uint64_t frames_at;
+  std::uint64_t frames_at = 0;
 };
 
 }  // namespace heaplab::recorder

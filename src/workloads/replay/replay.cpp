@@ -174,21 +174,6 @@ private:
 
     void start(std::uint32_t other) { work.start(other); }
     void join(std::uint32_t other, wait_counts& counts) { work.join(other, counts); }
-    // At the first epoch behind each such time of the recording, by the thread that passes first.
-    void trim_if_due(std::uint32_t epoch) {
-      if (trim_every_ == 0) return;
-      const double seconds = static_cast<double>(work_->epochs()[epoch].time_us) * 1e-6;
-      const auto due = static_cast<std::uint64_t>(seconds / trim_every_);
-      // relaxed: decides which thread trims, and orders nothing.
-      std::uint64_t done = trims_.load(std::memory_order_relaxed);
-      while (due > done)
-        if (trims_.compare_exchange_weak(done, due, std::memory_order_relaxed, std::memory_order_relaxed)) {
-          ::malloc_trim(0);
-          trim_calls_.fetch_add(1, std::memory_order_relaxed);  // read when all threads are joined
-          return;
-        }
-    }
-
     void keep_pace(std::uint64_t microseconds) const { work.keep_pace(microseconds); }
     replay::apart_heap& apart() { return work.apart_; }
     void filled(const void* block, std::size_t bytes) { work.census_->filled(block, bytes); }
