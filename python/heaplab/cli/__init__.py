@@ -68,11 +68,11 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     "report": ("reading.reading_commands:report", "Write one HTML page about results files."),
     "atlas": (
         "reading.atlas_command:atlas",
-        "Write a site about many results: allocators, workloads, machines, over time.",
+        "Write a site about many results.",
     ),
     "standing": (
         "campaigns.standing_command:standing",
-        "Obtain, measure by aspect, add to an atlas, tell what changed; for a nightly job.",
+        "Measure each night, add that to an atlas and tell what changed.",
     ),
     "power": (
         "reading.reading_commands:power",

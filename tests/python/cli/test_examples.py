@@ -30,7 +30,7 @@ library = "{library}"
 LS = """
 #include <stdio.h>
 #include <unistd.h>
-int main(void) { return puts("file") < 0 || usleep(30000); }
+int main(void) { return puts("file") < 0 || usleep(60000); }
 """
 SUITE = 'title = "quick"\nexperiments = ["acdc-ismm13/*"]\nbudget_s = 60\n'
 
@@ -104,8 +104,8 @@ def scratch(
     make_repository(tmp_path)
     stand_ins = {
         "heaplab": f'{sys.executable} -m heaplab "$@"',
-        "python3": "sleep 0.03",
-        "sort": "sleep 0.03",
+        "python3": "sleep 0.06",
+        "sort": "sleep 0.06",
         "redis-benchmark": f'{shutil.which("redis-benchmark")} -n 2000 "$@"',
     }
     # One process that takes the same time on a busy machine.
@@ -127,7 +127,7 @@ def test_the_examples_of_all_commands_run_one_after_the_other(scratch: Path) -> 
         # All that is given is spent. A server takes a second a run, or several on a busy machine; tuning has
         # three rounds; a strict gate fails where it has no interval.
         is_long = any(word in line for word in ("--load", " tune ", " --strict "))
-        short = re.sub(r"--budget \S+", "--budget 20s" if is_long else "--budget 5s", line)
+        short = re.sub(r"--budget \S+", "--budget 20s" if is_long else "--budget 6s", line)
         short = short.replace("--idle 1s", "--idle 50ms")
         # Slurm is tried in test_engines.py, where there is a cluster.
         short = re.sub(r"--on slurm( -- .*)?", "--on local", short)

@@ -50,12 +50,14 @@ def test_the_program_runs_under_another_malloc(program: Path) -> None:
 
 @pytest.mark.starts_programs
 def test_compare_measures_it_and_warns_no_more(lab: Laboratory, program: Path) -> None:
-    words = ["--allocators", "glibc,scalloc", "--budget", "2s", "--warm", "64KiB", "-o", lab.out]
+    words = ["--allocators", "glibc,scalloc", "--budget", "6s", "--warm", "64KiB", "-o", lab.out]
     status, printed = lab.heaplab("compare", "--no-deep-binding", *words, "--", program)
     assert status == 0, printed
     assert "RTLD_DEEPBIND" not in printed
     results = lab.results()
-    assert {run.status for run in results.runs} == {"ok"}
+    others = [run.reason for run in results.runs if run.status != "ok"]
+    assert len(others) < len(results.runs)
+    assert all("so it was repeated" in reason for reason in others), others
     assert all("no_deep_binding" in arm.beside[0] for arm in results.libraries.values())
 
 

@@ -30,10 +30,11 @@ def standing(
     output: Path | None,
     quiet: bool,
 ) -> int:
-    """Obtain, measure by aspect, add that to an atlas and tell what changed: for a nightly job.
+    """Measure each night, add that to an atlas and tell what changed.
 
-    Obtained is what the catalog names and this machine lacks. Each call adds a campaign to OUTPUT/campaigns,
-    or finishes one that was interrupted, and writes the atlas of all of them to OUTPUT/site.
+    What the catalog names and this machine lacks is obtained, and all is measured by aspect. Each call adds a
+    campaign to OUTPUT/campaigns, or finishes one that was interrupted, and writes the atlas of all of them to
+    OUTPUT/site.
 
     \b
     Example:

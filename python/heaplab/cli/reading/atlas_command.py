@@ -14,10 +14,11 @@ from heaplab.cli.screen.step_display import StepDisplay
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of the site.  [default: site]")
 @click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress.")
 def atlas(results: tuple[Path, ...], output: Path | None, quiet: bool) -> None:
-    """Write a site about many results: each allocator, workload and machine, over time and version.
+    """Write a site about many results.
 
-    RESULTS are results files or folders they lie in. The pages open from files, without a server. What got
-    worse from one build of an allocator to the next is named by the rule of `heaplab gate`.
+    Each allocator, workload and machine has a page, over time and version. RESULTS are results files or
+    folders they lie in. The pages open from files, without a server. What got worse from one build of an
+    allocator to the next is named by the rule of `heaplab gate`.
 
     \b
     Example:
