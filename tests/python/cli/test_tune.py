@@ -290,7 +290,7 @@ def test_interrupted_tuning_goes_on_where_it_was(
     tune: Callable[..., tuple[int, str]], lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured, arms = RunMeasurer.__call__, [""]
-    short = ("--budget", "20s")
+    short = ("--budget", "40s")
 
     def interrupted(self: RunMeasurer, block: plan.Block, candidate: Any, order: int, attempt: int) -> Run:
         if arms[0] in self.campaign.allocators and order == pilot.PILOT_RUNS + 1:
