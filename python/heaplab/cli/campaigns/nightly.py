@@ -37,18 +37,8 @@ def standing(
         budget=budget,
         precision=0.02,
         seed=1,
-        slices=True,
-        pin=False,
-        warm=None,
-        memory_limit=None,
-        time_limit=None,
         quiet=quiet,
-        as_json=False,
         allocators=allocators,
-        own=(),
-        factorial=None,
-        show_command=False,
-        resume=None,
     )
     status = measuring.compare(extra, (), suite, None, (), {}, {}, options)
     atlas = gathered(sorted((folder / CAMPAIGNS).glob(f"*/{store.FILE_NAME}")))

@@ -197,16 +197,4 @@ def held(path: Path) -> Iterator[None]:
 
 
 def how(plan: Plan, seed: int, quiet: bool) -> HowOptions:
-    return HowOptions(
-        output=None,
-        budget=plan.file.budget,
-        precision=plan.file.precision,
-        seed=seed,
-        slices=True,
-        pin=False,
-        warm=None,
-        memory_limit=None,
-        time_limit=None,
-        quiet=quiet,
-        as_json=False,
-    )
+    return HowOptions(budget=plan.file.budget, precision=plan.file.precision, seed=seed, quiet=quiet)

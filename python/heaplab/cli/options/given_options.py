@@ -10,17 +10,17 @@ from heaplab.cli.options.given_arms import GivenAllocator, GivenFactorial
 class HowOptions:
     """How arms are measured and what is told; what was not given is None."""
 
-    output: Path | None
+    output: Path | None = None
     budget: float | None  # s
     precision: float
     seed: int
-    slices: bool
-    pin: bool
-    warm: float | None  # B
-    memory_limit: float | None  # B
-    time_limit: float | None  # s
+    slices: bool = True
+    pin: bool = False
+    warm: float | None = None  # B
+    memory_limit: float | None = None  # B
+    time_limit: float | None = None  # s
     quiet: bool
-    as_json: bool
+    as_json: bool = False
     prepare: str | None = None
     cleanup: str | None = None
 
@@ -30,10 +30,10 @@ class ComparisonOptions(HowOptions):
     """Beside how: which arms `heaplab compare` and `heaplab run` measure."""
 
     allocators: str | None
-    own: tuple[GivenAllocator, ...]
-    factorial: GivenFactorial | None
-    show_command: bool
-    resume: Path | None
+    own: tuple[GivenAllocator, ...] = ()
+    factorial: GivenFactorial | None = None
+    show_command: bool = False
+    resume: Path | None = None
     no_deep_binding: bool = False
 
 
