@@ -111,6 +111,10 @@ def record(
                     tool.finish(wanted.raw, wanted.trace, progress)
                 remove(wanted.raw)
                 finished(window.opened)
+            except HeaplabError:
+                if has_no_process(wanted.raw):
+                    remove(wanted.raw)  # it would only be in the way of the next recording
+                raise
             finally:
                 status = window.child.wait()  # a program that was recorded for a time goes on
     return SIGNALLED - status if status < 0 else status
@@ -146,6 +150,10 @@ def around(wanted: Wanted) -> Iterator[Arm]:
         tool.finish(wanted.raw, wanted.trace)
     finally:
         remove(wanted.raw)
+
+
+def has_no_process(raw: Path) -> bool:
+    return len(list(raw.iterdir())) <= 1  # the control file
 
 
 def remove(raw: Path) -> None:

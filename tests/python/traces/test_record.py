@@ -168,6 +168,17 @@ def test_a_disk_that_fills_up_is_said_and_what_was_recorded_is_kept(tmp_path: Pa
     assert "calls were not recorded: disk full" in done.stderr
 
 
+def test_a_program_that_allocates_nothing_leaves_nothing_in_the_way_of_the_next_recording(
+    tmp_path: Path,
+) -> None:
+    command = ["cc", "-x", "c", "-", "-o", str(tmp_path / "nothing")]
+    subprocess.run(command, input="int main(void) { return 0; }", text=True, check=True)
+    for program, recorded in (("./nothing", False), ("ls", True)):
+        done = subprocess.run([*HEAPLAB, "record", "-o", "x.trace", "--", program], cwd=tmp_path, check=False)
+        assert (done.returncode == 0) is recorded
+        assert not (tmp_path / "x.trace.raw").exists()
+
+
 def test_signals_of_the_program_are_its_own(tmp_path: Path) -> None:
     """A handler of SIGUSR1 in the program hears what is sent to the program, and no window opens."""
     script = "trap 'touch heard' USR1; touch there; while [ ! -e enough ]; do sleep 0.05; done; exit 3"
