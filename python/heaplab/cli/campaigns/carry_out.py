@@ -77,6 +77,11 @@ def needed_by(campaign: Campaign) -> dict[str, int]:
     return needed
 
 
+def interrupted(how: str) -> str:
+    """Why carry_out stopped, if the user interrupted it."""
+    return f"interrupted; {how}"
+
+
 def carry_out(opened: OpenedCampaign, needed: dict[str, int], options: HowOptions, to_go_on: str = "") -> str:
     """Measure what is missing; return why it was stopped, "" if it was not.
 
@@ -107,7 +112,7 @@ def carry_out(opened: OpenedCampaign, needed: dict[str, int], options: HowOption
                 runner.run()
         except KeyboardInterrupt:
             how = to_go_on or f"resume with: heaplab compare --resume {opened.store.path.parent}"
-            stopped = f"interrupted; {how}"
+            stopped = interrupted(how)
         except HeaplabError as error:
             stopped = str(error)
     if stopped:

@@ -18,7 +18,7 @@ from heaplab.campaign.pilot import in_words
 from heaplab.campaign.trial import Forecast, forecast
 from heaplab.catalog import contents as catalogs, locate, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.campaigns.carry_out import bar_of, carry_out
+from heaplab.cli.campaigns.carry_out import bar_of, carry_out, interrupted
 from heaplab.cli.campaigns.measuring import named_by_all
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.reading.results import REPORT_NAME
@@ -79,7 +79,7 @@ def run_all(extra: tuple[Path, ...], scale: spec.ScaleName, options: ComparisonO
     if ahead:
         selection.note(in_a_line(forecast_of(ahead, options), len(ahead)))
     for one in ahead:
-        if measured(one, ends, options) == f"interrupted; {TO_GO_ON}":
+        if measured(one, ends, options) == interrupted(TO_GO_ON):
             break
     write_page(catalog, planned, folder)
     click.echo(folder / PAGE)
