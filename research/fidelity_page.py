@@ -6,9 +6,9 @@ from statistics import median
 from fidelity_figures import FAULTS, Program
 from heaplab.analysis import MEMORY, Analysis
 from heaplab.records import Status
-from heaplab.report.words import units
+from heaplab.report.words import markdown, units
 from heaplab.stats import Interval
-from page_parts import machine, markdown, ratio_text
+from page_parts import machine, ratio_text
 
 
 def percent(ratio: Interval) -> str:
@@ -44,7 +44,7 @@ def order(programs: list[Program]) -> str:
         "Of no program was a call lost, a block allocated while it lived or an unknown block freed, and\n"
         "live bytes were those of the recording at every mark."
     )
-    return markdown(head, [order_row(one) for one in programs]) + f"\n{verdict}\n"
+    return markdown.table(head, [order_row(one) for one in programs]) + f"\n{verdict}\n"
 
 
 def memory_row(one: Program) -> list[str]:
@@ -180,7 +180,7 @@ def misleading(programs: list[Program]) -> str:
 def rankings(programs: list[Program], what: str, metric: str, more: str) -> str:
     head = ["program", "tau", "largest difference", "program's ratio", "replay's ratio", "predicted"]
     text = RANKING.format(what=what, more=more)
-    table = markdown(head, [ranking_row(one, metric) for one in programs])
+    table = markdown.table(head, [ranking_row(one, metric) for one in programs])
     return text + "\n" + table + predictions(programs, metric)
 
 
@@ -195,7 +195,7 @@ def page(programs: list[Program], analysis: Analysis) -> str:
             f"\nMeasured on {date.today():%-d %B %Y} by `{' '.join(analysis.campaign.command)}`,\n"
             f"under {names}. `heaplab export` of its folder has every ratio.\n",
             ORDER + "\n" + order(programs),
-            SIZE + "\n" + markdown(size, [memory_row(one) for one in programs]),
+            SIZE + "\n" + markdown.table(size, [memory_row(one) for one in programs]),
             misleading(programs),
             rankings(programs, "time", "", MORE_TIME),
             rankings(programs, "peak memory", MEMORY, MORE_MEMORY),

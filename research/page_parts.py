@@ -1,15 +1,9 @@
 """Parts of the pages that research/ writes, in Markdown."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from heaplab.report.words import facts
 from heaplab.stats import Interval
-
-
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def ratio_text(ratio: Interval, digits: int = 3) -> str:

@@ -37,8 +37,9 @@ from heaplab.cli.subjects import recorded_trace, selection
 from heaplab.errors import HeaplabError
 from heaplab.machine import host
 from heaplab.records import Arm, Status
+from heaplab.report.words import markdown
 from heaplab.traces import recording, tool
-from page_parts import machine, markdown, ratio_text
+from page_parts import machine, ratio_text
 
 FOLDER = Path("out")  # for recordings: on the disk, where /tmp may be memory
 LOOP = "malloc_test"  # does nothing but malloc and free
@@ -242,7 +243,9 @@ def page_of_both(found: Sequence[Costs], rounds: int, other: Path) -> str:
     introduction = OTHERS.format(
         other=other.name, day=f"{date.today():%-d %B %Y}", rounds=rounds, command=command()
     )
-    return introduction + markdown(OTHER_HEAD, [one.other_row() for one in found]) + machine(host.facts())
+    return (
+        introduction + markdown.table(OTHER_HEAD, [one.other_row() for one in found]) + machine(host.facts())
+    )
 
 
 def page(found: Sequence[Costs], rounds: int) -> str:
@@ -251,10 +254,10 @@ def page(found: Sequence[Costs], rounds: int) -> str:
         [
             INTRODUCTION.format(loop=LOOP),
             f"\nMeasured on {date.today():%-d %B %Y} in {rounds} rounds by `research/{command()}`\n",
-            RECORDING + "\n" + markdown(RECORDING_HEAD, [one.recording_row() for one in found]),
+            RECORDING + "\n" + markdown.table(RECORDING_HEAD, [one.recording_row() for one in found]),
             REPLAYER
             + "\n"
-            + markdown(["program", "driver", "with calls"], [one.replay_row() for one in found]),
+            + markdown.table(["program", "driver", "with calls"], [one.replay_row() for one in found]),
             machine(host.facts()),
         ]
     )

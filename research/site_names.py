@@ -20,9 +20,9 @@ from pathlib import Path
 
 from heaplab.errors import HeaplabError
 from heaplab.machine import host
-from heaplab.report.words import units
+from heaplab.report.words import markdown, units
 from heaplab.traces import profile, tool, wrappers
-from page_parts import machine, markdown
+from page_parts import machine
 
 JSON = "[range(20000)|{a:.,b:(.|tostring)}]|group_by(.a%7)|map(length)|add"
 SQL = (
@@ -127,7 +127,7 @@ def page(packages: Sequence[str]) -> str:
         heaptrack=run(["dpkg-query", "--show", "--showformat", "${Version}", "heaptrack"]),
         command=" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
     )
-    return introduction + markdown(HEAD, [row(package) for package in packages]) + machine(host.facts())
+    return introduction + markdown.table(HEAD, [row(package) for package in packages]) + machine(host.facts())
 
 
 def main() -> None:

@@ -11,8 +11,7 @@ from heaplab.budgets.budget_file import Budget
 from heaplab.budgets.growth_beyond import WHOLE, Beyond
 from heaplab.budgets.spending import Spender, Spent
 from heaplab.console import Column, put, put_table
-from heaplab.report.terminal.gate_output import unbarred
-from heaplab.report.words import units
+from heaplab.report.words import markdown, units
 
 HEADS = ("thread", "call site", "calls", "bytes", "peak")
 UNITS = {"calls": "1", "bytes": "B", "peak": "B"}
@@ -71,11 +70,9 @@ def print_budget(budget: Budget, found: Sequence[Beyond], costs: str, console: C
 
 def as_markdown(budget: Budget, found: Sequence[Beyond], costs: str, command: str) -> str:
     """For a comment on a pull request."""
-    rows = [fields(one) for one in found]
-    table = [HEADS, ("---",) * len(HEADS), *rows] if rows else []
-    lines = [f"| {' | '.join(unbarred(text) for text in row)} |" for row in table]
+    table = markdown.table(HEADS, [fields(one) for one in found]) if found else ""
     return "\n".join(
-        [f"**heaplab budget: {headline(budget, found)}**", "", costs, "", *lines, "", f"`{command}`", ""]
+        [f"**heaplab budget: {headline(budget, found)}**", "", costs, "", table, f"`{command}`", ""]
     )
 
 

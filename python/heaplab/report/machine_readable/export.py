@@ -10,6 +10,7 @@ from typing import Any
 
 from heaplab.analysis import CELL_COLUMNS, RUN_COLUMNS, Analysis, cell_rows, run_rows
 from heaplab.errors import HeaplabError
+from heaplab.report.words import markdown
 
 Row = dict[str, Any]
 TABLES = {"cells": (cell_rows, CELL_COLUMNS), "runs": (run_rows, RUN_COLUMNS)}
@@ -31,15 +32,13 @@ def as_csv(rows: Sequence[Row], columns: Mapping[str, str]) -> str:
 
 
 def as_markdown_table(rows: Sequence[Row], columns: Mapping[str, str]) -> str:
-    lines = [list(columns), ["---"] * len(columns), *([shown(row[name]) for name in columns] for row in rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown.table(list(columns), [[shown(row[name]) for name in columns] for row in rows])
 
 
 def shown(value: Any) -> str:
     if value is None:
         return ""
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return text.replace("|", "\\|")
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def write_parquet(rows: Sequence[Row], columns: Mapping[str, str], path: Path) -> None:

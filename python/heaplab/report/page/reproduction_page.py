@@ -9,6 +9,7 @@ from heaplab.catalog.spec import Expectation, Experiment
 from heaplab.claims import ClaimResult
 from heaplab.report.page.reproduced import Reproduced, newest
 from heaplab.report.words import units
+from heaplab.report.words.markdown import table
 
 NOT_RUN = "not run"
 RESULTS = [*ClaimResult, NOT_RUN]
@@ -174,8 +175,3 @@ def machines(measured: Mapping[str, Reproduced]) -> str:
     rows = [[", ".join(sorted(names)), *key] for key, names in sorted(campaigns.items())]
     head = ["experiments", "command", "date", "machine", "allocators", "heaplab"]
     return "## Where it was measured\n\n" + (table(head, rows) if rows else "Nothing was measured yet.\n")
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from heaplab.analysis import Analysis, Study
 from heaplab.report.page.report_page import Section, section
-from heaplab.report.page.reproduction_page import file_name, table
+from heaplab.report.page.reproduction_page import file_name
 from heaplab.report.pictures import canvas, palette
 from heaplab.report.tables.table_parts import Entry, Table
+from heaplab.report.words.markdown import table
 
 
 def write(analysis: Analysis, folder: Path) -> None:

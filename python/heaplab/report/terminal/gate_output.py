@@ -14,7 +14,7 @@ from rich.markup import escape
 from heaplab.analysis import INSTRUCTIONS, MEMORY, GateCell, outcome_of
 from heaplab.console import Column, put, put_table
 from heaplab.report.tables.metric_tables import cell_name
-from heaplab.report.words import units
+from heaplab.report.words import markdown, units
 from heaplab.stats import GateVerdict
 
 ORDER = (GateVerdict.WORSE, GateVerdict.COULD_NOT_TELL, GateVerdict.NOT_WORSE)
@@ -63,19 +63,12 @@ def print_gate(cells: Sequence[GateCell], console: Console) -> None:
 
 def as_markdown(cells: Sequence[GateCell], command: str) -> str:
     """A table for a comment on a pull request."""
-    rows = [fields(one) for one in ordered_cells(cells)]
-    table = [HEADS, ("---",) * len(HEADS), *rows]
-    lines = [f"| {' | '.join(map(unbarred, row))} |" for row in table]
+    table = markdown.table(HEADS, [fields(one) for one in ordered_cells(cells)])
     note = (
         "Ratios with 95 % intervals, paired by block, of counts under callgrind with the range of all runs. "
         "Where OLD differs from itself by more than the limit, this machine could not tell."
     )
-    return "\n".join([f"**heaplab gate: {headline(cells)}**", "", *lines, "", note, "", f"`{command}`", ""])
-
-
-def unbarred(text: str) -> str:
-    """Escapes bars, which would end the field of a table."""
-    return text.replace("|", "\\|")
+    return "\n".join([f"**heaplab gate: {headline(cells)}**", "", table, note, "", f"`{command}`", ""])
 
 
 def as_bencher(cells: Sequence[GateCell]) -> dict[str, Any]:
