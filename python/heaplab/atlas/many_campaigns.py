@@ -58,10 +58,6 @@ class Atlas:
     def aspects(self) -> list[Dated]:
         return [Dated(one, ratio) for one in self.campaigns for ratio in one.aspects]
 
-    @cached_property
-    def aspect_titles(self) -> list[str]:
-        return list(dict.fromkeys(dated.ratio.about for dated in self.aspects))
-
 
 def gathered(paths: Sequence[Path]) -> Atlas:
     """Read results files, one process for each CPU. Raises UsageError for a file that is no results file."""

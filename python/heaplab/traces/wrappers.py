@@ -45,9 +45,11 @@ def patterns() -> list[re.Pattern[str]]:
     lines = list(KNOWN)
     if path := os.environ.get(VARIABLE):
         try:
-            lines += filter(None, map(str.strip, Path(path).read_text().splitlines()))
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{VARIABLE}: {path}: {error}") from error
+            lines += filter(None, map(str.strip, Path(path).read_text(encoding="utf-8").splitlines()))
+        except OSError as error:
+            raise UsageError(f"{VARIABLE}: {path}: {error.strerror}") from error
+        except UnicodeDecodeError:
+            raise UsageError(f"{VARIABLE}: {path}: no text in UTF-8") from None
     return [compiled(line) for line in lines]
 
 

@@ -8,10 +8,10 @@ from urllib.parse import unquote
 
 import pytest
 import synthetic
-from laboratory import call
+from laboratory import COMMANDS, call
 from over_days import NAMES, read, records, site_of
 
-from heaplab.atlas import atlas_files
+from heaplab.atlas import atlas_files, regressions
 from heaplab.atlas.atlas_pages import AtlasSite
 from heaplab.atlas.many_campaigns import Atlas, gathered
 from heaplab.records import Campaign
@@ -140,3 +140,9 @@ def test_the_command_writes_the_site_or_names_what_is_no_results(written: Write,
     assert status == 2
     assert "page.txt: not a results file of heaplab" in printed
     assert not (tmp_path / "other/index.html").exists()
+
+
+def test_the_limits_are_those_of_the_gate() -> None:
+    defaults = {option.name: option.default for option in COMMANDS["gate"].params}
+    shares = {"time": defaults["max_slower"], "memory": defaults["max_memory"]}
+    assert {measure: f"{limit:.0%}" for measure, limit in regressions.LIMITS.items()} == shares
