@@ -1,4 +1,6 @@
-// Usage: probe TASK
+// Usage: probe TASK [SECONDS]
+//
+// Waits at most SECONDS, 30 unless told, where a task waits for memory to go back.
 //
 // Does one thing with the malloc that serves it and prints what became of it, a number or a word a line:
 //
@@ -11,9 +13,9 @@
 //   huge        bytes of anonymous memory that may be huge pages where the system gives them to everybody
 //   resident    bytes of anonymous memory of the process with 100 KiB in small blocks
 //   idle        bytes of anonymous memory that a program which does nothing keeps of 100 MiB of small
-//               blocks and 20 MiB of large ones: when it has come below 16 MiB, or after five seconds
+//               blocks and 20 MiB of large ones: when it has come below 16 MiB, or after SECONDS
 //   thinned     bytes of anonymous memory that such a program keeps of 100 MiB of blocks of which one in 16
-//               lives on: when they have come below 48 MiB, or after five seconds
+//               lives on: when they have come below 48 MiB, or after SECONDS
 //   refused     "later" if a program in which no thread can be made gives the memory back when it next
 //               allocates
 //   child       "idle" for the child of a fork
@@ -175,9 +177,12 @@ void free_many_blocks() {
   for (void* const one : blocks) release(one, bytes);
 }
 
-// What up to 5 seconds without a call of malloc or free leave.
+// The memory goes back after two or three decay periods of a second, later where other processes are busy.
+unsigned longest_wait = 30;  // s
+
+// What no call of malloc or free leaves, for at most longest_wait.
 std::size_t left_when_idle(std::size_t limit = idle_limit) {
-  for (unsigned waits = 0; waits < 50 && anonymous_bytes() >= limit; ++waits) usleep(100'000);
+  for (unsigned waits = 0; waits < 10 * longest_wait && anonymous_bytes() >= limit; ++waits) usleep(100'000);
   return anonymous_bytes();
 }
 
@@ -278,7 +283,8 @@ int main(int count, char** arguments) {
                          {"huge", huge},       {"locked-out", locked_out}, {"idle", idle},
                          {"child", child},     {"refused", refused},       {"single", single},
                          {"thinned", thinned}, {"replaced", replaced}};
+  if (count == 3) longest_wait = static_cast<unsigned>(std::strtoul(arguments[2], nullptr, 10));
   for (const auto& task : tasks)
-    if (count == 2 && task.name == arguments[1]) return task.run(), 0;
-  return std::fputs("usage: probe TASK\n", stderr), 2;
+    if ((count == 2 || count == 3) && task.name == arguments[1]) return task.run(), 0;
+  return std::fputs("usage: probe TASK [SECONDS]\n", stderr), 2;
 }
