@@ -12,7 +12,7 @@ pytestmark = pytest.mark.starts_programs
 
 HEAPLAB = (sys.executable, "-m", "heaplab")
 CALLS = len(two_threads())
-OUTPUTS = ["x.html", "x.json", "x.pb.gz"]
+OUTPUTS = ["x.html", "x.json", "x.pb.gz", "x.folded"]
 
 
 def heaplab(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ from traces import Event, two_threads, write_trace
 
 from heaplab.catalog import native
 from heaplab.errors import UsageError
-from heaplab.traces import columns, dhat, pprof, symbols, tool
+from heaplab.traces import columns, dhat, folded, pprof, symbols, tool
 from heaplab.traces.profile import Profile, busiest, of_process
 
 pytestmark = pytest.mark.starts_programs
@@ -64,6 +64,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = heaplab(folder, "record", "-o", "x.trace", "--", "sh", "-c", "./p; ./p; exit 0")
     assert done.returncode == 0, done.stderr
     return folder / "x.trace"
+
+
+@pytest.fixture(scope="module")
+def with_stacks(recorded: Path) -> Path:
+    done = heaplab(recorded.parent, "record", "--stacks", "-o", "stacks.trace", "--", "./p")
+    assert done.returncode == 0, done.stderr
+    return recorded.with_name("stacks.trace")
 
 
 def parquet(trace: Path, what: str) -> pd.DataFrame:
@@ -230,6 +237,38 @@ def test_pprof_reads_what_is_written(recorded: Path) -> None:
     assert "one_block" in shown.stdout
 
 
+@pytest.mark.parametrize(
+    ("weight", "expected"), [("peak", 400), ("end", 400), ("allocated", 700), ("calls", 7)]
+)
+def test_collapsed_stacks_lead_from_the_program_to_the_call(
+    with_stacks: Path, weight: str, expected: int
+) -> None:
+    done = heaplab(with_stacks.parent, "trace", with_stacks, "-o", "x.folded", "--weight", weight)
+    assert done.returncode == 0, done.stderr
+    lines = [line.rpartition(" ") for line in (with_stacks.parent / "x.folded").read_text().splitlines()]
+    stacks = {stack: int(amount) for stack, _, amount in lines}
+    assert len(stacks) == len(lines)
+    [mine] = [stack for stack in stacks if "one_block" in stack]
+    assert mine.split(";")[0] == "p"
+    assert mine.endswith(";main;one_block")
+    assert stacks[mine] == expected
+    of_site = folded.WEIGHTS[weight]
+    assert sum(stacks.values()) == sum(of_site(site) for site in profile_of(with_stacks).sites)
+
+
+def test_the_least_of_a_collapsed_stack(trace: Path) -> None:
+    profile = profile_of(trace)
+    assert folded.as_folded(profile, "end") == f"{profile.program};[unknown] 5000\n"
+    assert folded.text("operator;(int)\n") == "operator:(int) "
+    assert folded.frame(symbols.Place("0x17", module="/lib/libx.so.1")) == "[libx.so.1]"
+
+
+def test_weights_are_refused_where_no_stacks_are_written(trace: Path) -> None:
+    done = heaplab(trace.parent, "trace", trace, "--weight", "calls", "-o", "x.html")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--weight goes with collapsed stacks" in done.stderr
+
+
 @pytest.mark.parametrize("packing", ["plain", "gzip", "zstd"])
 def test_heaptrack_becomes_a_trace_that_replays(tmp_path: Path, packing: str) -> None:
     source = tmp_path / "heaptrack.server"
@@ -280,7 +319,7 @@ def test_mtrace_becomes_a_trace_with_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("x.trace -o x.csv", "x.csv: its suffix is none of .html, .parquet, .json, .pb.gz, .trace"),
+        ("x.trace -o x.csv", "x.csv: its suffix is none of .html, .parquet, .json, .pb.gz, .folded, .trace"),
         ("x.trace -o y.trace", "x.trace: is a trace already"),
         ("x.trace --process 1", "--process 1: x.trace has processes 0 to 0"),
         ("text -o y.trace", "text: is neither a trace of heaplab nor the output of heaptrack or mtrace"),

@@ -14,15 +14,16 @@ from heaplab.console import console, put
 from heaplab.errors import UsageError
 from heaplab.report.words.units import counted
 from heaplab.trace_report import trace_changes, trace_page, trace_terminal
-from heaplab.traces import columns, dhat, foreign, pprof, recording, tool
+from heaplab.traces import columns, dhat, folded, foreign, pprof, recording, tool
 from heaplab.traces.profile import Profile, busiest, of_process
 
 LABEL = 16  # columns
 MOST = 20  # processes that are shown
 TRACE, PARQUET = ".trace", ".parquet"
 EVENTS, BLOCKS = "events", "blocks"
+PEAK = "peak"  # of the weights of collapsed stacks
 
-PAGE, DHAT, PPROF = ".html", ".json", ".pb.gz"
+PAGE, DHAT, PPROF, FOLDED = ".html", ".json", ".pb.gz", ".folded"
 PROCESS = click.option(
     "--process",
     type=click.IntRange(min=0),
@@ -47,12 +48,19 @@ PROCESS = click.option(
     type=OUTPUT_FILE,
     metavar="FILE",
     help="Write FILE; its suffix says what: .html a page, .parquet columns for DuckDB and pandas, .json what "
-    "Valgrind's dh_view.html shows, .pb.gz what pprof reads, .trace a trace of heaptrack's or mtrace's.",
+    "Valgrind's dh_view.html shows, .pb.gz what pprof reads, .folded collapsed stacks for flamegraph.pl, "
+    ".trace a trace of heaptrack's or mtrace's.",
 )
 @click.option(
     "--rows",
     type=click.Choice([EVENTS, BLOCKS]),
     help="What a row of Parquet is: an event, or a block from birth to death.  [default: events]",
+)
+@click.option(
+    "--weight",
+    type=click.Choice(list(folded.WEIGHTS)),
+    help="What collapsed stacks count: bytes live at the peak, or at the end; bytes allocated; calls that "
+    "allocate.  [default: peak]",
 )
 @PROCESS
 def trace(
@@ -61,6 +69,7 @@ def trace(
     again: tuple[Path, ...],
     output: Path | None,
     rows: str | None,
+    weight: str | None,
     process: int | None,
 ) -> None:
     """Show what a trace holds, or write it in another form; with NEW, what changed by call site.
@@ -75,6 +84,7 @@ def trace(
       heaplab trace ls.trace
       heaplab trace ls.trace -o ls.html
       heaplab trace ls.trace -o blocks.parquet --rows blocks
+      heaplab trace ls.trace -o ls.folded --weight allocated
       heaplab trace ls.trace ls.trace
     """
     if new:
@@ -82,10 +92,8 @@ def trace(
         return
     if again:
         raise UsageError("--again goes with two traces: heaplab trace OLD NEW --again OLD2")
-    if rows and not (output and output.name.endswith(PARQUET)):
-        raise UsageError(
-            f"--rows goes with a file of Parquet: heaplab trace TRACE --rows {rows} -o FILE{PARQUET}"
-        )
+    refuse_without("--rows", rows, output, PARQUET, "a file of Parquet")
+    refuse_without("--weight", weight, output, FOLDED, "collapsed stacks")
     if output:
         refuse_unwritable(output)
     if output and output.name.endswith(TRACE):
@@ -110,7 +118,7 @@ def trace(
         if not output:
             show_process(profile, number, found)
             return
-        write(profile, warnings, suffix, output)
+        write(profile, warnings, suffix, weight or PEAK, output)
     click.echo(output)
 
 
@@ -129,8 +137,14 @@ def compare(files: list[Path], output: Path | None, process: int | None) -> None
     trace_terminal.print_changes(trace_changes.changes(old, new, again), console())
 
 
+def refuse_without(option: str, value: str | None, output: Path | None, suffix: str, form: str) -> None:
+    """Raise UsageError for an option of one form where another is written."""
+    if value and not (output and output.name.endswith(suffix)):
+        raise UsageError(f"{option} goes with {form}: heaplab trace TRACE {option} {value} -o FILE{suffix}")
+
+
 def suffix_of(output: Path) -> str:
-    known = (PAGE, PARQUET, DHAT, PPROF)
+    known = (PAGE, PARQUET, DHAT, PPROF, FOLDED)
     for suffix in known:
         if output.name.endswith(suffix):
             return suffix
@@ -145,11 +159,13 @@ def profile_of(trace_file: Path, summary: dict[str, Any], number: int) -> Profil
     return profile
 
 
-def write(profile: Profile, warnings: list[str], suffix: str, output: Path) -> None:
+def write(profile: Profile, warnings: list[str], suffix: str, weight: str, output: Path) -> None:
     if suffix == PAGE:
         trace_page.write_html(profile, warnings, output)
     elif suffix == DHAT:
         dhat.write_dhat(profile, output)
+    elif suffix == FOLDED:
+        folded.write_folded(profile, weight, output)
     else:
         pprof.write_pprof(profile, output)
 
