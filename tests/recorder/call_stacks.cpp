@@ -1,4 +1,4 @@
-// Blocks whose size tells by what calls they were acquired. Usage: call_stacks [elsewhere | handler]
+// Blocks whose size tells by what calls they were acquired. Usage: call_stacks [elsewhere | handler | fault]
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -7,6 +7,30 @@
 #include <cstring>
 #include <thread>
 #include <vector>
+
+#if defined(__x86_64__)
+// The first instruction faults. The function that ends before it says of its own caller what would be wrong
+// here.
+asm(R"(
+    .pushsection .text
+    .type before_fault, @function
+before_fault:
+    .cfi_startproc
+    .cfi_def_cfa_offset 64
+    ud2
+    .cfi_endproc
+    .size before_fault, . - before_fault
+    .type read_nowhere, @function
+read_nowhere:
+    .cfi_startproc
+    movl 0, %eax
+    ret
+    .cfi_endproc
+    .size read_nowhere, . - read_nowhere
+    .popsection
+)");
+extern "C" void read_nowhere();
+#endif
 
 namespace {
 
@@ -87,9 +111,32 @@ void call_in_handler_elsewhere() {
   call_in_handler(SA_ONSTACK);
 }
 
+#if defined(__x86_64__)
+[[gnu::noinline]] void cause_fault() {
+  read_nowhere();
+  STAY;
+}
+
+void call_in_handler_of_fault() {
+  struct sigaction action{};
+  action.sa_handler = [](int) {
+    leaf(10'001);
+    std::exit(0);
+  };
+  sigaction(SIGSEGV, &action, nullptr);
+  cause_fault();
+}
+#else
+void call_in_handler_of_fault() {}
+#endif
+
 }  // namespace
 
 int main(int count, char** words) {
+  if (count > 1 && std::strcmp(words[1], "fault") == 0) {
+    call_in_handler_of_fault();
+    return 1;
+  }
   if (count > 1 && std::strcmp(words[1], "handler") == 0) {
     call_in_handler(0);
     return 0;

@@ -5,9 +5,12 @@ Usage: stacks.py RECORDER TRACE_TOOL PROGRAMS CASE      PROGRAMS is the folder o
 """
 
 import json
+import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 
 from recorded_program import Recorder, expect_all, number, run_case
 
@@ -95,6 +98,20 @@ def handlers(recorder: Recorder) -> None:
     assert [file for file, _ in groupby(files)] == [program, library, program, library, program], files
 
 
+def fault(recorder: Recorder) -> None:
+    """A signal at the first instruction of a function: the function and its caller are in the stack."""
+    program = "recorded_call_stacks_without"
+    assert recorder.record(program, "fault", stacks=True) == 0
+    [process] = recorder.processes()
+    expect_all(process)
+    [stack] = stacks_by_size(recorder)[10_001]
+    modules = json.loads(recorder.tell("sites", recorder.trace, 0))["modules"]
+    inside = [address for address in stack if path_of(address, modules).endswith(f"/{program}")]
+    names = functions_of(recorder.programs / program, inside, modules)
+    at = names.index("read_nowhere")
+    assert [name.rpartition("::")[2] for name in names[at:]][:3] == ["read_nowhere", "cause_fault()", "main"]
+
+
 def unloaded(recorder: Recorder) -> None:
     """Where a library follows another at the same addresses, stacks are those of its own code."""
     assert recorder.record("recorded_plugins", stacks=True) == 0
@@ -117,6 +134,19 @@ def path_of(address: int, modules: str) -> str:
     return ""
 
 
+def functions_of(program: Path, addresses: Sequence[int], modules: str) -> list[str]:
+    """The functions of the program that hold the byte before each address."""
+    mapped = next(line for line in modules.splitlines() if line.endswith(f"/{program.name}"))
+    start, offset = (int(word, 16) for word in (mapped.partition("-")[0], mapped.split(" ", 2)[1]))
+    listed = subprocess.run(["nm", "-nC", program], capture_output=True, text=True, check=True).stdout
+    symbols = [line.split(" ", 2) for line in listed.splitlines() if not line.startswith(" ")]
+    found = []
+    for address in addresses:
+        inside = address - 1 - start + offset
+        found.append([name for at, _, name in symbols if int(at, 16) <= inside][-1])
+    return found
+
+
 def children(recorder: Recorder) -> None:
     """A child of fork has a file, and stacks, of its own."""
     assert recorder.record("recorded_processes", "fork", 20, stacks=True) == 0
@@ -137,6 +167,7 @@ CASES = (
     no_table,
     other_stacks,
     handlers,
+    fault,
     unloaded,
     children,
     killed,
