@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Print what `heaplab advise` answers of programs whose answer is known, with each allocator as the first.
+
+The programs are those of tests/python/holders/holders.c, whose tests ask for the same answers in one replay
+each. A cell has the verdict and, where it names call sites, the first.
+
+Example, a minute:
+    research/known_programs.py --programs leak,pinned --allocators glibc,scalloc
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from heaplab.catalog import contents
+from heaplab.cli.subjects.selection import arm_of
+from heaplab.cli.tracing import advise, fresh_trace
+from heaplab.holders.answer import Evidence, HolderAnswer, Kind, judge
+from heaplab.holders.replaying import Recording
+from heaplab.records import Arm
+from heaplab.report.words import markdown
+from heaplab.traces.profile import of_process
+
+SOURCE = Path(__file__).parents[1] / "tests/python/holders/holders.c"
+PROGRAMS = "leak,cache,retained,pinned,regrowth,nothing"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--programs", default=PROGRAMS)
+    parser.add_argument("--allocators", default="glibc,jemalloc,mimalloc,scalloc,tcmalloc")
+    asked = parser.parse_args()
+    names = asked.allocators.split(",")
+    arms = [arm_of(contents.load(()), name) for name in names]
+    with tempfile.TemporaryDirectory(prefix="heaplab-") as name:
+        folder = Path(name)
+        subprocess.run(["cc", "-O1", "-g", "-o", folder / "holders", SOURCE], check=True)
+        rows = [[program, *cells(folder, program, arms)] for program in asked.programs.split(",")]
+    print(markdown.table(["program", *names], rows))
+
+
+def cells(folder: Path, program: str, arms: list[Arm]) -> Iterator[str]:
+    trace = folder / f"{program}.trace"
+    command = [sys.executable, "-m", "heaplab", "record", "--stacks", "-o", trace, "--", folder / "holders"]
+    subprocess.run([*command, program], capture_output=True, check=True)
+    summary, number = fresh_trace.number_of(trace, None)
+    profile = of_process(trace, summary, number)
+    for arm in arms:
+        treatments = advise.treatments([arm, *(other for other in arms if other is not arm)])
+        evidence = advise.evidence_of(Recording(trace, number, folder), profile, treatments, ())
+        yield answer(evidence, judge(evidence))
+
+
+def answer(evidence: Evidence, verdict: HolderAnswer) -> str:
+    words = verdict.kind.value
+    named: list[int] = []
+    if verdict.growth:
+        words += ", a leak" if verdict.growth.leaks else ", a cache"
+        named = [site.number for site in verdict.growth.sites]
+    elif verdict.kind is Kind.PINNED:
+        named = [holding.site for holding in evidence.census.holdings]
+    site = f": `{evidence.profile.useful(named[0]).function}`" if named else ""
+    return f"{words}{site}{'' if verdict.sure else ', likely'}"
+
+
+if __name__ == "__main__":
+    main()
