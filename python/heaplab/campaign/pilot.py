@@ -123,7 +123,7 @@ class PilotRunner:
                     yield cell, runs
 
     def _runs(self, campaign: Campaign, cell: Cell) -> list[Run]:
-        """Pilot runs under the baseline: one, or several of a fast program, until one fails."""
+        """Pilot runs under the baseline, until one fails: one, or more as `_has_run_enough` tells."""
         candidate = Candidate(cell, campaign.allocators[0])
         block = plan.block(campaign, plan.comparisons(campaign)[0], 0)
         limit = plan.time_limit(campaign, cell)
@@ -137,14 +137,22 @@ class PilotRunner:
                 extra_environment=deep_binding.told_to(Path(folder)),
             ) as measure,
         ):
-            most = 1 if cell.workload.server else PILOT_RUNS
-            while len(runs) < most and (not runs or is_quick(runs[-1])):
+            while not self._has_run_enough(campaign, cell, runs):
                 self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
                 runs.append(measure(block, candidate, len(runs), attempt=1))
                 self._remember(cell, runs[-1])
             if line := deep_binding.warning(deep_binding.opened(Path(folder))):
                 self.say(f"warning: {line}")
         return runs
+
+    def _has_run_enough(self, campaign: Campaign, cell: Cell, runs: Sequence[Run]) -> bool:
+        """A fast program runs several times; what seems too slow for the budget, again: something may have
+        held up the machine. A server runs once."""
+        if not runs or cell.workload.server or len(runs) == PILOT_RUNS:
+            return bool(runs)
+        walls = walls_of(runs)
+        is_too_long = len(walls) == 1 and bool(too_long(campaign, [(cell, walls[0])], self.share))
+        return not is_quick(runs[-1]) and not (len(runs) == 1 and is_too_long)
 
     def _remember(self, cell: Cell, run: Run) -> None:
         peak = run.process.peak_memory if run.process else None

@@ -151,6 +151,14 @@ def test_the_users_own_time_limit_is_the_patience(monkeypatch: pytest.MonkeyPatc
         tried(monkeypatch, campaign(100, time_limit=7), FOREVER)
 
 
+def test_one_run_that_was_held_up_does_not_refuse_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = tried(monkeypatch, campaign(100), 20.0, 2.0)
+    assert found.pilot is not None
+    assert found.pilot.wall_time == 2.0
+    with pytest.raises(HeaplabError, match="one run took 19 s"):
+        tried(monkeypatch, campaign(100), 20.0, 19.0)
+
+
 def test_a_program_that_fails_in_the_pilot_is_left_to_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilot, "RunMeasurer", Planned([0.1], Status.FAILED))
     assert PilotRunner({"glibc": synthetic.library("glibc")})(campaign()) == campaign()
@@ -287,7 +295,7 @@ sys.exit(not data)
 
 def compared(lab: Laboratory, log: Path, *before: object) -> tuple[int, str]:
     program = ["--", sys.executable, "-SEc", COPY, log]
-    words = ["compare", *lab.own, "--warm", "64KiB", "--budget", "1s", "-o", lab.out]
+    words = ["compare", *lab.own, "--warm", "64KiB", "--budget", "4s", "-o", lab.out]
     return lab.heaplab(*words, *before, *program)
 
 
