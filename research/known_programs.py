@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heaplab.catalog import contents
-from heaplab.cli.subjects.selection import arm_of
+from heaplab.cli.benchmarks.selection import arm_of
 from heaplab.cli.tracing import advise, fresh_trace
 from heaplab.holders.answer import Evidence, HolderAnswer, Kind, judge
 from heaplab.holders.replaying import Recording

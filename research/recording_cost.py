@@ -33,7 +33,7 @@ from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.subjects import recorded_trace, selection
+from heaplab.cli.benchmarks import recorded_trace, selection
 from heaplab.errors import HeaplabError
 from heaplab.machine import host
 from heaplab.records import Arm, Status

@@ -27,8 +27,8 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
 from heaplab.catalog import contents, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.campaigns.carry_out import carry_out, opened_for
-from heaplab.cli.subjects import recorded_trace, selection
+from heaplab.cli.benchmarks import recorded_trace, selection
+from heaplab.cli.campaigns.run_campaign import opened_for, run_campaign
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Arm, Status
 from heaplab.traces import recording
@@ -79,7 +79,7 @@ def measured(request: Request, folder: Path) -> Analysis:
         if results.end and results.campaign.id == campaigns.campaign_of(request).id:
             return Analysis(results)
     opened, needed = opened_for(request, folder, OPTIONS)
-    if carry_out(opened, needed, OPTIONS, "go on with the same command"):
+    if run_campaign(opened, needed, OPTIONS, "go on with the same command"):
         raise HeaplabError("not complete, so that no page was written")
     return Analysis(store.load(path))
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from heaplab.catalog import contents
-from heaplab.cli.subjects.selection import arm_of
+from heaplab.cli.benchmarks.selection import arm_of
 from heaplab.cli.tracing import advise, fresh_trace
 from heaplab.holders.replaying import Recording
 from heaplab.holders.sentences import interval, size

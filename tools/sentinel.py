@@ -24,7 +24,7 @@ import sys
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from heaplab.analysis.standing import Analysis
+from heaplab.analysis.whole_analysis import Analysis
 from heaplab.campaign import store
 from heaplab.errors import HeaplabError, UsageError
 

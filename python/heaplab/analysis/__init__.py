@@ -5,13 +5,13 @@ and figures are made elsewhere.
 """
 
 from heaplab.analysis.aspects import (
-    AspectStanding as AspectStanding,
-    aspect_standings as aspect_standings,
+    AspectSummary as AspectSummary,
+    aspect_summaries as aspect_summaries,
     metric_of as metric_of,
     mixes_aspects as mixes_aspects,
 )
 from heaplab.analysis.factorial import Effect as Effect, effects as effects
-from heaplab.analysis.gated import (
+from heaplab.analysis.gate_cells import (
     GateCell as GateCell,
     GateLimits as GateLimits,
     gate_cells as gate_cells,
@@ -40,13 +40,13 @@ from heaplab.analysis.rows import (
     cell_rows as cell_rows,
     run_rows as run_rows,
 )
-from heaplab.analysis.standing import (
+from heaplab.analysis.study import MeasuredCell as MeasuredCell, Study as Study, studies_of as studies_of
+from heaplab.analysis.whole_analysis import (
     BOTH as BOTH,
     MEMORY_ONLY as MEMORY_ONLY,
     TIME_ONLY as TIME_ONLY,
     Analysis as Analysis,
-    Standing as Standing,
+    Summary as Summary,
 )
-from heaplab.analysis.study import MeasuredCell as MeasuredCell, Study as Study, studies_of as studies_of
-from heaplab.analysis.worst import Worst as Worst, worst_cells as worst_cells
+from heaplab.analysis.worst_cell import WorstCell as WorstCell, worst_cells as worst_cells
 from heaplab.stats import Judged as Judged

@@ -11,15 +11,15 @@ from math import nan
 
 from heaplab import stats
 from heaplab.analysis.metrics import MEMORY
-from heaplab.analysis.standing import Analysis
 from heaplab.analysis.study import MeasuredCell, Study
+from heaplab.analysis.whole_analysis import Analysis
 from heaplab.catalog import spec
 from heaplab.records import CONTROL_SUFFIX
 from heaplab.stats import Interval, Judged, Keyed, Verdict
 
 
 @dataclass(frozen=True)
-class AspectStanding:
+class AspectSummary:
     """One aspect: the ratio of every allocator to the baseline; lower is better."""
 
     about: spec.Aspect
@@ -34,7 +34,7 @@ class AspectStanding:
         return sorted(found, key=lambda name: self.judged[name].ratio.estimate)
 
 
-def aspect_standings(analysis: Analysis) -> list[AspectStanding]:
+def aspect_summaries(analysis: Analysis) -> list[AspectSummary]:
     """The aspects of a campaign in the order of its experiments; empty if it is about fewer than two.
 
     With fewer, the means over all cells say the same.
@@ -48,7 +48,7 @@ def aspect_standings(analysis: Analysis) -> list[AspectStanding]:
     own = [control for control in controls for _ in others]
     judged = iter(stats.judge_family(list(chain.from_iterable(ratios)), own))
     return [
-        AspectStanding(
+        AspectSummary(
             about,
             {name: next(judged) for name in others},
             control,

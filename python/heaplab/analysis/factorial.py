@@ -13,8 +13,8 @@ from itertools import combinations
 from math import prod
 
 from heaplab import stats
-from heaplab.analysis.standing import Analysis
 from heaplab.analysis.study import MeasuredCell, Study
+from heaplab.analysis.whole_analysis import Analysis
 from heaplab.stats import Judged, Keyed, Pair
 
 Levels = dict[str, dict[str, str]]  # by arm, then by setting

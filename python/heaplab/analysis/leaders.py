@@ -7,7 +7,7 @@ chosen arms must be measured afresh.
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from heaplab.analysis.standing import Analysis
+from heaplab.analysis.whole_analysis import Analysis
 from heaplab.catalog.server_spec import after
 from heaplab.stats import Interval
 
@@ -32,12 +32,12 @@ def measures(analysis: Analysis) -> list[Mapping[str, Interval]]:
     people tune servers for it. An arm without a figure in some cell is left out.
     """
     kinds = {study.workload.kind for study in analysis.between_allocators}
-    standings = [one for kind in kinds for one in analysis.standings(kind) if one.complete]
+    summaries = [one for kind in kinds for one in analysis.summaries(kind) if one.complete]
     ratios: list[Mapping[str, Interval]] = [
-        {one.allocator: getattr(one, measure).ratio for one in standings}
+        {one.allocator: getattr(one, measure).ratio for one in summaries}
         for measure in ("time", "memory", "cost")
     ]
-    idle = after_idling(analysis, [one.allocator for one in standings])
+    idle = after_idling(analysis, [one.allocator for one in summaries])
     return [*ratios, idle] if idle else ratios
 
 

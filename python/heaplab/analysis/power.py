@@ -6,9 +6,9 @@ from math import nan
 from statistics import fmean, median
 
 from heaplab import stats
-from heaplab.analysis.aspects import aspect_standings
-from heaplab.analysis.standing import Analysis
+from heaplab.analysis.aspects import aspect_summaries
 from heaplab.analysis.study import MeasuredCell, Study
+from heaplab.analysis.whole_analysis import Analysis
 from heaplab.records import Run
 from heaplab.stats import Judged, Noise, Verdict
 
@@ -62,11 +62,11 @@ def power_of(analysis: Analysis) -> Power:
 
 
 def outlooks_by_aspect(analysis: Analysis) -> list[Outlook]:
-    standings = aspect_standings(analysis)
-    family = sum(len(one.judged) for one in standings)
+    summaries = aspect_summaries(analysis)
+    family = sum(len(one.judged) for one in summaries)
     return [
         outlook(one.about.id, list(one.judged.values()), max(1, one.control.count // one.cells), family)
-        for one in standings
+        for one in summaries
     ]
 
 

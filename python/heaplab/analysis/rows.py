@@ -9,8 +9,8 @@ from math import isfinite
 from typing import Any
 
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS, value_of
-from heaplab.analysis.standing import Analysis
 from heaplab.analysis.study import MeasuredCell, Study
+from heaplab.analysis.whole_analysis import Analysis
 
 Row = dict[str, Any]
 

@@ -46,7 +46,7 @@ class AtlasSection:
     anchor: str
     text: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
-    heat: bool = False
+    heat_map: bool = False
     drawings: list[Drawing] = field(default_factory=list)
     facts: list[tuple[str, str]] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from heaplab import stats
-from heaplab.analysis import Analysis, Study, aspect_standings, metric_of
+from heaplab.analysis import Analysis, Study, aspect_summaries, metric_of
 from heaplab.campaign import store
 from heaplab.records import CONTROL_SUFFIX, Arm
 from heaplab.report.page.hosts import MACHINE
@@ -124,9 +124,9 @@ def experiment_of(analysis: Analysis, study: Study) -> AtlasExperiment:
 
 
 def aspects_of(analysis: Analysis) -> Iterator[AtlasRatio]:
-    for standing in aspect_standings(analysis):
-        for name, judged in standing.judged.items():
-            yield AtlasRatio(standing.about.title, standing.about.measure, name, judged)
+    for summary in aspect_summaries(analysis):
+        for name, judged in summary.judged.items():
+            yield AtlasRatio(summary.about.title, summary.about.measure, name, judged)
 
 
 def ratios_of(analysis: Analysis, known: dict[str, Any]) -> Iterator[AtlasRatio]:

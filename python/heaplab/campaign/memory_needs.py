@@ -54,13 +54,13 @@ def estimate(cell: Cell) -> int:
 def refuse_too_large(comparisons: Iterable[Comparison], needed: dict[str, int]) -> None:
     """Raise a UsageError that names every experiment with a cell too large for this machine, and its need."""
     most = of_this_machine()
-    worst: dict[str, Cell] = {}
+    largest: dict[str, Cell] = {}
     for cell in (cell for comparison in comparisons for cell in comparison.cells):
         name = cell.experiment.id
-        if needed.get(cell.key, 0) > max(most, needed.get(worst[name].key, 0) if name in worst else 0):
-            worst[name] = cell
-    if worst:
-        each = "; ".join(f"{name}: {_need(cell, needed[cell.key])}" for name, cell in worst.items())
+        if needed.get(cell.key, 0) > max(most, needed.get(largest[name].key, 0) if name in largest else 0):
+            largest[name] = cell
+    if largest:
+        each = "; ".join(f"{name}: {_need(cell, needed[cell.key])}" for name, cell in largest.items())
         raise UsageError(
             f"{each}; a run may use {in_words(most)} on this machine. "
             "With --memory-limit SIZE such cells fail and the others are measured"

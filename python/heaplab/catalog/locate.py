@@ -47,12 +47,12 @@ class ObtainedLibrary(BaseModel):
 
 class FoundLibrary(NamedTuple):
     path: Path | None  # None: the C library's own malloc, nothing to preload
-    stated: str = ""  # the version that its source states
+    source_version: str = ""
     package: str = ""  # the Debian package that tells the version
 
     @property
     def version(self) -> str:
-        return debian_versions().get(self.package, "") if self.package else self.stated
+        return debian_versions().get(self.package, "") if self.package else self.source_version
 
 
 def locate(catalog: Catalog, name: str) -> Arm:

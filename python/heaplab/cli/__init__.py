@@ -20,7 +20,7 @@ COMMANDS = {  # where each lies and what it does, in the order of the help
     "compare": ("campaigns.measure:compare", "Compare allocators on a suite of experiments, or on PROGRAM."),
     "run": ("campaigns.measure:run", "Run experiments by id, group or glob of ids."),
     "gate": (
-        "gate.gate_options:gate",
+        "gate.gate_command:gate",
         "Fail if NEW is worse than OLD beyond a limit; for continuous integration.",
     ),
     "bisect": (

@@ -140,9 +140,9 @@ def means(measured: Analysis) -> Iterator[tuple[RatioOf, Measured]]:
     for kind in KINDS:
         if not measured.summarised(kind):
             continue
-        for standing in measured.standings(kind):
-            for metric, judged in ((TIME, standing.time), (MEMORY, standing.memory)):
-                yield RatioOf(metric, standing.allocator, kind), (judged.ratio, judged.control)
+        for summary in measured.summaries(kind):
+            for metric, judged in ((TIME, summary.time), (MEMORY, summary.memory)):
+                yield RatioOf(metric, summary.allocator, kind), (judged.ratio, judged.control)
 
 
 def cells(measured: Analysis) -> Iterator[tuple[RatioOf, Measured]]:

@@ -21,7 +21,7 @@ class Chapter:
     title: str
     sentences: list[str] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
-    heats: list[Table] = field(default_factory=list)
+    heat_maps: list[Table] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
 
 
@@ -79,8 +79,8 @@ def chapters(profile: Profile) -> list[Chapter]:
             "live", "Live memory", ["Of each stretch of time the most is drawn."], figures.drawn(profile)
         ),
         Chapter("rate", "How fast memory is acquired", [], figures.rates(profile)),
-        Chapter("lives", "Sizes and lifetimes", [REALLOCATED], heats=tables.lives(profile)),
-        Chapter("threads", "Who releases whose blocks", [NUMBERS], heats=[tables.threads(profile)]),
+        Chapter("lives", "Sizes and lifetimes", [REALLOCATED], heat_maps=tables.lives(profile)),
+        Chapter("threads", "Who releases whose blocks", [NUMBERS], heat_maps=[tables.threads(profile)]),
     ]
     if any(site.number for site in profile.sites):
         ordered = [tables.sites(profile, order) for order in tables.ORDERS]

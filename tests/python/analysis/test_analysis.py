@@ -69,7 +69,7 @@ def test_the_control_is_the_noise_floor_and_no_allocator(tmp_path):
     control = analysis.control("synthetic", TIME_ONLY)
     assert control.estimate == pytest.approx(1.2, rel=0.02)
     assert analysis.threshold("synthetic", TIME_ONLY) == control.high - 1
-    assert [standing.allocator for standing in analysis.standings("synthetic")] == ["jemalloc"]
+    assert [summary.allocator for summary in analysis.summaries("synthetic")] == ["jemalloc"]
     (study,) = analysis.studies
     for (cell, name), judged in study.judged("throughput").items():
         assert name == "jemalloc"
@@ -85,8 +85,8 @@ def test_an_allocator_without_a_figure_in_one_cell_is_incomplete(tmp_path):
         else record
         for record in records
     ]
-    (standing,) = analysis_of(spoilt, tmp_path).standings("synthetic")
-    assert (standing.cells, standing.cells_of, standing.complete) == (1, 2, False)
+    (summary,) = analysis_of(spoilt, tmp_path).summaries("synthetic")
+    assert (summary.cells, summary.cells_of, summary.complete) == (1, 2, False)
 
 
 @pytest.mark.parametrize(("who", "counts"), [({"glibc", "glibc#again", "jemalloc"}, 1), ({"jemalloc"}, 2)])
@@ -98,8 +98,8 @@ def test_a_cell_skipped_for_everybody_counts_for_nobody(tmp_path, who, counts):
         else record
         for record in records
     ]
-    (standing,) = analysis_of(skipped, tmp_path).standings("synthetic")
-    assert (standing.cells, standing.cells_of) == (1, counts)
+    (summary,) = analysis_of(skipped, tmp_path).summaries("synthetic")
+    assert (summary.cells, summary.cells_of) == (1, counts)
 
 
 def test_a_rate_is_turned_into_time_before_it_is_averaged(tmp_path):
@@ -109,8 +109,8 @@ def test_a_rate_is_turned_into_time_before_it_is_averaged(tmp_path):
         effect=lambda name, cell: (0.5 if name == "jemalloc" else 1.0, 1.0),
         faults=False,
     )
-    (standing,) = analysis_of(records, tmp_path).standings("synthetic")
-    assert standing.time.ratio.estimate == pytest.approx(0.5, rel=0.02)
+    (summary,) = analysis_of(records, tmp_path).summaries("synthetic")
+    assert summary.time.ratio.estimate == pytest.approx(0.5, rel=0.02)
 
 
 def test_a_study_of_few_allocators_is_not_averaged_with_those_of_all(tmp_path):

@@ -9,7 +9,7 @@ import synthetic
 from rich.console import Console
 
 from heaplab import stats
-from heaplab.analysis import Analysis, AspectStanding, Study, aspect_standings
+from heaplab.analysis import Analysis, AspectSummary, Study, aspect_summaries
 from heaplab.analysis.aspects import metric_of
 from heaplab.campaign import store
 from heaplab.catalog import spec
@@ -49,14 +49,14 @@ def judged(ratio: float, verdict: Verdict) -> Judged:
     return Judged(Interval(ratio, ratio - 0.05, ratio + 0.05, 20), verdict)
 
 
-def standing(aspect: spec.Aspect, **ratios: tuple[float, Verdict]) -> AspectStanding:
+def summary(aspect: spec.Aspect, **ratios: tuple[float, Verdict]) -> AspectSummary:
     found = {name: judged(*ratio) for name, ratio in ratios.items()}
-    return AspectStanding(aspect, found, Interval(1, 1, 1), 2, 0.5)
+    return AspectSummary(aspect, found, Interval(1, 1, 1), 2, 0.5)
 
 
 def test_an_aspect_is_the_mean_over_its_own_cells(tmp_path: Path) -> None:
     analysis = analysis_of(tmp_path, {0: LOCAL, 1: REMOTE, 2: LOCAL})
-    local, remote = aspect_standings(analysis)
+    local, remote = aspect_summaries(analysis)
     first, rate, last = analysis.between_allocators
     groups = [s.cell_pairs("glibc", "swift", s.main_metric) for s in (first, last)]
     assert local.judged["swift"].ratio == stats.geometric_mean(groups)
@@ -69,30 +69,30 @@ def test_an_aspect_is_the_mean_over_its_own_cells(tmp_path: Path) -> None:
 
 
 def test_the_aspect_of_memory_rests_on_memory(tmp_path: Path) -> None:
-    local, memory = aspect_standings(analysis_of(tmp_path, {0: LOCAL, 2: MEMORY}))
+    local, memory = aspect_summaries(analysis_of(tmp_path, {0: LOCAL, 2: MEMORY}))
     assert local.judged["swift"].verdict is Verdict.LOWER
     assert memory.judged["swift"].ratio.estimate == pytest.approx(1.3, rel=0.01)
 
 
 def test_one_aspect_is_no_answer_by_aspect(tmp_path: Path) -> None:
-    assert aspect_standings(analysis_of(tmp_path, {0: LOCAL, 2: LOCAL})) == []
+    assert aspect_summaries(analysis_of(tmp_path, {0: LOCAL, 2: LOCAL})) == []
 
 
 def test_programs_are_an_aspect_too(tmp_path: Path) -> None:
-    found = aspect_standings(analysis_of(tmp_path, {0: LOCAL, 3: about("programs")}))
+    found = aspect_summaries(analysis_of(tmp_path, {0: LOCAL, 3: about("programs")}))
     assert [one.about.id for one in found] == ["local", "programs"]
 
 
 def test_the_baseline_alone_has_no_answer(tmp_path: Path) -> None:
     records = synthetic.campaign(["glibc"], experiments({0: LOCAL, 1: REMOTE}), faults=False)
-    assert aspect_standings(Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))) == []
+    assert aspect_summaries(Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))) == []
 
 
 def test_a_noisy_control_raises_the_threshold_of_its_aspect(tmp_path: Path) -> None:
     def effect(name: str, cell: Mapping[str, object]) -> tuple[float, float]:
         return (0.9 if name == "glibc#again" and len(cell) == 1 else EFFECTS.get(name, (1.0, 1.0))[0]), 1.0
 
-    quiet, noisy = aspect_standings(analysis_of(tmp_path, {2: LOCAL, 0: REMOTE}, effect=effect))
+    quiet, noisy = aspect_summaries(analysis_of(tmp_path, {2: LOCAL, 0: REMOTE}, effect=effect))
     assert quiet.judged["swift"].threshold == stats.THRESHOLD
     assert noisy.judged["swift"].threshold == 1 / noisy.control.low - 1 > 1 / 0.9 - 1
 
@@ -120,7 +120,7 @@ def test_all_aspects_are_one_family(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     analysis = analysis_of(tmp_path, {0: LOCAL, 1: REMOTE})
     monkeypatch.setattr(stats, "judge_family", family)
-    aspect_standings(analysis)
+    aspect_summaries(analysis)
     assert sizes == [2 * len(EFFECTS)]
 
 
@@ -141,7 +141,7 @@ def test_an_allocator_that_fails_in_a_cell_has_no_mean(tmp_path: Path) -> None:
         for record in records
     ]
     analysis = Analysis(store.load(synthetic.write(changed, tmp_path / "results.jsonl")))
-    local, remote = aspect_standings(analysis)
+    local, remote = aspect_summaries(analysis)
     assert not local.judged["swift"].ratio.count
     assert local.judged["swift"].verdict is Verdict.UNDECIDED
     assert local.judged["twin"].ratio.count
@@ -152,36 +152,36 @@ LOWER, HIGHER, SAME, OPEN = Verdict.LOWER, Verdict.HIGHER, Verdict.SAME, Verdict
 
 
 @pytest.mark.parametrize(
-    ("standings", "said"),
+    ("summaries", "said"),
     [
         (
             [
-                standing(LOCAL, a=(0.7, LOWER), b=(0.55, LOWER)),
-                standing(REMOTE, a=(0.9, OPEN), b=(1.4, HIGHER)),
+                summary(LOCAL, a=(0.7, LOWER), b=(0.55, LOWER)),
+                summary(REMOTE, a=(0.9, OPEN), b=(1.4, HIGHER)),
             ],
             "b is faster where it is local (0.50 to 0.60); glibc is faster than b where it is remote.",
         ),
         (
             [
-                standing(LOCAL, a=(0.55, LOWER)),
-                standing(MEMORY, a=(0.55, LOWER)),
-                standing(REMOTE, a=(1, SAME)),
+                summary(LOCAL, a=(0.55, LOWER)),
+                summary(MEMORY, a=(0.55, LOWER)),
+                summary(REMOTE, a=(1, SAME)),
             ],
             "a is faster where it is local (0.50 to 0.60); a is leaner where it is memory (0.50 to 0.60); "
             "no difference is shown where it is remote.",
         ),
         (
             [
-                standing(LOCAL, a=(1.5, HIGHER), b=(1.4, HIGHER)),
-                standing(REMOTE, **dict.fromkeys("abcd", (1.4, HIGHER)), e=(0.9, OPEN)),
+                summary(LOCAL, a=(1.5, HIGHER), b=(1.4, HIGHER)),
+                summary(REMOTE, **dict.fromkeys("abcd", (1.4, HIGHER)), e=(0.9, OPEN)),
             ],
             "glibc is faster where it is local; glibc is faster than 4 of 5 others where it is remote.",
         ),
-        ([standing(LOCAL, a=(1, OPEN)), standing(REMOTE, a=(1, OPEN))], "Undecided: local and remote."),
+        ([summary(LOCAL, a=(1, OPEN)), summary(REMOTE, a=(1, OPEN))], "Undecided: local and remote."),
     ],
 )
-def test_the_advice_names_who_is_better_where(standings: list[AspectStanding], said: str) -> None:
-    assert by_aspect("glibc", standings) == said
+def test_the_advice_names_who_is_better_where(summaries: list[AspectSummary], said: str) -> None:
+    assert by_aspect("glibc", summaries) == said
 
 
 def test_no_mean_over_several_aspects_is_shown(tmp_path: Path) -> None:
@@ -212,49 +212,49 @@ REAL = LOCAL.model_copy(update={"id": "programs", "where": "real programs run"})
 
 
 @pytest.mark.parametrize(
-    ("standings", "said"),
+    ("summaries", "said"),
     [
         (
-            [standing(REAL, a=(0.81, LOWER)), standing(MEMORY, a=(1.0, SAME))],
+            [summary(REAL, a=(0.81, LOWER)), summary(MEMORY, a=(1.0, SAME))],
             "Use a for real programs: 19 % less time, the same memory.",
         ),
         (
             [
-                standing(REAL, a=(0.7, LOWER), b=(0.8, LOWER), c=(0.82, LOWER)),
-                standing(MEMORY, a=(1.4, HIGHER), b=(1.0, SAME), c=(1.0, OPEN)),
+                summary(REAL, a=(0.7, LOWER), b=(0.8, LOWER), c=(0.82, LOWER)),
+                summary(MEMORY, a=(1.4, HIGHER), b=(1.0, SAME), c=(1.0, OPEN)),
             ],
             "Use b for real programs: 20 % less time, the same memory. 2 others cannot be told apart from it "
             "in time.",
         ),
         (
-            [standing(REAL, a=(0.7, LOWER)), standing(MEMORY, a=(1.4, HIGHER))],
+            [summary(REAL, a=(0.7, LOWER)), summary(MEMORY, a=(1.4, HIGHER))],
             "Use a for real programs only where memory is not short: 30 % less time, 40 % more memory.",
         ),
         (
-            [standing(REAL, a=(1.0, SAME)), standing(LOCAL, a=(0.7, LOWER))],
+            [summary(REAL, a=(1.0, SAME)), summary(LOCAL, a=(0.7, LOWER))],
             "Stay with glibc for real programs: nothing is shown to be faster there; other kinds of work "
             "have other answers, in the table.",
         ),
         (
-            [standing(REAL, a=(1.0, OPEN)), standing(LOCAL, a=(1.0, SAME))],
+            [summary(REAL, a=(1.0, OPEN)), summary(LOCAL, a=(1.0, SAME))],
             "Stay with glibc for real programs for now: a undecided.",
         ),
         (
-            [standing(LOCAL, a=(0.7, LOWER)), standing(REMOTE, a=(1.4, HIGHER))],
+            [summary(LOCAL, a=(0.7, LOWER)), summary(REMOTE, a=(1.4, HIGHER))],
             "It depends on what the program does: who is better in one aspect is worse in another.",
         ),
         (
-            [standing(LOCAL, a=(1.0, SAME)), standing(REMOTE, a=(1.4, HIGHER))],
+            [summary(LOCAL, a=(1.0, SAME)), summary(REMOTE, a=(1.4, HIGHER))],
             "Stay with glibc: nothing is shown to be better.",
         ),
         (
-            [standing(LOCAL, a=(0.5, OPEN)), standing(REMOTE, a=(1.4, HIGHER))],
+            [summary(LOCAL, a=(0.5, OPEN)), summary(REMOTE, a=(1.4, HIGHER))],
             "Stay with glibc for now: nothing is shown to be better yet.",
         ),
     ],
 )
-def test_the_answer_begins_with_what_to_do(standings: list[AspectStanding], said: str) -> None:
-    assert lead("glibc", standings) == said
+def test_the_answer_begins_with_what_to_do(summaries: list[AspectSummary], said: str) -> None:
+    assert lead("glibc", summaries) == said
 
 
 def test_seven_allocators_fit_in_eighty_columns(tmp_path: Path) -> None:
@@ -294,5 +294,5 @@ def test_real_programs_are_advised_by_their_own_time_and_memory(tmp_path: Path) 
     analysis = analysis_of(tmp_path, {0: LOCAL, 3: about("programs")})
     found = aspect_answer(analysis)
     assert found
-    own = answer(analysis, "program", analysis.standings("program")).advice
+    own = answer(analysis, "program", analysis.summaries("program")).advice
     assert found.advice == f"Real programs: {own[0].lower()}{own[1:]}"

@@ -14,7 +14,7 @@ from heaplab.analysis import Analysis
 from heaplab.campaign import pilot, plan, standard_input, store
 from heaplab.campaign.pilot import PilotRunner
 from heaplab.campaign.user_program import UserProgram, executions_of
-from heaplab.cli.subjects import program_experiment
+from heaplab.cli.benchmarks import program_experiment
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import Execution, Steps, alone
 from heaplab.machine.repeat import in_a_row
@@ -257,7 +257,7 @@ def test_without_memory_the_answer_is_about_time_alone(tmp_path: Path, time: flo
     analysis = Analysis(
         store.load(synthetic.write(map(unseen, synthetic.as_own(records)), tmp_path / "results.jsonl"))
     )
-    found = answer(analysis, "program", analysis.standings("program"))
+    found = answer(analysis, "program", analysis.summaries("program"))
     assert found.advice.startswith(advice)
     assert [leader.title for leader in found.leaders] == ["Fastest"]
     assert found.notes == [wording.UNSEEN_MEMORY]

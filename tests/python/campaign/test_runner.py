@@ -70,7 +70,7 @@ def results(tmp_path: Path) -> Path:
     return tmp_path / "results.jsonl"
 
 
-def carry_out(
+def run_campaign(
     fake: Fake, path: Path, earlier: Sequence[Run] = (), budget: float | None = None, **more: object
 ) -> str:
     made = campaign().model_copy(update={"budget": budget})
@@ -84,7 +84,7 @@ def stored_runs(path: Path) -> list[Run]:
 
 def test_blocks_are_run_back_to_back_in_their_shuffled_order(results: Path) -> None:
     fake = Fake()
-    assert carry_out(fake, results) == "blocks"
+    assert run_campaign(fake, results) == "blocks"
     assert len(fake.asked) == 4 * 15 * RUNS_A_BLOCK
     comparisons = {item.key: item for item in plan.comparisons(campaign())}
     for begin in range(0, len(fake.asked), RUNS_A_BLOCK):
@@ -97,13 +97,13 @@ def test_blocks_are_run_back_to_back_in_their_shuffled_order(results: Path) -> N
 
 def test_every_cell_gets_its_block_before_any_gets_the_next(results: Path) -> None:
     fake = Fake()
-    carry_out(fake, results)
+    run_campaign(fake, results)
     numbers = [number for _, number, _, _ in fake.asked]
     assert numbers == sorted(numbers)
 
 
 def test_order_counts_all_runs(results: Path) -> None:
-    carry_out(Fake(), results)
+    run_campaign(Fake(), results)
     assert [run.order for run in stored_runs(results)] == list(range(4 * 15 * RUNS_A_BLOCK))
 
 
@@ -114,7 +114,7 @@ def test_a_cell_that_is_precise_at_a_look_gets_no_more_blocks(results: Path) -> 
         looked.append((comparison.key, len(runs)))
         return dict(comparison.cells[0].swept)["n"] == 1 or len(runs) >= 8 * RUNS_A_BLOCK
 
-    assert carry_out(fake, results, precise=precise) == "precise"
+    assert run_campaign(fake, results, precise=precise) == "precise"
     blocks = {key: 1 + max(number for k, number, _, _ in fake.asked if k == key) for key, *_ in fake.asked}
     assert sorted(blocks.values()) == [5, 5, 8, 8]
     assert {count // RUNS_A_BLOCK for _, count in looked} == {5, 8}
@@ -122,23 +122,23 @@ def test_a_cell_that_is_precise_at_a_look_gets_no_more_blocks(results: Path) -> 
 
 def test_the_budget_ends_it_between_blocks_after_two_rounds(results: Path) -> None:
     fake = Fake()
-    assert carry_out(fake, results, budget=100) == "budget"
+    assert run_campaign(fake, results, budget=100) == "budget"
     assert len(fake.asked) == 100
 
 
 def test_what_cannot_fit_is_told_before_half_of_the_budget_is_gone(results: Path) -> None:
     fake = Fake()
     with pytest.raises(HeaplabError, match=r"two blocks of every cell take about 32 s.* need --budget 88s"):
-        carry_out(fake, results, budget=20)
+        run_campaign(fake, results, budget=20)
     assert fake.now == 5
     fake = Fake()
-    assert carry_out(fake, results, budget=2 * 4 * RUNS_A_BLOCK / OVER) == "budget"
+    assert run_campaign(fake, results, budget=2 * 4 * RUNS_A_BLOCK / OVER) == "budget"
 
 
 def test_a_run_that_the_budget_ended_is_no_failure_and_ends_the_campaign(results: Path) -> None:
     fake = Fake(outcome={("b", 0): Status.TIMEOUT})
     late = 2 * 4 * RUNS_A_BLOCK + 10
-    assert carry_out(fake, results, budget=late) == "budget"
+    assert run_campaign(fake, results, budget=late) == "budget"
     assert any(run.status is Status.TIMEOUT for run in stored_runs(results))  # by its own limit
     slow = Fake(now=0.0)
 
@@ -158,36 +158,36 @@ def test_a_run_that_the_budget_ended_is_no_failure_and_ends_the_campaign(results
 
 def test_a_void_attempt_is_repeated_once_and_both_are_kept(results: Path) -> None:
     fake = Fake(outcome={("a", 0): Status.VOID})
-    carry_out(fake, results)
+    run_campaign(fake, results)
     attempts = [attempt for _, _, allocator, attempt in fake.asked if allocator == "a"]
     assert attempts == [0, 1] * 60
     fake = Fake(outcome={("a", 0): Status.VOID, ("a", 1): Status.VOID})
-    carry_out(fake, results)
+    run_campaign(fake, results)
     assert max(attempt for *_, attempt in fake.asked) == 1
 
 
 def test_a_crashing_allocator_is_given_up_after_two_blocks_and_the_others_go_on(results: Path) -> None:
     fake = Fake(outcome={("b", 0): Status.FAILED})
-    carry_out(fake, results)
+    run_campaign(fake, results)
     assert sum(allocator == "b" for _, _, allocator, _ in fake.asked) == 2 * 4
     assert sum(allocator == "a" for _, _, allocator, _ in fake.asked) == 15 * 4
 
 
 def test_nothing_is_measured_for_a_baseline_alone(results: Path) -> None:
     fake = Fake(outcome={("a", 0): Status.FAILED, ("b", 0): Status.FAILED})
-    carry_out(fake, results)
+    run_campaign(fake, results)
     assert sum(allocator == "base" for _, _, allocator, _ in fake.asked) == 2 * 4
 
 
 def test_interrupted_and_resumed_is_the_same_as_never_interrupted(results: Path, tmp_path: Path) -> None:
     whole = Fake()
-    carry_out(whole, tmp_path / "whole.jsonl")
+    run_campaign(whole, tmp_path / "whole.jsonl")
     first, second = Fake(stop_after=37), Fake()
     with pytest.raises(KeyboardInterrupt):
-        carry_out(first, results)
+        run_campaign(first, results)
     earlier = stored_runs(results)
     assert len(earlier) == 37
-    carry_out(second, results, earlier)
+    run_campaign(second, results, earlier)
     assert first.asked + second.asked == whole.asked
     assert [run.order for run in stored_runs(results)] == list(range(len(whole.asked)))
 
@@ -195,25 +195,27 @@ def test_interrupted_and_resumed_is_the_same_as_never_interrupted(results: Path,
 def test_the_budget_counts_what_earlier_sessions_spent(results: Path) -> None:
     first, second = Fake(stop_after=90), Fake()
     with pytest.raises(KeyboardInterrupt):
-        carry_out(first, results)
-    carry_out(second, results, stored_runs(results), budget=100)
+        run_campaign(first, results)
+    run_campaign(second, results, stored_runs(results), budget=100)
     assert len(first.asked) + len(second.asked) == 100
 
 
 def test_a_budget_does_not_count_what_an_earlier_one_paid_for(results: Path) -> None:
     whole, first, second, third = Fake(), Fake(), Fake(stop_after=20), Fake()
-    carry_out(whole, results.with_name("whole.jsonl"))
-    assert carry_out(first, results, budget=100) == "budget"
+    run_campaign(whole, results.with_name("whole.jsonl"))
+    assert run_campaign(first, results, budget=100) == "budget"
     with pytest.raises(KeyboardInterrupt):
-        carry_out(second, results, stored_runs(results), budget=60, runs_of_earlier_budgets=100)
-    assert carry_out(third, results, stored_runs(results), budget=60, runs_of_earlier_budgets=100) == "budget"
+        run_campaign(second, results, stored_runs(results), budget=60, runs_of_earlier_budgets=100)
+    assert (
+        run_campaign(third, results, stored_runs(results), budget=60, runs_of_earlier_budgets=100) == "budget"
+    )
     assert first.asked + second.asked + third.asked == whole.asked[:160]
 
 
 def test_a_listener_hears_the_pace_of_all_sessions_and_the_budget_of_this_one(results: Path) -> None:
     heard = []
-    carry_out(Fake(), results, budget=100)
-    carry_out(
+    run_campaign(Fake(), results, budget=100)
+    run_campaign(
         Fake(), results, stored_runs(results), budget=1000, runs_of_earlier_budgets=100, listen=heard.append
     )
     assert heard[50].elapsed == pytest.approx(50)
@@ -222,7 +224,7 @@ def test_a_listener_hears_the_pace_of_all_sessions_and_the_budget_of_this_one(re
 
 def test_a_listener_hears_what_comes_next_and_how_long_at_most(results: Path) -> None:
     heard = []
-    carry_out(Fake(), results, budget=100, listen=heard.append)
+    run_campaign(Fake(), results, budget=100, listen=heard.append)
     assert heard[0].finished == 0
     assert heard[50].remaining == pytest.approx(50)
     assert heard[50].most == 4 * 15 * RUNS_A_BLOCK
@@ -247,7 +249,7 @@ def test_a_run_that_takes_longer_than_expected_may_go_on_until_its_limit() -> No
 
 def test_what_is_left_is_never_less_than_two_rounds(results: Path) -> None:
     heard = []
-    carry_out(Fake(), results, budget=30, listen=heard.append)
+    run_campaign(Fake(), results, budget=30, listen=heard.append)
     whole = 2 * 4 * RUNS_A_BLOCK
     assert [heard[n].remaining for n in (6, whole - 1)] == [pytest.approx(whole - 6), pytest.approx(1)]
     assert heard[RUNS_A_BLOCK * 4].expected == pytest.approx(1)
@@ -255,7 +257,7 @@ def test_what_is_left_is_never_less_than_two_rounds(results: Path) -> None:
 
 def test_the_budget_counts_what_was_spent_before_the_first_run(results: Path) -> None:
     fake = Fake()
-    carry_out(fake, results, budget=100, spent=40)
+    run_campaign(fake, results, budget=100, spent=40)
     assert len(fake.asked) == 60
 
 
@@ -287,7 +289,7 @@ def test_a_quiet_bar_shows_nothing() -> None:
 def test_a_disturbed_run_is_repeated_only_while_the_budget_has_room(results: Path) -> None:
     two_rounds = 2 * 4 * RUNS_A_BLOCK
     fake = Fake(outcome={("a", 0): Status.VOID, ("b", 0): Status.VOID})
-    carry_out(fake, results, budget=two_rounds + 3)
+    run_campaign(fake, results, budget=two_rounds + 3)
     repeated = sum(attempt == 0 for *_, allocator, attempt in fake.asked if allocator in ("a", "b"))
     assert 0 < repeated <= 4
     assert fake.now <= two_rounds + 4
@@ -297,13 +299,13 @@ def test_a_disturbed_run_is_repeated_only_while_the_budget_has_room(results: Pat
 
 def test_void_runs_take_a_fifth_of_the_budget_at_most(results: Path) -> None:
     fake = Fake(outcome={(name, 0): Status.VOID for name in ("base", "base#again", "a", "b")})
-    carry_out(fake, results, budget=200)
+    run_campaign(fake, results, budget=200)
     assert 35 <= sum(run.status is Status.VOID for run in stored_runs(results)) <= 40
 
 
 def test_a_repetition_is_one_planned_run_with_the_first_attempt(results: Path) -> None:
     heard = []
     fake = Fake(outcome={("a", 0): Status.VOID})
-    carry_out(fake, results, listen=heard.append)
+    run_campaign(fake, results, listen=heard.append)
     assert heard[-1].finished == 4 * 15 * RUNS_A_BLOCK - 1
     assert len(heard) == len(fake.asked)

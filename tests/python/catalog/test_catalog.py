@@ -12,7 +12,7 @@ from heaplab import claims
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS
 from heaplab.campaign.command_line import options_of
 from heaplab.catalog import contents as catalogs, locate, native, spec
-from heaplab.cli.subjects import selection
+from heaplab.cli.benchmarks import selection
 from heaplab.errors import UsageError
 
 CATALOG = catalogs.load()

@@ -16,9 +16,9 @@ from heaplab.analysis import TIME_ONLY, Analysis, effects
 from heaplab.campaign import store
 from heaplab.catalog import allocator_spec, contents as catalogs, locate
 from heaplab.catalog.contents import Catalog, joined
+from heaplab.cli.benchmarks import selection
 from heaplab.cli.checks import doctor
-from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GIVEN_COMMAND, GIVEN_FACTORIAL
-from heaplab.cli.subjects import selection
+from heaplab.cli.options.arm_options import GIVEN_ALLOCATOR, GIVEN_COMMAND, GIVEN_FACTORIAL
 from heaplab.machine import huge_pages, setting_proof
 from heaplab.machine.execute import execute, plain_environment
 from heaplab.machine.watch import Limits
@@ -312,8 +312,8 @@ def test_commands_are_compared_with_each_other(lab: Laboratory, sleepy: Path) ->
     arms = ("--arm", f"old={sleepy}", "--arm", f"new=MALLOC_TOP_PAD_=1 {sleepy}")
     lab.heaplab("compare", *arms, *WARM, "-o", lab.out, "--budget", "60s", "--precision", "50%")
     analysis = Analysis(lab.results())
-    (standing,) = analysis.standings("program")
-    assert standing.time.ratio.estimate > 1.2
+    (summary,) = analysis.summaries("program")
+    assert summary.time.ratio.estimate > 1.2
     assert lab.good("old#again")
     page = render([analysis], lab.out / "report.html")
     assert "which malloc served each was not looked at" in page

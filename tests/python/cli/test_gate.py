@@ -14,7 +14,7 @@ from laboratory import WARM, Laboratory
 
 from heaplab.analysis import Analysis, GateCell, GateLimits, gate_cells, outcome_of, seconds_for_limits
 from heaplab.campaign import store
-from heaplab.cli.gate import auto_budget, gating
+from heaplab.cli.gate import auto_budget, run_gate
 from heaplab.errors import HeaplabError
 from heaplab.records import CONTROL_SUFFIX, End, Run
 from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headline
@@ -110,7 +110,7 @@ def test_of_what_is_noisy_nothing_is_said() -> None:
 # ---------------------------------------------------------------- on results
 
 
-def gated(tmp_path: Path, effect: Callable[[str, dict], tuple[float, float]], **more) -> list[GateCell]:
+def simulated(tmp_path: Path, effect: Callable[[str, dict], tuple[float, float]], **more) -> list[GateCell]:
     def true(name: str, cell: dict) -> tuple[float, float]:
         return effect(name.removesuffix(CONTROL_SUFFIX), cell)
 
@@ -120,7 +120,9 @@ def gated(tmp_path: Path, effect: Callable[[str, dict], tuple[float, float]], **
 
 
 def test_the_cells_that_are_worse_are_named_with_their_metric(tmp_path: Path) -> None:
-    found = gated(tmp_path, lambda name, cell: (1.3 if name == "new" and cell["threads"] == 2 else 1.0, 1.0))
+    found = simulated(
+        tmp_path, lambda name, cell: (1.3 if name == "new" and cell["threads"] == 2 else 1.0, 1.0)
+    )
     worse = [one for one in found if one.verdict is GateVerdict.WORSE]
     assert {dict(one.cell)["threads"] for one in worse} == {2}
     assert {one.metric for one in worse} == {"allocation_time", "throughput"}
@@ -129,14 +131,14 @@ def test_the_cells_that_are_worse_are_named_with_their_metric(tmp_path: Path) ->
 
 
 def test_what_the_machine_could_not_tell_is_said(tmp_path: Path) -> None:
-    cells = gated(tmp_path, lambda name, _: (1.08 if name == "new" else 1.0, 1.0), noise=0.3)
+    cells = simulated(tmp_path, lambda name, _: (1.08 if name == "new" else 1.0, 1.0), noise=0.3)
     assert all(one.verdict is not GateVerdict.WORSE for one in cells)
     assert headline(cells).startswith("COULD NOT TELL ")
     assert "could not tell: noise of " in as_markdown(cells, "")
 
 
 def test_memory_has_a_limit_of_its_own(tmp_path: Path) -> None:
-    found = gated(tmp_path, lambda name, _: (1.0, 1.04 if name == "new" else 1.0))
+    found = simulated(tmp_path, lambda name, _: (1.0, 1.04 if name == "new" else 1.0))
     assert {one.metric for one in found if one.verdict is GateVerdict.WORSE} == {"footprint"}
 
 
@@ -155,7 +157,7 @@ def test_a_limit_stays_where_the_baseline_differs_more_from_itself(tmp_path: Pat
 
 
 def test_bencher_gets_values_with_bounds_in_its_own_form(tmp_path: Path) -> None:
-    found = as_bencher(gated(tmp_path, lambda name, _: (1.3 if name == "new" else 1.0, 1.0)))
+    found = as_bencher(simulated(tmp_path, lambda name, _: (1.3 if name == "new" else 1.0, 1.0)))
     for measures in found.values():
         for metric in measures.values():
             assert set(metric) <= {"value", "lower_value", "upper_value"}
@@ -166,7 +168,9 @@ def test_bencher_gets_values_with_bounds_in_its_own_form(tmp_path: Path) -> None
 
 
 def test_a_table_for_a_pull_request_has_the_worst_first(tmp_path: Path) -> None:
-    cells = gated(tmp_path, lambda name, cell: (1.3 if name == "new" and cell["threads"] == 2 else 1.0, 1.0))
+    cells = simulated(
+        tmp_path, lambda name, cell: (1.3 if name == "new" and cell["threads"] == 2 else 1.0, 1.0)
+    )
     lines = as_markdown(cells, "heaplab gate a|b").splitlines()
     assert lines[0].startswith("**heaplab gate: WORSE: 2 of 12 ")
     table = [line for line in lines if line.startswith("|")]
@@ -252,7 +256,7 @@ def test_a_budget_that_ends_before_anything_is_measured_is_named(tmp_path: Path)
     begun[0] = begun[0].model_copy(update={"budget": 15.0})
     path = synthetic.write([*begun, End(reason="budget")], tmp_path / "results.jsonl")
     with pytest.raises(HeaplabError, match="the budget of 15s was spent before anything was measured"):
-        gating.judged([store.load(path)], GateLimits(0.05, 0.03, 0.05))
+        run_gate.judged([store.load(path)], GateLimits(0.05, 0.03, 0.05))
 
 
 def test_a_count_takes_the_place_of_a_time_that_could_not_tell(tmp_path: Path) -> None:

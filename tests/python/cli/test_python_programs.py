@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.cli.subjects.python_programs import NOTE, note_on
+from heaplab.cli.benchmarks.python_programs import NOTE, note_on
 
 
 def script(folder: Path, first_line: str) -> str:

@@ -14,7 +14,7 @@ from traces import two_threads, write_trace
 
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents, native
-from heaplab.cli.subjects import recorded_trace
+from heaplab.cli.benchmarks import recorded_trace
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Run
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from heaplab.catalog import contents, locate
-from heaplab.cli.subjects.selection import arm_of
+from heaplab.cli.benchmarks.selection import arm_of
 from heaplab.cli.tracing import advise
 from heaplab.errors import UsageError
 from heaplab.holders import perfetto, replaying, what_if

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heaplab.catalog import contents
-from heaplab.cli.subjects.selection import arm_of
+from heaplab.cli.benchmarks.selection import arm_of
 from heaplab.cli.tracing import advise
 from heaplab.holders import holding_tables, replaying, ways_tried
 from heaplab.holders.answer import Evidence

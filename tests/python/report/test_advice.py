@@ -3,7 +3,7 @@
 import pytest
 import synthetic
 
-from heaplab.analysis import Analysis, Judged, Standing
+from heaplab.analysis import Analysis, Judged, Summary
 from heaplab.campaign import store
 from heaplab.report.words.advice import Leader, advice, answer
 from heaplab.stats import Interval, Verdict
@@ -22,7 +22,7 @@ def answer_of(path, effects, blocks=8, noise=0.002, experiments=PROGRAM):
         faults=False,
     )
     analysis = Analysis(store.load(synthetic.write(records, path / "results.jsonl")))
-    return answer(analysis, "program", analysis.standings("program"))
+    return answer(analysis, "program", analysis.summaries("program"))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_scores_of_memory_are_no_times(tmp_path):
 def test_an_allocator_that_failed_is_named_and_not_ranked(tmp_path):
     records = synthetic.campaign(["glibc", "tbbmalloc"], synthetic.experiments()[4:5], blocks=10)
     analysis = Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))
-    found = answer(analysis, "program", analysis.standings("program"))
+    found = answer(analysis, "program", analysis.summaries("program"))
     assert found.advice == "Nothing here was measured completely enough to give advice."
     assert found.notes == ["Not ranked, because some of its cells have no figure: tbbmalloc."]
 
@@ -85,7 +85,7 @@ def test_a_trade_off_that_is_decided_is_not_called_undecided(tmp_path):
 def test_a_better_trade_off_is_advised_though_neither_time_nor_memory_is_decided_alone():
     alone = Judged(Interval(0.95, 0.92, 0.99, 8), Verdict.UNDECIDED)
     cost = Judged(Interval(0.95, 0.935, 0.965, 8), Verdict.LOWER)
-    both = Standing("both", alone, alone, cost, 1, 1)
+    both = Summary("both", alone, alone, cost, 1, 1)
     leaders = [Leader("", ["both", "glibc"], "", open=True)] * 2 + [Leader("", ["both"], "")]
     undecided = "time undecided (0.92–0.99×) and peak memory undecided (0.92–0.99×), compared with glibc"
     said = advice("glibc", [both], leaders)
@@ -97,7 +97,7 @@ def test_a_better_trade_off_is_advised_though_neither_time_nor_memory_is_decided
 )
 def test_measuring_longer_is_advised_where_it_could_show_a_gain(low, advised):
     judged = Judged(Interval(1.01, low, 1.06, 8), Verdict.UNDECIDED)
-    one = Standing("one", judged, judged, judged, 1, 1)
+    one = Summary("one", judged, judged, judged, 1, 1)
     leaders = [Leader("", ["glibc", "one"], "", open=True)] * 3
     assert advice("glibc", [one], leaders).startswith(f"Stay with glibc{advised}")
 
@@ -106,7 +106,7 @@ def test_without_an_interval_the_advice_says_so():
     alone = Judged(Interval(0.9, count=3), Verdict.UNDECIDED)
     cost = Judged(Interval(0.9, 0.85, 0.95, 8), Verdict.LOWER)
     leaders = [Leader("", ["one", "glibc"], "", open=True)] * 2 + [Leader("", ["one"], "")]
-    said = advice("glibc", [Standing("one", alone, alone, cost, 1, 1)], leaders)
+    said = advice("glibc", [Summary("one", alone, alone, cost, 1, 1)], leaders)
     assert said.startswith("Use one: time undecided (no interval) and peak memory undecided (no interval),")
 
 
@@ -131,10 +131,10 @@ def test_advice_leaders_and_table_never_contradict_each_other(tmp_path, noise, t
         faults=False,
     )
     analysis = Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))
-    standings = analysis.standings("program")
-    found = answer(analysis, "program", standings)
+    summaries = analysis.summaries("program")
+    found = answer(analysis, "program", summaries)
     for leader, column in zip(found.leaders, ("time", "memory", "cost"), strict=True):
-        verdicts = {s.allocator: getattr(s, column).verdict for s in standings}
+        verdicts = {s.allocator: getattr(s, column).verdict for s in summaries}
         if leader.names == ["glibc"]:
             assert Verdict.LOWER not in verdicts.values()
             assert column == "cost" or set(verdicts.values()) == {Verdict.HIGHER}

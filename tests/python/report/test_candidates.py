@@ -228,7 +228,7 @@ def test_what_is_compared_must_be_swept_at_both_scales() -> None:
 
 
 def test_a_heat_table_of_times_has_a_panel_for_the_rest_and_colours_of_its_own(study: Study) -> None:
-    tables = heat_map.heat(study, study.experiment.plots[0])
+    tables = heat_map.heat_maps(study, study.experiment.plots[0])
     assert [table.caption for table in tables] == [
         f"structure {s}, heap {h}, allocation time in s" for s in ("DS1", "DS2") for h in ("fresh", "aged")
     ]
@@ -261,13 +261,13 @@ def test_colours_are_white_where_nothing_differs_and_full_at_a_factor_of_four() 
 
 def test_short_times_are_shown_in_the_unit_that_is_named(tmp_path: Path) -> None:
     quick = analysis_of(records_of(experiment(), ["glibc"], unit=0.001), tmp_path).studies[0]
-    table = heat_map.heat(quick, experiment().plots[0])[0]
+    table = heat_map.heat_maps(quick, experiment().plots[0])[0]
     assert table.caption.endswith("allocation time in ms")
     assert float(texts(table)["1"][0]) == pytest.approx(0.12, rel=0.01)
 
 
 def test_a_heat_table_of_percentages_has_the_reference_at_100_and_intervals(study: Study) -> None:
-    table = heat_map.heat(study, study.experiment.plots[1])[0]
+    table = heat_map.heat_maps(study, study.experiment.plots[1])[0]
     assert texts(table)["1"][0] == "100 %"
     assert texts(table)["1"][2] == "50 %"
     entry = table.rows[0][1][2]
@@ -276,7 +276,7 @@ def test_a_heat_table_of_percentages_has_the_reference_at_100_and_intervals(stud
 
 
 def test_ratios_of_ratios_are_the_planted_ones(study: Study) -> None:
-    tables = heat_map.heat(study, study.experiment.plots[2])
+    tables = heat_map.heat_maps(study, study.experiment.plots[2])
     assert len(tables) == 2
     assert "heap aged" in tables[0].caption
     found = [float(text) for text in texts(tables[0])["4"][:5]]
@@ -284,7 +284,7 @@ def test_ratios_of_ratios_are_the_planted_ones(study: Study) -> None:
 
 
 def test_a_surface_divides_each_cell_by_the_one_it_is_against(study: Study) -> None:
-    tables = heat_map.heat(study, study.experiment.plots[3])
+    tables = heat_map.heat_maps(study, study.experiment.plots[3])
     assert len(tables) == len(STRATEGIES)
     assert "AS3 (monotonic)" in tables[2].caption
     assert [float(text) for text in texts(tables[2])["DS1"][:2]] == pytest.approx([1.5, 1.5], rel=0.02)
@@ -292,7 +292,7 @@ def test_a_surface_divides_each_cell_by_the_one_it_is_against(study: Study) -> N
 
 
 def heat_of(study: Study, **axes: object) -> list[Table]:
-    return heat_map.heat(study, spec.Plot(kind="heat", y="allocation_time", **axes))
+    return heat_map.heat_maps(study, spec.Plot(kind="heat", y="allocation_time", **axes))
 
 
 def test_what_cells_are_divided_by_is_not_shown(study: Study) -> None:
@@ -472,7 +472,7 @@ def test_a_failed_field_says_so_and_why_and_the_others_stay(tmp_path: Path) -> N
         for r in records_of(experiment(), ["glibc"])
     ]
     broken = analysis_of(records, tmp_path)
-    table = heat_map.heat(broken.studies[0], experiment().plots[0])[0]
+    table = heat_map.heat_maps(broken.studies[0], experiment().plots[0])[0]
     assert [entry.title for _, entries in table.rows for entry in entries if entry.text == "failed"] == [
         "no arena here"
     ]

@@ -45,7 +45,7 @@ def analysis_of(
 
 
 def said(analysis: Analysis) -> list[str]:
-    return sentences(analysis, "program", analysis.standings("program"))
+    return sentences(analysis, "program", analysis.summaries("program"))
 
 
 def test_the_extremes_are_told_with_what_goes_with_them(tmp_path: Path) -> None:

@@ -58,10 +58,10 @@ def test_the_most_page_tables_seen_are_added_to_the_workloads_own_peak(measured)
 
 
 def test_an_allocator_that_spreads_over_addresses_needs_more_memory(measured):
-    (standing,) = measured.standings("synthetic")
-    assert standing.memory.ratio.estimate == pytest.approx(20 / 12)
-    assert standing.memory.verdict is Verdict.HIGHER
-    assert standing.cost.ratio.estimate == pytest.approx((standing.time.ratio.estimate * 20 / 12) ** 0.5)
+    (summary,) = measured.summaries("synthetic")
+    assert summary.memory.ratio.estimate == pytest.approx(20 / 12)
+    assert summary.memory.verdict is Verdict.HIGHER
+    assert summary.cost.ratio.estimate == pytest.approx((summary.time.ratio.estimate * 20 / 12) ** 0.5)
     assert measured.studies[0].ratio(measured.studies[0].cells[0], "sparse", PEAK).estimate == 1
 
 

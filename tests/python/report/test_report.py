@@ -124,10 +124,10 @@ def test_everything_that_went_wrong_is_told(page):
 
 
 def test_an_allocator_that_fails_in_a_cell_is_not_ranked(analysis):
-    standing = {s.allocator: s for s in analysis.standings("program")}
-    assert not standing["tbbmalloc"].complete
-    assert (standing["tbbmalloc"].cells, standing["tbbmalloc"].cells_of) == (1, 2)
-    assert standing["mimalloc"].complete
+    summary = {s.allocator: s for s in analysis.summaries("program")}
+    assert not summary["tbbmalloc"].complete
+    assert (summary["tbbmalloc"].cells, summary["tbbmalloc"].cells_of) == (1, 2)
+    assert summary["mimalloc"].complete
 
 
 def test_the_planted_outlier_turns_no_verdict_and_touches_only_its_own(analysis, tmp_path):
@@ -145,8 +145,8 @@ def test_the_baseline_against_itself_under_another_name_is_no_difference(tmp_pat
     equal = analysis_of(
         synthetic.campaign(["glibc", "same"], effect=lambda _, cell: synthetic.truth("glibc", cell)), tmp_path
     )
-    (standing,) = equal.standings("synthetic")
-    assert standing.time.verdict == standing.memory.verdict == "same"
+    (summary,) = equal.summaries("synthetic")
+    assert summary.time.verdict == summary.memory.verdict == "same"
     assert "Stay with glibc: nothing here is better" in summary_of(equal)
 
 
@@ -276,7 +276,7 @@ def steps_of(path, effects, own, end="precise", command=(), blocks=8):
         records = synthetic.as_own(records, program="./my server", arguments=["-x"])
     head = records[0].model_copy(update={"command": list(command)})
     analysis = analysis_of([head, *records[1:-1], End(reason=end)], path)
-    steps = next_steps(analysis, "program", answer(analysis, "program", analysis.standings("program")))
+    steps = next_steps(analysis, "program", answer(analysis, "program", analysis.summaries("program")))
     return [(step.says, step.command.replace(str(path), "DIR")) for step in steps]
 
 

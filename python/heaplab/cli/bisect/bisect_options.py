@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from heaplab.cli.bisect.work import Work
-from heaplab.cli.gate.gate_options import LIMITS
+from heaplab.cli.gate.gate_command import LIMITS
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import HOW_ELSE, taking
 from heaplab.cli.options.option_types import DURATION, FOLDER

@@ -11,13 +11,13 @@ import click
 from rich.markup import escape
 
 from heaplab.catalog import contents as catalogs
+from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.bisect.commit_gate import CommitGate, CommitTrial, refuse_uncounted
 from heaplab.cli.bisect.commit_search import State, search
 from heaplab.cli.bisect.history import CannotBuildError, Commit, CommitBuilds, Repository
 from heaplab.cli.bisect.work import Work
-from heaplab.cli.gate.gating import COULD_NOT_TELL
+from heaplab.cli.gate.run_gate import COULD_NOT_TELL
 from heaplab.cli.options.given_options import GateOptions
-from heaplab.cli.subjects.selection import note
 from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError
 from heaplab.report.words import units

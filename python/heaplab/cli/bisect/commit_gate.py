@@ -13,16 +13,16 @@ from heaplab import analysis
 from heaplab.campaign import store
 from heaplab.campaign.begin_or_resume import SAME_MACHINE
 from heaplab.catalog.contents import Catalog
+from heaplab.cli.benchmarks.benchmark import request_of
+from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.bisect.commit_search import State
 from heaplab.cli.bisect.history import SHORT, CannotBuildError, Commit, CommitBuilds
 from heaplab.cli.bisect.work import Work
-from heaplab.cli.campaigns.carry_out import is_measured
-from heaplab.cli.gate import auto_budget, gating
+from heaplab.cli.campaigns.run_campaign import is_measured
+from heaplab.cli.gate import auto_budget, run_gate
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import COUNTERS, ONLY_CALLGRIND
 from heaplab.cli.reading.results import load
-from heaplab.cli.subjects.selection import note
-from heaplab.cli.subjects.subject import request_of
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host
 from heaplab.records import Parameter
@@ -116,14 +116,16 @@ class CommitGate:
         self, base: Path, tree: Path, folder: Path, concerned: Collection[Compared], afresh: bool
     ) -> CommitTrial:
         options = replace(self._options, output=folder, seed=self._options.seed + (SEEDS if afresh else 0))
-        work, limits = self._work, gating.limits_of(options)
-        given = [work.arm(gating.OLD, base), work.arm(gating.NEW, tree)]
+        work, limits = self._work, run_gate.limits_of(options)
+        given = [work.arm(run_gate.OLD, base), work.arm(run_gate.NEW, tree)]
         program = work.program if work.library is not None else ()
-        arms, subject = gating.compared(self._catalog, given, program, work.suite, work.source, quiet=True)
-        request = request_of(subject, arms, options)
+        arms, benchmark = run_gate.compared(
+            self._catalog, given, program, work.suite, work.source, quiet=True
+        )
+        request = request_of(benchmark, arms, options)
         paths, stopped = [folder / store.FILE_NAME], ""
         if work.instructions == ONLY_CALLGRIND or not is_measured(folder, request):
-            paths, stopped = gating.measured(request, folder, work.instructions, limits, options)
+            paths, stopped = run_gate.measured(request, folder, work.instructions, limits, options)
         found = judged(paths, limits, concerned)
         for times in MORE_BUDGETS if work.instructions != ONLY_CALLGRIND else ():
             if not stopped and found.state is State.COULD_NOT_TELL and not found.why:
@@ -165,7 +167,7 @@ def judged(
     paths: Sequence[Path], limits: analysis.GateLimits, concerned: Collection[Compared]
 ) -> CommitTrial:
     """The verdict of a gate on what is concerned. Runs that failed leave no verdict, unless it is worse."""
-    cells, lost = gating.judged([load(path) for path in paths], limits)
+    cells, lost = run_gate.judged([load(path) for path in paths], limits)
     if concerned:
         cells = [one for one in cells if (one.experiment, one.cell, gate_output.measure_of(one)) in concerned]
     state = STATES[analysis.outcome_of(cells)]
@@ -178,5 +180,5 @@ def judged(
 
 def refuse_uncounted(work: Work) -> None:
     """As `heaplab gate` refuses a limit of instructions that nothing counts."""
-    if work.instructions == COUNTERS and gating.instructions_limited():
-        gating.refuse_uncounted([work.arm(gating.OLD, Path("/"))], work.program)
+    if work.instructions == COUNTERS and run_gate.instructions_limited():
+        run_gate.refuse_uncounted([work.arm(run_gate.OLD, Path("/"))], work.program)

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from heaplab.cli.options.given_arms import GivenAllocator, GivenCommand, command_of
+from heaplab.cli.options.arm_options import GivenAllocator, GivenCommand, command_of
 from heaplab.cli.options.measuring_options import refuse_program_beside_suite
 from heaplab.errors import UsageError
 

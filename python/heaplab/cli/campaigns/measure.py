@@ -6,7 +6,7 @@ from typing import Any, Literal
 import click
 
 from heaplab.cli.options import replay_options, server_options
-from heaplab.cli.options.given_arms import GIVEN_COMMAND, GivenCommand
+from heaplab.cli.options.arm_options import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.options.measuring_options import ARMS, HOW, NO_DEEP_BINDING, taking
 from heaplab.cli.options.option_types import PLACE

@@ -10,22 +10,22 @@ from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.catalog import contents as catalogs, spec
 from heaplab.catalog.contents import Catalog
+from heaplab.cli.benchmarks import command_arms, recorded_trace, selection
+from heaplab.cli.benchmarks.benchmark import (
+    Benchmark,
+    benchmark_of,
+    benchmark_of_commands,
+    benchmark_of_trace,
+    request_of,
+)
 from heaplab.cli.campaigns import resume_checks
-from heaplab.cli.campaigns.carry_out import carry_out, needed_by, opened_for
+from heaplab.cli.campaigns.run_campaign import needed_by, opened_for, run_campaign
 from heaplab.cli.campaigns.shown_commands import shown_commands
 from heaplab.cli.options import replay_options
-from heaplab.cli.options.given_arms import GivenCommand
+from heaplab.cli.options.arm_options import GivenCommand
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.options.measuring_options import refuse_program_beside_suite
 from heaplab.cli.reading.results import tell
-from heaplab.cli.subjects import command_arms, recorded_trace, selection
-from heaplab.cli.subjects.subject import (
-    Subject,
-    request_of,
-    subject_of,
-    subject_of_commands,
-    subject_of_trace,
-)
 from heaplab.errors import UsageError
 from heaplab.records import Arm, Parameter
 
@@ -66,20 +66,20 @@ def compare(
         named = bool(options.allocators or options.own or options.factorial)
         command_arms.refuse_others(commands, bool(program) or suite is not None or named)
         arms = command_arms.arms_of(commands)
-        subject = subject_of_commands(arms, source, options.quiet, serving)
+        benchmark = benchmark_of_commands(arms, source, options.quiet, serving)
     else:
         catalog, arms = selection.arms(catalog, options.allocators, options.own, options.factorial)
-        subject = subject_of(catalog, arms, program, suite, source, options.quiet, serving, replaying)
-        refuse_one_alone(subject, arms)
+        benchmark = benchmark_of(catalog, arms, program, suite, source, options.quiet, serving, replaying)
+        refuse_one_alone(benchmark, arms)
     if options.no_deep_binding:
         arms = [selection.without_deep_binding(arm) for arm in arms]
-    return measure(request_of(subject, arms, options), subject.folder, options)
+    return measure(request_of(benchmark, arms, options), benchmark.folder, options)
 
 
-def refuse_one_alone(subject: Subject, arms: Sequence[Arm]) -> None:
+def refuse_one_alone(benchmark: Benchmark, arms: Sequence[Arm]) -> None:
     """Raise UsageError for one allocator, unless a replay or the values of a parameter are compared with."""
-    alone = len(arms) == 1 and not any(work.replays for work in subject.workloads.values())
-    if alone and not all(item.compare for item in subject.experiments):
+    alone = len(arms) == 1 and not any(work.replays for work in benchmark.workloads.values())
+    if alone and not all(item.compare for item in benchmark.experiments):
         raise UsageError(
             f"{arms[0].allocator} alone: there is nothing to compare it with; name two, such as "
             f"--allocators {selection.BASELINE},jemalloc; `heaplab list allocators` names those that are here"
@@ -102,14 +102,14 @@ def run(
     catalog = catalogs.load(extra)
     if recorded_trace.is_trace(experiments):
         catalog, arms = selection.arms(catalog, options.allocators, options.own, options.factorial)
-        subject = subject_of_trace(catalog, Path(experiments[0]), options.quiet, replaying)
-        return measure(request_of(subject, arms, options), subject.folder, options)
+        benchmark = benchmark_of_trace(catalog, Path(experiments[0]), options.quiet, replaying)
+        return measure(request_of(benchmark, arms, options), benchmark.folder, options)
     replay_options.refuse_without_trace(replaying)
     chosen, workloads = selection.experiments(catalog, experiments)
     named = options.allocators or (None if options.factorial else named_by_all(chosen))
     _, arms = selection.arms(catalog, named, options.own, options.factorial)
-    subject = Subject(chosen, workloads, scale, Path("out") / "run", None)
-    return measure(request_of(subject, arms, options), subject.folder, options)
+    benchmark = Benchmark(chosen, workloads, scale, Path("out") / "run", None)
+    return measure(request_of(benchmark, arms, options), benchmark.folder, options)
 
 
 def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
@@ -163,6 +163,6 @@ def arms_found_again(catalog: Catalog, results: store.Results, options: Comparis
 
 def report_on(opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions) -> int:
     """Measure what is missing, then tell."""
-    stopped = carry_out(opened, needed, options)
+    stopped = run_campaign(opened, needed, options)
     status = tell(opened.store.path, quiet=options.quiet, as_json=options.as_json)
     return 1 if stopped else status

@@ -11,10 +11,10 @@ from heaplab.atlas.atlas_pages import AtlasSite
 from heaplab.atlas.many_campaigns import Atlas, gathered
 from heaplab.campaign import store
 from heaplab.catalog import contents as catalogs
+from heaplab.cli.benchmarks import selection
 from heaplab.cli.campaigns import measuring
 from heaplab.cli.inventory.get import obtained
 from heaplab.cli.options.given_options import ComparisonOptions
-from heaplab.cli.subjects import selection
 from heaplab.errors import HeaplabError
 from heaplab.report.words import units
 from heaplab.stats import GateVerdict

@@ -18,12 +18,12 @@ from heaplab.campaign.pilot import in_words
 from heaplab.campaign.trial import Forecast, forecast
 from heaplab.catalog import contents as catalogs, locate, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.campaigns.carry_out import bar_of, carry_out, interrupted
+from heaplab.cli.benchmarks import selection
+from heaplab.cli.benchmarks.benchmark import Benchmark, request_of
 from heaplab.cli.campaigns.measuring import named_by_all
+from heaplab.cli.campaigns.run_campaign import bar_of, interrupted, run_campaign
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.reading.results import REPORT_NAME
-from heaplab.cli.subjects import selection
-from heaplab.cli.subjects.subject import Subject, request_of
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Arm
 from heaplab.report.page import html_file, report_page, reproduced, reproduction_page, reproduction_pictures
@@ -112,8 +112,8 @@ def planned_of(
     except HeaplabError as error:
         selection.note(f"{name}: left out: {error}")
         return None
-    subject = Subject(chosen, workloads, scale, folder, None)
-    request = request_of(subject, arms, replace(options, budget=None))
+    benchmark = Benchmark(chosen, workloads, scale, folder, None)
+    request = request_of(benchmark, arms, replace(options, budget=None))
     needed = memory_needs.estimates(plan.comparisons(campaigns.campaign_of(request)))
     largest, most = max(needed.values(), default=0), memory_needs.of_this_machine()
     if not request.memory_limit and largest > most:
@@ -177,7 +177,7 @@ def measured(one: Planned, ends: float | None, options: ComparisonOptions) -> st
         return SPENT
     selection.note(one.name)
     opened = opened_of(one, left)
-    why = carry_out(opened, dict(one.needed), options, TO_GO_ON)
+    why = run_campaign(opened, dict(one.needed), options, TO_GO_ON)
     results = store.load(one.file)
     if results.runs:
         report_page.write_html([Analysis(results)], one.folder / REPORT_NAME)

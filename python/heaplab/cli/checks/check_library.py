@@ -13,9 +13,9 @@ import heaplab
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.check import check_outcomes, check_summary, deviations, junit, parts, run_tests
+from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.options.option_types import FILE, OUTPUT_FILE
 from heaplab.cli.screen.step_display import StepDisplay
-from heaplab.cli.subjects.selection import note
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.options.option_types import FOLDER, OUTPUT_FILE
-from heaplab.cli.subjects.selection import note
 from heaplab.cluster import Completion, Plan, ShardState, read_plan, shard_states
 from heaplab.cluster.engines import ENGINES, FORMS, Engine, Submission
 from heaplab.console import Column, console, put_table

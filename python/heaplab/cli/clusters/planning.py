@@ -14,10 +14,10 @@ from pydantic import Field
 import heaplab
 from heaplab.catalog import contents as catalogs, spec, toml_file
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GivenAllocator
+from heaplab.cli.benchmarks import selection
+from heaplab.cli.benchmarks.benchmark import Benchmark, benchmark_of
+from heaplab.cli.options.arm_options import GIVEN_ALLOCATOR, GivenAllocator
 from heaplab.cli.options.option_types import DURATION
-from heaplab.cli.subjects import selection
-from heaplab.cli.subjects.subject import Subject, subject_of
 from heaplab.cluster import bundle as bundles, start_script
 from heaplab.cluster.plan_folder import KindOfMachine, PlanFile, PlannedArm, Shard, refuse_second, write_plan
 from heaplab.errors import UsageError
@@ -68,25 +68,25 @@ def make_plan(
     wanted = wanted_of(source, options)
     kinds = {name: kind_of(name, about) for name, about in machines_of(machines, wanted).items()}
     shards = shards_of(kinds, wanted)
-    given = [*given_arms(wanted), *own]
+    given = [*allocators_wanted(wanted), *own]
     catalog, arms = selection.arms(catalogs.load(extra), ",".join(wanted.allocators) or None, given, None)
-    subject = with_blocks(subject_wanted(catalog, arms, wanted), wanted)
+    benchmark = with_blocks(benchmark_wanted(catalog, arms, wanted), wanted)
     more = builds_of(builds, wanted, arms)
     content = PlanFile(
         hash="",
         heaplab=heaplab.__version__,
         made=datetime.now(UTC),
         command=["heaplab", *sys.argv[1:]],
-        scale=subject.scale,
+        scale=benchmark.scale,
         seed=wanted.seed,
-        budget=budget_of(wanted, subject),
+        budget=budget_of(wanted, benchmark),
         precision=wanted.precision,
         threads=wanted.thread_counts,
-        fit_blocks=None if wanted.blocks else subject.fit_blocks,
-        input=subject.input,
+        fit_blocks=None if wanted.blocks else benchmark.fit_blocks,
+        input=benchmark.input,
         bundle=bundles.make(output, arms if wanted.bundle else [], more, wanted.wheels),
-        experiments=[item.model_dump(mode="json") for item in subject.experiments],
-        workloads={name: work.model_dump(mode="json") for name, work in subject.workloads.items()},
+        experiments=[item.model_dump(mode="json") for item in benchmark.experiments],
+        workloads={name: work.model_dump(mode="json") for name, work in benchmark.workloads.items()},
         arms=[planned(arm, given) for arm in arms],
         machines=kinds,
         shards=shards,
@@ -119,11 +119,11 @@ def words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def subject_wanted(catalog: Catalog, arms: Sequence[Arm], wanted: PlanWanted) -> Subject:
+def benchmark_wanted(catalog: Catalog, arms: Sequence[Arm], wanted: PlanWanted) -> Benchmark:
     if not wanted.experiments:
-        return subject_of(catalog, arms, tuple(wanted.program), wanted.suite or None, None, quiet=True)
+        return benchmark_of(catalog, arms, tuple(wanted.program), wanted.suite or None, None, quiet=True)
     chosen, workloads = selection.experiments(catalog, wanted.experiments)
-    return Subject(chosen, workloads, wanted.scale, Path("out"), None)
+    return Benchmark(chosen, workloads, wanted.scale, Path("out"), None)
 
 
 def machines_of(given: Sequence[str], wanted: PlanWanted) -> Mapping[str, Mapping[str, str | int]]:
@@ -159,7 +159,7 @@ def kind_of(name: str, about: Mapping[str, str | int]) -> KindOfMachine:
     )
 
 
-def given_arms(wanted: PlanWanted) -> list[GivenAllocator]:
+def allocators_wanted(wanted: PlanWanted) -> list[GivenAllocator]:
     return [GIVEN_ALLOCATOR.convert(f"{name}={text}", None, None) for name, text in wanted.arms.items()]
 
 
@@ -176,24 +176,24 @@ def planned(arm: Arm, given: Sequence[GivenAllocator]) -> PlannedArm:
     )
 
 
-def with_blocks(subject: Subject, wanted: PlanWanted) -> Subject:
-    """The subject with as many blocks in every comparison as the plan asks for."""
+def with_blocks(benchmark: Benchmark, wanted: PlanWanted) -> Benchmark:
+    """The benchmark with as many blocks in every comparison as the plan asks for."""
     blocks = wanted.blocks_per_shard or wanted.blocks
     if blocks is None:
-        return subject
+        return benchmark
     experiments = []
-    for item in subject.experiments:
-        scale: spec.Scale = getattr(item, subject.scale)
+    for item in benchmark.experiments:
+        scale: spec.Scale = getattr(item, benchmark.scale)
         fixed = scale.model_copy(update={"blocks": blocks, "blocks_most": blocks})
-        experiments.append(item.model_copy(update={subject.scale: fixed}))
-    return replace(subject, experiments=experiments)
+        experiments.append(item.model_copy(update={benchmark.scale: fixed}))
+    return replace(benchmark, experiments=experiments)
 
 
-def budget_of(wanted: PlanWanted, subject: Subject) -> float | None:
+def budget_of(wanted: PlanWanted, benchmark: Benchmark) -> float | None:
     """The budget of a shard: as asked for; none where blocks are; else that of the suite or program."""
     if isinstance(wanted.budget, str):
         return DURATION.convert(wanted.budget, None, None)
-    return wanted.budget or (None if wanted.blocks else subject.budget)
+    return wanted.budget or (None if wanted.blocks else benchmark.budget)
 
 
 def shards_of(kinds: Mapping[str, KindOfMachine], wanted: PlanWanted) -> list[Shard]:

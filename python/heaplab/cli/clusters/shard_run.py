@@ -18,11 +18,11 @@ from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import contents as catalogs, locate, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.campaigns.carry_out import carry_out, opened_at
-from heaplab.cli.options.given_arms import GivenAllocator, Settings
+from heaplab.cli.benchmarks import selection
+from heaplab.cli.campaigns.run_campaign import opened_at, run_campaign
+from heaplab.cli.options.arm_options import GivenAllocator, Settings
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.reading.results import without_figure
-from heaplab.cli.subjects import selection
 from heaplab.cluster import bundle as bundles
 from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan, PlannedArm, Shard, read_plan
 from heaplab.cluster.shard_states import Completion, state_of
@@ -49,7 +49,9 @@ def run_shard(extra: tuple[Path, ...], folder: Path, text: str, quiet: bool) -> 
     options = how(plan, plan.seed_of(shard), quiet)
     with held(path):
         opened, needed = opened_at(path, request, options, facts=facts)
-        stopped = carry_out(opened, needed, options, f"go on with: heaplab run-shard {folder} --shard {text}")
+        stopped = run_campaign(
+            opened, needed, options, f"go on with: heaplab run-shard {folder} --shard {text}"
+        )
     if stopped:
         return 1
     with store.Store(path) as finished:

@@ -7,11 +7,11 @@ from heaplab import analysis
 from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.store import Results
-from heaplab.cli.campaigns.carry_out import carry_out, needed_by
-from heaplab.cli.gate.counted_gate import TO_GO_ON
+from heaplab.cli.benchmarks.selection import note
+from heaplab.cli.campaigns.run_campaign import needed_by, run_campaign
+from heaplab.cli.gate.count_instructions import TO_GO_ON
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.quantities import show_duration
-from heaplab.cli.subjects.selection import note
 
 FIRST_LOOK_S = 60.0  # what tells how much the runs vary
 MOST_S = 1800.0  # nobody waits longer for a gate
@@ -41,7 +41,7 @@ def measure_longer(results: Results, request: Request, budget: float, options: G
     """Measure for `budget` seconds more. Returns why measuring was stopped, "" if it was not."""
     arms = {arm.allocator: arm for arm in request.libraries}
     opened = campaigns.resume(results, arms, budget)
-    return carry_out(opened, needed_by(results.campaign), options, TO_GO_ON)
+    return run_campaign(opened, needed_by(results.campaign), options, TO_GO_ON)
 
 
 def in_words(seconds: float) -> str:

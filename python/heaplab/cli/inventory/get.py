@@ -7,8 +7,8 @@ import click
 
 from heaplab.catalog import contents as catalogs, obtain as getter
 from heaplab.catalog.contents import Catalog
+from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.screen.step_display import StepDisplay
-from heaplab.cli.subjects.selection import note
 from heaplab.errors import HeaplabError, UsageError
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from heaplab.catalog import contents as catalogs
-from heaplab.cli.options.given_arms import GivenAllocator
+from heaplab.cli.benchmarks.selection import arm_of, note, with_own, without_deep_binding
+from heaplab.cli.options.arm_options import GivenAllocator
 from heaplab.cli.options.measuring_options import NO_DEEP_BINDING, OWN_ALLOCATOR
 from heaplab.cli.options.program_command import ProgramCommand
-from heaplab.cli.subjects.selection import arm_of, note, with_own, without_deep_binding
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import huge_pages, interposition
 from heaplab.machine.execute import environment_for

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from heaplab.cli.options.given_arms import GivenAllocator, GivenFactorial
+from heaplab.cli.options.arm_options import GivenAllocator, GivenFactorial
 
 
 @dataclass(frozen=True, kw_only=True)

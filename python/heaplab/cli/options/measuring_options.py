@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from heaplab.cli.options.given_arms import GIVEN_ALLOCATOR, GIVEN_FACTORIAL
+from heaplab.cli.options.arm_options import GIVEN_ALLOCATOR, GIVEN_FACTORIAL
 from heaplab.cli.options.option_types import (
     DURATION,
     MEMORY_LIMIT,

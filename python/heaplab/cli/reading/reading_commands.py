@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
 from heaplab.cli.screen import exit_status
-from heaplab.cli.subjects.selection import note
 from heaplab.errors import UsageError
 
 SUFFIXES = CSV, MARKDOWN, PARQUET = ".csv", ".md", ".parquet"

@@ -9,8 +9,8 @@ import click
 
 from heaplab import analysis
 from heaplab.campaign import plan, store
+from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.screen import exit_status
-from heaplab.cli.subjects.selection import note
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Run, Status

@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from heaplab.catalog import contents as catalogs
-from heaplab.cli.options.given_arms import GivenAllocator
+from heaplab.cli.benchmarks import recorded_trace
+from heaplab.cli.benchmarks.selection import BASELINE, arms, note
+from heaplab.cli.options.arm_options import GivenAllocator
 from heaplab.cli.options.measuring_options import OWN_ALLOCATOR
 from heaplab.cli.options.option_types import DURATION, OUTPUT_FILE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
 from heaplab.cli.screen.step_display import StepDisplay
-from heaplab.cli.subjects import recorded_trace
-from heaplab.cli.subjects.selection import BASELINE, arms, note
 from heaplab.cli.tracing import fresh_trace, record, trace_summary
 from heaplab.cli.tracing.trace import PAGE, PROCESS
 from heaplab.console import console

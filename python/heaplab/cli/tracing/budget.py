@@ -12,10 +12,10 @@ from heaplab.budgets.budget_file import Budget, Tolerance
 from heaplab.budgets.growth_beyond import Beyond
 from heaplab.budgets.spending import Spending, spending_of
 from heaplab.catalog import contents as catalogs
+from heaplab.cli.benchmarks.selection import BASELINE, arm_of, note
 from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
 from heaplab.cli.options.program_command import ProgramCommand
 from heaplab.cli.screen.step_display import StepDisplay
-from heaplab.cli.subjects.selection import BASELINE, arm_of, note
 from heaplab.cli.tracing import fresh_trace, record, trace_summary
 from heaplab.cli.tracing.trace import PROCESS
 from heaplab.console import console

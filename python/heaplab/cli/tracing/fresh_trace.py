@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from heaplab.catalog import contents as catalogs
-from heaplab.cli.subjects.selection import BASELINE, arm_of, note
+from heaplab.cli.benchmarks.selection import BASELINE, arm_of, note
 from heaplab.cli.tracing import record
 from heaplab.cli.tracing.trace import chosen
 from heaplab.errors import HeaplabError, UsageError

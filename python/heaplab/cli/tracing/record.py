@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from heaplab.catalog import contents as catalogs
+from heaplab.cli.benchmarks.selection import BASELINE, arm_of, note
 from heaplab.cli.options.option_types import DURATION, OUTPUT_FILE, TRACE_LIMIT
 from heaplab.cli.options.program_command import ProgramCommand
-from heaplab.cli.subjects.selection import BASELINE, arm_of, note
 from heaplab.cli.tracing import trace_summary
 from heaplab.errors import HeaplabError
 from heaplab.traces import recording, tool

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
+from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
 from heaplab.cli.reading.results import refuse_unwritable
-from heaplab.cli.subjects.selection import note
 from heaplab.cli.tracing import trace_summary
 from heaplab.cli.tracing.record import ProgressNote
 from heaplab.console import console, put

@@ -10,11 +10,11 @@ import click
 
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import contents as catalogs
+from heaplab.cli.benchmarks import selection
+from heaplab.cli.benchmarks.benchmark import Benchmark, benchmark_of, request_of, with_note
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.options.program_command import TYPED
 from heaplab.cli.reading.results import tell
-from heaplab.cli.subjects import selection
-from heaplab.cli.subjects.subject import Subject, request_of, subject_of, with_note
 from heaplab.cli.tune.tuning_arms import Trial, trials_of
 from heaplab.cli.tune.tuning_choice import TuningChoice
 from heaplab.cli.tune.tuning_rounds import CONFIRMING, Tuner, is_complete
@@ -40,9 +40,9 @@ def tune(
     catalog = catalogs.load(context.obj)
     trials = trials_of(catalog, name)
     baseline = selection.arm_of(catalog, name)
-    subject = subject_of(catalog, [baseline], program, None, source, options.quiet, serving)
-    folder = options.output or subject.folder / "tune"
-    tuner = Tuner(requested(subject, options), folder, options, afresh=is_complete(folder))
+    benchmark = benchmark_of(catalog, [baseline], program, None, source, options.quiet, serving)
+    folder = options.output or benchmark.folder / "tune"
+    tuner = Tuner(requested(benchmark, options), folder, options, afresh=is_complete(folder))
     choice = TuningChoice(catalog, baseline, trials, tuner)
     chosen = choice.chosen()
     if chosen is None:
@@ -52,10 +52,10 @@ def tune(
     return confirm(choice, chosen, comparison(context, name, chosen, program), options)
 
 
-def requested(subject: Subject, options: HowOptions) -> Request:
+def requested(benchmark: Benchmark, options: HowOptions) -> Request:
     """The request of a confirmation, its arms left open."""
-    assert subject.budget
-    return request_of(replace(subject, budget=TIMES_A_COMPARISON * subject.budget), [], options)
+    assert benchmark.budget
+    return request_of(replace(benchmark, budget=TIMES_A_COMPARISON * benchmark.budget), [], options)
 
 
 def tell_of_none(choice: TuningChoice, options: HowOptions) -> int:

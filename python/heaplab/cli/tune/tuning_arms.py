@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from heaplab.catalog.allocator_spec import WorthTrying
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.options.given_arms import GivenAllocator, settings_of
+from heaplab.cli.options.arm_options import GivenAllocator, settings_of
 from heaplab.errors import UsageError
 
 # Variables that hold a list of options: what stands between two, and what behind the name of one.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from heaplab import analysis
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.subjects import selection
+from heaplab.cli.benchmarks import selection
 from heaplab.cli.tune.tuning_arms import Trial, combinations
 from heaplab.cli.tune.tuning_rounds import COMBINING, SCREENING, Tuner, TuningRound, without_any_figure
 from heaplab.errors import HeaplabError

@@ -9,10 +9,10 @@ from pathlib import Path
 from heaplab import analysis
 from heaplab.campaign import store
 from heaplab.campaign.begin_or_resume import Request
-from heaplab.cli.campaigns.carry_out import carry_out, is_measured, opened_for
+from heaplab.cli.benchmarks.selection import note
+from heaplab.cli.campaigns.run_campaign import is_measured, opened_for, run_campaign
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.reading.results import load
-from heaplab.cli.subjects.selection import note
 from heaplab.errors import HeaplabError
 from heaplab.records import Arm, Status
 
@@ -55,7 +55,7 @@ class Tuner:
             if not self.options.quiet:
                 note(f"{stage.name}: {', '.join(arm.allocator for arm in arms[1:])}")
             opened, needed = opened_for(request, place, replace(self.options, output=None), stage.share)
-            if carry_out(opened, needed, self.options, TO_GO_ON):
+            if run_campaign(opened, needed, self.options, TO_GO_ON):
                 return None
         measured = analysis.Analysis(load(place))
         refuse_without_baseline(measured)

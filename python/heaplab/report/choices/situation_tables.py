@@ -31,7 +31,7 @@ def answer_table(answers: list[StrategyAnswer]) -> Table:
                         title=wording.verdict_with_reason(answer.judged, metric),
                     ),
                     Entry(units.ratio(answer.memory.estimate), small=units.bounds(answer.memory)),
-                    Entry(units.ratio(answer.worst[1].estimate), small=answer.worst[0]),
+                    Entry(units.ratio(answer.largest_ratio[1].estimate), small=answer.largest_ratio[0]),
                     *(dimension(answer.situation, name) for name in dimensions),
                 ],
             )

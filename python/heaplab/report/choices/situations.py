@@ -49,7 +49,7 @@ class StrategyAnswer:
     tied: list[str]
     judged: Judged  # the best candidate relative to the reference
     memory: Interval
-    worst: tuple[str, Interval]
+    largest_ratio: tuple[str, Interval]
 
     @property
     def reference(self) -> str:

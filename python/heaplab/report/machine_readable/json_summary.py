@@ -7,10 +7,10 @@ from heaplab.analysis import (
     MEMORY_ONLY,
     TIME_ONLY,
     Analysis,
-    AspectStanding,
+    AspectSummary,
     Judged,
-    Standing,
-    aspect_standings,
+    Summary,
+    aspect_summaries,
     cell_rows,
     effects,
     worst_cells,
@@ -30,16 +30,16 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
     `aspects` and `advice` are the answer by aspect, {} and null without one. `summaries` are means over all
     cells of a kind of workload, for the kinds that have one.
     """
-    standings = aspect_standings(analysis)
+    summaries = aspect_summaries(analysis)
     return {
         "schema": 1,
         "campaign": analysis.campaign.id,
         "baseline": analysis.baseline,
         "runs": {str(status): count for status, count in analysis.counts().items()},
-        "advice": lead(analysis.baseline, standings) if standings else None,
-        "where": by_aspect(analysis.baseline, standings) if standings else None,
-        "aspects": {standing.about.id: _aspect(standing) for standing in standings},
-        "summaries": {kind: _summary(analysis, kind) for kind in kinds_with_mean(analysis, standings)},
+        "advice": lead(analysis.baseline, summaries) if summaries else None,
+        "where": by_aspect(analysis.baseline, summaries) if summaries else None,
+        "aspects": {summary.about.id: _aspect(summary) for summary in summaries},
+        "summaries": {kind: _summary(analysis, kind) for kind in kinds_with_mean(analysis, summaries)},
         "cells": list(cell_rows(analysis)),
         "comparisons": [
             {
@@ -53,25 +53,25 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def _aspect(standing: AspectStanding) -> dict[str, Any]:
-    metric = METRICS[standing.about.measure]
+def _aspect(summary: AspectSummary) -> dict[str, Any]:
+    metric = METRICS[summary.about.measure]
     return {
-        "question": standing.about.question,
-        "measure": standing.about.measure,
-        "cells": standing.cells,
-        "largest_weight": standing.largest_weight,
-        "control": plain(standing.control),
-        "allocators": {name: plain_judged(judged, metric) for name, judged in standing.judged.items()},
+        "question": summary.about.question,
+        "measure": summary.about.measure,
+        "cells": summary.cells,
+        "largest_weight": summary.largest_weight,
+        "control": plain(summary.control),
+        "allocators": {name: plain_judged(judged, metric) for name, judged in summary.judged.items()},
     }
 
 
 def _summary(analysis: Analysis, kind: str) -> dict[str, Any]:
-    standings, known = analysis.standings(kind), causes(analysis, kind)
-    found = answer(analysis, kind, standings)
+    summaries, known = analysis.summaries(kind), causes(analysis, kind)
+    found = answer(analysis, kind, summaries)
     return {
         "advice": found.advice,
         "use": found.use,
-        "causes": sentences(analysis, kind, standings),
+        "causes": sentences(analysis, kind, summaries),
         "noise_floor": {
             "time": plain(analysis.control(kind, TIME_ONLY)),
             "memory": plain(analysis.control(kind, MEMORY_ONLY)),
@@ -86,27 +86,27 @@ def _summary(analysis: Analysis, kind: str) -> dict[str, Any]:
                 effects(analysis, kind, TIME_ONLY), effects(analysis, kind, MEMORY_ONLY), strict=True
             )
         ],
-        "allocators": {standing.allocator: _standing(standing, known) for standing in standings},
+        "allocators": {summary.allocator: _allocator(summary, known) for summary in summaries},
         "worst": {
             name: {
-                "ratio": it.ratio,
-                "experiment": it.experiment,
-                "cell": dict(it.cell),
-                "best": it.best,
+                "ratio": worst.ratio,
+                "experiment": worst.experiment,
+                "cell": dict(worst.cell),
+                "best": worst.best,
             }
-            for name, it in worst_cells(analysis, kind).items()
+            for name, worst in worst_cells(analysis, kind).items()
         },
     }
 
 
-def _standing(standing: Standing, known: list[Cause]) -> dict[str, Any]:
-    found = {cause.metric: cause.judged.get(standing.allocator) for cause in known}
+def _allocator(summary: Summary, known: list[Cause]) -> dict[str, Any]:
+    found = {cause.metric: cause.judged.get(summary.allocator) for cause in known}
     return {
-        "time": plain_judged(standing.time, wording.TIME),
-        "memory": plain_judged(standing.memory, wording.MEMORY),
+        "time": plain_judged(summary.time, wording.TIME),
+        "memory": plain_judged(summary.memory, wording.MEMORY),
         **{metric: plain_judged(judged, wording.COUNT) for metric, judged in found.items() if judged},
-        "cells": standing.cells,
-        "cells_of": standing.cells_of,
+        "cells": summary.cells,
+        "cells_of": summary.cells_of,
     }
 
 

@@ -54,7 +54,7 @@ def beside(analyses: Sequence[Analysis]) -> Beside | None:
     kinds = []
     for kind, title in wording.KINDS.items():
         advised = [
-            Advised(number, host_name(analysis), answer(analysis, kind, analysis.standings(kind)))
+            Advised(number, host_name(analysis), answer(analysis, kind, analysis.summaries(kind)))
             for number, analysis in enumerate(analyses, 1)
             if analysis.summarised(kind) and not analysis.only_within
         ]
@@ -111,15 +111,15 @@ def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
     ]
     tables = []
     for kind, title in wording.KINDS.items():
-        standings = [{s.allocator: s for s in analysis.standings(kind)} for analysis in analyses]
-        names = list(dict.fromkeys(name for found in standings for name in found))
+        summaries = [{s.allocator: s for s in analysis.summaries(kind)} for analysis in analyses]
+        names = list(dict.fromkeys(name for found in summaries for name in found))
         for metric, what in ((wording.TIME, "time"), (wording.MEMORY, "memory")):
             rows = [
                 (
                     name,
                     [
                         ratio_entry(getattr(found.get(name), what, None), metric, "not measured there")
-                        for found in standings
+                        for found in summaries
                     ],
                 )
                 for name in names

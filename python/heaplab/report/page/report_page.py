@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Standing, Study, power_of
+from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Study, Summary, power_of
 from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, evaluate_study
 from heaplab.records import Status
@@ -36,7 +36,7 @@ DRAWINGS = {
     "scatter": figures.scatter,
     "series": timelines.series,
 }
-TABLES = {"heat": heat_map.heat, "summary": summary.summary}
+TABLES = {"heat": heat_map.heat_maps, "summary": summary.summary}
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Section:
     title: str
     drawings: list[figures.Drawing]
     servers: list[Table]
-    heats: list[Table]
+    heat_maps: list[Table]
     numbers: list[Table]
     outcomes: list[ClaimOutcome]
     floors: list[tuple[str, str]]  # metric, noise floor
@@ -67,7 +67,7 @@ class KindSummary:
     mind: list[str]  # notes to keep in mind
     steps: list[Step]
     why: list[str]
-    standings: list[Standing]
+    summaries: list[Summary]
     causes: list[Cause]
     trade_off: figures.Drawing | None
     effects: Table | None  # of the settings of a factorial
@@ -130,7 +130,7 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
 def part(analysis: Analysis, path: Path) -> Part:
     styles = palette.styles(analysis.allocators)
     by_aspect = aspect_answer(analysis)
-    kinds = kinds_with_mean(analysis, by_aspect.standings if by_aspect else [])
+    kinds = kinds_with_mean(analysis, by_aspect.summaries if by_aspect else [])
     if analysis.only_within:
         kinds = []
     chosen = choices(analysis)
@@ -175,8 +175,8 @@ def relative(target: Path, page: Path) -> str:
 def kind_summary(
     analysis: Analysis, kind: str, styles: dict[str, palette.Style], *, with_steps: bool
 ) -> KindSummary:
-    standings = analysis.standings(kind)
-    found = answer(analysis, kind, standings)
+    summaries = analysis.summaries(kind)
+    found = answer(analysis, kind, summaries)
     return KindSummary(
         kind=kind,
         title=wording.KINDS[kind],
@@ -184,10 +184,10 @@ def kind_summary(
         sure=f"{wording.extent(analysis.summarised(kind))} {wording.noise(analysis, kind)}",
         mind=[*wording.notes_of_cards(analysis, kind), *found.notes],
         steps=next_steps(analysis, kind, found) if with_steps else [],
-        why=sentences(analysis, kind, standings),
-        standings=ordered(standings),
+        why=sentences(analysis, kind, summaries),
+        summaries=ordered(summaries),
         causes=causes(analysis, kind),
-        trade_off=overview.trade_off(analysis, kind, standings, styles),
+        trade_off=overview.trade_off(analysis, kind, summaries, styles),
         effects=effects_table(analysis, kind),
     )
 
@@ -206,7 +206,7 @@ def section(analysis: Analysis, study: Study, styles: dict[str, palette.Style]) 
         title=f"{experiment.title}, under {study.under}" if several else experiment.title,
         drawings=[d for d in drawn if d],
         servers=server_tables(study),
-        heats=[
+        heat_maps=[
             replace(table, caption=captioned(plot, table.caption))
             for plot in experiment.plots
             if plot.kind in TABLES

@@ -29,7 +29,7 @@ def write_one(study: Study, drawn: Section, folder: Path) -> None:
         picture = page.with_name(f"{page.stem}-{number}.svg")
         picture.write_text(canvas.standalone(drawing.svg), encoding="utf-8")
         lines += [f"## {drawing.title}", f"![{drawing.alt}]({picture.name})", drawing.note]
-    lines += [part for one in drawn.heats for part in (f"## {one.caption}", as_markdown(one))]
+    lines += [part for one in drawn.heat_maps for part in (f"## {one.caption}", as_markdown(one))]
     page.write_text("\n\n".join(filter(None, lines)).rstrip() + "\n", encoding="utf-8")
 
 

@@ -6,7 +6,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
-from heaplab.analysis import MEMORY, Analysis, Standing, Study
+from heaplab.analysis import MEMORY, Analysis, Study, Summary
 from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing
 from heaplab.report.pictures.marks import cross, unity
@@ -16,11 +16,11 @@ from heaplab.stats import THRESHOLD, Interval
 
 
 def trade_off(
-    analysis: Analysis, kind: str, standings: list[Standing], styles: dict[str, Style]
+    analysis: Analysis, kind: str, summaries: list[Summary], styles: dict[str, Style]
 ) -> Drawing | None:
     """Geometric means of time and peak memory with their intervals, and the Pareto front."""
     places = {analysis.baseline: (Interval(1, 1, 1), Interval(1, 1, 1))} | {
-        s.allocator: (s.time.ratio, s.memory.ratio) for s in standings if s.complete
+        s.allocator: (s.time.ratio, s.memory.ratio) for s in summaries if s.complete
     }
     places = {n: (t, m) for n, (t, m) in places.items() if isfinite(t.estimate) and isfinite(m.estimate)}
     if len(places) < 2:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import isclose, isfinite
 
-from heaplab.analysis import Analysis, AspectStanding, aspect_standings, mixes_aspects
+from heaplab.analysis import Analysis, AspectSummary, aspect_summaries, mixes_aspects
 from heaplab.report.tables.ratio_entry import ratio_entry
 from heaplab.report.tables.table_parts import Table
 from heaplab.report.words import units, wording
@@ -26,55 +26,55 @@ class AspectAnswer:
     where: str  # who is better where
     sure: str
     steps: list[Step]
-    standings: list[AspectStanding]
+    summaries: list[AspectSummary]
     table: Table
 
 
 def aspect_answer(analysis: Analysis) -> AspectAnswer | None:
     """None for a campaign that is about fewer than two aspects."""
-    standings = aspect_standings(analysis)
-    if not standings:
+    summaries = aspect_summaries(analysis)
+    if not summaries:
         return None
     kind = next(kind for kind in wording.KINDS if analysis.summarised(kind))
-    said = lead_by_programs(analysis, standings) or lead(analysis.baseline, standings)
-    found = Answer(kind, said, [], [], [], undecided(standings))
+    said = lead_by_programs(analysis, summaries) or lead(analysis.baseline, summaries)
+    found = Answer(kind, said, [], [], [], undecided(summaries))
     studies = [study for kind in wording.KINDS for study in analysis.summarised(kind)]
     return AspectAnswer(
         said,
-        by_aspect(analysis.baseline, standings),
-        f"{wording.extent(studies)} {noise(analysis.baseline, standings)}",
+        by_aspect(analysis.baseline, summaries),
+        f"{wording.extent(studies)} {noise(analysis.baseline, summaries)}",
         next_steps(analysis, kind, found),
-        standings,
-        table(analysis, standings),
+        summaries,
+        table(analysis, summaries),
     )
 
 
-def kinds_with_mean(analysis: Analysis, standings: list[AspectStanding]) -> list[str]:
+def kinds_with_mean(analysis: Analysis, summaries: list[AspectSummary]) -> list[str]:
     """The kinds of workloads with a mean over all cells: none whose cells an answer by aspect tells apart."""
     return [
         kind
         for kind in wording.KINDS
-        if analysis.summarised(kind) and not (standings and mixes_aspects(analysis, kind))
+        if analysis.summarised(kind) and not (summaries and mixes_aspects(analysis, kind))
     ]
 
 
-def lead_by_programs(analysis: Analysis, standings: list[AspectStanding]) -> str:
+def lead_by_programs(analysis: Analysis, summaries: list[AspectSummary]) -> str:
     """What is advised for real programs, by their own time and memory; "" where they have no mean."""
-    if "program" not in kinds_with_mean(analysis, standings):
+    if "program" not in kinds_with_mean(analysis, summaries):
         return ""
-    said = answer(analysis, "program", analysis.standings("program")).advice
+    said = answer(analysis, "program", analysis.summaries("program")).advice
     return f"Real programs: {said[:1].lower()}{said[1:]}"
 
 
-def lead(baseline: str, standings: list[AspectStanding]) -> str:
+def lead(baseline: str, summaries: list[AspectSummary]) -> str:
     """What to do: which allocator for real programs or, where none was run, for most aspects."""
-    real = next((s for s in standings if s.about.id == PROGRAMS), None)
-    memory = next((s for s in standings if s.about.measure == "memory"), None)
+    real = next((s for s in summaries if s.about.id == PROGRAMS), None)
+    memory = next((s for s in summaries if s.about.measure == "memory"), None)
     if real is None:
-        return lead_by_most(baseline, standings)
+        return lead_by_most(baseline, summaries)
     faster = real.shown(Verdict.LOWER)
     if not faster:
-        elsewhere = "; other kinds of work have other answers, in the table" if any_better(standings) else ""
+        elsewhere = "; other kinds of work have other answers, in the table" if any_better(summaries) else ""
         if still_open := real.shown(Verdict.UNDECIDED):
             which = wording.listed(still_open) if len(still_open) <= NAMED else f"{len(still_open)} others"
             return f"Stay with {baseline} for real programs for now: {which} undecided{elsewhere}."
@@ -90,30 +90,30 @@ def lead(baseline: str, standings: list[AspectStanding]) -> str:
     return f"Use {pick} for real programs only where memory is not short: {said}.{more}"
 
 
-def lead_by_most(baseline: str, standings: list[AspectStanding]) -> str:
+def lead_by_most(baseline: str, summaries: list[AspectSummary]) -> str:
     """The allocator that is better in most aspects and worse in none; else that it depends."""
-    names = list(standings[0].judged)
-    wins = {name: sum(s.judged[name].verdict is Verdict.LOWER for s in standings) for name in names}
-    safe = [name for name in names if not any(is_dearer(s, name) for s in standings)]
+    names = list(summaries[0].judged)
+    wins = {name: sum(s.judged[name].verdict is Verdict.LOWER for s in summaries) for name in names}
+    safe = [name for name in names if not any(is_dearer(s, name) for s in summaries)]
     best = max(safe, key=wins.__getitem__, default="")
     if best and wins[best]:
-        return f"Use {best}: better in {wins[best]} of {len(standings)} aspects, shown to be worse in none."
-    if any_better(standings):
+        return f"Use {best}: better in {wins[best]} of {len(summaries)} aspects, shown to be worse in none."
+    if any_better(summaries):
         return "It depends on what the program does: who is better in one aspect is worse in another."
-    if any(standing.shown(Verdict.UNDECIDED) for standing in standings):
+    if any(summary.shown(Verdict.UNDECIDED) for summary in summaries):
         return f"Stay with {baseline} for now: nothing is shown to be better yet."
     return f"Stay with {baseline}: nothing is shown to be better."
 
 
-def any_better(standings: list[AspectStanding]) -> bool:
-    return any(standing.shown(Verdict.LOWER) for standing in standings)
+def any_better(summaries: list[AspectSummary]) -> bool:
+    return any(summary.shown(Verdict.LOWER) for summary in summaries)
 
 
-def is_dearer(standing: AspectStanding, name: str) -> bool:
-    return standing.judged[name].verdict is Verdict.HIGHER
+def is_dearer(summary: AspectSummary, name: str) -> bool:
+    return summary.judged[name].verdict is Verdict.HIGHER
 
 
-def memory_of(memory: AspectStanding | None, name: str) -> str:
+def memory_of(memory: AspectSummary | None, name: str) -> str:
     """ ", the same memory", ", 12 % more memory", ", memory undecided"."""
     if memory is None:
         return ""
@@ -126,7 +126,7 @@ def counted_others(count: int) -> str:
     return "1 other" if count == 1 else f"{count} others"
 
 
-def by_aspect(baseline: str, standings: list[AspectStanding]) -> str:
+def by_aspect(baseline: str, summaries: list[AspectSummary]) -> str:
     """Who is better where, and by how much; then what is undecided.
 
     "mimalloc is faster where allocation is local (0.50 to 0.60)": the best of those shown to be better. The
@@ -135,14 +135,14 @@ def by_aspect(baseline: str, standings: list[AspectStanding]) -> str:
     better: dict[tuple[str, str], list[str]] = {}
     same: list[str] = []
     still_open: list[str] = []
-    for standing in standings:
-        about, word = standing.about, BETTER[standing.about.measure]
-        if first := standing.shown(Verdict.LOWER)[:1]:
-            span = units.bounds(standing.judged[first[0]].ratio).replace("–", " to ")
+    for summary in summaries:
+        about, word = summary.about, BETTER[summary.about.measure]
+        if first := summary.shown(Verdict.LOWER)[:1]:
+            span = units.bounds(summary.judged[first[0]].ratio).replace("–", " to ")
             better.setdefault((first[0], word), []).append(f"{about.where} ({span})")
-        elif beaten := standing.shown(Verdict.HIGHER):
-            better.setdefault((baseline, word + than(beaten, len(standing.judged))), []).append(about.where)
-        elif standing.shown(Verdict.SAME):
+        elif beaten := summary.shown(Verdict.HIGHER):
+            better.setdefault((baseline, word + than(beaten, len(summary.judged))), []).append(about.where)
+        elif summary.shown(Verdict.SAME):
             same.append(about.where)
         else:
             still_open.append(about.title.lower())
@@ -163,45 +163,45 @@ def than(beaten: list[str], compared: int) -> str:
     return f" than {whom}"
 
 
-def legend(standings: list[AspectStanding]) -> str:
+def legend(summaries: list[AspectSummary]) -> str:
     """The signs of the table, and why a verdict there needs more than the interval that stands beside it."""
-    verdicts = sum(len(standing.judged) for standing in standings)
+    verdicts = sum(len(summary.judged) for summary in summaries)
     return (
         "▼ faster, or less memory; ▲ slower, or more; = no difference above the threshold; ? undecided. The "
         f"{verdicts} verdicts are held to 5 % error together, so that each needs more than its own interval."
     )
 
 
-def undecided(standings: list[AspectStanding]) -> list[str]:
+def undecided(summaries: list[AspectSummary]) -> list[str]:
     """The allocators with an aspect that more measuring may decide."""
-    names = dict.fromkeys(name for standing in standings for name in standing.shown(Verdict.UNDECIDED))
-    return [name for name in names if any(isfinite(s.judged[name].ratio.estimate) for s in standings)]
+    names = dict.fromkeys(name for summary in summaries for name in summary.shown(Verdict.UNDECIDED))
+    return [name for name in names if any(isfinite(s.judged[name].ratio.estimate) for s in summaries)]
 
 
-def noise(baseline: str, standings: list[AspectStanding]) -> str:
+def noise(baseline: str, summaries: list[AspectSummary]) -> str:
     """What the baseline differs from itself by, over the aspects."""
-    floors = [noise_floor(s.control) for s in standings if s.control.bounded]
+    floors = [noise_floor(s.control) for s in summaries if s.control.bounded]
     if not floors:
         return wording.NOISE_UNKNOWN
     low, high = wording.threshold(min(floors)), wording.threshold(max(floors))
     return f"{baseline} may differ from itself by {low} to {high}, by aspect."
 
 
-def rests_on(standing: AspectStanding) -> str:
+def rests_on(summary: AspectSummary) -> str:
     """ "4 cells of equal weight": what a mean is made of."""
-    cells = units.counted(standing.cells, "cell")
-    if standing.cells == 1:
+    cells = units.counted(summary.cells, "cell")
+    if summary.cells == 1:
         return cells
-    if isclose(standing.largest_weight * standing.cells, 1):
+    if isclose(summary.largest_weight * summary.cells, 1):
         return f"{cells} of equal weight"
-    return f"{cells}, none of more than {standing.largest_weight * 100:.0f} % of the weight"
+    return f"{cells}, none of more than {summary.largest_weight * 100:.0f} % of the weight"
 
 
-def table(analysis: Analysis, standings: list[AspectStanding]) -> Table:
+def table(analysis: Analysis, summaries: list[AspectSummary]) -> Table:
     """Aspects down, allocators across."""
     others = [name for name in analysis.allocators if name != analysis.baseline]
     return Table(
-        f"{by_aspect(analysis.baseline, standings)} Relative to {analysis.baseline} (below 1 is better): "
+        f"{by_aspect(analysis.baseline, summaries)} Relative to {analysis.baseline} (below 1 is better): "
         "means with 95 % intervals",
         others,
         [
@@ -214,11 +214,11 @@ def table(analysis: Analysis, standings: list[AspectStanding]) -> Table:
                     for name in others
                 ],
             )
-            for s in standings
+            for s in summaries
         ],
         "aspect",
         notes=[
-            legend(standings),
-            *(f"{s.about.title}: {s.about.question} ({rests_on(s)})" for s in standings),
+            legend(summaries),
+            *(f"{s.about.title}: {s.about.question} ({rests_on(s)})" for s in summaries),
         ],
     )

@@ -55,7 +55,7 @@ def axes_of(study: Study) -> dict[str, list[Parameter]]:
     return study.axes | {study.axis: list(study.candidates)}
 
 
-def heat(study: Study, plot: spec.Plot) -> list[Table]:
+def heat_maps(study: Study, plot: spec.Plot) -> list[Table]:
     """One table for each combination of the values that are neither across nor down."""
     if not study.candidates:
         return []

@@ -10,11 +10,11 @@ from heaplab.analysis import (
     INSTRUCTIONS,
     SYSTEM,
     Analysis,
-    AspectStanding,
+    AspectSummary,
     Judged,
-    Standing,
     Study,
-    Worst,
+    Summary,
+    WorstCell,
     worst_cells,
 )
 from heaplab.catalog import spec
@@ -59,7 +59,7 @@ def print_summary(analysis: Analysis, console: Console) -> None:
     """Answer and table by aspect and for each kind of workload, then the runs without a figure."""
     if by_aspect := aspect_answer(analysis):
         _print_aspects(analysis, by_aspect, console)
-    for kind in kinds_with_mean(analysis, by_aspect.standings if by_aspect else []):
+    for kind in kinds_with_mean(analysis, by_aspect.summaries if by_aspect else []):
         if not analysis.only_within:
             console.print(f"\n[bold]{wording.KINDS[kind].capitalize()}[/]")
             _print_kind(analysis, kind, console, with_steps=by_aspect is None)
@@ -91,23 +91,23 @@ def _print_aspects(analysis: Analysis, found: AspectAnswer, console: Console) ->
     room = max(1, (console.width - ASPECT) // (max(ASPECT_FIGURE, *map(len, names)) + len(GAP)))
     for place in range(0, len(names), room):
         console.print()
-        put_table(console, _aspect_columns(found.standings, names[place : place + room]))
+        put_table(console, _aspect_columns(found.summaries, names[place : place + room]))
     console.print()
-    for standing in found.standings:
-        about = f"{standing.about.question} ({rests_on(standing)})"
-        put(console, escape(about), label=standing.about.id, indent=ASPECT)
+    for summary in found.summaries:
+        about = f"{summary.about.question} ({rests_on(summary)})"
+        put(console, escape(about), label=summary.about.id, indent=ASPECT)
     put(console, escape(found.where))
     means = f"Geometric means, times {analysis.baseline}'s, with 95 % intervals."
-    put(console, escape(f"{means} {legend(found.standings)}"))
+    put(console, escape(f"{means} {legend(found.summaries)}"))
 
 
-def _aspect_columns(standings: list[AspectStanding], names: list[str]) -> list[Column]:
+def _aspect_columns(summaries: list[AspectSummary], names: list[str]) -> list[Column]:
     """Two rows for each aspect: the ratios with their verdicts, then the intervals."""
-    columns = [Column("aspect", [text for s in standings for text in (s.about.id, "")])]
+    columns = [Column("aspect", [text for s in summaries for text in (s.about.id, "")])]
     for name in names:
         texts = []
-        for standing in standings:
-            judged, metric = standing.judged[name], METRICS[standing.about.measure]
+        for summary in summaries:
+            judged, metric = summary.judged[name], METRICS[summary.about.measure]
             tone = TONES[wording.tone(judged, metric)]
             texts.append(f"[{tone}]{_number(judged.ratio)} {wording.SYMBOLS[judged.verdict]}[/]")
             texts.append(units.bounds(judged.ratio) if judged.ratio.bounded else "")
@@ -116,14 +116,14 @@ def _aspect_columns(standings: list[AspectStanding], names: list[str]) -> list[C
 
 
 def _print_kind(analysis: Analysis, kind: str, console: Console, *, with_steps: bool) -> None:
-    standings = analysis.standings(kind)
-    found, known = answer(analysis, kind, standings), causes(analysis, kind)
+    summaries = analysis.summaries(kind)
+    found, known = answer(analysis, kind, summaries), causes(analysis, kind)
     steps = next_steps(analysis, kind, found) if with_steps else []
-    _print_answer(analysis, found, steps, sentences(analysis, kind, standings), console)
+    _print_answer(analysis, found, steps, sentences(analysis, kind, summaries), console)
     console.print()
-    put_table(console, _columns(analysis, kind, ordered(standings), known))
+    put_table(console, _columns(analysis, kind, ordered(summaries), known))
     caption = f"Times {analysis.baseline}'s, geometric means. Peak memory counts page tables."
-    for line in (caption, *_undecided(standings)):
+    for line in (caption, *_undecided(summaries)):
         put(console, escape(line))
     for study in analysis.summarised(kind):
         _print_servers(study, console)
@@ -157,24 +157,24 @@ def _labelled(console: Console, label: str, texts: Sequence[str]) -> None:
         put(console, escape(text), label="" if number else label, indent=LABEL)
 
 
-def _columns(analysis: Analysis, kind: str, standings: list[Standing], known: list[Cause]) -> list[Column]:
+def _columns(analysis: Analysis, kind: str, summaries: list[Summary], known: list[Cause]) -> list[Column]:
     """The columns of a kind's table; the first row is the baseline."""
-    worst, names = worst_cells(analysis, kind), [s.allocator for s in standings]
-    everybody, several = (analysis.baseline, *names), max((s.cells_of for s in standings), default=0)
+    found, names = worst_cells(analysis, kind), [s.allocator for s in summaries]
+    everybody, several = (analysis.baseline, *names), max((s.cells_of for s in summaries), default=0)
     seen = "1" if analysis.shows_memory(kind) else units.NOTHING
-    cells_run = [f"{s.cells}/{s.cells_of}" for s in standings]
+    cells_run = [f"{s.cells}/{s.cells_of}" for s in summaries]
     return [
         Column(analysis.compared, [escape(analysis.baseline), *map(escape, names)]),
-        _ratios("time", "1", [s.time for s in standings]),
-        _verdicts([s.time for s in standings], wording.TIME, 0),
-        _ratios("memory", seen, [s.memory for s in standings]),
-        _verdicts([s.memory for s in standings], wording.MEMORY, VERDICT),
+        _ratios("time", "1", [s.time for s in summaries]),
+        _verdicts([s.time for s in summaries], wording.TIME, 0),
+        _ratios("memory", seen, [s.memory for s in summaries]),
+        _verdicts([s.memory for s in summaries], wording.MEMORY, VERDICT),
         *(_counts(cause, names) for cause in known),
-        *([] if all(s.complete for s in standings) else [Column("cells", ["", *cells_run], CELLS)]),
+        *([] if all(s.complete for s in summaries) else [Column("cells", ["", *cells_run], CELLS)]),
         *(
             []
             if several < 2
-            else [Column("at worst", [_worst(worst.get(name)) for name in everybody], WORST)]
+            else [Column("at worst", [_worst(found.get(name)) for name in everybody], WORST)]
         ),
     ]
 
@@ -202,19 +202,19 @@ def _counts(cause: Cause, names: list[str]) -> Column:
     return Column(CAUSES[cause.metric][0], ["1", *numbers], CAUSES[cause.metric][1], right=True)
 
 
-def _worst(found: Worst | None) -> str:
+def _worst(found: WorstCell | None) -> str:
     """The largest ratio of the main metric to the best allocator's in the same cell, and where."""
     return "" if found is None else f"{units.ratio(found.ratio)} {escape(found.experiment)}"
 
 
-def _undecided(standings: list[Standing]) -> list[str]:
+def _undecided(summaries: list[Summary]) -> list[str]:
     """Every reason why a ratio has no verdict, with the ratios it holds for."""
     reasons: dict[str, list[str]] = {}
-    for standing in standings:
-        for what, judged in (("time", standing.time), ("memory", standing.memory)):
+    for summary in summaries:
+        for what, judged in (("time", summary.time), ("memory", summary.memory)):
             if reason := wording.why(judged):
-                reasons.setdefault(reason, []).append(f"{standing.allocator} ({what})")
-    every = 2 * len(standings)
+                reasons.setdefault(reason, []).append(f"{summary.allocator} ({what})")
+    every = 2 * len(summaries)
     return [
         f"Undecided, {reason}: {'all' if len(where) == every else wording.listed(where)}."
         for reason, where in reasons.items()

@@ -73,10 +73,10 @@ def plain_tuned(tuned: Tuned, analysis: Analysis | None) -> dict[str, Any]:
 def confirmed(analysis: Analysis) -> list[str]:
     """The arms shown to be better than the baseline in time, memory, both together, or after idling."""
     found = {
-        standing.allocator
+        summary.allocator
         for kind in wording.KINDS
-        for standing in analysis.standings(kind)
-        if Verdict.LOWER in (standing.time.verdict, standing.memory.verdict, standing.cost.verdict)
+        for summary in analysis.summaries(kind)
+        if Verdict.LOWER in (summary.time.verdict, summary.memory.verdict, summary.cost.verdict)
     }
     for study in analysis.between_allocators:
         if server := study.workload.server:
@@ -90,7 +90,7 @@ def best_of(analysis: Analysis) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for kind in wording.KINDS:
         if analysis.summarised(kind):
-            leaders = answer(analysis, kind, analysis.standings(kind)).leaders
+            leaders = answer(analysis, kind, analysis.summaries(kind)).leaders
             found |= {leader.title.lower(): leader.names for leader in leaders if not leader.open}
             found |= {"on the front of time and memory": front} if (front := front_of(analysis, kind)) else {}
     return found
@@ -100,7 +100,7 @@ def front_of(analysis: Analysis, kind: str) -> list[str]:
     """The arms on the Pareto front of time and memory, according to their estimates."""
     points = {analysis.baseline: (1.0, 1.0)} | {
         one.allocator: (one.time.ratio.estimate, one.memory.ratio.estimate)
-        for one in analysis.standings(kind)
+        for one in analysis.summaries(kind)
         if one.complete
     }
     known = {name: point for name, point in points.items() if all(map(isfinite, point))}

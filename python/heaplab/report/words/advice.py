@@ -9,7 +9,7 @@ contradict itself.
 from dataclasses import dataclass
 from math import isfinite
 
-from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Standing
+from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Summary
 from heaplab.report.words import units, wording
 from heaplab.stats import THRESHOLD, Interval, Verdict, judge, threshold_over
 
@@ -56,15 +56,15 @@ NOTHING_RANKED = "Nothing here was measured completely enough to give advice."
 ALONE = "There is nothing to compare with: name another allocator by --allocator."
 
 
-def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
-    ranked = [s for s in standings if s.complete and isfinite(s.cost.ratio.estimate)]
-    left_out = [s.allocator for s in standings if s not in ranked]
+def answer(analysis: Analysis, kind: str, summaries: list[Summary]) -> Answer:
+    ranked = [s for s in summaries if s.complete and isfinite(s.cost.ratio.estimate)]
+    left_out = [s.allocator for s in summaries if s not in ranked]
     notes = []
     if left_out:
         whose = "its" if len(left_out) == 1 else "their"
         notes.append(f"Not ranked, because some of {whose} cells have no figure: {wording.listed(left_out)}.")
     if not ranked:
-        return Answer(kind, NOTHING_RANKED if standings else ALONE, [], notes, [], [])
+        return Answer(kind, NOTHING_RANKED if summaries else ALONE, [], notes, [], [])
     undecided = [s.allocator for s in ranked if Verdict.UNDECIDED in (s.time.verdict, s.memory.verdict)]
     notes += [few] if (few := wording.few_blocks(s.time for s in ranked)) else []
     if not analysis.shows_memory(kind):
@@ -85,19 +85,19 @@ def answer(analysis: Analysis, kind: str, standings: list[Standing]) -> Answer:
     return Answer(kind, said, leaders, notes, use, undecided)
 
 
-def ordered(standings: list[Standing]) -> list[Standing]:
-    """The standings in the order of tables: the fastest first, allocators that failed in a cell last."""
-    return sorted(standings, key=lambda s: (not s.complete, s.time.ratio.estimate))
+def ordered(summaries: list[Summary]) -> list[Summary]:
+    """The summaries in the order of tables: the fastest first, allocators that failed in a cell last."""
+    return sorted(summaries, key=lambda s: (not s.complete, s.time.ratio.estimate))
 
 
 MEASURES: dict[Metrics, tuple[str, str]] = {
     TIME_ONLY: ("less time", "more time"),
     MEMORY_ONLY: ("less memory", "more memory"),
 }
-COLUMNS = {TIME_ONLY: "time", MEMORY_ONLY: "memory", BOTH: "cost"}  # attributes of Standing
+COLUMNS = {TIME_ONLY: "time", MEMORY_ONLY: "memory", BOTH: "cost"}  # attributes of Summary
 
 
-def leader(analysis: Analysis, kind: str, ranked: list[Standing], title: str, metrics: Metrics) -> Leader:
+def leader(analysis: Analysis, kind: str, ranked: list[Summary], title: str, metrics: Metrics) -> Leader:
     places = {s.allocator: s for s in ranked}
     found: dict[str, Judged] = {s.allocator: getattr(s, COLUMNS[metrics]) for s in ranked}
     ratios = {analysis.baseline: Interval(1, 1, 1)} | {name: judged.ratio for name, judged in found.items()}
@@ -135,7 +135,7 @@ def _place(name: str, ratio: Interval) -> str:
     return f"{name} {units.ratio(ratio.estimate)}{interval}"
 
 
-def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
+def advice(baseline: str, ranked: list[Summary], leaders: list[Leader]) -> str:
     """The recommendation in a few sentences; "stay" unless a better trade-off is shown."""
     fastest, leanest, balanced = leaders
     if baseline in balanced.names:
@@ -155,7 +155,7 @@ def advice(baseline: str, ranked: list[Standing], leaders: list[Leader]) -> str:
     return said
 
 
-def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Standing], notes: list[str]) -> Answer:
+def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Summary], notes: list[str]) -> Answer:
     """The answer for a program whose memory was not sampled."""
     fastest = leader(analysis, kind, ranked, "Fastest", TIME_ONLY)
     said, use = f"Stay with {analysis.baseline}: nothing is shown to be faster.", [analysis.baseline]
@@ -165,7 +165,7 @@ def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Standing], notes:
     return Answer(kind, said, [fastest], [*notes, wording.UNSEEN_MEMORY], use, undecided)
 
 
-def advised(baseline: str, ranked: list[Standing], balanced: Leader) -> list[str]:
+def advised(baseline: str, ranked: list[Summary], balanced: Leader) -> list[str]:
     """The recommended allocators; empty if every gain has a price."""
     gaining = [s.allocator for s in ranked if _gains(s)]
     if baseline in balanced.names:
@@ -173,14 +173,14 @@ def advised(baseline: str, ranked: list[Standing], balanced: Leader) -> list[str
     return [name for name in balanced.names if name in gaining] or balanced.names[:1]
 
 
-def _dominates(standing: Standing, direction: Verdict) -> bool:
+def _dominates(summary: Summary, direction: Verdict) -> bool:
     """Whether time or memory has this verdict, and the other one has it too or shows no difference."""
-    verdicts = {standing.time.verdict, standing.memory.verdict}
+    verdicts = {summary.time.verdict, summary.memory.verdict}
     return direction in verdicts and verdicts <= {direction, Verdict.SAME}
 
 
-def _gains(standing: Standing) -> bool:
-    return Verdict.LOWER in (standing.time.verdict, standing.memory.verdict)
+def _gains(summary: Summary) -> bool:
+    return Verdict.LOWER in (summary.time.verdict, summary.memory.verdict)
 
 
 def _may_gain(judged: Judged) -> bool:
@@ -188,7 +188,7 @@ def _may_gain(judged: Judged) -> bool:
     return judged.verdict is Verdict.UNDECIDED and judged.ratio.low < 1 / (1 + THRESHOLD)
 
 
-def _stay(baseline: str, ranked: list[Standing], balanced: Leader) -> str:
+def _stay(baseline: str, ranked: list[Summary], balanced: Leader) -> str:
     gains = "; ".join(f"{s.allocator}: {_effect(s, baseline)}" for s in ranked if _gains(s))
     if balanced.names == [baseline]:
         said = f"Stay with {baseline}: every other one is shown to be a worse trade-off."
@@ -209,16 +209,16 @@ def _span(ratio: Interval) -> str:
     return units.bounds(ratio) + ("×" if ratio.bounded else "")
 
 
-def _effect(standing: Standing, baseline: str) -> str:
+def _effect(summary: Summary, baseline: str) -> str:
     """ "44 % less time and 31 % more peak memory than glibc"."""
     time = {
-        Verdict.SAME: f"the same time to within {wording.threshold(standing.time.threshold)}",
-        Verdict.UNDECIDED: f"time undecided ({_span(standing.time.ratio)})",
-    }.get(standing.time.verdict, wording.change(standing.time.ratio, "less time", "more time"))
+        Verdict.SAME: f"the same time to within {wording.threshold(summary.time.threshold)}",
+        Verdict.UNDECIDED: f"time undecided ({_span(summary.time.ratio)})",
+    }.get(summary.time.verdict, wording.change(summary.time.ratio, "less time", "more time"))
     memory = {
-        Verdict.SAME: f"the same peak memory to within {wording.threshold(standing.memory.threshold)}",
-        Verdict.UNDECIDED: f"peak memory undecided ({_span(standing.memory.ratio)})",
+        Verdict.SAME: f"the same peak memory to within {wording.threshold(summary.memory.threshold)}",
+        Verdict.UNDECIDED: f"peak memory undecided ({_span(summary.memory.ratio)})",
     }.get(
-        standing.memory.verdict, wording.change(standing.memory.ratio, "less peak memory", "more peak memory")
+        summary.memory.verdict, wording.change(summary.memory.ratio, "less peak memory", "more peak memory")
     )
     return f"{time} and {memory}, compared with {baseline}"

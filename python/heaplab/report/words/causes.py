@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from math import isfinite, nan
 
 from heaplab import stats
-from heaplab.analysis import FAULTS, INSTRUCTIONS, SYSTEM, TIME_ONLY, Analysis, Judged, Standing, Study
+from heaplab.analysis import (
+    FAULTS,
+    INSTRUCTIONS,
+    SYSTEM,
+    TIME_ONLY,
+    Analysis,
+    Judged,
+    Study,
+    Summary,
+)
 from heaplab.records import CONTROL_SUFFIX
 from heaplab.report.words import units, wording
 from heaplab.stats import Interval, Verdict, judge
@@ -62,9 +71,9 @@ def _seen(pair: stats.Pair) -> bool:
     return all(value > 0 for values in pair for value in values)
 
 
-def sentences(analysis: Analysis, kind: str, standings: list[Standing]) -> list[str]:
+def sentences(analysis: Analysis, kind: str, summaries: list[Summary]) -> list[str]:
     """The causes beside the times of the slowest and the fastest allocator; empty without a difference."""
-    ranked = sorted((s for s in standings if s.complete), key=lambda s: s.time.ratio.estimate)
+    ranked = sorted((s for s in summaries if s.complete), key=lambda s: s.time.ratio.estimate)
     if not ranked:
         return []
     known = causes(analysis, kind)
@@ -77,7 +86,12 @@ def sentences(analysis: Analysis, kind: str, standings: list[Standing]) -> list[
 
 
 def _rank(
-    analysis: Analysis, kind: str, end: Standing, ranked: list[Standing], direction: Verdict, word: str
+    analysis: Analysis,
+    kind: str,
+    end: Summary,
+    ranked: list[Summary],
+    direction: Verdict,
+    word: str,
 ) -> str:
     """ "slowest" if all others are shown to be faster, else "among the slowest"."""
     control = analysis.control(kind, TIME_ONLY)
@@ -90,7 +104,7 @@ def _rank(
 
 
 def _sentence(
-    analysis: Analysis, kind: str, end: Standing, direction: Verdict, rank: str, known: list[Cause]
+    analysis: Analysis, kind: str, end: Summary, direction: Verdict, rank: str, known: list[Cause]
 ) -> str:
     found = [(cause, judged) for cause in known if (judged := cause.judged.get(end.allocator))]
     counting = [(cause, judged) for cause, judged in found if judged.verdict is direction]

@@ -16,11 +16,19 @@ from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.store import Results
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.campaigns.carry_out import carry_out, opened_for
+from heaplab.cli.benchmarks import command_arms, recorded_trace, selection
+from heaplab.cli.benchmarks.benchmark import (
+    Benchmark,
+    benchmark_of,
+    benchmark_of_commands,
+    request_of,
+)
+from heaplab.cli.benchmarks.selection import note
+from heaplab.cli.campaigns.run_campaign import opened_for, run_campaign
 from heaplab.cli.gate import auto_budget
 from heaplab.cli.gate.auto_budget import in_words
-from heaplab.cli.gate.counted_gate import TO_GO_ON, counted, is_uncounted, offer_of
-from heaplab.cli.options.given_arms import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
+from heaplab.cli.gate.count_instructions import TO_GO_ON, counted, is_uncounted, offer_of
+from heaplab.cli.options.arm_options import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import (
     CALLGRIND,
@@ -30,14 +38,6 @@ from heaplab.cli.options.measuring_options import (
 )
 from heaplab.cli.options.program_command import TYPED
 from heaplab.cli.reading.results import load, without_figure
-from heaplab.cli.subjects import command_arms, recorded_trace, selection
-from heaplab.cli.subjects.selection import note
-from heaplab.cli.subjects.subject import (
-    Subject,
-    request_of,
-    subject_of,
-    subject_of_commands,
-)
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import callgrind
@@ -66,8 +66,8 @@ def gate(
     given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
     if instructions == COUNTERS and instructions_limited():
         refuse_uncounted(given, program)
-    arms, subject = compared(catalog, given, program, suite, source, options.quiet)
-    request, folder = request_of(subject, arms, options), options.output or Path("out") / "gate"
+    arms, benchmark = compared(catalog, given, program, suite, source, options.quiet)
+    request, folder = request_of(benchmark, arms, options), options.output or Path("out") / "gate"
     limits = limits_of(options)
     paths, stopped = measured(request, folder, instructions, limits, options)
     if instructions == COUNTERS and not stopped:
@@ -86,7 +86,7 @@ def measured(
         paths = counted(request, folder, options, share)
     if instructions != ONLY_CALLGRIND:
         campaign, needed = opened_for(request, folder, options, share)
-        stopped = carry_out(campaign, needed, options, TO_GO_ON)
+        stopped = run_campaign(campaign, needed, options, TO_GO_ON)
         if options.automatic and not stopped:
             stopped = auto_budget.go_on(campaign.store.path, request, limits, options)
         paths = [campaign.store.path, *paths]
@@ -140,12 +140,12 @@ def compared(
     suite: str | None,
     source: Path | None,
     quiet: bool,
-) -> tuple[list[Arm], Subject]:
+) -> tuple[list[Arm], Benchmark]:
     """The arms, and what they are compared on."""
     commands = [one for one in given if isinstance(one, GivenCommand)]
     if not commands:
         arms = allocator_arms(catalog, [one for one in given if isinstance(one, GivenAllocator)])
-        return arms, subject_of(catalog, arms, program, suite, source, quiet)
+        return arms, benchmark_of(catalog, arms, program, suite, source, quiet)
     if len(commands) < len(given) and not shutil.which(commands[0].words[0]):
         raise UsageError(
             f"gate: {commands[0].words[0]!r} is no allocator, no library and no program; "
@@ -157,7 +157,7 @@ def compared(
             "a library has .so in its name, `heaplab list allocators` names the others"
         )
     arms = command_arms.arms_of(commands)
-    return arms, subject_of_commands(arms, source, quiet)
+    return arms, benchmark_of_commands(arms, source, quiet)
 
 
 def arm_given(catalog: Catalog, name: str, text: str) -> GivenAllocator | GivenCommand:

@@ -11,10 +11,10 @@ from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.pilot import PilotRunner
 from heaplab.campaign.runner import Precise, Runner
+from heaplab.cli.benchmarks import selection
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.screen import exit_status
 from heaplab.cli.screen.progress_bar import ProgressBar
-from heaplab.cli.subjects import selection
 from heaplab.errors import HeaplabError
 from heaplab.records import Campaign, Run, Timing
 
@@ -78,11 +78,13 @@ def needed_by(campaign: Campaign) -> dict[str, int]:
 
 
 def interrupted(how: str) -> str:
-    """Why carry_out stopped, if the user interrupted it."""
+    """Why run_campaign stopped, if the user interrupted it."""
     return f"interrupted; {how}"
 
 
-def carry_out(opened: OpenedCampaign, needed: dict[str, int], options: HowOptions, to_go_on: str = "") -> str:
+def run_campaign(
+    opened: OpenedCampaign, needed: dict[str, int], options: HowOptions, to_go_on: str = ""
+) -> str:
     """Measure what is missing; return why it was stopped, "" if it was not.
 
     An interruption or a full disk keeps what was measured; `to_go_on` says how to go on with it.

@@ -11,10 +11,10 @@ from heaplab.campaign import begin_or_resume as campaigns, plan, store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.store import Results
 from heaplab.catalog.spec import Experiment
-from heaplab.cli.campaigns.carry_out import carry_out, opened_for
+from heaplab.cli.benchmarks.benchmark import with_note
+from heaplab.cli.benchmarks.selection import note
+from heaplab.cli.campaigns.run_campaign import opened_for, run_campaign
 from heaplab.cli.options.given_options import GateOptions
-from heaplab.cli.subjects.selection import note
-from heaplab.cli.subjects.subject import with_note
 from heaplab.errors import HeaplabError
 from heaplab.machine import callgrind
 from heaplab.machine.purge_timers import without_timers
@@ -39,7 +39,7 @@ def counted(request: Request, folder: Path, options: GateOptions, share: float) 
         note("nothing is counted under callgrind: no cell has one thread and a fixed amount of work")
         return []
     opened, needed = opened_for(request, folder / FOLDER, replace(options, output=None), share)
-    if carry_out(opened, needed, options, TO_GO_ON):
+    if run_campaign(opened, needed, options, TO_GO_ON):
         raise click.exceptions.Exit(1)
     for reason in uncounted(store.load(opened.store.path)):
         note(f"not counted under callgrind: {reason}")

@@ -9,7 +9,7 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from heaplab.cli.options.given_arms import GivenCommand, Settings
+from heaplab.cli.options.arm_options import GivenCommand, Settings
 from heaplab.errors import UsageError
 from heaplab.machine import interposition, setting_proof
 from heaplab.records import CONTROL_SUFFIX, Arm

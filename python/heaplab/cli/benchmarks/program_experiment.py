@@ -6,9 +6,9 @@ from pathlib import Path
 
 from heaplab.campaign import standard_input
 from heaplab.catalog import server_spec, spec
-from heaplab.cli.subjects import given_server
-from heaplab.cli.subjects.python_programs import note_on
-from heaplab.cli.subjects.selection import note
+from heaplab.cli.benchmarks import given_server
+from heaplab.cli.benchmarks.python_programs import note_on
+from heaplab.cli.benchmarks.selection import note
 from heaplab.errors import UsageError
 from heaplab.machine import elf, interposition
 from heaplab.machine.execute import environment_for, plain_environment

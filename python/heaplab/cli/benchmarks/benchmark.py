@@ -11,16 +11,16 @@ from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import spec
 from heaplab.catalog.contents import Catalog
 from heaplab.catalog.server_spec import Server
+from heaplab.cli.benchmarks import given_server, program_experiment, recorded_trace, selection
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.options.replay_options import refuse_without_trace
-from heaplab.cli.subjects import given_server, program_experiment, recorded_trace, selection
 from heaplab.records import Arm, Input, Parameter
 
 NONE_GIVEN: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Subject:
+class Benchmark:
     experiments: Sequence[spec.Experiment]
     workloads: dict[str, spec.Workload]
     scale: spec.ScaleName
@@ -30,7 +30,7 @@ class Subject:
     fit_blocks: int | None = None  # that the lengths of cells are fitted to; None: lengths stay
 
 
-def subject_of(
+def benchmark_of(
     catalog: Catalog,
     arms: Sequence[Arm],
     program: tuple[str, ...],
@@ -39,32 +39,32 @@ def subject_of(
     quiet: bool,
     serving: Mapping[str, Any] = NONE_GIVEN,
     replaying: Mapping[str, Parameter] = NONE_GIVEN,
-) -> Subject:
+) -> Benchmark:
     """A program of the user's or a trace of it, if there is one, else a suite.
 
     Raises HeaplabError if no arm can serve it.
     """
     if recorded_trace.is_trace(program):
-        return subject_of_trace(catalog, Path(program[0]), quiet, replaying)
+        return benchmark_of_trace(catalog, Path(program[0]), quiet, replaying)
     refuse_without_trace(replaying)
     if program:
         server = given_server.server_of(serving)
         program_experiment.check(program[0], arms)
         measured = program_experiment.experiment_of(program, server)
-        return subject_with(measured, Path(program[0]).name, server, source, quiet)
+        return benchmark_with(measured, Path(program[0]).name, server, source, quiet)
     chosen = catalog.suite("quick" if suite is None else suite)
     experiments, workloads = selection.experiments(catalog, chosen.experiments)
     experiments, workloads = given_server.changed(experiments, workloads, serving)
     folder = Path("out") / "compare"
-    return Subject(
+    return Benchmark(
         experiments, workloads, chosen.scale, folder, chosen.budget_s, fit_blocks=chosen.fit_blocks
     )
 
 
-def subject_of_trace(
+def benchmark_of_trace(
     catalog: Catalog, trace: Path, quiet: bool, replaying: Mapping[str, Parameter] = NONE_GIVEN
-) -> Subject:
-    return Subject(
+) -> Benchmark:
+    return Benchmark(
         *recorded_trace.experiments_of(catalog, trace, quiet, replaying),
         "quick",
         Path("out") / trace.name,
@@ -72,44 +72,44 @@ def subject_of_trace(
     )
 
 
-def subject_of_commands(
+def benchmark_of_commands(
     arms: Sequence[Arm], source: Path | None, quiet: bool, serving: Mapping[str, Any] = NONE_GIVEN
-) -> Subject:
+) -> Benchmark:
     server = given_server.server_of(serving)
     measured = program_experiment.experiment_of_commands(arms, server)
-    return subject_with(measured, "commands", server, source, quiet)
+    return benchmark_with(measured, "commands", server, source, quiet)
 
 
-def subject_with(
+def benchmark_with(
     measured: program_experiment.Measured, name: str, server: Server | None, source: Path | None, quiet: bool
-) -> Subject:
+) -> Benchmark:
     """Programs of the user's: they end by themselves and may read a file, or they are servers."""
     folder = Path("out") / name
     if server:
-        return Subject(*measured, "quick", folder, program_experiment.SERVER_BUDGET_S)
+        return Benchmark(*measured, "quick", folder, program_experiment.SERVER_BUDGET_S)
     given = program_experiment.input_of(source, quiet)
-    return Subject(*measured, "quick", folder, program_experiment.BUDGET_S, given)
+    return Benchmark(*measured, "quick", folder, program_experiment.BUDGET_S, given)
 
 
-def request_of(subject: Subject, arms: Sequence[Arm], options: HowOptions) -> Request:
-    """The request of a campaign: its subject, its arms, and what the common options decide."""
+def request_of(benchmark: Benchmark, arms: Sequence[Arm], options: HowOptions) -> Request:
+    """The request of a campaign: its benchmark, its arms, and what the common options decide."""
     return Request(
-        subject.experiments,
-        subject.workloads,
+        benchmark.experiments,
+        benchmark.workloads,
         arms,
-        subject.scale,
+        benchmark.scale,
         seed=options.seed,
         command=["heaplab", *sys.argv[1:]],
-        budget=options.budget or subject.budget,
+        budget=options.budget or benchmark.budget,
         precision=options.precision,
         pinned=options.pin,
         warm=size_of(options.warm),
         memory_limit=size_of(options.memory_limit),
         time_limit=options.time_limit,
-        input=subject.input,
+        input=benchmark.input,
         prepare=options.prepare or "",
         cleanup=options.cleanup or "",
-        fit_blocks=subject.fit_blocks,
+        fit_blocks=benchmark.fit_blocks,
         slices=options.slices,
     )
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from heaplab.analysis.standing import Analysis
 from heaplab.analysis.study import MeasuredCell, Study
+from heaplab.analysis.whole_analysis import Analysis
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstCell:
     """The largest ratio of an allocator's median time to the best median in the same cell."""
 
     ratio: float  # at least 1; a rate is inverted
@@ -17,12 +17,12 @@ class Worst:
     best: str  # the best allocator in that cell
 
 
-def worst_cells(analysis: Analysis, kind: str) -> dict[str, Worst]:
+def worst_cells(analysis: Analysis, kind: str) -> dict[str, WorstCell]:
     """The worst cell by allocator, over the timed studies of a kind of workload in which every allocator ran.
 
     An allocator without any value is left out.
     """
-    found: dict[str, Worst] = {}
+    found: dict[str, WorstCell] = {}
     for study in (study for study in analysis.summarised(kind) if study.is_timed):
         for cell in study.cells:
             costs = _costs(study, cell)
@@ -30,7 +30,7 @@ def worst_cells(analysis: Analysis, kind: str) -> dict[str, Worst]:
                 continue
             best = min(costs, key=costs.__getitem__)
             for name, cost in costs.items():
-                here = Worst(cost / costs[best], study.experiment.id, cell, best)
+                here = WorstCell(cost / costs[best], study.experiment.id, cell, best)
                 if name not in found or here.ratio > found[name].ratio:
                     found[name] = here
     return found

@@ -7,8 +7,8 @@ from math import isfinite, isnan
 from heaplab import stats
 from heaplab.analysis.metrics import INSTRUCTIONS, MEMORY
 from heaplab.analysis.power import block_seconds
-from heaplab.analysis.standing import Analysis
 from heaplab.analysis.study import MeasuredCell, Study
+from heaplab.analysis.whole_analysis import Analysis
 from heaplab.catalog import spec
 from heaplab.stats import GateVerdict, Interval
 

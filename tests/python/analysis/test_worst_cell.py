@@ -24,11 +24,11 @@ def worst_of(path, experiment, effect, kind):
 def test_the_worst_cell_is_compared_with_the_best_allocator_there(tmp_path):
     factors = {"swift": 0.5, "slow": 1.5}
     program = synthetic.experiments()[3]
-    worst = worst_of(tmp_path, program, lambda name, _: factors.get(name, 1.0), "program")
-    assert worst["swift"].ratio == 1
-    assert worst["glibc"].ratio == pytest.approx(2, rel=0.1)
-    assert worst["slow"].ratio == pytest.approx(3, rel=0.1)
-    assert {it.best for it in worst.values()} == {"swift"}
+    cells = worst_of(tmp_path, program, lambda name, _: factors.get(name, 1.0), "program")
+    assert cells["swift"].ratio == 1
+    assert cells["glibc"].ratio == pytest.approx(2, rel=0.1)
+    assert cells["slow"].ratio == pytest.approx(3, rel=0.1)
+    assert {worst.best for worst in cells.values()} == {"swift"}
 
 
 def test_of_all_cells_of_a_rate_the_one_with_the_longest_time_counts(tmp_path):
@@ -37,8 +37,10 @@ def test_of_all_cells_of_a_rate_the_one_with_the_longest_time_counts(tmp_path):
     def time(name, cell):
         return {1: 0.25, 2: 2.0}[cell["threads"]] if name == "swift" else 1.0
 
-    worst = worst_of(tmp_path, synthetic.experiments()[1], time, "synthetic")
-    found = {name: (round(it.ratio, 1), dict(it.cell)["threads"], it.best) for name, it in worst.items()}
+    cells = worst_of(tmp_path, synthetic.experiments()[1], time, "synthetic")
+    found = {
+        name: (round(cell.ratio, 1), dict(cell.cell)["threads"], cell.best) for name, cell in cells.items()
+    }
     assert found["slow"] == (4.0, 1, "swift")
     assert found["glibc"] == (4.0, 1, "swift")
     assert found["swift"][:2] == (2.0, 2)

@@ -12,11 +12,11 @@ from typing import Any
 
 from heaplab.catalog import locate, native, spec
 from heaplab.catalog.contents import Catalog
+from heaplab.cli.benchmarks.program_experiment import BLOCKS, Measured
+from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.options.program_command import TRACE
 from heaplab.cli.options.replay_options import PACE, RECORDED
 from heaplab.cli.screen.step_display import StepDisplay
-from heaplab.cli.subjects.program_experiment import BLOCKS, Measured
-from heaplab.cli.subjects.selection import note
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Parameter
 from heaplab.traces import architecture

@@ -1,4 +1,4 @@
-"""A whole results file: its studies, and the standing of every allocator over all studies."""
+"""A whole results file: its studies, and the summary of every allocator over all studies."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ BOTH: tuple[str | None, ...] = (None, MEMORY)
 
 
 @dataclass(frozen=True)
-class Standing:
+class Summary:
     """The ratios of one allocator to the baseline over all cells of a kind of workload; lower is better."""
 
     allocator: str
@@ -146,7 +146,7 @@ class Analysis:
         """The geometric mean of an allocator's ratios to `base`, over metrics and cells.
 
         Every study has the same weight. The metric None stands for time: the main metric of each timed study,
-        inverted if it is a rate. Cells without values are left out; Standing.cells counts the others.
+        inverted if it is a rate. Cells without values are left out; Summary.cells counts the others.
         """
         key = (kind, allocator, tuple(metrics), base or self.baseline)
         if key not in self._relative:
@@ -166,8 +166,8 @@ class Analysis:
         """Whether any run has a figure of memory: a short program ends before its memory is sampled."""
         return any(study.shows(cell, MEMORY) for study in self.summarised(kind) for cell in study.cells)
 
-    def standings(self, kind: str) -> list[Standing]:
-        """The standings of all allocators but the baseline.
+    def summaries(self, kind: str) -> list[Summary]:
+        """The summaries of all allocators but the baseline.
 
         The verdicts on one metric are one family of comparisons, so that Holm's procedure covers them.
         """
@@ -176,7 +176,7 @@ class Analysis:
             self._judge(kind, others, metrics) for metrics in (TIME_ONLY, MEMORY_ONLY, BOTH)
         )
         return [
-            Standing(name, time[name], memory[name], cost[name], *self._cells(kind, name)) for name in others
+            Summary(name, time[name], memory[name], cost[name], *self._cells(kind, name)) for name in others
         ]
 
     def control(self, kind: str, metrics: Iterable[str | None]) -> Interval:

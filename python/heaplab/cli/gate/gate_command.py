@@ -1,4 +1,4 @@
-"""`heaplab gate`: its options; what it does, gating.py, is loaded when called."""
+"""`heaplab gate`: its options; what it does, run_gate.py, is loaded when called."""
 
 from pathlib import Path
 from typing import Any
@@ -106,10 +106,10 @@ def gate(
       heaplab gate ./libold.so ./libnew.so --instructions only-callgrind --max-instructions 1% -- ls -l
       heaplab gate 'sleep 0.1' 'sleep 0.1' --markdown gate.md --budget 10s
     """
-    from heaplab.cli.gate import auto_budget, gating
+    from heaplab.cli.gate import auto_budget, run_gate
 
     automatic = options["budget"] == AUTO
     if automatic:
         options["budget"] = auto_budget.FIRST_LOOK_S
     asked = GateOptions(**options, automatic=automatic)
-    return gating.gate(extra, old, new, program, suite, source, instructions, asked)
+    return run_gate.gate(extra, old, new, program, suite, source, instructions, asked)
