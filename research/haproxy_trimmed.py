@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compare what `heaplab advise` promises of malloc_trim with what HAProxy gained when it began to call it.
 
-HAProxy came to call malloc_trim when it empties its pools, as on SIGQUIT, and since 2.4 when a reload makes it
-the old process; its setting no-memory-trimming is the program as it was before. 3000 clients each send the
+HAProxy came to call malloc_trim when it empties its pools, as on SIGQUIT, and since 2.4 when a reload makes
+it the old process; its setting no-memory-trimming is the program as it was before. 3000 clients each send the
 beginning of a request; all but every fiftieth leave; SIGQUIT. The promise is that of a recording without
 trimming; the truth is what HAProxy holds less with trimming than without, medians of three runs each.
 
