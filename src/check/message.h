@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "check/amount.h"
 #include "check/blocks.h"
 
 namespace heaplab::check {
@@ -15,12 +16,6 @@ namespace heaplab::check {
 using namespace heaplab::testing;
 
 using random_engine = std::minstd_rand;
-
-// HEAPLAB_STRESS=short runs a tenth of the rounds.
-inline unsigned rounds(unsigned full) {
-  static const bool brief = std::getenv("HEAPLAB_STRESS") != nullptr;
-  return brief ? (full + 9) / 10 : full;
-}
 
 // Mostly small sizes, at times up to 2 MiB.
 inline std::size_t random_size(random_engine& random) {

@@ -105,9 +105,12 @@ private:
   }
 
   static chunk* map(std::size_t bytes) {
+    static constinit unsigned maps = 0;
+    ++maps;
     void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
       if constexpr (has(fault::aborts_without_memory)) __builtin_trap();
+      if (has(fault::aborts_once) && maps == 101) __builtin_trap();
       refused_once_ = true;
       return nullptr;
     }

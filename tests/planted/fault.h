@@ -36,6 +36,7 @@ enum class fault {
 
   // Scarcity.
   aborts_without_memory,    // when the system refuses
+  aborts_once,              // the same, for one of its mappings alone
   sulks,                    // once refused, gives nothing any more
   needs_proc,               // aborts without /proc/self/maps
   needs_sched_getaffinity,  // aborts where that is not permitted

@@ -8,6 +8,7 @@ from heaplab.catalog import native
 from heaplab.errors import HeaplabError
 
 LIST_LIMIT_S = 60
+LONGER = 10  # times: rounds with --long (src/check/amount.h), and the limits of tests
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Program:
 
     name: str
     arguments: tuple[str, ...] = ()
-    limit_s: int = 60  # of one test
+    limit_s: int = 60  # of one test; with --long, ten times that
     long: bool = False  # its tests run with --long only
     preloaded: bool = False  # needs a library file: the C library's own malloc has none
 
@@ -151,8 +152,8 @@ PARTS = (
         (
             Program("model", ("100",), limit_s=120),
             Program("aging", ("2000000",), limit_s=120),
-            Program("model", ("20000",), limit_s=3600, long=True),
-            Program("aging", ("30 min",), limit_s=2400, long=True),
+            Program("model", ("20000",), limit_s=360, long=True),
+            Program("aging", ("30 min",), limit_s=240, long=True),
         ),
     ),
     CheckPart(
@@ -180,11 +181,12 @@ def tests_of(part: CheckPart, long: bool) -> Iterator[Test]:
     for program in part.programs:
         if program.long and not long:
             continue
+        limit_s = program.limit_s * (LONGER if long else 1)
         file = native.helper(f"check_{program.name}")
         if file is None:
             raise HeaplabError(f"check_{program.name}: this build of heaplab has it not")
         for name, arguments in cases(str(file)) if not program.arguments else modes(program):
-            yield Test(part.name, name, (str(file), *arguments), program.limit_s, program.preloaded)
+            yield Test(part.name, name, (str(file), *arguments), limit_s, program.preloaded)
 
 
 def modes(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/atomic.h"
+#include "check/amount.h"
 #include "check/blocks.h"
 #include "check/ending.h"
 
@@ -21,7 +22,6 @@ using heaplab::testing::holds;
 // Libraries found on most Debian systems; a missing one is skipped.
 constexpr const char* names[] = {"libresolv.so.2", "libcrypt.so.1", "libz.so.1",   "libnss_dns.so.2",
                                  "libutil.so.1",   "libnsl.so.1",   "libgomp.so.1"};
-constexpr unsigned rounds = 300;
 
 heaplab::atomic<bool> done = false;  // relaxed throughout: publishes nothing but itself
 
@@ -41,7 +41,7 @@ void allocate(unsigned seed) {
 int main() {
   std::thread one(allocate, 1), other(allocate, 2);
   unsigned loaded = 0;
-  for (unsigned round = 0; round < rounds; ++round) {
+  for (unsigned round = 0; round < heaplab::check::rounds(3000); ++round) {
     void* const library = dlopen(names[round % std::size(names)], RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) continue;
     ++loaded;

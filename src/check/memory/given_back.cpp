@@ -28,6 +28,7 @@
 #include <thread>
 #include <vector>
 
+#include "check/amount.h"
 #include "check/ending.h"
 #include "probes/process_memory.h"
 
@@ -130,7 +131,8 @@ void live_for_a_while(unsigned seed) {
 }
 
 void generations() {
-  constexpr unsigned many = 300, at_once = 8;
+  constexpr unsigned at_once = 8;
+  const unsigned many = heaplab::check::rounds(3000);
   const std::uint64_t begin = anonymous();
   std::uint64_t early = 0;
   for (unsigned generation = 0; generation < many; ++generation) {
@@ -140,7 +142,7 @@ void generations() {
     if (generation == many / 3) early = anonymous();
   }
   const std::uint64_t late = anonymous();
-  tell(begin, std::max(late, begin + mebibyte), "after 300 generations of threads");
+  tell(begin, std::max(late, begin + mebibyte), "after generations of threads");
   require(late <= early + 16 * mebibyte, "each generation of threads adds memory");
 }
 

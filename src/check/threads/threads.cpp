@@ -21,7 +21,7 @@ void run_threads(unsigned count, Work work) {
 TEST(threads, blocks_that_change_hands_keep_their_contents) {
   static atomic<message*> slots[512];
   atomic<unsigned> damaged = 0;
-  run_threads(4, [&](unsigned thread) {
+  run_threads(threads_at_work(), [&](unsigned thread) {
     random_engine random(thread + 1);
     for (unsigned i = 0; i < rounds(60000); ++i) {
       // acq_rel: the thread that takes a block sees the contents written by the thread that put the block

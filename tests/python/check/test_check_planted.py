@@ -55,6 +55,8 @@ FOUND_BY = {
     "hoards": "given_back.bursts",
     "exact_fit": "given_back.sizes",
 }
+# The test that finds them with --long alone.
+FOUND_BY_LONG = {"aborts_once": "refused.mmap_once"}
 # Faults that random calls find as well.
 FOUND_BY_MODEL = ("misaligned", "overlapping", "forgetful", "unclean", "boasts")
 NEITHER_PASS_NOR_FAIL = {"misuse"}
@@ -74,13 +76,13 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def check(file: Path, tests: list[parts.Test]) -> LibraryReport:
+def check(file: Path, tests: list[parts.Test], *, long: bool = False) -> LibraryReport:
     known = deviations.of_library(deviations.read(PLANTED / "deviations.toml"), "libplanted_none")
-    return run_tests.run_all(library_of(catalogs.load(), str(file)), tests, known, long=False, jobs=2)
+    return run_tests.run_all(library_of(catalogs.load(), str(file)), tests, known, long=long, jobs=2)
 
 
 def test_every_fault_has_the_test_that_finds_it() -> None:
-    assert sorted(FOUND_BY) == sorted(set(FAULTS) - {"none"})
+    assert sorted({**FOUND_BY, **FOUND_BY_LONG}) == sorted(set(FAULTS) - {"none"})
     assert len(FOUND_BY) >= 20
 
 
@@ -100,6 +102,17 @@ def test_a_planted_fault_is_found(libraries: Path, fault: str, name: str) -> Non
         if outcome.bad:
             return
     pytest.fail(f"the fault was not found: {outcome}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "name"), FOUND_BY_LONG.items())
+def test_a_planted_fault_is_found_with_long_alone(libraries: Path, fault: str, name: str) -> None:
+    tests = [test for test in EVERY if test.name == name]
+    found = [
+        check(libraries / f"libplanted_{fault}.so", tests, long=long).outcomes[0].bad
+        for long in (False, True)
+    ]
+    assert found == [False, True]
 
 
 @pytest.mark.slow

@@ -35,7 +35,9 @@ TABLE = "deviations.toml"
     help=f"Only this part; may be repeated. One of: {', '.join(parts.NAMES)}.",
 )
 @click.option("--test", "pattern", default="*", metavar="GLOB", help="Only tests with such a name.")
-@click.option("--long", is_flag=True, help="Ten times the rounds, and random heaps for 30 minutes.")
+@click.option(
+    "--long", is_flag=True, help="Ten times as much, every refusal, and a heap that ages for 30 minutes."
+)
 @click.option(
     "--jobs",
     type=click.IntRange(1, 1024),
