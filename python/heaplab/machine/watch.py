@@ -120,7 +120,9 @@ class Watcher:
             return
         found = {name for name in self._watch if name in content}
         self.mapped |= {name.decode() for name in found}
-        if found or b"libc." in content:  # otherwise the process is still being loaded
+        # Before the C library is there the process is being loaded. Where the process ends while its maps are
+        # read, they are cut off: of a whole list the stack is one of the last lines.
+        if found or (b"libc." in content and b"[stack]" in content):
             self._looked_at.add(pid)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heaplab.machine.execute import CannotStartError, Execution, environment_for, execute
-from heaplab.machine.watch import CURVE_POINTS, FEWEST_SAMPLES, Limits, thin_curve
+from heaplab.machine.watch import CURVE_POINTS, FEWEST_SAMPLES, Limits, Watcher, thin_curve
 from heaplab.records import Arm
 
 MIB = 1 << 20
@@ -197,3 +197,21 @@ def test_a_peak_seen_in_few_looks_is_absent() -> None:
         seen = len(process.memory) >= FEWEST_SAMPLES
         assert [process.peak_memory is not None, process.mean_memory is not None] == [seen, seen]
     assert seen
+
+
+@pytest.mark.parametrize(
+    ("maps", "seen", "mapped"),
+    [
+        (b"1-2 /lib/libc.so.6\n3-4 /lib/mine.so\n5-6 [stack]\n", 1, {"/lib/mine.so"}),
+        (b"1-2 /lib/libc.so.6\n5-6 [stack]\n", 1, set()),
+        (b"1-2 /bin/ls\n5-6 [stack]\n", 0, set()),  # still being loaded
+        (b"1-2 /lib/libc.so.6\n", 0, set()),  # ended while its maps were read
+    ],
+)
+def test_only_a_whole_list_of_mapped_files_tells_that_one_is_missing(
+    monkeypatch: pytest.MonkeyPatch, maps: bytes, seen: int, mapped: set[str]
+) -> None:
+    monkeypatch.setattr(Path, "read_bytes", lambda _path: maps)
+    watcher = Watcher(os.getpid(), Limits(1), ["/lib/mine.so"])
+    watcher.sample(0.001)
+    assert (watcher.seen, watcher.mapped) == (seen, mapped)
