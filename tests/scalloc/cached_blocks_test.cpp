@@ -113,7 +113,7 @@ TEST(cached_blocks, come_from_the_span_of_an_ended_thread_that_another_took_over
   ASSERT_EQ(it.state_of(blocks[0]), span_state::reusable);
   for (unsigned step = 0; step < 3; ++step) it.allocate(1);
   ASSERT_EQ(&it.span_of(blocks[0]), it.labs[1]->hot[heap::class_index]);
-  EXPECT_TRUE(it.front.is_in_owner_map(it.span_of(blocks[0])));
+  EXPECT_TRUE(it.front.life().is_in_page_map(it.span_of(blocks[0])));
   bool due;
   EXPECT_TRUE(it.front.try_deallocate(*it.labs[1], blocks[0], due));
 }

@@ -108,7 +108,7 @@ private:
     if (!is_in_use(word)) return;
     require(owner != nullptr, "a span in use has no owner");
     if (owner->lists_lock.was_held()) return;
-    require(front.is_in_owner_map(it), "the map names another owner");
+    require(front.life().is_in_page_map(it), "the map names another owner");
     if (word.state() != span_state::hot) return;
     require(it.is_hot_in(*owner, it.class_index.load(std::memory_order_relaxed)), "a hot span is in a list");
     require(owner->hot[it.class_index.load(std::memory_order_relaxed)] == &it,

@@ -298,8 +298,8 @@ TEST(frontend, trims_free_spans) {
   heap it{1};
   const auto blocks = it.take(0, 5);
   for (unsigned index = 0; index < 4; ++index) it.free(0, blocks[index]);
-  EXPECT_TRUE(it.front.trim(0));
-  EXPECT_FALSE(it.front.trim(0));
+  EXPECT_TRUE(it.front.reclaim().trim(0));
+  EXPECT_FALSE(it.front.reclaim().trim(0));
   EXPECT_EQ(*static_cast<char*>(blocks[0]), 0) << "the memory has been given back";
 }
 

@@ -336,11 +336,12 @@ TEST(interleavings, the_sweep_of_records_against_late_readers) {
     it.start(3), it.fill(spans + 1);  // the last span stays hot
     for (unsigned index = 1; index < spans; ++index) it.free(0, index);
   };
-  setup(), it.free(1, 0), it.heap->front.trim(0);
+  setup(), it.free(1, 0), it.heap->front.reclaim().trim(0);
   ASSERT_EQ(it.heap->front.spans().span_number(0).base, nullptr) << "the record was not dropped";
-  expect_sound(
-      it, setup,
-      {[&] { it.free(1, 0); }, [&] { it.heap->front.trim(0); }, [&] { it.allocate(2), it.allocate(2); }}, 1);
+  expect_sound(it, setup,
+               {[&] { it.free(1, 0); }, [&] { it.heap->front.reclaim().trim(0); },
+                [&] { it.allocate(2), it.allocate(2); }},
+               1);
 }
 
 // --- planted faults: the exploration has to find them ---

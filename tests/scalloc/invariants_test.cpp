@@ -99,18 +99,18 @@ TEST(invariants, see_a_list_with_a_span_of_another_buffer_or_class) {
 
 TEST(invariants, see_a_span_that_is_not_where_its_word_says) {
   floating_span it;
-  EXPECT_TRUE(it.all.front.is_listed(it.span));
+  EXPECT_TRUE(it.all.front.life().is_listed(it.span));
   it.owner.floating[index].remove(it.span);
-  EXPECT_FALSE(it.all.front.is_listed(it.span));
+  EXPECT_FALSE(it.all.front.life().is_listed(it.span));
   it.owner.reusable[index].put_newest(it.span);
-  EXPECT_FALSE(it.all.front.is_listed(it.span));
+  EXPECT_FALSE(it.all.front.life().is_listed(it.span));
 }
 
 TEST(invariants, see_an_event_that_is_due) {
   floating_span it;
-  EXPECT_TRUE(it.all.front.has_no_due_event(it.span));
+  EXPECT_TRUE(it.all.front.life().has_no_due_event(it.span));
   it.span.countdown.set(it.span.countdown.read_own() - 5);
-  EXPECT_FALSE(it.all.front.has_no_due_event(it.span));
+  EXPECT_FALSE(it.all.front.life().has_no_due_event(it.span));
 }
 
 }  // namespace

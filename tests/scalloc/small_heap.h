@@ -137,7 +137,7 @@ public:
       const span_word word = it.load_word(std::memory_order_seq_cst);
       lab_type* const owner = it.owner(std::memory_order_seq_cst);
       if (word.state() == span_state::expected) return;  // its record was dropped
-      require(front.is_in_owner_map(it), "the map names another owner");
+      require(front.life().is_in_page_map(it), "the map names another owner");
       if (word.state() == span_state::free) {
         ++free_spans;
         free_bytes += it.resident_bytes();
@@ -149,8 +149,8 @@ public:
       const std::int32_t cached = word.state() == span_state::hot ? cached_of(it) : 0;
       require(out + cached >= 0, "more blocks are free than there are");
       counted += static_cast<std::size_t>(out);
-      require(front.has_no_due_event(it), "an event is due that nobody has performed");
-      require(front.is_listed(it), "a span is not in the list where its word says");
+      require(front.life().has_no_due_event(it), "an event is due that nobody has performed");
+      require(front.life().is_listed(it), "a span is not in the list where its word says");
       if (word.state() == span_state::hot) require(it.counts_every_block(), "a hot span has lost a block");
     });
     for (const auto& local : labs) {

@@ -122,7 +122,7 @@ public:
     if (!is_in_use()) return false;
     if constexpr (policy::has_fast_path)
       if (thread::has_buffer()) front_.retire_hot_spans(*thread::buffer());
-    bool small = front_.trim(pad);
+    bool small = front_.reclaim().trim(pad);
     small |= holes_.sweep_all();
     return large_.trim(pad - std::min(pad, front_.pool().retained_bytes())) || small;
   }

@@ -77,13 +77,13 @@ void frontend<Traits>::return_cached_blocks(lab_type& local, span_type& hot) {
     } else {
       hot.secrets.link(own, block);
     }
-    span_type& home = *spans_.find(it);
+    span_type& home = *life_.spans().find(it);
     if (push(local, home, it)) after_free(local, home);
   }
   if (!counts_are_exact_) hot.holes = 0;
   const std::int32_t used = counts_are_exact_ ? hot.used() + static_cast<std::int32_t>(cached)
                                               : static_cast<std::int32_t>(hot.fresh - listed);
-  hot.set_used(used, hot_floor(local, hot.class_index.load(std::memory_order_relaxed)));
+  hot.set_used(used, life_type::hot_floor(local, hot.class_index.load(std::memory_order_relaxed)));
   HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
 }
 

@@ -10,10 +10,10 @@
 //       take_hot_holes              frontend_holes.h            of pages that went back, with the remote list
 //       fill_hole                   frontend_holes.h            of pages that went back
 //       link_fresh                  frontend_slow.h             fresh blocks, a batch at a time
-//     replace                       frontend_transitions.h    the hot span is dry: the event that is due
-//       make_floating               frontend_transitions.h
+//     replace                       frontend_slow.h           the hot span is dry: the event that is due
+//       make_floating               span_moves.h
 //       take_reusable               frontend_slow.h           a reusable span of the thread becomes hot
-//       apply_due_event             frontend_transitions.h
+//       apply_due_event             span_moves.h
 //     get_span                      frontend_slow.h           no reusable span was left, or no span was hot
 //       recheck_oldest_floating     frontend_slow.h           a span that two threads emptied at once
 //       reuse                       frontend_slow.h           a span of the thread, or of an ended thread
@@ -22,57 +22,37 @@
 //         carve                     arena.h                   a span that was never used
 //     pop                           frontend.h                the span has blocks now
 //   try_deallocate                  frontend.h                fast path of free, by the owner
-//     cache                        frontend.h                onto the list of the hot span of the class
+//     cache                         frontend.h                onto the list of the hot span of the class
 //     push                          frontend.h                hot span full: onto the block's own span
 //   deallocate_slow                 frontend_frees.h          others' blocks; marked; not in the map
 //     deallocate_remote             frontend_frees.h          a block of another owner's span
 //       push_remote                 frontend_frees.h          onto the lock-free list in the span's word
 //       settle_remote               frontend_frees.h          the span is not hot: its event may be due
-//         apply_due_event           frontend_transitions.h
+//         apply_due_event           span_moves.h
 //     is_free_already               frontend_frees.h          a marked block: ends the process if it is free
 //     try_cache                     cached_blocks.h           as cache, where the fast path refused
 //     push                          frontend.h
 //     after_free                    frontend_frees.h
 //   after_free                      frontend_frees.h          its count or attention bit: an event may be due
-//     move_if_due                   frontend_transitions.h    moves the span's word
-//     return_span                   frontend_transitions.h    the span is empty: to the pool
+//     move_if_due                   span_moves.h              moves the span's word
+//     return_span                   span_moves.h              the span is empty: to the pool
 //       put                         span_pool.h
-//     place                         frontend_transitions.h    the span is reusable: to that list
-//     clear_attention               frontend_transitions.h    later frees take the fast path again
-//     apply_due_event               frontend_transitions.h    if another thread came in between
-//       move_if_due                 frontend_transitions.h
-//       return_span                 frontend_transitions.h
-//       sync_list                   frontend_transitions.h    to the list that the word names
-//
-// Three rules make every interleaving harmless.
-//
-//   apply_due_event  The span's word follows the counts. A thread that has freed a block into a span that is
-//                    not hot reads both counts afterwards, and performs the event that is due. Any thread
-//                    may do so: what the thread has read stays true until a compare-and-swap on the word
-//                    fails.
-//   sync_list        The lists follow the word. A thread that has moved a span puts the span, under the lock
-//                    of its owner's lists, into the list that the present word names. A thread that comes
-//                    late finds the span there and changes nothing.
-//   return_span      Only the thread whose event was all_free takes the span from its owner and gives the
-//                    span to the pool.
-//
-// Counting and looking is a Dekker pattern: owner and remote thread each write their own count and then read
-// the other's, so that one of them sees both. The owner's free has no fence between its store and its load.
-// Instead, the first remote free of a span that is not hot sets the attention bit, and from then on the
-// owner's frees into that span look at the remote list. On a processor with store buffers both
-// threads can miss each other if a span's first remote free and a local free happen within the same few tens
-// of nanoseconds. An empty span may then stay floating until its owner frees into the span, trims, ends, or
-// looks for a span: get_span checks the oldest floating span again.
+//     place                         span_moves.h              the span is reusable: to that list
+//     clear_attention               span_moves.h              later frees take the fast path again
+//     apply_due_event               span_moves.h              if another thread came in between
+//       move_if_due                 span_moves.h
+//       return_span                 span_moves.h
+//       sync_list                   span_moves.h              to the list that the word names
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
-#include "allocators/scalloc/arena/arena.h"
 #include "allocators/scalloc/frontend/lab.h"
+#include "allocators/scalloc/frontend/span_life.h"
+#include "allocators/scalloc/frontend/span_reclaim.h"
 #include "allocators/scalloc/policy/tuning.h"
-#include "allocators/scalloc/pool/span_pool.h"
 #include "allocators/scalloc/spans/block_checks.h"
 #include "allocators/scalloc/spans/freed_blocks.h"
 #include "allocators/scalloc/spans/span.h"
@@ -87,11 +67,11 @@ class frontend {
 public:
   using span_type = span<Traits>;
   using lab_type = lab<Traits>;
+  using life_type = span_life<Traits>;
   using classes = typename Traits::classes;
-  static_assert(classes::is_valid());
 
   // Called once, before every other function; until then allocate returns null. False: no address space.
-  bool open(const tuning& chosen, unsigned columns);
+  bool open(const tuning& chosen, unsigned columns) { return life_.open(chosen, columns); }
 
   // --- the fast path: no lock, no atomic read-modify-write ---
 
@@ -106,9 +86,9 @@ public:
   // False: nothing was done, and deallocate_slow must be called. `due`: the block is free, and after_free
   // must be called for its span. Any address.
   HEAPLAB_FAST_PATH bool try_deallocate(const lab_type& local, void* block, bool& due) const {
-    const std::size_t step = spans_.step_of(block);
+    const std::size_t step = life_.spans().step_of(block);
     if constexpr (caches_blocks) {
-      const auto place = spans_.place_at(step);
+      const auto place = life_.spans().place_at(step);
       if (!local.has(place) || is_marked(block, place)) [[unlikely]]
         return false;
       if (span_type& hot = **place; has_room(hot)) [[likely]] {
@@ -117,15 +97,15 @@ public:
         due = false;
         return true;
       }
-      if (!spans_.in_fine_zone(step)) [[unlikely]]
+      if (!life_.spans().in_fine_zone(step)) [[unlikely]]
         return false;
       mark(block, place);
-      due = push(local, spans_.fine_span_at(step), block);
+      due = push(local, life_.spans().fine_span_at(step), block);
       return true;
     } else {
-      if (!spans_.in_fine_zone(step)) [[unlikely]]
+      if (!life_.spans().in_fine_zone(step)) [[unlikely]]
         return false;
-      return try_deallocate(local, spans_.fine_span_at(step), block, due);
+      return try_deallocate(local, life_.spans().fine_span_at(step), block, due);
     }
   }
 
@@ -137,8 +117,8 @@ public:
     return true;
   }
 
-  // --- everything else (frontend_slow.h, frontend_frees.h, frontend_transitions.h, cached_blocks.h,
-  // batched_frees.h) ---
+  // --- everything else (frontend_slow.h, frontend_frees.h, frontend_holes.h, cached_blocks.h,
+  // batched_frees.h, end_of_thread.h) ---
 
   // Null: no memory. `is_zero`: whether the block is known to hold nothing but zeros.
   void* allocate_slow(lab_type& local, unsigned class_index, bool& is_zero);
@@ -163,57 +143,25 @@ public:
   // Hands all spans of `local` to the orphanage, and empty spans to the pool.
   void abandon(lab_type& local);
 
-  // --- in the child of a fork, before every other function; the lists of all other buffers are whole ---
-
-  // Empties the lists of a buffer that another thread was changing. False: no thread was.
-  static bool forget_torn_lists(lab_type& local);
-  // Puts spans back into the forgotten lists, each where its word says. The locks, still held, show which
-  // lists were forgotten.
-  void refill_torn_lists();
-  // Finishes what another thread had begun with a hot span of `local`. The locks are free.
-  void repair_hot_spans(lab_type& local);
-
   // --- while the pages of a span's holes go back to the system (hole_sweep.h, frontend_holes.h) ---
 
-  // True: find(it) found holes, under the lock of the lists of the span's owner, and until end_purge nobody
-  // takes blocks from the span, which is not hot.
-  template <class Find>
-  bool begin_purge(span_type& it, Find&& find);
-  void end_purge(span_type& it);
   // Takes the remote list of a hot span, and frees again what borrow(first block, freed chain) leaves of it
   // there; the blocks that begin in the pages that borrow() returns are in that chain no more. A null chain
   // is lost.
   template <class Borrow>
   void borrow_remote(span_type& it, Borrow&& borrow);
 
-  // Called by the background purge thread: purges what span_pool::give_way has left.
-  void give_way_further() { pool_.give_way_further(spans_); }
-
-  // Purges memory that was not needed for a decay period; `now` is in ms. True if much is left.
-  bool purge_unneeded(std::int64_t now);
-
-  // Applies every due event, then purges free memory but for about `pad` bytes. True if any was purged.
-  bool trim(std::size_t pad);
-
-  arena<Traits>& spans() { return spans_; }
-  span_pool<Traits>& pool() { return pool_; }
-  lab_type& orphanage() { return orphanage_; }
-  unsigned columns() const { return pool_.columns(); }
+  life_type& life() { return life_; }
+  const life_type& life() const { return life_; }
+  span_reclaim<Traits> reclaim() { return span_reclaim<Traits>(life_); }
+  arena<Traits>& spans() { return life_.spans(); }
+  span_pool<Traits>& pool() { return life_.pool(); }
+  lab_type& orphanage() { return life_.orphanage(); }
+  unsigned columns() { return pool().columns(); }
 
   // Called in the child of a fork, before the buffers of vanished threads are abandoned: such a thread may
   // have stood between changing a list of blocks and changing their count.
   void expect_lost_counts() { counts_are_exact_ = false; }
-
-  // --- invariants of a span at rest: no thread is working on the span ---
-
-  // Whether the span is in the list where its word says.
-  bool is_listed(const span_type& it) const;
-  // Whether the page map agrees with the record.
-  bool is_in_owner_map(const span_type& it) const;
-  // Whether every due event has been applied.
-  bool has_no_due_event(const span_type& it) const;
-
-  const span_limits& limits_of(unsigned class_index) const { return limits_[class_index]; }
 
   // The size class of a live block; fatal() for an address at which no block begins.
   static const size_class& class_of(const span_type& it, const void* block) {
@@ -267,7 +215,7 @@ private:
   // the block. A program may have the same word in a live block, so that a marked block is looked for in the
   // lists of free blocks. A block that went back to another owner, or whose page was purged, may lack the
   // mark.
-  using place_type = typename page_map<Traits>::hot_place;
+  using place_type = typename life_type::place_type;
   HEAPLAB_FAST_PATH static bool is_marked(const void* block, place_type place) {
     return static_cast<const place_type*>(block)[1] == place;
   }
@@ -277,7 +225,6 @@ private:
 
   // Freeing.
   bool is_free_already(lab_type& local, span_type& it, const void* block);
-  void count_event(lab_type& local, const span_type& it);
   static const size_class& class_of(const span_type& it, span_word seen, const void* block);
   static const size_class& class_at(const span_type& it, const void* block);
   template <class Freed>
@@ -300,12 +247,13 @@ private:
   span_type* get_span(lab_type& local, unsigned class_index);
   span_type* reuse(lab_type& from, lab_type& local, unsigned class_index);
   span_type* take_reusable(lab_type& from, lab_type& local, unsigned class_index);
+  span_type* replace(lab_type& local, span_type& hot);
   span_type* take_free_span(lab_type& local, unsigned class_index);
   void recheck_oldest_floating(lab_type& local, unsigned class_index);
   void return_empty_reusables(lab_type& local, unsigned class_index);
 
   // Cached blocks.
-  static constexpr bool caches_blocks = Traits::settings.most_cached > 0;
+  static constexpr bool caches_blocks = life_type::caches_blocks;
   bool try_cache(const lab_type& local, const span_type& it, void* block);
   static void cache_more(lab_type& local, unsigned class_index);
   static void cache_fewer(lab_type& local, unsigned class_index);
@@ -314,42 +262,19 @@ private:
   // The invariant of a hot span after a change of its local list.
   bool is_counted(const span_type& hot) const { return !counts_are_exact_ || hot.counts_every_block(); }
 
-  // Moving spans through their life.
-  bool hand_over_some(lab_type& local);
-  static auto* list_of(lab_type& owner, const span_type& it);
-  void make_floating(lab_type& local, span_type& hot);
-  void retire(lab_type& local, span_type& hot);
-  span_type* replace(lab_type& local, span_type& hot);
-  std::optional<span_event> move_if_due(span_type& it);
-  bool apply_due_event(span_type& it, std::uint32_t column);
-  void place(lab_type& owner, span_type& it);
-  void give(span_type& it, lab_type* owner, std::uintptr_t flag = 0);
-  static place_type place_in(lab_type* owner, const span_type& it);
-  void sync_list(span_type& it);
-  void return_span(span_type& it, std::uint32_t column);
-  bool clear_attention(lab_type& local, span_type& it);
-  void adopt(lab_type& local, span_type& it);
-  std::int32_t event_floor(span_state state, unsigned class_index) const;
-  static std::int32_t hot_floor(const lab_type& local, unsigned class_index);
-
   [[noreturn]] HEAPLAB_SLOW_PATH static void refuse_double_free(const void* block) {
     fatal("free of a block that is free already", block);
   }
 
-  arena<Traits> spans_;
-  span_pool<Traits> pool_;
-  span_limits limits_[classes::count] = {};
+  life_type life_;
   bool counts_are_exact_ = true;
-  // Owns the spans of threads that have ended.
-  lab_type orphanage_;
 };
 
 }  // namespace heaplab::scalloc
 
 #include "allocators/scalloc/frontend/batched_frees.h"
 #include "allocators/scalloc/frontend/cached_blocks.h"
-#include "allocators/scalloc/frontend/frontend_after_fork.h"
+#include "allocators/scalloc/frontend/end_of_thread.h"
 #include "allocators/scalloc/frontend/frontend_frees.h"
 #include "allocators/scalloc/frontend/frontend_holes.h"
 #include "allocators/scalloc/frontend/frontend_slow.h"
-#include "allocators/scalloc/frontend/frontend_transitions.h"

@@ -15,7 +15,7 @@ void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* blo
   class_at(it, block);
   if (is_free_already(local, it, block)) refuse_double_free(block);
   if constexpr (caches_blocks) {
-    mark(block, place_in(&local, it));
+    mark(block, life_type::place_in(&local, it));
     if (try_cache(local, it, block)) return;
   }
   if (push(local, it, block)) after_free(local, it);
@@ -27,7 +27,7 @@ void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* blo
 template <class Traits>
 bool frontend<Traits>::is_free_already(lab_type& local, span_type& it, const void* block) {
   if constexpr (!caches_blocks) return it.local_list == block;
-  const place_type place = place_in(&local, it);
+  const place_type place = life_type::place_in(&local, it);
   if (!is_marked(block, place)) return false;
   const concurrent::lock_holder hold(local.lists_lock);
   const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
@@ -53,18 +53,18 @@ HEAPLAB_OUT_OF_LINE void frontend<Traits>::after_free(lab_type& local, span_type
       fatal("a block was freed twice in the span of", it.base);
     return it.set_owner(&local);
   }
-  const std::optional<span_event> event = move_if_due(it);
-  if (event) count_event(local, it);
-  if (event == span_event::all_free) return return_span(it, local.column);
+  const std::optional<span_event> event = life_.move_if_due(it);
+  if (event) life_.count_event(local, it);
+  if (event == span_event::all_free) return life_.return_span(it, local.column);
   // While the remote list has blocks, every free of the owner comes here.
   if (!event && it.load_word(std::memory_order_seq_cst).remote_count() > 0) return;
   {
     const concurrent::lock_holder hold(local.lists_lock);
     if (it.owner(std::memory_order_relaxed) != &local) return;
-    if (event) place(local, it);
-    if (clear_attention(local, it)) return;
+    if (event) life_.place(local, it);
+    if (life_.clear_attention(local, it)) return;
   }
-  apply_due_event(it, local.column);
+  life_.apply_due_event(it, local.column);
 }
 
 template <class Traits>
@@ -74,12 +74,13 @@ void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, Freed f
   if (before.state() == span_state::hot) {
     const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
     const auto count = static_cast<std::int32_t>(before.remote_count() + freed.count());
-    if (count == limits_[class_index].refill_count) count_event(local, it);
+    if (count == life_.limits_of(class_index).refill_count) life_.count_event(local, it);
     return;
   }
   settle_remote(it, before, freed.count(), &local);
-  if (Traits::settings.adopt_on_free && local.adopts && it.owner(std::memory_order_relaxed) == &orphanage_)
-    adopt(local, it);
+  if (Traits::settings.adopt_on_free && local.adopts &&
+      it.owner(std::memory_order_relaxed) == &life_.orphanage())
+    life_.adopt(local, it);
 }
 
 // After a push into a span that was not hot. `local`: the buffer of the thread that freed the blocks; null:
@@ -93,8 +94,9 @@ void frontend<Traits>::settle_remote(span_type& it, span_word before, std::uint3
   const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + count);
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   const std::uint32_t column = local != nullptr ? local->column : 0;
-  if (live <= event_floor(before.state(), class_index) && apply_due_event(it, column) && local != nullptr)
-    count_event(*local, it);
+  if (live <= life_.event_floor(before.state(), class_index) && life_.apply_due_event(it, column) &&
+      local != nullptr)
+    life_.count_event(*local, it);
 }
 
 // Returns the word as the push found it.
@@ -104,7 +106,8 @@ span_word frontend<Traits>::push_remote(span_type& it, Freed freed) {
   const std::uint32_t offset = it.offset_of(freed.newest());
   span_word before = it.load_word(std::memory_order_acquire);
   const size_class& kind = class_of(it, before, freed.newest());
-  if constexpr (caches_blocks) mark(freed.newest(), place_in(it.owner(std::memory_order_relaxed), it));
+  if constexpr (caches_blocks)
+    mark(freed.newest(), life_type::place_in(it.owner(std::memory_order_relaxed), it));
   for (;;) {
     const bool first = before.remote_count() == 0;
     if (!before.allows(span_event::push) || before.remote_count() + freed.count() > kind.blocks ||

@@ -11,52 +11,6 @@
 
 namespace heaplab::scalloc {
 
-// A thread that sees many spans lose blocks asks for somebody who looks for holes.
-template <class Traits>
-void frontend<Traits>::count_event(lab_type& local, const span_type& it) {
-  if (!Traits::settings.purges_holes || !local.adopts) return;
-  local.emptied_bytes += classes::table[it.class_index.load(std::memory_order_relaxed)].real_span_bytes;
-  if (local.emptied_bytes < Traits::settings.hole_sweep_bytes) [[likely]]
-    return;
-  local.emptied_bytes = 0;
-  if (spans_.carved_bytes() >= Traits::settings.hole_sweep_bytes) Traits::ask_for_purge();
-}
-
-template <class Traits>
-template <class Find>
-bool frontend<Traits>::begin_purge(span_type& it, Find&& find) {
-  lab_type* const owner = it.owner(std::memory_order_acquire);
-  if (owner == nullptr) return false;
-  const concurrent::lock_holder hold(owner->lists_lock);
-  if (it.owner(std::memory_order_relaxed) != owner || it.purging != purge_state::none) return false;
-  const span_state state = it.load_word(std::memory_order_acquire).state();
-  if (state != span_state::floating && state != span_state::reusable) return false;
-  it.holes |= it.hot_holes.exchange(0, std::memory_order_relaxed);
-  if (!find()) return false;
-  it.purging = purge_state::under_way;
-  place(*owner, it);
-  return true;
-}
-
-// Nothing happens where begin_purge has not returned true before, as in the child of a fork.
-template <class Traits>
-void frontend<Traits>::end_purge(span_type& it) {
-  std::uint32_t column = 0;
-  for (;;) {
-    lab_type* const owner = it.owner(std::memory_order_acquire);
-    if (owner == nullptr) return;
-    const concurrent::lock_holder hold(owner->lists_lock);
-    if (it.owner(std::memory_order_relaxed) != owner) continue;
-    const purge_state before = std::exchange(it.purging, purge_state::none);
-    if (before != purge_state::under_way_and_free) return place(*owner, it);
-    if (it.hook.in != nullptr) it.hook.in->remove(it);
-    give(it, nullptr);
-    column = owner->column;
-    break;
-  }
-  pool_.put(spans_, it, column);
-}
-
 template <class Traits>
 template <class Borrow>
 void frontend<Traits>::borrow_remote(span_type& it, Borrow&& borrow) {

@@ -8,22 +8,6 @@
 namespace heaplab::scalloc {
 
 template <class Traits>
-bool frontend<Traits>::open(const tuning& chosen, unsigned columns) {
-  for (unsigned index = 0; index < classes::count; ++index) {
-    const auto blocks = static_cast<std::int32_t>(classes::table[index].blocks);
-    const auto part = [blocks](unsigned percent) {
-      return blocks * static_cast<std::int32_t>(percent) / 100;
-    };
-    const unsigned refill_percent = std::min(Traits::settings.refill_percent, chosen.reuse_percent);
-    limits_[index] = {.reuse_live = blocks - part(chosen.reuse_percent) - 1,
-                      .refill_count = part(refill_percent) + 1,
-                      .eager_return = Traits::settings.eager_return};
-  }
-  pool_.open(columns, chosen);
-  return spans_.open(chosen.arena_bytes, chosen.huge_pages);
-}
-
-template <class Traits>
 HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
                                                           bool& is_zero) {
   is_zero = false;
@@ -31,7 +15,7 @@ HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_slow(lab_type& local, unsig
     span_type* next = nullptr;
     span_type& hot = *local.hot[class_index];
     if (&hot != &no_span<Traits>) {
-      if (refill(hot, limits_[class_index].refill_count)) return pop(hot);
+      if (refill(hot, life_.limits_of(class_index).refill_count)) return pop(hot);
       const std::uint32_t written = hot.resident_bytes();
       if (extend(hot)) {
         if constexpr (Traits::settings.hardened)
@@ -126,7 +110,7 @@ span<Traits>* frontend<Traits>::get_span(lab_type& local, unsigned class_index) 
   if (!Traits::settings.eager_return) return_empty_reusables(local, class_index);
   if (local.reusable[class_index].looks_empty()) recheck_oldest_floating(local, class_index);
   if (span_type* const it = reuse(local, local, class_index)) return it;
-  if (span_type* const it = reuse(orphanage_, local, class_index)) return it;
+  if (span_type* const it = reuse(life_.orphanage(), local, class_index)) return it;
   return take_free_span(local, class_index);
 }
 
@@ -149,9 +133,9 @@ span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, u
     while (seen.state() == span_state::reusable) {
       it->make_holes_hot();
       if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
-      give(*it, &local);
+      life_.give(*it, &local);
       cache_more(local, class_index);
-      it->set_used(it->used(), hot_floor(local, class_index));
+      it->set_used(it->used(), life_type::hot_floor(local, class_index));
       return it;
     }
     // The thread that freed the last block of this span is about to return the span.
@@ -159,25 +143,42 @@ span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, u
   return nullptr;
 }
 
+// Retires a hot span and makes a reusable span of the same class hot, under one hold of the lock. Null: there
+// was none.
+template <class Traits>
+span<Traits>* frontend<Traits>::replace(lab_type& local, span_type& hot) {
+  const unsigned class_index = hot.class_index.load(std::memory_order_relaxed);
+  life_.make_floating(local, hot);
+  span_type* next = nullptr;
+  {
+    const concurrent::lock_holder hold(local.lists_lock);
+    // Another thread may have freed the last block and taken the span away.
+    if (hot.owner(std::memory_order_relaxed) == &local) life_.place(local, hot);
+    if constexpr (Traits::settings.eager_return) next = take_reusable(local, local, class_index);
+  }
+  life_.apply_due_event(hot, local.column);
+  return next;
+}
+
 template <class Traits>
 span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_index) {
   const size_class& kind = classes::table[class_index];
-  pool_.decay_unless_helped(spans_);
-  span_type* it = pool_.get(spans_, class_index, local.column);
-  if (it == nullptr) it = spans_.carve(kind.fine, local.column);
+  life_.pool().decay_unless_helped(life_.spans());
+  span_type* it = life_.pool().get(life_.spans(), class_index, local.column);
+  if (it == nullptr) it = life_.spans().carve(kind.fine, local.column);
   if (it == nullptr) return nullptr;
   HEAPLAB_ASSERT(it->is_free() || it->load_word(std::memory_order_relaxed).state() == span_state::expected);
   it->class_index.store(class_index, std::memory_order_relaxed);
   if constexpr (Traits::settings.hardened)
-    it->secrets.renew(kind, spans_.span_bytes(kind.fine), it->live.granules, local.random);
-  it->color = classes::color_of(spans_.number_of(*it), kind);
+    it->secrets.renew(kind, life_.spans().span_bytes(kind.fine), it->live.granules, local.random);
+  it->color = classes::color_of(life_.spans().number_of(*it), kind);
   it->local_list = nullptr;
   it->fresh = 0;
   it->holes = 0;
   it->hot_holes.store(0, std::memory_order_relaxed);
   cache_fewer(local, class_index);
-  it->set_used(0, hot_floor(local, class_index));
-  give(*it, &local);
+  it->set_used(0, life_type::hot_floor(local, class_index));
+  life_.give(*it, &local);
   // release publishes the stores above to the threads that read the word of this tenure. A store suffices:
   // only the thread that took a free span moves the span.
   it->word.store(it->load_word(std::memory_order_relaxed).take().bits(), std::memory_order_release);
@@ -196,7 +197,7 @@ void frontend<Traits>::recheck_oldest_floating(lab_type& local, unsigned class_i
     if (oldest == nullptr) return;
     floating.put_newest(*oldest);
   }
-  apply_due_event(*oldest, local.column);
+  life_.apply_due_event(*oldest, local.column);
 }
 
 // Without eager_return: returns the empty spans among the owner's reusable spans.
@@ -212,8 +213,8 @@ void frontend<Traits>::return_empty_reusables(lab_type& local, unsigned class_in
     if (seen.state() != span_state::reusable || live != 0) continue;
     if (!candidate.try_move(seen, seen.all_free(), std::memory_order_acq_rel)) continue;
     reusable.remove(candidate);
-    give(candidate, nullptr);
-    pool_.put(spans_, candidate, local.column);
+    life_.give(candidate, nullptr);
+    life_.pool().put(life_.spans(), candidate, local.column);
   }
 }
 

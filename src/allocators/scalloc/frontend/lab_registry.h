@@ -58,15 +58,16 @@ public:
   void after_fork_in_child(frontend<Traits>& front, const lab_type* survivor) {
     lock_.forget_holder();
     front.expect_lost_counts();
-    bool torn = front.forget_torn_lists(front.orphanage());
-    for (lab_type* it = known_; it != nullptr; it = it->next_known) torn |= front.forget_torn_lists(*it);
-    if (torn) front.refill_torn_lists();
+    bool torn = front.life().forget_torn_lists(front.orphanage());
+    for (lab_type* it = known_; it != nullptr; it = it->next_known)
+      torn |= front.life().forget_torn_lists(*it);
+    if (torn) front.life().refill_torn_lists();
     forget_holders(front.orphanage());
     for (lab_type* it = known_; it != nullptr; it = it->next_known) forget_holders(*it);
-    front.repair_hot_spans(front.orphanage());
+    front.life().repair_hot_spans(front.orphanage());
     // A signal may have interrupted a malloc of the surviving thread, which goes on with its own buffer.
     for (lab_type* it = known_; it != nullptr; it = it->next_known)
-      if (it != survivor || !policy::has_fast_path) front.repair_hot_spans(*it);
+      if (it != survivor || !policy::has_fast_path) front.life().repair_hot_spans(*it);
     policy_.forget_idle();
     for (lab_type* it = known_; it != nullptr; it = it->next_known) {
       it->threads = it == survivor ? 1 : 0;

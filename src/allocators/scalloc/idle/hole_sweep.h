@@ -60,7 +60,7 @@ public:
     lock_.forget_holder();
     for (std::size_t index = 0; index < span_count_; ++index) {
       spans_[index]->holes = 0;
-      front_.end_purge(*spans_[index]);
+      front_.reclaim().end_purge(*spans_[index]);
     }
     span_count_ = range_count_ = 0;
     is_visiting_ = false;
@@ -116,7 +116,7 @@ private:
     spans_[span_count_] = &it;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     span_count_ += 1;
-    if (!front_.begin_purge(it, [&] { return find_ranges(it); })) --span_count_;
+    if (!front_.reclaim().begin_purge(it, [&] { return find_ranges(it); })) --span_count_;
   }
 
   // What tells whether the span has changed: an even number.
@@ -172,7 +172,7 @@ private:
 
   void flush() {
     if (range_count_ > 0) Traits::platform::purge_each({ranges_.data(), range_count_});
-    for (std::size_t index = 0; index < span_count_; ++index) front_.end_purge(*spans_[index]);
+    for (std::size_t index = 0; index < span_count_; ++index) front_.reclaim().end_purge(*spans_[index]);
     purged_ += range_count_;
     span_count_ = range_count_ = 0;
   }

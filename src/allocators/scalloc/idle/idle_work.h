@@ -20,10 +20,11 @@ struct idle_work {
 
   // True if much is left.
   static bool purge() {
-    Front.give_way_further();
+    Front.reclaim().give_way_further();
     const std::int64_t now = Traits::platform::milliseconds();
     Large.decay(now);
-    bool much = Front.purge_unneeded(now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;
+    bool much =
+        Front.reclaim().purge_unneeded(now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;
     if constexpr (Traits::settings.purges_holes) much |= Holes.sweep_quiet(now);
     return much;
   }

@@ -1,16 +1,31 @@
-// The life of a span at the frontend: the transitions of span_state.h, the lists that follow them, and
-// invariants. Included by frontend.h.
+// The moves of a span's life: the transitions of span_state.h, the lists that follow them, and invariants.
+// Included by span_life.h.
 #pragma once
 
 #include <optional>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/span_life.h"
 
 namespace heaplab::scalloc {
 
-// The first half of retiring a hot span: the span is floating, and still in no list.
 template <class Traits>
-void frontend<Traits>::make_floating(lab_type& local, span_type& hot) {
+bool span_life<Traits>::open(const tuning& chosen, unsigned columns) {
+  for (unsigned index = 0; index < classes::count; ++index) {
+    const auto blocks = static_cast<std::int32_t>(classes::table[index].blocks);
+    const auto part = [blocks](unsigned percent) {
+      return blocks * static_cast<std::int32_t>(percent) / 100;
+    };
+    const unsigned refill_percent = std::min(Traits::settings.refill_percent, chosen.reuse_percent);
+    limits_[index] = {.reuse_live = blocks - part(chosen.reuse_percent) - 1,
+                      .refill_count = part(refill_percent) + 1,
+                      .eager_return = Traits::settings.eager_return};
+  }
+  pool_.open(columns, chosen);
+  return spans_.open(chosen.arena_bytes, chosen.huge_pages);
+}
+
+template <class Traits>
+void span_life<Traits>::make_floating(lab_type& local, span_type& hot) {
   const unsigned class_index = hot.class_index.load(std::memory_order_relaxed);
   HEAPLAB_ASSERT(hot.is_hot_in(local, class_index));
   // All blocks of a dry span are out, so that its count is known and is set anew. In a child of fork the old
@@ -29,33 +44,14 @@ void frontend<Traits>::make_floating(lab_type& local, span_type& hot) {
 }
 
 template <class Traits>
-void frontend<Traits>::retire(lab_type& local, span_type& hot) {
+void span_life<Traits>::retire(lab_type& local, span_type& hot) {
   make_floating(local, hot);
   sync_list(hot);
   apply_due_event(hot, local.column);
 }
 
-// Retires a hot span and makes a reusable span of the same class hot, under one hold of the lock. Null: there
-// was none.
 template <class Traits>
-span<Traits>* frontend<Traits>::replace(lab_type& local, span_type& hot) {
-  const unsigned class_index = hot.class_index.load(std::memory_order_relaxed);
-  make_floating(local, hot);
-  span_type* next = nullptr;
-  {
-    const concurrent::lock_holder hold(local.lists_lock);
-    // Another thread may have freed the last block and taken the span away.
-    if (hot.owner(std::memory_order_relaxed) == &local) place(local, hot);
-    if constexpr (Traits::settings.eager_return) next = take_reusable(local, local, class_index);
-  }
-  apply_due_event(hot, local.column);
-  return next;
-}
-
-// Moves the word by the event that is due. Returns the event, after which the caller moves the span; nothing
-// if none was due. Correct for any span at any time, by any thread.
-template <class Traits>
-std::optional<span_event> frontend<Traits>::move_if_due(span_type& it) {
+std::optional<span_event> span_life<Traits>::move_if_due(span_type& it) {
   // seq_cst: after this thread's change of one count, and before its load of the other (Dekker pattern).
   span_word seen = it.load_word(std::memory_order_seq_cst);
   for (;;) {
@@ -72,9 +68,8 @@ std::optional<span_event> frontend<Traits>::move_if_due(span_type& it) {
   }
 }
 
-// Performs the event that is due. False: none was. Correct for any span at any time, by any thread.
 template <class Traits>
-bool frontend<Traits>::apply_due_event(span_type& it, std::uint32_t column) {
+bool span_life<Traits>::apply_due_event(span_type& it, std::uint32_t column) {
   const std::optional<span_event> event = move_if_due(it);
   if (event == span_event::all_free)
     return_span(it, column);
@@ -85,7 +80,7 @@ bool frontend<Traits>::apply_due_event(span_type& it, std::uint32_t column) {
 
 // The list of `owner` where the span belongs, mostly as its word says; null: none.
 template <class Traits>
-auto* frontend<Traits>::list_of(lab_type& owner, const span_type& it) {
+auto* span_life<Traits>::list_of(lab_type& owner, const span_type& it) {
   if (it.purging != purge_state::none) return &owner.purging;
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   const span_state state = it.load_word(std::memory_order_acquire).state();
@@ -94,10 +89,8 @@ auto* frontend<Traits>::list_of(lab_type& owner, const span_type& it) {
                                          : nullptr;
 }
 
-// Puts a span of `owner` into the list that its word names. Called by the holder of the lock of owner's
-// lists.
 template <class Traits>
-void frontend<Traits>::place(lab_type& owner, span_type& it) {
+void span_life<Traits>::place(lab_type& owner, span_type& it) {
   auto* const list = list_of(owner, it);
   if (it.hook.in != nullptr && it.hook.in != list) it.hook.in->remove(it);
   if (list != nullptr) list->put_newest(it);
@@ -106,33 +99,28 @@ void frontend<Traits>::place(lab_type& owner, span_type& it) {
 // Puts the span into the list of its owner that its word names. Correct for any span at any time, by any
 // thread.
 template <class Traits>
-void frontend<Traits>::sync_list(span_type& it) {
+void span_life<Traits>::sync_list(span_type& it) {
   while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
     const concurrent::lock_holder hold(owner->lists_lock);
     if (it.owner(std::memory_order_relaxed) == owner) return place(*owner, it);
   }
 }
 
-// What the page map has for the blocks of a span.
 template <class Traits>
-auto frontend<Traits>::place_in(lab_type* owner, const span_type& it) ->
+auto span_life<Traits>::place_in(lab_type* owner, const span_type& it) ->
     typename page_map<Traits>::hot_place {
   return owner == nullptr ? nullptr : &owner->hot[it.class_index.load(std::memory_order_relaxed)];
 }
 
-// The span changes hands; null: nobody's. Called by the holder of the lock of the present owner's lists, or
-// by the thread that took the free span.
 template <class Traits>
-void frontend<Traits>::give(span_type& it, lab_type* owner, std::uintptr_t flag) {
+void span_life<Traits>::give(span_type& it, lab_type* owner, std::uintptr_t flag) {
   if constexpr (caches_blocks)
     if (owner != it.owner(std::memory_order_relaxed)) spans_.set_place(it, place_in(owner, it));
   it.set_owner(owner, flag);
 }
 
-// Precondition: this thread made the span free. Takes the span from its owner, which no other thread does; a
-// span whose holes are being purged is left to the thread that purges them.
 template <class Traits>
-void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
+void span_life<Traits>::return_span(span_type& it, std::uint32_t column) {
   while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
     const concurrent::lock_holder hold(owner->lists_lock);
     if (it.owner(std::memory_order_relaxed) != owner) continue;
@@ -147,12 +135,8 @@ void frontend<Traits>::return_span(span_type& it, std::uint32_t column) {
   pool_.decay_unless_helped(spans_);
 }
 
-// Lets the owner's frees take the fast path until the next event may be due, unless the remote list has
-// blocks. Called by the owner, which holds the lock of its lists, without which no thread returns the span,
-// so that the counts stay those of this tenure. False: a remote free came in between, and may have read the
-// counts while they changed.
 template <class Traits>
-bool frontend<Traits>::clear_attention(lab_type& local, span_type& it) {
+bool span_life<Traits>::clear_attention(lab_type& local, span_type& it) {
   const span_word seen = it.load_word(std::memory_order_seq_cst);
   if (seen.remote_count() > 0) return true;
   const std::int32_t floor = event_floor(seen.state(), it.class_index.load(std::memory_order_relaxed));
@@ -164,22 +148,28 @@ bool frontend<Traits>::clear_attention(lab_type& local, span_type& it) {
   return false;
 }
 
-// An event may be due when at most this many blocks are used.
 template <class Traits>
-std::int32_t frontend<Traits>::event_floor(span_state state, unsigned class_index) const {
+std::int32_t span_life<Traits>::event_floor(span_state state, unsigned class_index) const {
   return state == span_state::floating ? std::max(limits_[class_index].reuse_live, 0) : 0;
 }
 
-// The floor of a hot span, where no event is due. With this floor the span has room for cached blocks while
-// its countdown is above `fresh` (has_room).
 template <class Traits>
-std::int32_t frontend<Traits>::hot_floor(const lab_type& local, unsigned class_index) {
+std::int32_t span_life<Traits>::hot_floor(const lab_type& local, unsigned class_index) {
   return caches_blocks ? -local.cache_limit[class_index] : -1;
 }
 
-// Makes the owner of `local`, which frees a block of an orphan, the owner of the orphan.
 template <class Traits>
-void frontend<Traits>::adopt(lab_type& local, span_type& it) {
+void span_life<Traits>::count_event(lab_type& local, const span_type& it) {
+  if (!Traits::settings.purges_holes || !local.adopts) return;
+  local.emptied_bytes += classes::table[it.class_index.load(std::memory_order_relaxed)].real_span_bytes;
+  if (local.emptied_bytes < Traits::settings.hole_sweep_bytes) [[likely]]
+    return;
+  local.emptied_bytes = 0;
+  if (spans_.carved_bytes() >= Traits::settings.hole_sweep_bytes) Traits::ask_for_purge();
+}
+
+template <class Traits>
+void span_life<Traits>::adopt(lab_type& local, span_type& it) {
   {
     const concurrent::lock_holder hold(orphanage_.lists_lock);
     if (it.owner(std::memory_order_relaxed) != &orphanage_) return;
@@ -192,29 +182,7 @@ void frontend<Traits>::adopt(lab_type& local, span_type& it) {
 }
 
 template <class Traits>
-void frontend<Traits>::abandon(lab_type& local) {
-  if constexpr (Traits::settings.hardened) {
-    local.quarantine.drain([&](void* block) { deallocate_later(local, *spans_.find(block), block); });
-    for (auto& batch : local.remote) give_back(local, batch);
-  }
-  retire_hot_spans(local);
-  while (hand_over_some(local)) continue;
-}
-
-template <class Traits>
-void frontend<Traits>::retire_hot_spans(lab_type& local) {
-  if constexpr (caches_blocks) return_cached_blocks(local);
-  for (span_type*& hot : local.hot) {
-    if (hot == &no_span<Traits>) continue;
-    retire(local, *hot);
-    hot = &no_span<Traits>;
-  }
-}
-
-// Hands spans over to the orphanage, abandon_step at most. False: none is left. Between two calls another
-// thread may move spans from one list of `local` to another, or empty them; only this thread could add one.
-template <class Traits>
-bool frontend<Traits>::hand_over_some(lab_type& local) {
+bool span_life<Traits>::hand_over_some(lab_type& local) {
   const concurrent::lock_holder hold_own(local.lists_lock);
   const concurrent::lock_holder hold(orphanage_.lists_lock);
   unsigned left = Traits::settings.abandon_step;
@@ -238,7 +206,7 @@ bool frontend<Traits>::hand_over_some(lab_type& local) {
 // --- invariants ---
 
 template <class Traits>
-bool frontend<Traits>::is_listed(const span_type& it) const {
+bool span_life<Traits>::is_listed(const span_type& it) const {
   lab_type* const owner = it.owner(std::memory_order_seq_cst);
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   if (it.purging != purge_state::none) return owner->purging.contains(it);
@@ -253,7 +221,7 @@ bool frontend<Traits>::is_listed(const span_type& it) const {
 }
 
 template <class Traits>
-bool frontend<Traits>::is_in_owner_map(const span_type& it) const {
+bool span_life<Traits>::is_in_page_map(const span_type& it) const {
   const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
   const auto wanted = kind.most_cached > 0 ? place_in(it.owner(std::memory_order_seq_cst), it) : nullptr;
   for (std::uint32_t number = 0; number < kind.blocks; ++number)
@@ -262,28 +230,11 @@ bool frontend<Traits>::is_in_owner_map(const span_type& it) const {
 }
 
 template <class Traits>
-bool frontend<Traits>::has_no_due_event(const span_type& it) const {
+bool span_life<Traits>::has_no_due_event(const span_type& it) const {
   const span_word word = it.load_word(std::memory_order_seq_cst);
   const std::int32_t live = it.used() - static_cast<std::int32_t>(word.remote_count());
   const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
   return due_event(word.state(), live, limits_[class_index]) == std::nullopt;
-}
-
-template <class Traits>
-bool frontend<Traits>::purge_unneeded(std::int64_t now) {
-  pool_.decay(spans_, now);
-  if (pool_.retains_much()) return true;
-  spans_.keep_small_pages();
-  pool_.sweep_records(spans_, Traits::settings.record_sweep_bytes);
-  return false;
-}
-
-template <class Traits>
-bool frontend<Traits>::trim(std::size_t pad) {
-  spans_.for_each_span([this](span_type& it) { apply_due_event(it, 0); });
-  const bool any = pool_.purge_all(spans_, pad);
-  pool_.sweep_records(spans_, os_pages::page_bytes());
-  return any;
 }
 
 }  // namespace heaplab::scalloc

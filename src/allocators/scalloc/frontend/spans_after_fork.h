@@ -1,13 +1,13 @@
-// The frontend in the child of a fork, whose other threads vanished at any instruction of theirs. Included by
-// frontend.h.
+// Spans in the child of a fork, whose other threads vanished at any instruction of theirs. Included by
+// span_life.h.
 #pragma once
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/span_life.h"
 
 namespace heaplab::scalloc {
 
 template <class Traits>
-bool frontend<Traits>::forget_torn_lists(lab_type& local) {
+bool span_life<Traits>::forget_torn_lists(lab_type& local) {
   if (!local.lists_lock.was_held()) return false;
   for (auto& list : local.floating) list.forget_all();
   for (auto& list : local.reusable) list.forget_all();
@@ -18,7 +18,7 @@ bool frontend<Traits>::forget_torn_lists(lab_type& local) {
 // A thread that takes a span from its owner first removes the span from the owner's list, under the same
 // lock. So a span is in no list but its present owner's, at whatever instruction a thread was stopped.
 template <class Traits>
-void frontend<Traits>::refill_torn_lists() {
+void span_life<Traits>::refill_torn_lists() {
   spans_.for_each_span([](span_type& it) {
     lab_type* const owner = it.owner(std::memory_order_relaxed);
     if (owner == nullptr || !owner->lists_lock.was_held()) return;
@@ -32,7 +32,7 @@ void frontend<Traits>::refill_torn_lists() {
 // maybe spans that are not hot, or not its own. Where the thread stood between the change of a span's counts
 // and of its word, the counts would take the frees that follow for frees too many.
 template <class Traits>
-void frontend<Traits>::repair_hot_spans(lab_type& local) {
+void span_life<Traits>::repair_hot_spans(lab_type& local) {
   for (unsigned index = 0; index < classes::count; ++index) {
     span_type& it = *local.hot[index];
     const bool is_hot = it.load_word(std::memory_order_relaxed).state() == span_state::hot;

@@ -1,0 +1,28 @@
+// What a thread leaves when it ends or trims: hot spans, cached blocks, batches. Included by frontend.h.
+#pragma once
+
+#include "allocators/scalloc/frontend/frontend.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits>
+void frontend<Traits>::abandon(lab_type& local) {
+  if constexpr (Traits::settings.hardened) {
+    local.quarantine.drain([&](void* block) { deallocate_later(local, *life_.spans().find(block), block); });
+    for (auto& batch : local.remote) give_back(local, batch);
+  }
+  retire_hot_spans(local);
+  while (life_.hand_over_some(local)) continue;
+}
+
+template <class Traits>
+void frontend<Traits>::retire_hot_spans(lab_type& local) {
+  if constexpr (caches_blocks) return_cached_blocks(local);
+  for (span_type*& hot : local.hot) {
+    if (hot == &no_span<Traits>) continue;
+    life_.retire(local, *hot);
+    hot = &no_span<Traits>;
+  }
+}
+
+}  // namespace heaplab::scalloc
