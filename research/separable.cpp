@@ -1,6 +1,7 @@
 // Programs of which one call site pins pages, with a switch that separates it in code: `separable CASE` lets
-// long-lived blocks come from malloc, `separable CASE apart` from a pool of their own. Each prints its
-// anonymous memory in KiB when only the long-lived blocks are left.
+// long-lived blocks come from malloc, `separable CASE apart` from a pool of their own. A number behind is the
+// bytes that are allocated first, in blocks of 1 KiB, which moves all others. Each prints its anonymous
+// memory in KiB when only the long-lived blocks are left.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -93,7 +94,9 @@ static void tell_memory() {
 
 int main(int count, char** words) {
   if (count < 2) return 2;
-  apart = count > 2;
+  apart = count > 2 && strcmp(words[2], "apart") == 0;
+  for (size_t first = strtoul(words[count - 1], nullptr, 10) / 1024; first > 0; --first)
+    filled(malloc(1024), 1024);
   const auto is = [words](const char* name) { return strcmp(words[1], name) == 0; };
   if (is("uniform")) carry_out(uniform, 1);
   if (is("mixed")) carry_out(mixed, 1);

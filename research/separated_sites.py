@@ -3,7 +3,8 @@
 
 Each case of research/separable.cpp is recorded once. The promise is what replays with the call site apart
 were measured to hold less, under each allocator; the truth is what the program itself holds less at its end
-under that allocator with its switch on.
+under that allocator with its switch on. Both are medians, least and most of three runs, of which the second
+and third allocate as many bytes first as advise lets the heap begin later.
 
 Example, a minute:
     research/separated_sites.py --cases uniform,threads --allocators glibc,scalloc
@@ -14,12 +15,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 
 from heaplab.catalog import contents
 from heaplab.cli.benchmarks.selection import arm_of
 from heaplab.cli.tracing import advise, fresh_trace
-from heaplab.holders.replaying import Recording
+from heaplab.holders.replaying import RUNS, SHIFT, Recording
 from heaplab.holders.sentences import interval, size
 from heaplab.machine.execute import environment_for
 from heaplab.records import Arm
@@ -28,7 +28,6 @@ from heaplab.traces.profile import of_process
 
 FLAGS = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread"]
 CASES = "uniform,mixed,large,rare,bursts,threads"
-RUNS = 3
 SITE = "long_lived"
 
 
@@ -55,7 +54,7 @@ def main() -> None:
 
 def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
     trace, program = folder / f"{case}.trace", (str(folder / "separable"), case)
-    fresh_trace.record_in(trace, program, (), lambda _opened: None)
+    fresh_trace.record_in(trace, (*program, "0"), (), lambda _opened: None)
     summary, number = fresh_trace.number_of(trace, None)
     profile = of_process(trace, summary, number)
     treatments = [one for one in advise.treatments(arms) if not one.trim]
@@ -64,21 +63,24 @@ def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
     assert found
     for at, (arm, together) in enumerate(zip(arms, evidence.replays, strict=True)):
         promised = found.less(at, together, place)
-        memory = {apart: of_program(program, apart, arm) for apart in (False, True)}
-        measured = memory[False] - memory[True]
-        off = f"{100 * (promised[1] / measured - 1):+.1f} %" if measured >= 1 << 20 else units.NOTHING
+        low, middle, high = of_program(program, arm)
+        least, medium, most = of_program((*program, "apart"), arm)
+        measured = low - most, middle - medium, high - least
+        off = f"{100 * (promised[1] / measured[1] - 1):+.1f} %" if measured[1] >= 1 << 20 else units.NOTHING
         pinned = found.estimated[together.name], found.unpinned(at, together, place)
-        yield [case, arm.allocator, *map(size, pinned), interval(promised), size(measured), off]
+        yield [case, arm.allocator, *map(size, pinned), interval(promised), interval(measured), off]
 
 
-def of_program(program: tuple[str, ...], apart: bool, arm: Arm) -> float:
-    """What the program itself holds at its end, in bytes."""
-    command = [*program, *(["apart"] if apart else [])]
+def of_program(program: tuple[str, ...], arm: Arm) -> tuple[int, int, int]:
+    """What the program itself holds at its end, in bytes: the least, the median, the most."""
     runs = [
-        subprocess.run(command, env=environment_for(arm), capture_output=True, text=True, check=True).stdout
-        for _ in range(RUNS)
+        subprocess.run(
+            [*program, str(run * SHIFT)], env=environment_for(arm), capture_output=True, text=True, check=True
+        ).stdout
+        for run in range(RUNS)
     ]
-    return median(int(text) << 10 for text in runs)
+    low, middle, high = sorted(int(text) << 10 for text in runs)
+    return low, middle, high
 
 
 if __name__ == "__main__":

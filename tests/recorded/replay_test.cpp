@@ -160,6 +160,18 @@ TEST(replay, tells_at_a_census_what_holds_the_memory) {
   }
 }
 
+TEST(replay, leaves_out_samples_alone) {
+  if (!testing::own_pages_are_told()) GTEST_SKIP() << "an emulator runs this";
+  const scratch_file file("sampled");
+  compile_with_censuses(testing::swapping_program(2, 1000, 8), file.path, 500);
+  std::vector<census_line> kept = censuses_of(file.path);
+  EXPECT_GT(std::erase_if(kept, [](const census_line& one) { return one.is("sample"); }), 0);
+  const std::vector<census_line> found = censuses_of(file.path, "--no-samples");
+  ASSERT_EQ(found.size(), kept.size());
+  for (std::size_t place = 0; place < found.size(); ++place)
+    EXPECT_EQ(found[place].number("time_us"), kept[place].number("time_us"));
+}
+
 TEST(replay, takes_censuses_where_threads_swap_blocks) {
   if (!testing::own_pages_are_told()) GTEST_SKIP() << "an emulator runs this";
   const synthetic_program program = testing::swapping_program(4, 20'000, 8);
@@ -230,6 +242,7 @@ TEST(replay, refuses_in_one_line) {
   refused("--file " + plain.path + " --census x",
           "--census: " + plain.path + " was compiled without --census");
   refused("--file x --trim", "--trim goes with --census");
+  refused("--file x --no-samples", "--no-samples goes with --census");
   refused("--file x --census y --latency", "--census goes without --latency");
   refused("--file x --driver-alone --fill all", "--driver-alone fills nothing");
 }

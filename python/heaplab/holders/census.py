@@ -7,6 +7,7 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import NamedTuple
 
+SAMPLE = "sample"
 PARTS = ("live", "rounding", "pinned", "retained", "own")
 
 
@@ -27,7 +28,7 @@ class Holding(NamedTuple):
 class Census:
     """One moment of one replay, in bytes."""
 
-    why: str  # sample, trough, peak, end
+    why: str  # SAMPLE, trough, peak, end
     time_us: int
     live_bytes: int  # as recorded, as are the blocks
     live_blocks: int

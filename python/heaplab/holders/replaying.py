@@ -3,14 +3,14 @@
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.holders.census import Census, Replays, read
+from heaplab.holders.census import SAMPLE, Census, Replays, read
 from heaplab.machine.execute import environment_for, execute, failure
 from heaplab.machine.watch import Limits
 from heaplab.records import Arm
@@ -92,18 +92,22 @@ class Recording:
         return Compiled(made, found["calls"], found["peak_live_bytes"])
 
     def replayed(self, workload: Path, treatments: Sequence[Treatment]) -> list[Replays]:
-        """Of each treatment several replays. Raises HeaplabError."""
+        """Of each treatment several replays. Raises HeaplabError.
+
+        While a replay stands still for a census, time passes for allocators that purge after some. So the
+        first replay alone has the samples, which only show the course.
+        """
         return [self._under(workload, treatment) for treatment in treatments]
 
     def _under(self, workload: Path, treatment: Treatment) -> Replays:
         self.told(f"replaying under {treatment.name}")
         runs: list[tuple[Census, ...]] = []
         while len(runs) < RUNS:
-            shift = ["--shift", str(len(runs) * SHIFT)]
-            census, cost = self.census(
-                workload, treatment.arm, *shift, *(["--trim"] if treatment.trim else [])
-            )
-            runs.append(census)
+            options = ["--shift", str(len(runs) * SHIFT), *(["--trim"] if treatment.trim else [])]
+            if runs:
+                options.append("--no-samples")
+            census, cost = self.census(workload, treatment.arm, *options)
+            runs.append(with_samples(census, runs[0]) if runs else census)
             if cost.seconds > LONG_S:
                 break
         return Replays(treatment.name, tuple(runs))
@@ -130,3 +134,9 @@ class Recording:
             raise HeaplabError(f"replay under {arm.allocator}: {fault}")
         metrics = json.loads(written.read_text())["metrics"]
         return Cost(*(metrics[name]["value"] for name in METRICS))
+
+
+def with_samples(run: Iterable[Census], of: Sequence[Census]) -> tuple[Census, ...]:
+    """A run that has no samples, with those of another."""
+    own = iter(run)
+    return tuple(one if one.why == SAMPLE else next(own) for one in of)

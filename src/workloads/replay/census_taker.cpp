@@ -37,10 +37,10 @@ std::size_t (*usable_size_of_malloc())(void*) {
 
 }  // namespace
 
-census_taker::census_taker(const recorded::workload_view& work, std::span<const slot> slots, bool trim)
+census_taker::census_taker(const recorded::workload_view& work, std::span<const slot> slots, manner how)
     : work_(work),
       slots_(slots),
-      trim_(trim),
+      how_(how),
       usable_size_(usable_size_of_malloc()),
       memory_(bytes_of(work)),
       parts_(memory_.array<part>(2 * most_survivors(work))),
@@ -60,12 +60,12 @@ std::size_t census_taker::bytes_of(const recorded::workload_view& work) {
 
 const recorded::census* census_taker::find(std::uint32_t epoch) const {
   for (const recorded::census& one : work_.censuses())
-    if (one.epoch == epoch) return &one;
+    if (one.epoch == epoch) return how_.samples || one.why != recorded::occasion::sample ? &one : nullptr;
   return nullptr;
 }
 
 void census_taker::prepare() const {
-  if (trim_) ::malloc_trim(0);
+  if (how_.trim) ::malloc_trim(0);
 }
 
 void census_taker::take(std::uint32_t epoch, std::uint64_t memory) {

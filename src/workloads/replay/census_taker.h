@@ -58,8 +58,12 @@ public:
   static constexpr std::size_t most_sites = 32;    // that are told of a census
   static constexpr std::size_t most_cells = 1024;  // of the map of all pages
 
-  // `trim`: calls malloc_trim before each census.
-  census_taker(const recorded::workload_view& work, std::span<const slot> slots, bool trim);
+  struct manner {
+    bool trim = false;     // malloc_trim is called before each census
+    bool samples = false;  // those of even moments, which only show the course, are taken too
+  };
+
+  census_taker(const recorded::workload_view& work, std::span<const slot> slots, manner how);
 
   // Bytes of off-heap memory that an object needs.
   static std::size_t bytes_of(const recorded::workload_view& work);
@@ -104,7 +108,7 @@ private:
   const recorded::workload_view& work_;
   std::span<const slot> slots_;
   page_marks marks_;
-  bool trim_;
+  manner how_;
   std::size_t (*usable_size_)(void*);  // null: unknown
   probes::page_residency pages_;
   probes::off_heap_pages memory_;

@@ -51,6 +51,9 @@ public:
                  "Write to this file what holds the memory at the censuses of the workload, which "
                  "`heaplab advise` makes, a line of JSON each");
     options.flag("trim", trim_, "Call malloc_trim before each census");
+    options.flag(
+        "no-samples", no_samples_,
+        "Take no census at even moments, which stops all threads: only at the peak, troughs and the end");
     options.size("shift", shift_, {0, std::uint64_t{1} << 30},
                  "Begin with a block of so many bytes, so that all others lie elsewhere in the heap");
     options.duration("trim-every", trim_every_, {0, 1e6},
@@ -63,6 +66,7 @@ public:
     if (driver_alone_ && options.given("fill")) throw harness::usage_error("--driver-alone fills nothing");
     if (driver_alone_) touched_ = touched::none;
     if (trim_ && census_file_.empty()) throw harness::usage_error("--trim goes with --census");
+    if (no_samples_ && census_file_.empty()) throw harness::usage_error("--no-samples goes with --census");
     if (!census_file_.empty() && options.given("latency"))
       throw harness::usage_error("--census goes without --latency");
     if (driver_alone_ && !census_file_.empty())
@@ -90,7 +94,8 @@ public:
     slots_ = pages_->array<replay::slot>(work_->head().slots);
     threads_ = pages_->array<thread_state>(streams);
     const harness::destination censuses("--census", census_file_);
-    if (censuses.wanted()) census_.emplace(*work_, slots_, trim_);
+    if (censuses.wanted())
+      census_.emplace(*work_, slots_, replay::census_taker::manner{.trim = trim_, .samples = !no_samples_});
     gates_.emplace(*work_, measured, drift_, marks_, census_ ? &*census_ : nullptr);
     gates_->take_baseline();
     void* const first = shift_ != 0 ? ::malloc(shift_) : nullptr;
@@ -281,6 +286,7 @@ private:
   bool driver_alone_ = false;
   std::string census_file_;
   bool trim_ = false;
+  bool no_samples_ = false;
   std::uint64_t shift_ = 0;
   double trim_every_ = 0;           // in seconds
   atomic<std::uint64_t> trims_{0};  // times to trim that have passed

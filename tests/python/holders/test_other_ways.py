@@ -138,6 +138,20 @@ def test_each_replay_begins_elsewhere_in_the_heap(monkeypatch: pytest.MonkeyPatc
     assert shifts == [0, 44 << 10, 88 << 10]
 
 
+def test_only_the_first_replay_stands_still_for_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else allocators that purge after some time would purge in all of them more than in the program."""
+    memory = iter(range(100))
+
+    def census(_self: Recording, _workload: Path, _arm: Arm, *options: str) -> tuple[list[Census], Cost]:
+        asked = ("trough", "end") if "--no-samples" in options else ("sample", "trough", "sample", "end")
+        return [Census(why, 0, 0, 0, next(memory), 0, 0, 0, 0, 0, ()) for why in asked], Cost(0, 0, 0)
+
+    monkeypatch.setattr(Recording, "census", census)
+    glibc = Treatment(arm_of(contents.load(()), "glibc"))
+    [found] = Recording(Path(), 0, Path()).replayed(Path(), [glibc])
+    assert [[one.memory for one in run] for run in found.runs] == [[0, 1, 2, 3], [0, 4, 2, 5], [0, 6, 2, 7]]
+
+
 def test_few_pairs_tell_nothing_of_times() -> None:
     pairs = [(Cost(1.0, 1 << 30, 0), Cost(0.5, 0, 0))] * (ways_tried.ROUNDS - 1)
     assert ways_tried.gain(ways_tried.compared(pairs), 1, 1 << 20, "memory") == "1.00 GiB of memory"
