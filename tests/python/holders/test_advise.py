@@ -216,7 +216,8 @@ def test_counters_for_perfetto_have_what_lives_and_what_is_pinned(recorded: Reco
     for pid, name in ((1, "live"), (2, "pinned")):
         times = [time for time, _ in course(pid, name)]
         assert times == sorted(times)
-        assert times[-1] == pytest.approx(1e6 * evidence.profile.seconds, rel=0.1)
+        # The process ends some time after its last call, on a busy machine much later.
+        assert 0.1 < times[-1] / (1e6 * evidence.profile.seconds) < 1.01
     assert max(value for _, value in course(1, "live")) == pytest.approx(
         evidence.profile.peak_bytes, rel=0.01
     )
