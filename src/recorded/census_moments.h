@@ -1,6 +1,6 @@
 // Chooses the moments of a recorded program at which a replay is to tell what holds the memory: the highest
-// peak of live bytes, the troughs after peaks, and some moments that follow each other evenly. Seen once
-// before the trace is compiled, because only the whole curve tells what a trough is.
+// peak of live bytes, the troughs after peaks, and some moments that follow each other evenly. The events are
+// read once for this before the trace is compiled: only the whole curve tells what a trough is.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,8 @@
 
 namespace heaplab::recorded {
 
-// After how many events of the process.
 struct moment {
-  std::uint64_t events = 0;
+  std::uint64_t events = 0;  // of the process, up to this moment
   occasion why = occasion::sample;
 
   friend bool operator==(const moment&, const moment&) = default;
@@ -26,7 +25,7 @@ public:
   // A trough lies lower than the peak before it, and than the peak or end behind it, by this share of the
   // highest peak.
   static constexpr std::uint64_t depth_share = 8;
-  // Survivors of all moments together, at most, if each moment has as many as live at a time.
+  // Bound of the survivors of all moments together, if at each moment as many blocks survive as live.
   static constexpr std::uint64_t most_survivors = std::uint64_t{1} << 25;
 
   // Called after each event, with what lives then.

@@ -190,7 +190,7 @@ raw_chunk* map_chunk(std::size_t bytes, std::uint32_t magic, refusal& refused) {
 raw_chunk* new_chunk(std::size_t bytes, refusal& refused) {
   raw_chunk* const chunk = map_chunk(bytes, trace::chunk_magic, refused);
   if (chunk == nullptr) return nullptr;
-  // relaxed: the thread that finds false is alone, and the file is read after the recording.
+  // relaxed: a single thread finds false and writes the header, which is read after the recording only.
   if (!recorded_anything.exchange(true, std::memory_order_relaxed)) header->begin = now();
   note_moment();
   // relaxed: a count.

@@ -11,7 +11,7 @@
 
 namespace heaplab::recorder {
 
-// All zero at first, and in a child of fork.
+// Every member is zero, and the bounds unknown, in a new thread and in a child of fork.
 class stack_bounds {
 public:
   // Whether [from, from + bytes) lies in the stack of the calling thread. Other stacks, of signal handlers
@@ -22,8 +22,8 @@ public:
 
   bool are_known() const { return top_ != 0; }
 
-  // Precondition: called by the thread of these bounds; `within` is in the stack that it now runs on. They
-  // stay unknown while the main thread runs on another stack than its own.
+  // Finds the bounds. They stay unknown while the main thread runs on another stack than its own.
+  // Precondition: called by the thread of these bounds, with an address `within` the stack it now runs on.
   void find(std::uint64_t within);
 
 private:

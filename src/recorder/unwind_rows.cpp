@@ -103,7 +103,7 @@ private:
   bool failed_ = false;
 };
 
-// Of .eh_frame: what several functions share (CIE), as far as it matters here.
+// What several functions share in .eh_frame: the fields of a Common Information Entry that are used here.
 struct shared_part {
   std::uint64_t code_unit = 1;
   std::uint64_t data_unit = 1;  // modulo 2^64
@@ -120,8 +120,8 @@ struct register_rule {
   std::int64_t offset = 0;  // from the CFA, or from the frame pointer
 };
 
-// Of expressions only two are known, as functions that align their stack have them: the frame pointer and an
-// offset, and what is stored there.
+// Two forms of expressions are understood, those of functions that align their stack: the frame pointer plus
+// an offset, and the value stored at that address. Any other gives a rule of kind other.
 struct frame_pointer_expression {
   explicit frame_pointer_expression(byte_reader in) {
     constexpr std::uint8_t add_to_frame_pointer = 0x76;

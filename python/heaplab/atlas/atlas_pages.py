@@ -62,7 +62,7 @@ class AtlasPage:
 
     @property
     def up(self) -> str:
-        """From the page to the site."""
+        """The relative path from this page's folder to the site's first folder: "../" for each level."""
         return "../" * self.place.count("/")
 
 

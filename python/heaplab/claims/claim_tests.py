@@ -104,7 +104,7 @@ class Claim:
         )
 
     def cells_at(self, first: Parameter, last: Parameter) -> list[MeasuredCell]:
-        """The cells with the last value that differ in nothing else from a cell with the first value."""
+        """The cells with the first value of the parameter, each changed to the last value."""
         name = self.arguments["along"]
         return [self.study.changed(cell, {name: last}) for cell in self.cells if dict(cell)[name] == first]
 

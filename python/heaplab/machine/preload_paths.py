@@ -22,7 +22,7 @@ def divided(path: str | Path) -> bool:
 
 
 def loadable(library: str) -> str:
-    """A path of the library that the loader does not split. Raises UsageError if there is none."""
+    """A path of the library that can stand in LD_PRELOAD. Raises UsageError if there is none."""
     if not divided(library):
         return library
     path = Path(library)
@@ -34,7 +34,7 @@ def loadable(library: str) -> str:
 
 
 def loadable_folder(folder: str) -> str:
-    """A path of the folder that the loader does not split: the folder's own path, or a link to the folder."""
+    """A path of the folder that can stand in LD_PRELOAD: the folder's own path, or a link to the folder."""
     if not divided(folder):
         return folder
     links = private_folder()

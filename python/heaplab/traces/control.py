@@ -35,7 +35,7 @@ class Control:
         stacks: bool = False,
         instructions: bool = False,
     ) -> None:
-        """Not `on`: blocks that live are remembered until the recording is switched on."""
+        """Without `on` the recording begins later: until then the recorder keeps account of live blocks."""
         path = folder / "control"
         state = ON if on else WAITING
         options = (not on, stacks, instructions, filters_here())

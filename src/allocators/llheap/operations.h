@@ -39,7 +39,7 @@ public:
 
   static void print_statistics(int fd) noexcept { print(fd, false); }
 
-  // With `buckets`: also the free blocks of every bucket.
+  // Prints the storage and the counts of calls; with `buckets` also how many blocks are free in every bucket.
   static void print(int fd, bool buckets) noexcept {
     const account now = take_account<below>();
     print_storage(now, fd);

@@ -162,8 +162,9 @@ public:
     return it;
   }
 
-  // Of a hardened heap: of so many times guarded_span_period spans, beginning with the first of all, the
-  // first may be a guard; at least one, unless the system refuses memory.
+  // For a hardened heap. Spans are numbered as they are carved, and the first of every guarded_span_period
+  // spans may be a guard. Returns how many such periods have begun: at least one, unless the system refuses
+  // memory.
   std::size_t guard_places() {
     // acquire pairs with becomes_guard_now: the record says whether the span is a guard.
     if (const std::size_t known = guard_places_.load(std::memory_order_acquire)) return known;
@@ -173,10 +174,10 @@ public:
     return guard_places_.load(std::memory_order_relaxed);
   }
 
-  // Gives back the memory of `count` records, in whole pages, of fine spans that are free and without memory
-  // and that no other thread can take; a thread that still reads such a record finds zeros. carve() hands
-  // these spans out before new ones. `epoch` is above all their epochs. False: the system refuses, and
-  // nothing has changed.
+  // Purges the records of `count` fine spans; the records fill whole pages. carve() hands these spans out
+  // again before new ones. Returns false, and changes nothing, if the system refuses.
+  // Precondition: the spans are free and purged, no other thread can take them, and `epoch` is greater than
+  // the epoch of each. A thread that still reads one of the records finds zeros.
   bool drop_records(std::uint32_t first, std::uint32_t count, std::uint32_t epoch) {
     if (!dropped_.open()) return false;
     if (!platform::purge(&records_[first], count * sizeof(span_type))) return false;

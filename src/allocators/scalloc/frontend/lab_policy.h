@@ -65,7 +65,7 @@ class core_local_labs {
 public:
   static constexpr bool has_fast_path = false;
 
-  // Null: the thread has no buffer to be locked.
+  // Holds the lock of a buffer while an operation uses the buffer. The thread may have no buffer: null.
   class use {
   public:
     explicit use(lab_type* it) : it_(it) {

@@ -39,7 +39,8 @@ void span_life<Traits>::repair_hot_spans(lab_type& local) {
     if (is_hot && it.owner(std::memory_order_relaxed) == &orphanage_) give(it, &local);
     const bool is_own = it.owner(std::memory_order_relaxed) == &local;
     if (is_hot && is_own) {
-      // With the floor of a hot span the counts are right: to write them would copy a page of records.
+      // If the floor is that of a hot span, the fork did not fall between the changes of counts and word, and
+      // the counts are right. A write without need would make the child copy a page of records.
       if (it.countdown_floor.load(std::memory_order_relaxed) != hot_floor(local, index))
         it.set_used(it.used(), hot_floor(local, index));
       continue;

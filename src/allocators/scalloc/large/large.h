@@ -255,8 +255,8 @@ private:
     return moved;
   }
 
-  // Makes a block of a retained mapping, and the block large enough. Null, and the mapping given back, where
-  // the system refuses.
+  // Turns a retained mapping into a block of `bytes`: makes the mapping accessible and grows a smaller one.
+  // If the system refuses, gives the mapping back and returns null.
   char* fit(const retained_mapping& kept, std::size_t bytes, bool sparse) {
     char* grown = mappings_.unseal(kept.block, kept.bytes, sparse) ? kept.block : nullptr;
     if (grown != nullptr && kept.bytes < bytes)

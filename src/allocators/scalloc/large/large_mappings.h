@@ -40,7 +40,8 @@ public:
   // Called before a second thread can call anything here.
   void allow_huge_pages() { may_be_huge_ = true; }
 
-  // The size of a block of at least `bytes`. The guard lies in the last huge page where that has room.
+  // The size of a block of at least `bytes`: whole pages or, less a guard if the last one has room for it,
+  // whole huge pages.
   std::size_t rounded(std::size_t bytes) const {
     const std::size_t unit = wants_huge(bytes) ? huge_page : os_pages::page_bytes();
     const std::size_t result = align_up(std::max(bytes, std::size_t{1}), unit);
@@ -87,9 +88,10 @@ public:
     });
   }
 
-  // Called with a freed block that is to be retained. Hardened: whoever still uses the block is stopped.
-  // False: the system refuses, or the block must go back because it was not filled: the next user gets zeros,
-  // and pages that were never touched should stay so.
+  // Prepares a freed block for being retained. In a hardened heap its pages become inaccessible, so that a
+  // use after free ends the process. Returns false if the block cannot be retained: the system refuses, or
+  // the block was not filled. The next user of a retained block has it wiped, which would touch every page
+  // that the program never used.
   bool seal(char* block, std::size_t bytes, bool is_filled) {
     return !settings.hardened || (is_filled && platform::make_inaccessible(block, bytes + guard_bytes()));
   }

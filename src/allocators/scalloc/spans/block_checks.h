@@ -178,9 +178,8 @@ HEAPLAB_FAST_PATH void wipe_fine(const span<Traits>& it, void* block) {
   std::memset(block, 0, it.secrets.usable_bytes());
 }
 
-// Precondition: a live block begins in the granule of the address. Whether it begins elsewhere in the
-// granule. No division for small blocks, since each granule of their spans is as small as the step of their
-// sizes.
+// Whether the live block that begins in the granule of the address begins at another address of the granule.
+// Small blocks need no division: each granule of their spans is as small as the step of their sizes.
 template <class Traits>
 bool is_inside_block(const span<Traits>& it, const void* block) {
   const std::uint32_t offset = it.offset_of(block), bytes = it.secrets.block_bytes();
@@ -198,7 +197,8 @@ template <class Traits>
 void withdraw(span<Traits>& it, void* block) {
   const std::size_t granule = it.secrets.granule_of(block);
   const bool was_untouched = it.live.was_untouched(granule);
-  // An address inside a block ends the process, so that the map may already say that the block is free.
+  // live.end() marks the block as free before the address is known to be the block's beginning. That does no
+  // harm: an address inside a block ends the process.
   if (!it.live.end(granule) || is_inside_block(it, block)) refuse_address(it, block);
   check_canaries(it, block);
   wipe(it, block, was_untouched);
