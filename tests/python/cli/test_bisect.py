@@ -148,17 +148,17 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planted:
 def test_a_program_the_first_commit_that_is_worse_is_named_past_one_that_does_not_build(
     planted: Planted,
 ) -> None:
-    planted.commit(*[LITTLE] * 4, None, LITTLE, MUCH, MUCH, MUCH)
+    planted.commit(LITTLE, LITTLE, None, LITTLE, MUCH, MUCH)
     before = planted.state()
     status, printed = planted.bisect("--json", *TOOL_OF_COMMIT)
     assert status == 0, printed
     told = json.loads(printed.splitlines()[-1])
-    assert told["first_worse"]["subject"] == "change 6"
-    assert told["last_not_worse"]["subject"] == "change 5"
+    assert told["first_worse"]["subject"] == "change 4"
+    assert told["last_not_worse"]["subject"] == "change 3"
     (cell,) = told["afresh"]["cells"]
     assert cell["measure"] == "instructions"
     assert 1.5 < cell["low"] <= cell["ratio"] <= cell["high"] < MUCH / LITTLE
-    assert {one["subject"]: one["why"] for one in told["tried"]}["change 4"].startswith("does not build: ")
+    assert {one["subject"]: one["why"] for one in told["tried"]}["change 2"].startswith("does not build: ")
     assert planted.state() == before
 
 

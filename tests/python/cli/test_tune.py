@@ -19,6 +19,7 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.allocator_spec import WorthTrying
 from heaplab.catalog.server_spec import Server
+from heaplab.cli.benchmarks import program_experiment
 from heaplab.cli.options import program_command
 from heaplab.cli.tune.tuning_arms import Trial, combinations, joined_lists, options_of
 from heaplab.records import CONTROL_SUFFIX, Run, Status
@@ -298,6 +299,7 @@ def test_interrupted_tuning_goes_on_where_it_was(
         return measured(self, block, candidate, order, attempt)
 
     monkeypatch.setattr(RunMeasurer, "__call__", interrupted)
+    monkeypatch.setattr(program_experiment, "BLOCKS", (3, 3))
     for arms[0], stage in (("more", "screening"), ("few+pad", "combinations")):
         status, printed = tune(*short)
         assert (status, "the same command goes on" in printed) == (1, True)
@@ -310,8 +312,10 @@ def test_interrupted_tuning_goes_on_where_it_was(
     assert "screening: was measured before" in printed
     assert runs_in(lab, "screening") == first
     assert len(list(lab.out.rglob("results*.jsonl"))) == 3
-    tune(*short)
-    assert len(list(lab.out.rglob("results*.jsonl"))) == 6  # a tuning that was complete begins anew
+    arms[0] = "more"
+    assert "screening: was measured before" not in tune(*short)[1]  # a tuning that was complete begins anew
+    assert len(list(lab.out.rglob("results*.jsonl"))) == 4
+    assert store.load(lab.out / "screening").end is None
 
 
 @pytest.mark.parametrize(
