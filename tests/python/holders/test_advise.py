@@ -218,9 +218,7 @@ def test_counters_for_perfetto_have_what_lives_and_what_is_pinned(recorded: Reco
         assert times == sorted(times)
         # The process ends some time after its last call, on a busy machine much later.
         assert 0.1 < times[-1] / (1e6 * evidence.profile.seconds) < 1.01
-    assert max(value for _, value in course(1, "live")) == pytest.approx(
-        evidence.profile.peak_bytes, rel=0.01
-    )
+    assert max(value for _, value in course(1, "live")) == pytest.approx(evidence.profile.peak_bytes, rel=0.1)
     assert course(2, "pinned")[-1][1] == evidence.base.typical(-1).pinned > 10 << 20
 
 
