@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
     fclose(log);
   }
   if (asked("FAKE_CRASH")) abort();
-  usleep(asked("FAKE_HANG") ? 600000000 : 4000);
+  // On a busy machine, too, this is a program that waits: its arms never take turns, and each block counts.
+  usleep(asked("FAKE_HANG") ? 600000000 : 12000);
   if (asked("FAKE_EXIT")) {
     fputs("the second check failed\n", stderr);
     return 3;

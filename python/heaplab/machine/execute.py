@@ -192,6 +192,7 @@ class Launched:
     def execution(self, watcher: Watcher, killed_for: str, wall_time: float) -> Execution:
         """The end of the process, which ran for `wall_time` s."""
         process = self.reaped(watcher.curve, wall_time)
+        signals.await_own(self.child.returncode)
         return Execution(self.child.returncode, killed_for, process, watcher.seen, watcher.mapped)
 
     def reaped(self, curve: MemoryCurve, wall_time: float, fewest_samples: int = FEWEST_SAMPLES) -> Process:

@@ -1,12 +1,14 @@
 """Signals that ask heaplab to end (SIGINT, SIGTERM, SIGHUP), and sections in which they are blocked."""
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 # Ctrl-C; a polite request to end; a closed terminal.
 REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SPREAD_S = 0.5  # within which a signal for all processes of a job reaches them
 
 
 def listen() -> None:
@@ -18,6 +20,16 @@ def listen() -> None:
     for request in REQUESTS[1:]:
         if signal.getsignal(request) is not signal.SIG_IGN:  # SIG_IGN under nohup, for example
             signal.signal(request, interrupt)
+
+
+def await_own(exit_status: int) -> None:
+    """Wait whether the signal that ended a process reaches heaplab too: then KeyboardInterrupt is raised.
+
+    Schedulers send their request to end to every process of a job, and the measured program may be first. Its
+    run has not failed then, but was interrupted.
+    """
+    if -exit_status in REQUESTS:
+        time.sleep(SPREAD_S)
 
 
 @contextmanager

@@ -200,7 +200,7 @@ def test_a_planted_slow_down_ends_with_status_3_and_stands_in_every_output(
 ) -> None:
     outputs = ("--markdown", "gate.md", "--junit", "gate.xml", "--bencher", "gate.json")
     status, printed = suite("same", "slow", *outputs)
-    assert status == 3
+    assert status == 3, printed
     assert "WORSE: 2 of" in printed
     assert "WORSE" in (tmp_path / "gate.md").read_text()
     cases = ElementTree.parse(tmp_path / "gate.xml").getroot().iter("testcase")

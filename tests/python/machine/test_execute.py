@@ -1,6 +1,7 @@
 """One process from outside: its end, its limits, its memory."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -215,3 +216,16 @@ def test_only_a_whole_list_of_mapped_files_tells_that_one_is_missing(
     watcher = Watcher(os.getpid(), Limits(1), ["/lib/mine.so"])
     watcher.sample(0.001)
     assert (watcher.seen, watcher.mapped) == (seen, mapped)
+
+
+def test_a_program_that_a_signal_to_the_whole_job_ends_first_was_interrupted() -> None:
+    environment, limits = dict(os.environ), Limits(10)
+    alone = execute(["sh", "-c", "kill -TERM $$"], environment, limits)
+    assert alone.exit_status == -signal.SIGTERM
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        both = f"(sleep 0.1; kill -TERM {os.getpid()}) & kill -TERM $$"
+        with pytest.raises(KeyboardInterrupt):
+            execute(["sh", "-c", both], environment, limits)
+    finally:
+        signal.signal(signal.SIGTERM, before)
