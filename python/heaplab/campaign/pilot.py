@@ -146,13 +146,15 @@ class PilotRunner:
         return runs
 
     def _has_run_enough(self, campaign: Campaign, cell: Cell, runs: Sequence[Run]) -> bool:
-        """A fast program runs several times; what seems too slow for the budget, again: something may have
-        held up the machine. A server runs once."""
-        if not runs or cell.workload.server or len(runs) == PILOT_RUNS:
-            return bool(runs)
-        walls = walls_of(runs)
-        is_too_long = len(walls) == 1 and bool(too_long(campaign, [(cell, walls[0])], self.share))
-        return not is_quick(runs[-1]) and not (len(runs) == 1 and is_too_long)
+        """A server runs once, a fast program several times. A program whose first run seems too slow for the
+        budget runs again, because something may have held up the machine."""
+        if not runs:
+            return False
+        if cell.workload.server or len(runs) == PILOT_RUNS:
+            return True
+        first = walls_of(runs[:1])
+        is_held_up = len(runs) == 1 and bool(first and too_long(campaign, [(cell, first[0])], self.share))
+        return not (is_quick(runs[-1]) or is_held_up)
 
     def _remember(self, cell: Cell, run: Run) -> None:
         peak = run.process.peak_memory if run.process else None

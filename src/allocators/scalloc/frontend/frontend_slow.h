@@ -185,7 +185,7 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   return it;
 }
 
-// Finds a span that its owner and another thread emptied at the same instant (frontend.h).
+// Finds a span that its owner and another thread emptied at the same instant (span_life.h).
 template <class Traits>
 void frontend<Traits>::recheck_oldest_floating(lab_type& local, unsigned class_index) {
   auto& floating = local.floating[class_index];
