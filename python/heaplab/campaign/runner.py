@@ -1,7 +1,8 @@
 """The loop of a campaign: takes the next run from the plan, measures it and stores its record at once.
 
 The first block of every comparison runs one after the other, and decides how its experiment is timed
-(campaign/timing.py). Later blocks run in slices where that is valid.
+(campaign/timing.py). Later blocks run in slices where that is valid; the first one does not count then, and
+the comparison takes one more.
 
 The budget is kept: a block is begun only if the last one of its comparison would still fit, and no run alone
 lasts beyond OVER times the budget. After a QUARTER of what pilot runs left, and FEWEST_RUNS, it is told if
@@ -76,14 +77,13 @@ class Runner:
 
     def __post_init__(self) -> None:
         self._comparisons = plan.comparisons(self.campaign)
-        self._closed: set[str] = set()  # keys of comparisons with precise intervals
+        self._closed: dict[str, int] = {}  # blocks after which a comparison's intervals were precise, by key
         self._took: dict[str, float] = {}  # s that the last block of each comparison took
         self._lasted: dict[tuple[str, str], float] = {}  # s that the last run of each candidate took
         self._void = 0.0  # s of runs that count for nothing because of others
         self._by_cell: dict[str, list[Run]] = {}
         for run in self.runs:
             self._by_cell.setdefault(plan.run_key(run), []).append(run)
-        self._most = sum(map(runs_at_most, self._comparisons))
         self._least = plan.ROUNDS_AT_LEAST * sum(len(item.candidates) for item in self._comparisons)
         self._finished = sum(map(plan.settles, self.runs))
         self._before = wall_time(self.runs[: self.runs_of_earlier_budgets])
@@ -123,17 +123,26 @@ class Runner:
 
         Closes a comparison whose intervals are narrow enough.
         """
-        if comparison.key in self._closed or number >= comparison.blocks_most:
+        if number >= self._blocks_of(comparison) or self._nothing_left_to_compare(comparison):
             return False
-        if self._nothing_left_to_compare(comparison):
-            return False
-        if number in plan.looks(comparison.blocks, comparison.blocks_most):
+        counted = number - self._uncounted(comparison)
+        if counted in plan.looks(comparison.blocks, comparison.blocks_most):
             before = [run for run in self._runs_of(comparison) if run.block < number]
             if self.precise(comparison, before):
-                self._closed.add(comparison.key)
-                self._most -= runs_at_most(comparison)
+                self._closed[comparison.key] = number
                 return False
         return True
+
+    def _blocks_of(self, comparison: Comparison) -> int:
+        """The largest number of blocks that a comparison may still take, those included that do not count."""
+        return self._closed.get(comparison.key, comparison.blocks_most + self._uncounted(comparison))
+
+    def _uncounted(self, comparison: Comparison) -> int:
+        """The number of blocks that do not count: the first, if later blocks run in slices."""
+        return int(self._is_sliced(comparison))
+
+    def _runs_at_most(self) -> int:
+        return sum(self._blocks_of(item) * len(item.candidates) for item in self._comparisons)
 
     def _beyond_budget(self, comparison: Comparison) -> bool:
         budget = self.campaign.budget
@@ -176,7 +185,7 @@ class Runner:
             and candidate.key not in given_up
         ]
         began = self.clock()
-        if self.together and block.number and self._is_sliced(block) and len(missing) > 1:
+        if self.together and block.number and self._is_sliced(block.comparison) and len(missing) > 1:
             complete = self._run_together(block, missing, self.together)
         else:
             complete = all(self._run_alone(block, candidate) for candidate in missing)
@@ -184,8 +193,8 @@ class Runner:
             self._took[block.comparison.key] = self.clock() - began
         return complete
 
-    def _is_sliced(self, block: Block) -> bool:
-        decided = self.timings.get(block.comparison.experiment.id)
+    def _is_sliced(self, comparison: Comparison) -> bool:
+        decided = self.timings.get(comparison.experiment.id)
         return decided is not None and decided.slices
 
     def _run_together(self, block: Block, candidates: Sequence[Candidate], together: Together) -> bool:
@@ -273,14 +282,15 @@ class Runner:
 
     def _progress(self, block: Block, candidate: Candidate) -> Progress:
         elapsed = self._elapsed()
-        remaining = self._pace() * max(0, self._most - self._finished) if self._finished else float("inf")
+        most = self._runs_at_most()
+        remaining = self._pace() * max(0, most - self._finished) if self._finished else inf
         if self.campaign.budget is not None:
             remaining = min(remaining, max(self._must(), self.campaign.budget - elapsed))
         return Progress(
             candidate,
             block.number,
             self._finished,
-            self._most,
+            most,
             elapsed,
             remaining,
             limit=plan.time_limit(self.campaign, candidate.cell),
@@ -302,10 +312,6 @@ def weights_of(candidates: Sequence[Candidate], runs: Sequence[Run]) -> list[flo
 
 def ended_badly(run: Run) -> bool:
     return run.status in (Status.FAILED, Status.TIMEOUT)
-
-
-def runs_at_most(comparison: Comparison) -> int:
-    return comparison.blocks_most * len(comparison.candidates)
 
 
 def wall_time(runs: Iterable[Run]) -> float:

@@ -125,6 +125,12 @@ def test_blocks_after_the_first_run_in_slices(tmp_path: Path) -> None:
     assert {(run.block == 0, run.turns) for run in results.runs} == {(True, None), (False, 3)}
 
 
+def test_in_slices_as_many_blocks_count_as_one_after_the_other(tmp_path: Path) -> None:
+    results = carried_out(Watched(), tmp_path / "results.jsonl")
+    counted = {run.block for run in results.runs if run.turns}
+    assert len(counted) == plan.comparisons(campaign())[0].blocks_most
+
+
 def test_arms_that_fail_only_together_go_on_one_after_the_other(tmp_path: Path) -> None:
     fake = Watched()
     fake.fails_together = True

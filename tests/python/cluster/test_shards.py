@@ -271,7 +271,7 @@ def test_results_of_other_arms_are_refused(lab: Laboratory, plan: Plan) -> None:
         (["--machine", "a/b"], "a name has letters, digits and -_. alone"),
         (["--machine", ""], "names no kind of machine"),
         (["--machine", "a", "--machine", "a"], "is there twice"),
-        (["--blocks", "1"], "1 is not in the range 2<=x<=1000"),
+        (["--blocks", "1"], "1 is not in the range 2<=x<=999"),
         (["--blocks", "5", "--blocks-per-shard", "2"], "takes --blocks, as a multiple of it"),
         (["--blocks-per-shard", "2"], "takes --blocks, as a multiple of it"),
         (["--experiments", "fake/one"], "a suite, experiments and a program exclude each other"),

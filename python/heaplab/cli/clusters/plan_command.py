@@ -52,10 +52,10 @@ class PlanCommand(ProgramCommand):
     metavar="'NAME [nodes=N] [cpus=all|cores|node|fast] [architecture=A] [partition=P] ...'",
     help="A kind of machine, and how many of it.  [default: 'node nodes=1']",
 )
-@click.option("--blocks", type=click.IntRange(2, 1000), help="Blocks of every comparison on a node.")
+@click.option("--blocks", type=click.IntRange(2, 999), help="Blocks of every comparison on a node.")
 @click.option(
     "--blocks-per-shard",
-    type=click.IntRange(2, 1000),
+    type=click.IntRange(2, 999),
     help="Blocks of one shard: short shards lose less when a node is taken away.  [default: all]",
 )
 @click.option("--budget", type=DURATION, help="Stop measuring a shard after this time: 90s, 5m.")

@@ -19,7 +19,15 @@ from heaplab.cli.benchmarks.benchmark import Benchmark, benchmark_of
 from heaplab.cli.options.arm_options import GIVEN_ALLOCATOR, GivenAllocator
 from heaplab.cli.options.option_types import DURATION
 from heaplab.cluster import bundle as bundles, start_script
-from heaplab.cluster.plan_folder import KindOfMachine, PlanFile, PlannedArm, Shard, refuse_second, write_plan
+from heaplab.cluster.plan_folder import (
+    BLOCKS_MOST,
+    KindOfMachine,
+    PlanFile,
+    PlannedArm,
+    Shard,
+    refuse_second,
+    write_plan,
+)
 from heaplab.errors import UsageError
 from heaplab.records import Arm
 
@@ -43,8 +51,8 @@ class PlanWanted(toml_file.Spec):
         default_factory=dict
     )  # NAME = "ALLOCATOR SETTING=VALUE ...", or the path of a library
     machines: dict[str, dict[str, str | int]] = Field(default_factory=dict)
-    blocks: int | None = Field(default=None, ge=2, le=1000)
-    blocks_per_shard: int | None = Field(default=None, ge=2, le=1000)
+    blocks: int | None = Field(default=None, ge=2, le=BLOCKS_MOST - 1)
+    blocks_per_shard: int | None = Field(default=None, ge=2, le=BLOCKS_MOST - 1)
     budget: str | float | None = None
     thread_counts: Literal["", "all"] = ""
     precision: float = Field(default=0.02, gt=0, lt=1)
