@@ -12,6 +12,7 @@ from pathlib import Path
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
 from heaplab.catalog import contents as catalogs
+from heaplab.catalog.contents import Catalog
 from heaplab.report.page import reproduced, reproduction_page, reproduction_pictures
 
 ROOT = Path(__file__).parents[1]
@@ -23,8 +24,12 @@ on other days, in words: [ACDC](acdc-assessment.md), [llheap](llheap-assessment.
 [local allocators](local-allocators-published.md), [scalloc](scalloc-performance.md)."""
 
 
+def catalog_here() -> Catalog:
+    return catalogs.load((ROOT / "catalog",))
+
+
 def page_of(known: list[reproduced.Reproduced]) -> str:
-    catalog = catalogs.load((ROOT / "catalog",))
+    catalog = catalog_here()
     return reproduction_page.page(
         list(catalog.publications.values()), catalog.experiments, known, HOW, "reproduction"
     )
@@ -39,7 +44,7 @@ def main() -> None:
     for path in parser.parse_args().results:
         analysis = Analysis(store.load(path))
         known |= {one.experiment: one for one in reproduced.reproduced(analysis)}
-        reproduction_pictures.write(analysis, PAGE.with_suffix(""))
+        reproduction_pictures.write(analysis, PAGE.with_suffix(""), catalog_here().published)
     reproduced.write(list(known.values()), VERDICTS)
     PAGE.write_text(page_of(list(known.values())))
 

@@ -21,7 +21,7 @@ from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.errors import UsageError
 
 if TYPE_CHECKING:
-    from heaplab.catalog import publication_spec, spec
+    from heaplab.catalog import publication_spec, published_spec, spec
 
 Kind = TypeVar("Kind", bound=toml_file.Spec)
 TUNABLES: Final = "GLIBC_TUNABLES"
@@ -96,6 +96,7 @@ class Catalog:
     suites: Mapping[str, spec.Suite] = field(default_factory=dict)
     aspects: Mapping[str, spec.Aspect] = field(default_factory=dict)
     publications: Mapping[str, publication_spec.Publication] = field(default_factory=dict)
+    published: Mapping[str, published_spec.Published] = field(default_factory=dict)
     named: Mapping[str, tuple[Allocator, Variant | None]] = field(default_factory=dict)
 
     def allocator(self, name: str) -> tuple[Allocator, Variant | None]:
@@ -221,6 +222,7 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
         suites=CatalogFiles(lambda: specs().Suite, files("suites")),
         aspects=CatalogTables(lambda: specs().Aspect, files("aspects.toml")),
         publications=CatalogTables(publication_kind, files("publications.toml")),
+        published=CatalogFiles(published_kind, files("published")),
     )
 
 
@@ -228,6 +230,12 @@ def publication_kind() -> type[publication_spec.Publication]:
     from heaplab.catalog.publication_spec import Publication
 
     return Publication
+
+
+def published_kind() -> type[published_spec.Published]:
+    from heaplab.catalog.published_spec import Published
+
+    return Published
 
 
 def specs() -> ModuleType:

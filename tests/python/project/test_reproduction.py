@@ -1,6 +1,7 @@
 """docs/reproduction.md is what the catalog and the verdicts that lie beside research/reproduction.py make."""
 
 import importlib
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -9,6 +10,14 @@ import pytest
 from heaplab.report.page import reproduced
 
 RESEARCH = Path(__file__).parents[3] / "research"
+# How many figures and tables a reader of each publication counts.
+NUMBERED = {
+    "ACDC": (22, 6),
+    "scalloc": (14, 1),
+    "llheap, chapter Performance": (31, 0),
+    "P0089R1": (0, 21),
+    "P0213R0": (2, 71),
+}
 
 
 @pytest.fixture
@@ -19,3 +28,31 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_the_page_is_current_with_its_sources(tool: ModuleType) -> None:
     assert tool.PAGE.read_text() == tool.page_of(reproduced.load(tool.VERDICTS))
+
+
+@pytest.mark.parametrize("publication", NUMBERED)
+def test_no_figure_and_no_table_is_missing_on_the_page(publication: str, tool: ModuleType) -> None:
+    chapter = tool.PAGE.read_text().split(f"\n## {publication}\n")[1].split("\n### ")[0]
+    labels = "; ".join(line.split(" | ")[0].strip("| ") for line in chapter.splitlines() if "|" in line)
+    figures, tables = NUMBERED[publication]
+    assert numbers_of("Figure", labels) == list(range(1, figures + 1))
+    assert numbers_of("Table", labels) == list(range(1, tables + 1))
+
+
+def numbers_of(noun: str, labels: str) -> list[int]:
+    """The numbers in "Figure 2; Tables 9 to 11, 43", in order."""
+    found: list[int] = []
+    for listed in re.findall(rf"{noun}s? ([\d, to]+)", labels):
+        for first, last in re.findall(r"(\d+)(?: to (\d+))?", listed):
+            found += range(int(first), int(last or first) + 1)
+    return sorted(found)
+
+
+def test_every_picture_of_the_page_is_there(tool: ModuleType) -> None:
+    pages = [
+        tool.PAGE.parent / path for path in re.findall(r"\]\((reproduction/[^)]+)\)", tool.PAGE.read_text())
+    ]
+    assert pages
+    for page in pages:
+        for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text()):
+            assert (page.parent / name).is_file(), name

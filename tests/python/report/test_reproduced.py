@@ -101,7 +101,7 @@ def test_a_file_that_is_no_verdicts_is_named(tmp_path: Path) -> None:
 
 
 def test_pictures_are_files_of_their_own(analysis: Analysis, tmp_path: Path) -> None:
-    reproduction_pictures.write(analysis, tmp_path)
+    reproduction_pictures.write(analysis, tmp_path, {})
     text = (tmp_path / "acdc-ismm13-fig07.md").read_text()
     pictures = sorted(path.name for path in tmp_path.glob("*.svg"))
     assert pictures == [f"acdc-ismm13-fig07-{number}.svg" for number in range(1, 4)]

@@ -198,7 +198,7 @@ def write_page(catalog: Catalog, planned: list[Planned], folder: Path) -> None:
     """What the results in the folder say, figure by figure."""
     found = [Analysis(store.load(one.file)) for one in planned if one.file.exists()]
     for one in found:
-        reproduction_pictures.write(one, folder / PICTURES)
+        reproduction_pictures.write(one, folder / PICTURES, catalog.published)
     page = reproduction_page.page(
         list(catalog.publications.values()),
         catalog.experiments,

@@ -15,6 +15,7 @@ from heaplab.report.page import html_file
 from heaplab.report.page.hosts import beside
 from heaplab.report.pictures import figures, overview, palette, timelines
 from heaplab.report.pictures.latencies import latencies
+from heaplab.report.pictures.marks import StatedPoint
 from heaplab.report.tables import heat_map, metric_tables, summary
 from heaplab.report.tables.aspect_answer import AspectAnswer, aspect_answer, kinds_with_mean
 from heaplab.report.tables.effects_table import effects_table
@@ -31,7 +32,6 @@ from heaplab.report.words.timed import how_timed
 from heaplab.stats import THRESHOLD, noise_floor
 
 DRAWINGS = {
-    "curve": figures.curve,
     "bars": figures.bars,
     "scatter": figures.scatter,
     "series": timelines.series,
@@ -192,11 +192,13 @@ def kind_summary(
     )
 
 
-def section(analysis: Analysis, study: Study, styles: dict[str, palette.Style]) -> Section:
+def section(
+    analysis: Analysis, study: Study, styles: dict[str, palette.Style], stated: Sequence[StatedPoint] = ()
+) -> Section:
     experiment = study.experiment
     if study.under:
         styles = palette.styles(study.candidates)
-    drawn = [draw(study, plot, styles) for plot in plots_of(study)]
+    drawn = [draw(study, plot, styles, stated) for plot in plots_of(study)]
     drawn += latencies(study, styles)
     wanted = numbered(study, [m for d in drawn if d for m in d.metrics])
     several = study.under and len(analysis.allocators) > 1
@@ -255,8 +257,15 @@ def plots_of(study: Study) -> list[spec.Plot]:
     return study.experiment.plots or [spec.Plot(kind="bars", y=m) for m in study.experiment.metrics]
 
 
-def draw(study: Study, plot: spec.Plot, styles: dict[str, palette.Style]) -> figures.Drawing | None:
-    drawing = DRAWINGS[plot.kind](study, plot, styles) if plot.kind in DRAWINGS else None
+def draw(
+    study: Study, plot: spec.Plot, styles: dict[str, palette.Style], stated: Sequence[StatedPoint] = ()
+) -> figures.Drawing | None:
+    drawing: figures.Drawing | None = None
+    if plot.kind == "curve":
+        points = [one for one in stated if one.metric == plot.y]
+        drawing = figures.curve(study, plot, styles, points)
+    elif plot.kind in DRAWINGS:
+        drawing = DRAWINGS[plot.kind](study, plot, styles)
     return replace(drawing, title=captioned(plot, drawing.title)) if drawing else None
 
 

@@ -1,35 +1,55 @@
 """The figures and tables of a measured experiment, as files that a page of Markdown can show."""
 
+from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 
 from heaplab.analysis import Analysis, Study
-from heaplab.report.page.report_page import Section, section
+from heaplab.catalog.published_spec import Published
+from heaplab.report.page import published_beside
+from heaplab.report.page.report_page import TABLES, Section, captioned, section
 from heaplab.report.page.reproduction_page import file_name
 from heaplab.report.pictures import canvas, palette
 from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words.markdown import table
 
 
-def write(analysis: Analysis, folder: Path) -> None:
+def write(analysis: Analysis, folder: Path, published: Mapping[str, Published]) -> None:
     """A page for each experiment, with its pictures beside it; earlier ones are replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     styles = palette.styles(analysis.allocators)
     for study in analysis.studies:
         if study.candidates and study.under in ("", analysis.baseline):
-            write_one(study, section(analysis, study, styles), folder)
+            printed = published.get(study.experiment.id.split("/")[0])
+            drawn = section(analysis, study, styles, published_beside.stated_points(study, printed))
+            write_one(study, drawn, printed, folder)
 
 
-def write_one(study: Study, drawn: Section, folder: Path) -> None:
+def write_one(study: Study, drawn: Section, printed: Published | None, folder: Path) -> None:
     experiment, page = study.experiment, folder / file_name(study.experiment.id)
     for old in folder.glob(f"{page.stem}-[0-9]*.svg"):
         old.unlink()
     lines = [f"# {experiment.title}", f"{experiment.publication}, {experiment.figure}: `{experiment.id}`."]
     lines += [experiment.claim, experiment.notes.strip()]
-    for number, drawing in enumerate(drawn.drawings, 1):
-        picture = page.with_name(f"{page.stem}-{number}.svg")
-        picture.write_text(canvas.standalone(drawing.svg), encoding="utf-8")
-        lines += [f"## {drawing.title}", f"![{drawing.alt}]({picture.name})", drawing.note]
-    lines += [part for one in drawn.heat_maps for part in (f"## {one.caption}", as_markdown(one))]
+    numbers = count(1)
+
+    def picture(svg: str, alt: str) -> str:
+        path = page.with_name(f"{page.stem}-{next(numbers)}.svg")
+        path.write_text(canvas.standalone(svg), encoding="utf-8")
+        return f"![{alt}]({path.name})"
+
+    for drawing in drawn.drawings:
+        lines += [f"## {drawing.title}", picture(drawing.svg, drawing.alt), drawing.note]
+    for plot in experiment.plots:
+        for one in published_beside.tables(study, plot, printed) if plot.kind in TABLES else []:
+            lines.append(f"## {captioned(plot, one.table.caption)}")
+            if one.svg:
+                lines.append(picture(one.svg, f"{one.table.caption}, beside the published numbers"))
+            lines.append(as_markdown(one.table))
+    if stated := published_beside.stated_table(study, printed):
+        lines += ["## Published in numbers", stated]
+    if printed:
+        lines.append(printed.read)
     page.write_text("\n\n".join(filter(None, lines)).rstrip() + "\n", encoding="utf-8")
 
 

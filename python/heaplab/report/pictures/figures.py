@@ -1,6 +1,6 @@
 """The figures of an experiment: curves, bars and scatters of a metric, by the kinds of spec.Plot."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from textwrap import fill
@@ -44,8 +44,13 @@ def axis_title(study: Study, metric: str, step: units.DisplayUnit) -> str:
     return f"{title} ({step.label})" if step.label else title
 
 
-def curve(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
-    """A metric against a swept parameter: one line for each allocator, with a band for its 95 % interval."""
+def curve(
+    study: Study, plot: spec.Plot, styles: dict[str, Style], stated: Sequence[marks.StatedPoint] = ()
+) -> Drawing:
+    """A metric against a swept parameter: one line for each allocator, with a band for its 95 % interval.
+
+    `stated` are points that a publication puts beside them.
+    """
     step = units.common_scale(study, plot.y)
     panels = panels_of(study, [plot.x])
     with mpl.rc_context(canvas.STYLE):
@@ -55,6 +60,8 @@ def curve(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
             for name in study.candidates:
                 medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
                 marks.banded_line(axis, medians, name, styles[name], step.factor)
+            beside = [(_number(dict(one.cell)[plot.x]), one) for one in stated if one.cell in cells]
+            marks.stated(axis, beside, styles, step.factor)
             _swept_axis(axis, study.axes[plot.x], plot)
             marks.shade_oversubscribed(axis, study, cells, [_number(dict(cell)[plot.x]) for cell in cells])
             axis.set_xlabel(plot.x)
@@ -64,7 +71,7 @@ def curve(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
             else:
                 axis.set_ylim(bottom=0)
         alt = _alt(study, plot.y, f"against {plot.x}, one line per allocator")
-        canvas.legend(figure, axes[0])
+        canvas.legend(figure, *axes)
         return Drawing(_title(study, plot.y, plot.x), canvas.to_svg(figure, alt), alt, (plot.y,))
 
 

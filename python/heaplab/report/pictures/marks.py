@@ -1,6 +1,7 @@
 """The parts of figures: lines with bands, points with crosses, and the areas behind them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite, sqrt
 
 import numpy as np
@@ -13,6 +14,37 @@ from heaplab.report.pictures.palette import CHROME, Style
 from heaplab.stats import Interval
 
 WHISKER = {"ecolor": CHROME["ink"], "elinewidth": 1.1, "capsize": 2.5}
+# By what a publication says of a ratio: the mark, which points to where the ratio may lie.
+STATED = {"about": "o", "at most": "v", "at least": "^"}
+
+
+@dataclass(frozen=True)
+class StatedPoint:
+    """Where a ratio that a publication states puts an allocator."""
+
+    metric: str
+    cell: MeasuredCell
+    allocator: str
+    value: float
+    bound: str  # one of STATED
+
+
+def stated(
+    axis: Axes, points: Sequence[tuple[float, StatedPoint]], styles: dict[str, Style], factor: float
+) -> None:
+    """Hollow marks, one for each stated point at its x."""
+    for x, point in points:
+        axis.plot(
+            [x],
+            [point.value / factor],
+            marker=STATED[point.bound],
+            linestyle="none",
+            markersize=9,
+            markerfacecolor="none",
+            markeredgewidth=1.3,
+            color=styles[point.allocator].color,
+            label=f"published: {point.bound}",
+        )
 
 
 def banded_line(

@@ -46,6 +46,12 @@ class Chart:
         """The values shown on an axis. Values by which others are divided are left out."""
         return [v for v in axes_of(self.study)[axis] if self.plot.against.get(axis) != v]
 
+    def value(self, row: Parameter, x: Parameter) -> Interval:
+        cell, candidate = self.place(row, x)
+        if not self.is_ratio:
+            return self.study.median(cell, candidate, self.plot.y)
+        return stats.compare(*_pair(self, cell, candidate))
+
     @property
     def is_ratio(self) -> bool:
         return bool(self.plot.relative_to or self.plot.against)
@@ -57,6 +63,10 @@ def axes_of(study: Study) -> dict[str, list[Parameter]]:
 
 def heat_maps(study: Study, plot: spec.Plot) -> list[Table]:
     """One table for each combination of the values that are neither across nor down."""
+    return list(map(table_of, charts(study, plot)))
+
+
+def charts(study: Study, plot: spec.Plot) -> list[Chart]:
     if not study.candidates:
         return []
     rows, axes = plot.rows or study.axis, axes_of(study)
@@ -68,17 +78,16 @@ def heat_maps(study: Study, plot: spec.Plot) -> list[Table]:
     }
     if plot.relative_to and study.axis in rest:
         rest[study.axis] = [name for name in rest[study.axis] if name != study.baseline]
-    charts = [
+    return [
         Chart(study, plot, rows, dict(zip(rest, values, strict=True))) for values in product(*rest.values())
     ]
-    return [_table(chart) for chart in charts]
 
 
-def _table(chart: Chart) -> Table:
+def table_of(chart: Chart) -> Table:
     study, plot = chart.study, chart.plot
     step = units.common_scale(study, plot.y)
     across, down = chart.values(plot.x), chart.values(chart.rows)
-    found = {(row, x): _value(chart, *chart.place(row, x)) for row in down for x in across}
+    found = {(row, x): chart.value(row, x) for row in down for x in across}
     known = [value.estimate for value in found.values() if isfinite(value.estimate) and value.estimate > 0]
     bounds = (min(known), max(known)) if known else (1.0, 1.0)
     dimensions = _dimensions_of(chart)
@@ -103,13 +112,6 @@ def _table(chart: Chart) -> Table:
         manners=[strategies.manner(name) for name in names] + ([""] * len(dimensions) if names else []),
         notes=_failures(chart, [place for place, value in found.items() if not isfinite(value.estimate)]),
     )
-
-
-def _value(chart: Chart, cell: MeasuredCell, candidate: str) -> Interval:
-    study, plot = chart.study, chart.plot
-    if not chart.is_ratio:
-        return study.median(cell, candidate, plot.y)
-    return stats.compare(*_pair(chart, cell, candidate))
 
 
 def _pair(chart: Chart, cell: MeasuredCell, candidate: str) -> Pair:

@@ -20,13 +20,9 @@ def summary(study: Study, plot: spec.Plot) -> list[Table]:
     if not study.candidates:
         return []
     names = [name for name in study.candidates if name != study.baseline]
-    cells = [cell for cell in study.cells if _belongs(dict(cell), plot)]
-    groups: dict[str, list[MeasuredCell]] = {}
-    for cell in cells if plot.rows else []:
-        groups.setdefault(units.parameter(dict(cell)[plot.rows]), []).append(cell)
-    groups[TOTAL] = cells
-    ratios = {(row, name): _mean(study, plot, of, name) for row, of in groups.items() for name in names}
-    controls = [_mean(study, plot, groups[row], study.control) for row, _ in ratios]
+    groups = groups_of(study, plot)
+    ratios = {(row, name): mean(study, plot, of, name) for row, of in groups.items() for name in names}
+    controls = [mean(study, plot, groups[row], study.control) for row, _ in ratios]
     judged = dict(zip(ratios, stats.judge_family(list(ratios.values()), controls), strict=True))
     rows = [(row, [_judged(study, plot, judged[row, name]) for name in names]) for row in groups]
     what = study.metric(plot.y).title
@@ -49,13 +45,22 @@ def summary(study: Study, plot: spec.Plot) -> list[Table]:
     ]
 
 
+def groups_of(study: Study, plot: spec.Plot) -> dict[str, list[MeasuredCell]]:
+    """The cells of each row, and those of all rows."""
+    cells = [cell for cell in study.cells if _belongs(dict(cell), plot)]
+    groups: dict[str, list[MeasuredCell]] = {}
+    for cell in cells if plot.rows else []:
+        groups.setdefault(units.parameter(dict(cell)[plot.rows]), []).append(cell)
+    return groups | {TOTAL: cells}
+
+
 def _belongs(cell: dict[str, Parameter], plot: spec.Plot) -> bool:
     if any(cell[name] == value for name, value in plot.against.items()):
         return False
     return all(cell[name] in values for name, values in plot.only.items())
 
 
-def _mean(study: Study, plot: spec.Plot, cells: list[MeasuredCell], name: str) -> Interval:
+def mean(study: Study, plot: spec.Plot, cells: list[MeasuredCell], name: str) -> Interval:
     """The geometric mean over the cells with values."""
     pairs = [
         (

@@ -1,0 +1,79 @@
+"""What a publication prints in numbers: `catalog/published/PUBLICATION.toml`.
+
+A table stands cell by cell; of a curve, whose points nobody printed, only the ratios that the text states.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, Self
+
+from pydantic import Field, PositiveFloat, model_validator
+
+from heaplab.catalog.toml_file import Spec
+from heaplab.records import Parameter
+
+Bound = Literal["about", "at most", "at least"]
+
+
+class PublishedTable(Spec):
+    """A printed table. Its fields are addressed by parameters of the experiment, as those of a heat table."""
+
+    number: str  # "Table 9"
+    experiment: str
+    metric: str
+    unit: Literal["s", "%", "times"]
+    relative_to: str = ""  # as in spec.Plot: what is 100 %, and the values each cell is divided by
+    against: dict[str, Parameter] = {}
+    at: dict[str, Parameter] = {}  # what all fields have in common
+    across: str
+    columns: list[Parameter] = Field(min_length=1)
+    down: str = ""  # empty: the only row is over all cells
+    rows: dict[str, list[PositiveFloat]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _has_a_number_for_every_column(self) -> Self:
+        for row, numbers in self.rows.items():
+            if len(numbers) != len(self.columns):
+                raise ValueError(f"rows: {row}: takes {len(self.columns)} numbers, one for each column")
+        return self
+
+    def printed(self, row: Parameter, column: Parameter) -> float | None:
+        """The number as printed, in the table's unit; None where the table has no such field."""
+        numbers = self.rows.get(str(row))
+        return numbers[self.columns.index(column)] if numbers and column in self.columns else None
+
+
+class StatedRatio(Spec):
+    """A ratio that the text states of a figure: what `allocators` take, over what is compared with them."""
+
+    number: str
+    experiment: str
+    metric: str
+    says: str  # the published words in ours
+    ratio: PositiveFloat
+    bound: Bound = "about"
+    allocators: list[str] = Field(min_length=1)
+    at: dict[str, list[Parameter]] = Field(min_length=1)  # swept parameters with the values it is said of
+    than: str = ""  # another allocator; empty: the same
+    than_at: dict[str, Parameter] = {}  # other values of swept parameters
+
+    @model_validator(mode="after")
+    def _compares_two_things(self) -> Self:
+        if not self.than and not self.than_at:
+            raise ValueError("takes 'than' or 'than_at'")
+        return self
+
+    def is_about(self, cell: Mapping[str, Parameter]) -> bool:
+        return all(cell.get(name) in values for name, values in self.at.items())
+
+
+class Published(Spec):
+    id: str  # of the publication
+    read: str  # what the numbers were read from, and how precisely; without numbers, why there are none
+    tables: list[PublishedTable] = []
+    ratios: list[StatedRatio] = []
+
+    def tables_of(self, experiment: str, metric: str) -> list[PublishedTable]:
+        return [one for one in self.tables if (one.experiment, one.metric) == (experiment, metric)]
+
+    def ratios_of(self, experiment: str, metric: str) -> list[StatedRatio]:
+        return [one for one in self.ratios if (one.experiment, one.metric) == (experiment, metric)]
