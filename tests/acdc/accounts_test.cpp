@@ -10,13 +10,13 @@
 namespace heaplab::acdc {
 namespace {
 
-class accounts_file_test : public ::testing::Test {
+class accounts_test : public ::testing::Test {
 protected:
-  accounts_file_test() {
+  accounts_test() {
     std::filesystem::create_directory(folder_);
     std::ofstream(path_) << "earlier\n";
   }
-  ~accounts_file_test() override { std::filesystem::remove_all(folder_); }
+  ~accounts_test() override { std::filesystem::remove_all(folder_); }
 
   std::string contents() const {
     std::ostringstream text;
@@ -36,21 +36,21 @@ private:
   std::filesystem::path path_ = folder_ / "tables";
 };
 
-TEST_F(accounts_file_test, is_replaced_by_a_whole_new_one) {
+TEST_F(accounts_test, is_replaced_by_a_whole_new_one) {
   EXPECT_EQ(run_acdc("--ticks 30" + option()).status, 0);
   EXPECT_TRUE(contents().starts_with("tick\tallocated_bytes\t"));
   EXPECT_NE(contents().find("\nlog2_size\tobjects\n"), std::string::npos);
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(accounts_file_test, is_kept_when_the_run_fails) {
+TEST_F(accounts_test, is_kept_when_the_run_fails) {
   const auto failed =
       run_acdc("--min-size 208 --max-size 208" + option() + " 2>&1", "LD_PRELOAD=" FAULTY_TWICE);
   EXPECT_NE(failed.status, 0);
   EXPECT_EQ(contents(), "earlier\n");
 }
 
-TEST_F(accounts_file_test, is_kept_when_the_run_is_interrupted) {
+TEST_F(accounts_test, is_kept_when_the_run_is_interrupted) {
   EXPECT_EQ(heaplab::testing::run_command("timeout -s INT 0.3 " ACDC " --ticks 1000000" + option()).status,
             124);
   EXPECT_EQ(contents(), "earlier\n");
@@ -58,7 +58,7 @@ TEST_F(accounts_file_test, is_kept_when_the_run_is_interrupted) {
 }
 
 // A file may not grow beyond one block here: the write fails in the middle, as on a full disk.
-TEST_F(accounts_file_test, is_kept_on_a_full_disk) {
+TEST_F(accounts_test, is_kept_on_a_full_disk) {
   const auto failed = run_acdc("--ticks 100" + option() + " 2>&1", "trap '' XFSZ; ulimit -f 1;");
   EXPECT_EQ(failed.status, 1);
   EXPECT_EQ(failed.output,

@@ -18,7 +18,7 @@ configuration sizes(std::uint64_t least, std::uint64_t most) {
   return settings;
 }
 
-TEST(object_count, is_the_product_of_the_squares) {
+TEST(class_plan, object_count_is_the_product_of_the_squares) {
   const configuration settings = sizes(16, 256);
   EXPECT_EQ(object_count(settings, 16, 1), 25U * 100U);
   EXPECT_EQ(object_count(settings, 31, 10), 25U);
@@ -26,13 +26,13 @@ TEST(object_count, is_the_product_of_the_squares) {
   EXPECT_EQ(object_count(settings, 256, 10), 1U);
 }
 
-TEST(object_count, is_what_was_asked_for) {
+TEST(class_plan, object_count_is_what_was_asked_for) {
   configuration settings;
   settings.objects = 7;
   EXPECT_EQ(object_count(settings, 16, 1), 7U);
 }
 
-TEST(octaves, close_with_the_sizes_asked_for) {
+TEST(class_plan, octaves_close_with_the_sizes_asked_for) {
   const configuration powers = sizes(16, 256);
   const octaves four(powers);
   ASSERT_EQ(four.count(), 4U);
@@ -52,7 +52,7 @@ TEST(octaves, close_with_the_sizes_asked_for) {
   EXPECT_EQ(one.most(0), 512U);
 }
 
-TEST(plan_source, draws_every_size_and_liveness_allowed_and_no_other) {
+TEST(class_plan, draws_every_size_and_liveness_allowed_and_no_other) {
   const configuration settings = sizes(16, 256);
   plan_source source(settings, 1, 0);
   std::map<std::uint64_t, int> by_size;
@@ -75,7 +75,7 @@ TEST(plan_source, draws_every_size_and_liveness_allowed_and_no_other) {
 }
 
 // The original had a list in a hundred with a ratio of 0, and one in a hundred fewer than all with 100.
-TEST(plan_source, takes_ratios_exactly) {
+TEST(class_plan, takes_ratios_exactly) {
   for (const double ratio : {0.0, 30.0, 100.0}) {
     configuration settings;
     settings.list_ratio = ratio;
@@ -100,14 +100,14 @@ TEST(plan_source, takes_ratios_exactly) {
   }
 }
 
-TEST(plan_source, gives_trees_room_for_two_links_and_lists_the_size_asked_for) {
+TEST(class_plan, gives_trees_room_for_two_links_and_lists_the_size_asked_for) {
   configuration settings = sizes(8, 8);
   EXPECT_EQ(plan_source(settings, 1, 0).next().size, 8U);
   settings.list_ratio = 0;
   EXPECT_EQ(plan_source(settings, 1, 0).next().size, 16U);
 }
 
-TEST(plan_source, differs_between_threads_and_repeats_with_the_seed) {
+TEST(class_plan, differs_between_threads_and_repeats_with_the_seed) {
   const configuration settings = sizes(16, 1 << 20);
   plan_source one(settings, 1, 0);
   plan_source same(settings, 1, 0);
@@ -122,7 +122,7 @@ TEST(plan_source, differs_between_threads_and_repeats_with_the_seed) {
 }
 
 // It draws one of 101 percentages, of which the last is a list in any case.
-TEST(plan_source, has_the_lists_of_the_original_on_request) {
+TEST(class_plan, has_the_lists_of_the_original_on_request) {
   configuration settings;
   settings.historic = true;
   settings.list_ratio = 0;
@@ -132,14 +132,14 @@ TEST(plan_source, has_the_lists_of_the_original_on_request) {
   EXPECT_NEAR(lists, draws / 101, draws / 500);
 }
 
-TEST(original_random, is_the_minimal_standard) {
+TEST(class_plan, original_random_is_the_minimal_standard) {
   original_random random(1);
   std::uint64_t last = 0;
   for (int i = 0; i < 10'000; ++i) last = random.between(0, 2147483646);
   EXPECT_EQ(last, 1043618065U);  // the check value Park and Miller give
 }
 
-TEST(estimate, counts_receiving_threads) {
+TEST(class_plan, estimate_counts_receiving_threads) {
   configuration settings;
   settings.receiving_threads_ratio = 50;
   EXPECT_EQ(receiving_threads(settings), 0U);

@@ -72,7 +72,7 @@ private:
 };
 
 // Both are drawn anew in each round.
-TEST(false_sharer, lets_any_thread_allocate_and_any_other_free) {
+TEST(false_sharing, lets_any_thread_allocate_and_any_other_free) {
   const rounds_played played;
   unsigned allocated = 0, released = 0, differing = 0;
   for (const noting_heap& heap : played.heaps) {
@@ -87,7 +87,7 @@ TEST(false_sharer, lets_any_thread_allocate_and_any_other_free) {
   EXPECT_GT(differing, 0U);
 }
 
-TEST(false_sharer, draws_every_size_asked_for_and_the_same_for_all_threads_of_a_round) {
+TEST(false_sharing, draws_every_size_asked_for_and_the_same_for_all_threads_of_a_round) {
   const rounds_played played;
   std::set<std::size_t> sizes;
   for (const noting_heap& heap : played.heaps) {

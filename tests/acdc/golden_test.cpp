@@ -19,7 +19,7 @@ void expect_line(const std::string& accounts, const std::string& line) {
   EXPECT_NE(accounts.find("\n" + line + "\n"), std::string::npos) << line << "\n" << accounts;
 }
 
-TEST(historic, allocates_and_frees_as_the_original_tick_by_tick) {
+TEST(golden, allocates_and_frees_as_the_original_tick_by_tick) {
   const std::string accounts = accounts_of("--ticks 100 --no-access-live-objects");
   expect_line(accounts, "1\t290496\t128800\t6532\t4100");
   expect_line(accounts, "2\t560041\t128800\t10941\t4100");
@@ -28,7 +28,7 @@ TEST(historic, allocates_and_frees_as_the_original_tick_by_tick) {
   expect_line(accounts, "100\t28699286\t28143894\t525368\t514626");
 }
 
-TEST(historic, draws_liveness_and_size_as_the_original) {
+TEST(golden, draws_liveness_and_size_as_the_original) {
   const std::string accounts = accounts_of("--ticks 30 --no-access-live-objects");
   expect_line(
       accounts,
@@ -40,13 +40,13 @@ TEST(historic, draws_liveness_and_size_as_the_original) {
 }
 
 // Access and its writes change no count.
-TEST(historic, delays_deallocation_as_the_original) {
+TEST(golden, delays_deallocation_as_the_original) {
   for (const char* access : {"--access-live-objects", "--no-access-live-objects"})
     expect_line(accounts_of("--seed 7 --deallocation-delay 3 --ticks 30 " + std::string(access)),
                 "30\t8611756\t7229076\t168402\t138545");
 }
 
-TEST(historic, mixes_lists_and_trees_as_the_original) {
+TEST(golden, mixes_lists_and_trees_as_the_original) {
   expect_line(
       accounts_of("--seed 2 --ticks 50 --min-size 8 --max-size 4KiB --min-liveness 1 --max-liveness 5 "
                   "--time-quantum 1000000 --list-ratio 50 --no-access-live-objects"),
@@ -54,7 +54,7 @@ TEST(historic, mixes_lists_and_trees_as_the_original) {
 }
 
 // The original forgot the last bucket of all threads but the first.
-TEST(historic, adds_up_the_histograms_of_all_threads) {
+TEST(golden, adds_up_the_histograms_of_all_threads) {
   const std::string accounts = accounts_of("--threads 3 --ticks 30 --no-access-live-objects");
   const std::string sample = sample_of("--historic --threads 3 --ticks 30 --no-access-live-objects");
   for (const char* table : {"\nliveness\tobjects\n", "\nlog2_size\tobjects\n"}) {

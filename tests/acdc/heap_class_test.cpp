@@ -67,7 +67,7 @@ TEST(heap_class, gives_back_the_rest_whatever_it_is) {
   EXPECT_EQ(heap.take_rest().first, nullptr);
 }
 
-TEST(lifetime_class, keeps_the_order_of_what_is_appended) {
+TEST(heap_class, lifetime_class_keeps_the_order_of_what_is_appended) {
   holding a, b, c;
   lifetime_class first;
   lifetime_class second;

@@ -133,7 +133,7 @@ TEST(metrics, offers_latencies) {
 }
 
 // Every thread has an object of its own, in every round, whatever their number.
-TEST(false_sharing, gives_every_thread_an_object) {
+TEST(metrics, false_sharing_gives_every_thread_an_object) {
   for (const char* stand_in : {"none", "compact", "align"}) {
     const std::string sample =
         sample_of("--mode false-sharing --threads 20 --ticks 10 --time-quantum 100 --pseudo-allocator " +

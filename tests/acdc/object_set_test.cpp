@@ -117,7 +117,7 @@ TEST(object_set, gives_every_object_of_the_align_baseline_its_cache_line) {
   EXPECT_EQ(offsets(set), (std::vector<std::ptrdiff_t>{0, 128, 256}));
 }
 
-TEST(write_pacer, chooses_the_exact_share) {
+TEST(object_set, write_pacer_chooses_the_exact_share) {
   for (const double percent : {0.0, 10.0, 33.0, 50.0, 75.0, 100.0}) {
     write_pacer pacer(percent);
     for (int i = 0; i < 1000; ++i) pacer.next();

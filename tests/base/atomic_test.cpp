@@ -92,7 +92,7 @@ TEST(atomic, exchanges_only_what_is_expected) {
   EXPECT_EQ(it.load(relaxed), 10);
 }
 
-TEST(atomic_ref, works_on_the_object_it_refers_to) {
+TEST(atomic, ref_works_on_the_object_it_refers_to) {
   int object = 1;
   const atomic_ref<int> it(object);
   EXPECT_EQ(it.load(relaxed), 1);

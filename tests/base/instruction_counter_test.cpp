@@ -96,29 +96,29 @@ bool is_count_of(std::uint64_t counted, std::uint64_t rounds) {
 }
 
 // What needs a counter of the machine. tools/test_counters.sh runs these tests where there is one.
-class lent_instruction_counter : public testing::Test {
+class instruction_counter_lent : public testing::Test {
 protected:
   void SetUp() override {
     if (!counter_.open()) GTEST_SKIP() << "the system lends no counter: " << std::strerror(errno);
   }
-  ~lent_instruction_counter() override { counter_.close(); }
+  ~instruction_counter_lent() override { counter_.close(); }
 
   instruction_counter counter_;
 };
 
 // The last count lets a counter of 32 bits, which the kernel starts at half, overflow.
-TEST_F(lent_instruction_counter, counts_each_instruction) {
+TEST_F(instruction_counter_lent, counts_each_instruction) {
   for (const std::uint64_t rounds : {1, 1000, 1'000'000, 2'000'000, 1'200'000'000})
     EXPECT_TRUE(is_count_of(counted_in(counter_, rounds), rounds));
 }
 
-TEST_F(lent_instruction_counter, counts_nothing_once_it_is_closed) {
+TEST_F(instruction_counter_lent, counts_nothing_once_it_is_closed) {
   counter_.close();
   execute(1000);
   EXPECT_EQ(counter_.take(), 0U);
 }
 
-TEST_F(lent_instruction_counter, counts_its_own_thread_while_others_take_turns) {
+TEST_F(instruction_counter_lent, counts_its_own_thread_while_others_take_turns) {
   constexpr std::uint64_t rounds = 20'000'000;
   const auto count = [](std::uint64_t times) {
     instruction_counter mine;
@@ -134,7 +134,7 @@ TEST_F(lent_instruction_counter, counts_its_own_thread_while_others_take_turns) 
   EXPECT_LT(counter_.take().value(), rounds / 10);
 }
 
-TEST_F(lent_instruction_counter, counts_a_child_of_fork_by_the_counter_of_the_child) {
+TEST_F(instruction_counter_lent, counts_a_child_of_fork_by_the_counter_of_the_child) {
   constexpr std::uint64_t rounds = 10'000'000;
   EXPECT_TRUE(counter_.take());
   const pid_t child = ::fork();
@@ -176,7 +176,7 @@ private:
   std::vector<int> events_;
 };
 
-TEST_F(lent_instruction_counter, tells_that_the_system_has_taken_it_away) {
+TEST_F(instruction_counter_lent, tells_that_the_system_has_taken_it_away) {
   counters_of_processors others;
   if (!others.take_one_of_each())
     GTEST_SKIP() << "only root may count on a processor: " << std::strerror(errno);

@@ -93,10 +93,10 @@ TEST(os_pages, purges_the_memory_and_keeps_the_addresses) {
   unmap(place, 4 * page_bytes());
 }
 
-class purging : public testing::TestWithParam<bool (*)(std::span<const iovec>)> {};
-INSTANTIATE_TEST_SUITE_P(os_pages, purging, testing::Values(purge_each, purge_at_once));
+class os_pages_purging : public testing::TestWithParam<bool (*)(std::span<const iovec>)> {};
+INSTANTIATE_TEST_SUITE_P(os_pages, os_pages_purging, testing::Values(purge_each, purge_at_once));
 
-TEST_P(purging, purges_every_range_of_many) {
+TEST_P(os_pages_purging, purges_every_range_of_many) {
   auto* const place = static_cast<char*>(allocate(6 * page_bytes()));
   std::memset(place, 1, 6 * page_bytes());
   const iovec ranges[] = {{place, page_bytes()}, {place + 2 * page_bytes(), 2 * page_bytes()}};
@@ -121,7 +121,7 @@ TEST(os_pages, keeps_the_contents_of_what_it_resizes) {
 }
 
 // More ranges than the kernel takes in one call.
-TEST_P(purging, purges_a_thousand_ranges_and_more) {
+TEST_P(os_pages_purging, purges_a_thousand_ranges_and_more) {
   constexpr std::size_t count = 1100;
   auto* const place = static_cast<char*>(allocate(2 * count * page_bytes()));
   std::memset(place, 1, 2 * count * page_bytes());

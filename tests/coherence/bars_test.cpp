@@ -17,10 +17,10 @@ double transfers(const result& of) {
   return of.all.per_operation(of.all.transfers);
 }
 
-class thread_local_bars : public ::testing::TestWithParam<const char*> {};
+class bars_test : public ::testing::TestWithParam<const char*> {};
 
 // Threads that leave each other's blocks alone do not disturb each other, whatever they share inside.
-TEST_P(thread_local_bars, hold_for_2_to_256_threads) {
+TEST_P(bars_test, hold_for_2_to_256_threads) {
   const workload& work = workload_named(GetParam());
   ASSERT_TRUE(work.is_thread_local);
   for (const unsigned threads : {2U, 16U, 64U, 256U}) {
@@ -32,7 +32,7 @@ TEST_P(thread_local_bars, hold_for_2_to_256_threads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(coherence, thread_local_bars,
+INSTANTIATE_TEST_SUITE_P(coherence, bars_test,
                          ::testing::Values("threadtest", "shbench", "random-sizes", "span-pool", "growth"),
                          [](const auto& it) {
                            std::string name = it.param;
@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(coherence, thread_local_bars,
                          });
 
 // What was found where threads exchange blocks or spans, rounded up: docs/scalloc-coherence.md.
-TEST(coherence, is_bounded_where_threads_exchange_memory) {
+TEST(bars, coherence_is_bounded_where_threads_exchange_memory) {
   const struct {
     const char* work;
     unsigned threads;
@@ -54,7 +54,7 @@ TEST(coherence, is_bounded_where_threads_exchange_memory) {
         << it.work << " with " << it.threads << " threads";
 }
 
-TEST(coherence, of_one_thread_is_free) {
+TEST(bars, coherence_of_one_thread_is_free) {
   for (const workload& work : workloads()) {
     const result seen = simulate(work, scalloc(), 1);
     EXPECT_EQ(seen.all.transfers, 0U) << work.name;
@@ -62,7 +62,7 @@ TEST(coherence, of_one_thread_is_free) {
   }
 }
 
-TEST(coherence, is_counted_the_same_each_time) {
+TEST(bars, coherence_is_counted_the_same_each_time) {
   const workload& work = workload_named("thread-churn");
   const result first = simulate(work, scalloc(), 8), second = simulate(work, scalloc(), 8);
   EXPECT_EQ(first.all.transfers, second.all.transfers);
@@ -70,7 +70,7 @@ TEST(coherence, is_counted_the_same_each_time) {
 }
 
 // The negative control: all threads of this variant contend for one stack of free spans.
-TEST(coherence, shows_a_stack_that_all_threads_share) {
+TEST(bars, coherence_shows_a_stack_that_all_threads_share) {
   const variant& single_stack = variant_named("scalloc-single-stack");
   EXPECT_GT(transfers(simulate(workload_named("span-pool"), single_stack, 16)), 0.1);
 }

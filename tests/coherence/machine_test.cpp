@@ -13,7 +13,7 @@
 namespace heaplab::coherence {
 namespace {
 
-TEST(directory, moves_a_line_that_another_core_has) {
+TEST(machine, directory_moves_a_line_that_another_core_has) {
   directory it;
   EXPECT_FALSE(it.read(0, 7)) << "from memory";
   EXPECT_FALSE(it.write(0, 7)) << "the only copy";
@@ -26,7 +26,7 @@ TEST(directory, moves_a_line_that_another_core_has) {
   EXPECT_FALSE(it.read(0, 8)) << "another line";
 }
 
-TEST(directory, knows_the_last_core) {
+TEST(machine, directory_knows_the_last_core) {
   directory it;
   EXPECT_FALSE(it.write(core_limit - 1, 7));
   EXPECT_TRUE(it.write(0, 7));
@@ -69,7 +69,7 @@ TEST(machine, counts_the_lines_of_a_large_access) {
   EXPECT_EQ(it.run(1, [&] { it.read(&lines[0].number + 1, 2 * cache_line_bytes); }).transfers, 3U);
 }
 
-TEST(simulated_sync, counts_changes_and_moves_lines) {
+TEST(machine, simulated_sync_counts_changes_and_moves_lines) {
   machine it;
   alignas(cache_line_bytes) static simulated_sync::atomic<int> number{0};
   EXPECT_EQ(it.run(0, [&] { number.store(1); }).atomic_changes, 0U);

@@ -84,7 +84,7 @@ explore::outcome explore_account(std::int64_t most_ahead) {
       .explore();
 }
 
-TEST(split_account_interleavings, keep_every_part_within_its_quota) {
+TEST(split_account, interleavings_keep_every_part_within_its_quota) {
   for (const std::int64_t most_ahead : {0, 1, 8}) {
     const explore::outcome result = explore_account<explore::explored_sync>(most_ahead);
     EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
@@ -92,7 +92,7 @@ TEST(split_account_interleavings, keep_every_part_within_its_quota) {
   }
 }
 
-TEST(split_account_interleavings, find_the_torn_compare_and_swap) {
+TEST(split_account, interleavings_find_the_torn_compare_and_swap) {
   EXPECT_TRUE(explore_account<explore::torn_sync>(1).failed);
 }
 
@@ -127,7 +127,7 @@ explore::outcome explore_helper() {
       .explore();
 }
 
-TEST(split_account_interleavings, leave_nothing_without_a_helper) {
+TEST(split_account, interleavings_leave_nothing_without_a_helper) {
   using explore::explored_sync;
   const explore::outcome result = explore_helper<split_account<explored_sync, parts>, explored_sync>();
   EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;

@@ -34,7 +34,7 @@ struct plain_heap {
 };
 using probed = probed_heap<plain_heap>;
 
-TEST(byte_sampler, weighs_as_many_bytes_as_there_are) {
+TEST(probed_heap, byte_sampler_weighs_as_many_bytes_as_there_are) {
   for (const std::size_t size : {64, 5000, 3'000'000}) {
     byte_sampler sampler;
     double told = 0;
@@ -45,7 +45,7 @@ TEST(byte_sampler, weighs_as_many_bytes_as_there_are) {
   }
 }
 
-TEST(sampled_blocks, know_what_was_added_once) {
+TEST(probed_heap, sampled_blocks_know_what_was_added_once) {
   static sampled_blocks known;
   char blocks[2];
   EXPECT_FALSE(known.remove(blocks));

@@ -38,14 +38,14 @@ void make_pairs(Heap& heap) {
 }
 
 // A workload may call malloc and free itself.
-TEST(compiler_options, leave_bare_pairs_in_place) {
+TEST(allocation_calls, compiler_options_leave_bare_pairs_in_place) {
   mallocs = frees = 0;
   for (unsigned i = 0; i < pairs; ++i) std::free(std::malloc(8));
   EXPECT_EQ(mallocs, pairs);
   EXPECT_EQ(frees, pairs);
 }
 
-TEST(plain_heap, calls_malloc_and_free_every_time) {
+TEST(allocation_calls, plain_heap_calls_malloc_and_free_every_time) {
   mallocs = frees = 0;
   plain_heap heap;
   make_pairs(heap);
@@ -53,7 +53,7 @@ TEST(plain_heap, calls_malloc_and_free_every_time) {
   EXPECT_EQ(frees, pairs);
 }
 
-TEST(sampled_heap, calls_malloc_and_free_every_time_and_samples_some) {
+TEST(allocation_calls, sampled_heap_calls_malloc_and_free_every_time_and_samples_some) {
   static latency_samples samples;
   sampled_heap heap(samples, 1);
   mallocs = frees = 0;
@@ -64,7 +64,7 @@ TEST(sampled_heap, calls_malloc_and_free_every_time_and_samples_some) {
   EXPECT_NEAR(static_cast<double>(samples.release.count()), pairs / 64.0, 40);
 }
 
-TEST(sampled_heap, serves_every_kind_of_call) {
+TEST(allocation_calls, sampled_heap_serves_every_kind_of_call) {
   static latency_samples samples;
   sampled_heap heap(samples, 1);
   for (int i = 0; i < 1000; ++i) {

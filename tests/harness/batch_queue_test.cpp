@@ -82,9 +82,9 @@ TEST(batch_queue, wakes_a_waiting_receiver_when_it_is_closed) {
   EXPECT_EQ(received, 1U);
 }
 
-class batch_queue_of_test : public testing::TestWithParam<std::size_t> {};
+class batch_queue_test : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(batch_queue_of_test, hands_everything_over_between_many_threads) {
+TEST_P(batch_queue_test, hands_everything_over_between_many_threads) {
   constexpr unsigned senders = 3, receivers = 3;
   constexpr std::uint64_t each = 2'000;
   queue between(GetParam(), 1);
@@ -105,7 +105,7 @@ TEST_P(batch_queue_of_test, hands_everything_over_between_many_threads) {
   EXPECT_EQ(sum, senders * each * (each + 1) / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(batches, batch_queue_of_test, testing::Values(1, 2, 3, 16));
+INSTANTIATE_TEST_SUITE_P(batches, batch_queue_test, testing::Values(1, 2, 3, 16));
 
 }  // namespace
 }  // namespace heaplab::harness

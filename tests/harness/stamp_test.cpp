@@ -58,7 +58,7 @@ TEST(stamp, ends_the_program_where_a_block_is_broken) {
   EXPECT_EQ(reallocate_stamped(forgetful, {room.data(), 32}, 48, 1).bytes, 48U);
 }
 
-TEST(size_mix, stays_within_its_bounds_and_reaches_them) {
+TEST(stamp, size_mix_stays_within_its_bounds_and_reaches_them) {
   for (const size_mix mix : {size_mix{1, 1}, size_mix{16, 17}, size_mix{16, 1024}, size_mix{3, 100}}) {
     random_stream random(1);
     std::uint64_t least = mix.most;

@@ -16,7 +16,7 @@ template <class Heap>
 class threads_test : public testing::Test {};
 TYPED_TEST_SUITE(threads_test, all_heaps);
 
-TEST(ownership, a_block_freed_elsewhere_comes_home) {
+TEST(threads, a_block_freed_elsewhere_comes_home) {
   std::vector<void*> blocks;
   for (int i = 0; i < 50; ++i) blocks.push_back(small_heap::allocate(3000));
   in_another_thread([&] {
@@ -38,7 +38,7 @@ TEST(ownership, a_block_freed_elsewhere_comes_home) {
   for (void* block : again) small_heap::deallocate(block);
 }
 
-TEST(ownership, without_it_a_block_stays_with_the_thread_that_freed_it) {
+TEST(threads, without_ownership_a_block_stays_with_the_thread_that_freed_it) {
   void* const block = small_without_ownership::allocate(3000);
   in_another_thread([&] {
     void* const own = small_without_ownership::allocate(10);

@@ -32,7 +32,7 @@ routine_totals totals_of(routine which) {
   return take_account<counted>().totals[static_cast<std::size_t>(which)];
 }
 
-TEST(counting, every_routine_has_its_row) {
+TEST(watched, counting_every_routine_has_its_row) {
   const auto calls = [] {
     std::array<std::uint64_t, routine_count> result{};
     for (std::size_t i = 0; i < routine_count; ++i) result[i] = totals_of(static_cast<routine>(i)).calls;
@@ -59,7 +59,7 @@ TEST(counting, every_routine_has_its_row) {
     EXPECT_EQ(after[i] - before[i], expected[i]) << routine_names[i];
 }
 
-TEST(counting, bytes_asked_for_and_handed_out) {
+TEST(watched, counting_bytes_asked_for_and_handed_out) {
   const routine_totals before = totals_of(routine::malloc);
   void* const none = counted::allocate(0);
   void* const some = counted::allocate(130);
@@ -71,7 +71,7 @@ TEST(counting, bytes_asked_for_and_handed_out) {
   counted::deallocate(some);
 }
 
-TEST(counting, live_bytes_are_exact_whoever_frees) {
+TEST(watched, counting_live_bytes_are_exact_whoever_frees) {
   const std::size_t before = counted::statistics().live;
   void* a = counted::allocate(1000);
   void* const b = counted::allocate_aligned(4096, 1000);
@@ -86,13 +86,13 @@ TEST(counting, live_bytes_are_exact_whoever_frees) {
   EXPECT_EQ(counted::statistics().live, before);
 }
 
-TEST(counting, a_block_that_resize_could_not_replace_is_not_live) {
+TEST(watched, counting_a_block_that_resize_could_not_replace_is_not_live) {
   const std::size_t before = counted::statistics().live;
   EXPECT_EQ(counted::resize(counted::allocate(100), PTRDIFF_MAX), nullptr);
   EXPECT_EQ(counted::statistics().live, before);
 }
 
-TEST(counting, clearing_starts_the_rows_again) {
+TEST(watched, counting_clearing_starts_the_rows_again) {
   counted::deallocate(counted::allocate(10));
   counted::clear_statistics();
   counted::deallocate(counted::allocate_zeroed(10));
@@ -103,14 +103,14 @@ TEST(counting, clearing_starts_the_rows_again) {
   EXPECT_NE(text.find("llheap: free calls 1 "), std::string::npos) << text;
 }
 
-TEST(counting, buckets_are_listed_on_request) {
+TEST(watched, counting_buckets_are_listed_on_request) {
   counted::deallocate(counted::allocate(12'288));
   EXPECT_EQ(written_by([](int fd) { counted::print(fd, false); }).find("bucket"), std::string::npos);
   EXPECT_NE(written_by([](int fd) { counted::print(fd, true); }).find("bucket bytes 12288 free 1"),
             std::string::npos);
 }
 
-TEST(counting, the_own_heap_alone) {
+TEST(watched, counting_the_own_heap_alone) {
   std::string text;
   in_another_thread([&] {
     counted::deallocate(counted::allocate_aligned(64, 10));
@@ -122,7 +122,7 @@ TEST(counting, the_own_heap_alone) {
 struct leaky_policy : fixed_policy<debugging> {};
 using leaky = heap_for<debugging, leaky_policy>;
 
-TEST(debugging, unfreed_storage_is_told_beyond_what_is_forgiven) {
+TEST(watched, debugging_unfreed_storage_is_told_beyond_what_is_forgiven) {
   void* const kept = leaky::allocate(1000);
   const auto report = [](std::size_t forgiven) {
     return written_by([&](int fd) { leaky::print_unfreed(fd, forgiven); });
@@ -134,7 +134,7 @@ TEST(debugging, unfreed_storage_is_told_beyond_what_is_forgiven) {
   EXPECT_EQ(report(0), "");
 }
 
-TEST(debugging, both_ends_of_a_block_are_overwritten) {
+TEST(watched, debugging_both_ends_of_a_block_are_overwritten) {
   void* const block = small_debugging::allocate(1000);
   EXPECT_EQ(bytes(block)[0], 0xff);
   EXPECT_EQ(bytes(block)[1023], 0xff);
@@ -145,7 +145,7 @@ TEST(debugging, both_ends_of_a_block_are_overwritten) {
   EXPECT_EQ(bytes(block)[500], 0);
 }
 
-TEST(debugging, what_is_no_block_is_named) {
+TEST(watched, debugging_what_is_no_block_is_named) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   static char here[4096];
   EXPECT_DEATH(small_debugging::deallocate(here + 64 - reinterpret_cast<std::uintptr_t>(here) % 64),

@@ -30,7 +30,7 @@ template <class T>
 using in_both = allocator<T, multipool_over_monotonic<counting<>>>;
 
 template <class Allocator>
-class typed_allocators : public testing::Test {
+class adapters_test : public testing::Test {
 protected:
   template <class T>
   using rebound = typename std::allocator_traits<Allocator>::template rebind_alloc<T>;
@@ -40,7 +40,7 @@ protected:
 };
 
 using kinds = testing::Types<in_arena<int>, in_pools<int>, in_both<int>>;
-TYPED_TEST_SUITE(typed_allocators, kinds);
+TYPED_TEST_SUITE(adapters_test, kinds);
 
 // Fills, erases, copies, moves and swaps.
 template <class Container, class Insert>
@@ -60,7 +60,7 @@ void exercise(Container container, Insert insert) {
   EXPECT_EQ(std::distance(moved.begin(), moved.end()), 1000);
 }
 
-TYPED_TEST(typed_allocators, sequences) {
+TYPED_TEST(adapters_test, sequences) {
   using numbers = typename TestFixture::template rebound<int>;
   const auto back = [](auto& c, int i) { c.push_back(i); };
   exercise(std::vector<int, numbers>(this->source_), back);
@@ -75,7 +75,7 @@ TYPED_TEST(typed_allocators, sequences) {
   EXPECT_GT(this->upstream_.counts().allocations, 0);
 }
 
-TYPED_TEST(typed_allocators, associative_containers) {
+TYPED_TEST(adapters_test, associative_containers) {
   using numbers = typename TestFixture::template rebound<int>;
   using pair = typename TestFixture::template rebound<std::pair<const int, int>>;
   const auto key = [](auto& c, int i) { c.insert(i); };
@@ -90,7 +90,7 @@ TYPED_TEST(typed_allocators, associative_containers) {
   exercise(std::unordered_multimap<int, int, std::hash<int>, std::equal_to<>, pair>(this->source_), both);
 }
 
-TYPED_TEST(typed_allocators, a_scoped_adaptor_hands_the_source_to_the_elements) {
+TYPED_TEST(adapters_test, a_scoped_adaptor_hands_the_source_to_the_elements) {
   using text = std::basic_string<char, std::char_traits<char>, typename TestFixture::template rebound<char>>;
   using scoped = std::scoped_allocator_adaptor<typename TestFixture::template rebound<text>>;
   std::vector<text, scoped> texts(scoped(this->source_));
@@ -99,7 +99,7 @@ TYPED_TEST(typed_allocators, a_scoped_adaptor_hands_the_source_to_the_elements) 
   for (const text& each : texts) EXPECT_EQ(each.get_allocator().source(), &this->source_);
 }
 
-TEST(typed_allocator, copies_are_equal_and_other_sources_are_not) {
+TEST(adapters, typed_allocator_copies_are_equal_and_other_sources_are_not) {
   multipool<> one;
   multipool<> two;
   const allocator<int, multipool<>> first(one);
@@ -108,7 +108,7 @@ TEST(typed_allocator, copies_are_equal_and_other_sources_are_not) {
   EXPECT_FALSE(first == (allocator<char, multipool<>>(two)));
 }
 
-TEST(typed_allocator, assignment_leaves_each_container_its_source) {
+TEST(adapters, typed_allocator_assignment_leaves_each_container_its_source) {
   multipool<> one;
   multipool<> two;
   using numbers = std::vector<int, allocator<int, multipool<>>>;
@@ -121,20 +121,20 @@ TEST(typed_allocator, assignment_leaves_each_container_its_source) {
   EXPECT_EQ(second, numbers(100, 1, one));
 }
 
-TEST(typed_allocator, without_state_needs_no_argument) {
+TEST(adapters, typed_allocator_without_state_needs_no_argument) {
   std::vector<int, allocator<int, new_delete>> numbers(100);
   static_assert(std::allocator_traits<allocator<int, new_delete>>::is_always_equal::value);
   static_assert(!std::is_default_constructible_v<allocator<int, multipool<>>>);
   EXPECT_EQ(numbers.size(), 100);
 }
 
-TEST(typed_allocator, more_values_than_the_address_space_holds_are_refused) {
+TEST(adapters, typed_allocator_more_values_than_the_address_space_holds_are_refused) {
   multipool<> source;
   allocator<int, multipool<>> some(source);
   EXPECT_THROW((void)some.allocate(std::numeric_limits<std::size_t>::max() / 2), std::bad_array_new_length);
 }
 
-TEST(memory_resources, stand_for_the_abstract_base) {
+TEST(adapters, memory_resources_stand_for_the_abstract_base) {
   counting_resource upstream;
   multipool_over_monotonic_resource pools({}, upstream);
   std::pmr::map<int, std::pmr::string> names(&pools);
@@ -143,7 +143,7 @@ TEST(memory_resources, stand_for_the_abstract_base) {
   EXPECT_GT(upstream.counts().live_bytes, 100000);
 }
 
-TEST(memory_resources, have_the_default_resource_upstream) {
+TEST(adapters, memory_resources_have_the_default_resource_upstream) {
   counting_resource upstream;
   std::pmr::memory_resource* before = std::pmr::set_default_resource(&upstream);
   monotonic_resource arena;
@@ -152,7 +152,7 @@ TEST(memory_resources, have_the_default_resource_upstream) {
   EXPECT_EQ(upstream.counts().allocations, 1);
 }
 
-TEST(memory_resources, are_equal_only_to_themselves_unless_without_state) {
+TEST(adapters, memory_resources_are_equal_only_to_themselves_unless_without_state) {
   monotonic_resource one;
   monotonic_resource two;
   EXPECT_TRUE(one.is_equal(one));
@@ -163,7 +163,7 @@ TEST(memory_resources, are_equal_only_to_themselves_unless_without_state) {
   EXPECT_FALSE(first.is_equal(one));
 }
 
-TEST(memory_resources, release_what_they_manage) {
+TEST(adapters, memory_resources_release_what_they_manage) {
   counting_resource upstream;
   multipool_resource pools({}, upstream);
   (void)pools.allocate(10);

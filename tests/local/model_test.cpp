@@ -135,7 +135,7 @@ TYPED_TEST(model_test, live_blocks_are_apart_and_intact) {
   }));
 }
 
-TEST(monotonic_model, rewind_and_resize_keep_the_other_blocks_intact) {
+TEST(model, monotonic_rewind_and_resize_keep_the_other_blocks_intact) {
   EXPECT_TRUE(rc::check([] {
     flaky upstream(*rc::gen::element<std::size_t>(0, 3));
     std::vector<std::byte> buffer(*rc::gen::inRange<std::size_t>(0, 600));

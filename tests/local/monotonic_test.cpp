@@ -17,7 +17,7 @@ std::byte* bytes_of(void* block) {
   return static_cast<std::byte*>(block);
 }
 
-TEST(monotonic_source, the_buffer_is_used_first_and_front_to_back) {
+TEST(monotonic, the_buffer_is_used_first_and_front_to_back) {
   alignas(16) std::array<std::byte, 64> buffer;
   counting<> upstream;
   counted source({.buffer = buffer}, upstream);
@@ -31,7 +31,7 @@ TEST(monotonic_source, the_buffer_is_used_first_and_front_to_back) {
   EXPECT_EQ(upstream.counts().allocations, 1);
 }
 
-TEST(monotonic_source, a_block_that_does_not_fit_leaves_the_rest_of_the_buffer_unused) {
+TEST(monotonic, a_block_that_does_not_fit_leaves_the_rest_of_the_buffer_unused) {
   alignas(16) std::array<std::byte, 64> buffer;
   monotonic<> source({.buffer = buffer});
   (void)source.allocate(60, 1);
@@ -39,7 +39,7 @@ TEST(monotonic_source, a_block_that_does_not_fit_leaves_the_rest_of_the_buffer_u
   EXPECT_TRUE(outside < buffer.data() || outside >= buffer.data() + buffer.size());
 }
 
-TEST(monotonic_source, deallocate_gives_nothing_back) {
+TEST(monotonic, deallocate_gives_nothing_back) {
   monotonic<> source;
   void* first = source.allocate(8, 8);
   source.deallocate(first, 8, 8);
@@ -60,28 +60,28 @@ std::vector<std::size_t> chunks(const monotonic_options& options, std::size_t to
   return sizes;
 }
 
-TEST(monotonic_source, chunks_grow_by_half_up_to_the_largest) {
+TEST(monotonic, chunks_grow_by_half_up_to_the_largest) {
   EXPECT_EQ(chunks({.first_chunk = 64, .largest_chunk = 200}, 800),
             (std::vector<std::size_t>{64, 96, 144, 200, 200, 200}));
 }
 
-TEST(monotonic_source, constant_growth_asks_for_equal_chunks) {
+TEST(monotonic, constant_growth_asks_for_equal_chunks) {
   EXPECT_EQ(chunks({.first_chunk = 64, .chunk_growth = growth::constant}, 200),
             (std::vector<std::size_t>{64, 64, 64, 64}));
 }
 
-TEST(monotonic_source, the_first_chunk_is_as_large_as_the_buffer_within_bounds) {
+TEST(monotonic, the_first_chunk_is_as_large_as_the_buffer_within_bounds) {
   std::vector<std::byte> buffer(std::size_t{3} << 20);
   EXPECT_EQ(chunks({}, 8), std::vector<std::size_t>{1024});
   EXPECT_EQ(chunks({.buffer = {buffer.data(), 5000}}, 5008), std::vector<std::size_t>{5000});
   EXPECT_EQ(chunks({.buffer = buffer}, buffer.size() + 8), std::vector<std::size_t>{1 << 20});
 }
 
-TEST(monotonic_source, a_first_chunk_above_the_largest_stays_as_asked) {
+TEST(monotonic, a_first_chunk_above_the_largest_stays_as_asked) {
   EXPECT_EQ(chunks({.first_chunk = 128, .largest_chunk = 64}, 200), (std::vector<std::size_t>{128, 128}));
 }
 
-TEST(monotonic_source, a_block_too_large_for_the_next_chunk_gets_its_own_and_the_chunk_in_use_stays) {
+TEST(monotonic, a_block_too_large_for_the_next_chunk_gets_its_own_and_the_chunk_in_use_stays) {
   counting<> upstream;
   counted source({.first_chunk = 64}, upstream);
   void* before = source.allocate(8, 8);
@@ -90,14 +90,14 @@ TEST(monotonic_source, a_block_too_large_for_the_next_chunk_gets_its_own_and_the
   EXPECT_EQ(upstream.counts().allocations, 2);
 }
 
-TEST(monotonic_source, a_block_with_its_own_chunk_counts_as_growth) {
+TEST(monotonic, a_block_with_its_own_chunk_counts_as_growth) {
   counting<> upstream;
   counted source({.first_chunk = 64}, upstream);
   for (int i = 0; i < 20; ++i) (void)source.allocate(1000, 8);
   EXPECT_LT(upstream.counts().allocations, 15);
 }
 
-TEST(monotonic_source, release_gives_back_what_rewind_kept) {
+TEST(monotonic, release_gives_back_what_rewind_kept) {
   counting<> upstream;
   counted source({}, upstream);
   (void)source.allocate(8, 8);
@@ -107,7 +107,7 @@ TEST(monotonic_source, release_gives_back_what_rewind_kept) {
   EXPECT_EQ(upstream.counts().live_blocks(), 0);
 }
 
-TEST(monotonic_source, a_request_without_alignment_follows_the_rule) {
+TEST(monotonic, a_request_without_alignment_follows_the_rule) {
   const auto second = [](alignment_rule rule, std::size_t bytes) {
     monotonic<> source({.alignment = rule});
     std::byte* first = bytes_of(source.allocate(1, maximum_alignment));
@@ -122,7 +122,7 @@ TEST(monotonic_source, a_request_without_alignment_follows_the_rule) {
   EXPECT_EQ(second(alignment_rule::byte, 64), 1);
 }
 
-TEST(monotonic_source, the_latest_block_shrinks_and_grows_in_place) {
+TEST(monotonic, the_latest_block_shrinks_and_grows_in_place) {
   monotonic<> source({.first_chunk = 64});
   void* block = source.allocate(16, 8);
   std::memset(block, 0x5a, 16);
@@ -134,7 +134,7 @@ TEST(monotonic_source, the_latest_block_shrinks_and_grows_in_place) {
   EXPECT_EQ(source.allocate(8, 8), bytes_of(block) + 8);
 }
 
-TEST(monotonic_source, another_block_or_too_large_a_size_is_not_resized) {
+TEST(monotonic, another_block_or_too_large_a_size_is_not_resized) {
   monotonic<> source({.first_chunk = 64});
   void* first = source.allocate(16, 8);
   void* latest = source.allocate(16, 8);
@@ -144,7 +144,7 @@ TEST(monotonic_source, another_block_or_too_large_a_size_is_not_resized) {
   EXPECT_TRUE(source.try_resize(latest, 16, 48));
 }
 
-TEST(monotonic_source, rewind_keeps_chunks_and_gives_back_only_those_of_one_block) {
+TEST(monotonic, rewind_keeps_chunks_and_gives_back_only_those_of_one_block) {
   counting<> upstream;
   alignas(16) std::array<std::byte, 64> buffer;
   counted source({.buffer = buffer, .first_chunk = 64}, upstream);
@@ -162,7 +162,7 @@ TEST(monotonic_source, rewind_keeps_chunks_and_gives_back_only_those_of_one_bloc
   EXPECT_EQ(upstream.counts().allocations, before);
 }
 
-TEST(monotonic_source, release_begins_again_with_the_buffer_and_the_first_chunk) {
+TEST(monotonic, release_begins_again_with_the_buffer_and_the_first_chunk) {
   counting<> upstream;
   alignas(16) std::array<std::byte, 64> buffer;
   counted source({.buffer = buffer, .first_chunk = 64}, upstream);

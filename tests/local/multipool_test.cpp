@@ -17,7 +17,7 @@ constexpr std::size_t link_bytes = sizeof(block_list::link);
 // From the alignment that upstream gives to that of a cache line.
 constexpr std::size_t to_cache_line = 48;
 
-TEST(multipool_source, a_block_taken_back_is_the_next_to_be_handed_out) {
+TEST(multipool, a_block_taken_back_is_the_next_to_be_handed_out) {
   multipool<> source;
   void* first = source.allocate(24, 8);
   void* second = source.allocate(24, 8);
@@ -27,7 +27,7 @@ TEST(multipool_source, a_block_taken_back_is_the_next_to_be_handed_out) {
   EXPECT_EQ(source.allocate(24, 8), first);
 }
 
-TEST(multipool_source, sizes_of_one_class_share_a_pool_and_others_do_not) {
+TEST(multipool, sizes_of_one_class_share_a_pool_and_others_do_not) {
   multipool<> source;
   void* block = source.allocate(65, 1);
   source.deallocate(block, 65, 1);
@@ -36,7 +36,7 @@ TEST(multipool_source, sizes_of_one_class_share_a_pool_and_others_do_not) {
   EXPECT_EQ(source.allocate(80, 16), block);
 }
 
-TEST(multipool_source, every_second_chunk_doubles_up_to_the_largest) {
+TEST(multipool, every_second_chunk_doubles_up_to_the_largest) {
   counting<> upstream;
   counted source({.largest_chunk = 1024}, upstream);
   std::vector<std::size_t> blocks;
@@ -49,14 +49,14 @@ TEST(multipool_source, every_second_chunk_doubles_up_to_the_largest) {
   EXPECT_EQ(blocks, (std::vector<std::size_t>{1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 8, 8}));
 }
 
-TEST(multipool_source, the_first_chunk_fills_a_cache_line) {
+TEST(multipool, the_first_chunk_fills_a_cache_line) {
   counting<> upstream;
   counted source({}, upstream);
   for (int i = 0; i < 8; ++i) (void)source.allocate(8, 8);
   EXPECT_EQ(upstream.counts().total_bytes, 64 + link_bytes);
 }
 
-TEST(multipool_source, a_chunk_holds_at_least_one_block) {
+TEST(multipool, a_chunk_holds_at_least_one_block) {
   counting<> upstream;
   counted source({.largest_chunk = 1}, upstream);
   for (int i = 0; i < 3; ++i) (void)source.allocate(4096, 8);
@@ -64,7 +64,7 @@ TEST(multipool_source, a_chunk_holds_at_least_one_block) {
   EXPECT_EQ(upstream.counts().total_bytes, 3 * (4096 + link_bytes + to_cache_line));
 }
 
-TEST(multipool_source, blocks_carry_no_header) {
+TEST(multipool, blocks_carry_no_header) {
   counting<> upstream;
   counted source({}, upstream);
   constexpr std::size_t count = 100000;
@@ -73,14 +73,14 @@ TEST(multipool_source, blocks_carry_no_header) {
   EXPECT_LT(upstream.counts().live_bytes, count * 32 * 101 / 100);
 }
 
-TEST(multipool_source, blocks_of_a_cache_line_lie_on_cache_lines) {
+TEST(multipool, blocks_of_a_cache_line_lie_on_cache_lines) {
   multipool<> source;
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(source.allocate(64, 8)) % 64, 0);
   }
 }
 
-TEST(multipool_source, large_blocks_pass_through_and_come_back_at_once) {
+TEST(multipool, large_blocks_pass_through_and_come_back_at_once) {
   counting<> upstream;
   counted source({}, upstream);
   void* large = source.allocate(4097, 8);
@@ -95,7 +95,7 @@ TEST(multipool_source, large_blocks_pass_through_and_come_back_at_once) {
   EXPECT_EQ(upstream.counts().live_blocks(), 1);
 }
 
-TEST(multipool_source, grown_chunks_stay_grown_after_release) {
+TEST(multipool, grown_chunks_stay_grown_after_release) {
   counting<> upstream;
   counted source({.largest_chunk = 1024}, upstream);
   for (int i = 0; i < 45; ++i) (void)source.allocate(128, 8);
@@ -105,7 +105,7 @@ TEST(multipool_source, grown_chunks_stay_grown_after_release) {
   EXPECT_EQ(upstream.counts().total_bytes - before, 1024 + link_bytes + to_cache_line);
 }
 
-TEST(multipool_source, above_a_one_way_source_it_keeps_no_links) {
+TEST(multipool, above_a_one_way_source_it_keeps_no_links) {
   counting<> upstream;
   monotonic<counting<>> arena({.first_chunk = std::size_t{1} << 16}, upstream);
   multipool<monotonic<counting<>>> source({.largest_chunk = 4096}, arena);
@@ -115,7 +115,7 @@ TEST(multipool_source, above_a_one_way_source_it_keeps_no_links) {
   EXPECT_LE(used - 3 * 4096 - 8192, 4 * 64) << "more than a cache line a chunk";
 }
 
-TEST(multipool_over_monotonic_source, reuses_small_blocks_and_not_large_ones) {
+TEST(multipool, over_monotonic_reuses_small_blocks_and_not_large_ones) {
   multipool_over_monotonic<> source;
   void* small = source.allocate(100, 8);
   void* large = source.allocate(5000, 8);
@@ -125,7 +125,7 @@ TEST(multipool_over_monotonic_source, reuses_small_blocks_and_not_large_ones) {
   EXPECT_NE(source.allocate(5000, 8), large);
 }
 
-TEST(multipool_over_monotonic_source, its_options_reach_both) {
+TEST(multipool, over_monotonic_its_options_reach_both) {
   counting<> upstream;
   multipool_over_monotonic<counting<>> source(
       {.arena = {.first_chunk = 2048}, .pools = {.largest_chunk = 128}}, upstream);

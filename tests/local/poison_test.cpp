@@ -13,41 +13,41 @@ namespace heaplab::local {
 namespace {
 
 template <class Source>
-class poisoning : public testing::Test {
+class poison_test : public testing::Test {
 protected:
   Source source_;
 };
 
 using kinds = testing::Types<monotonic<>, multipool<>, multipool_over_monotonic<>, resource<multipool<>>>;
-TYPED_TEST_SUITE(poisoning, kinds);
+TYPED_TEST_SUITE(poison_test, kinds);
 
-TYPED_TEST(poisoning, use_after_deallocate_dies) {
+TYPED_TEST(poison_test, use_after_deallocate_dies) {
   auto* block = static_cast<volatile char*>(this->source_.allocate(100, 8));
   block[99] = 1;
   this->source_.deallocate(const_cast<char*>(block), 100, 8);
   EXPECT_DEATH(block[99] = 1, "use-after-poison");
 }
 
-TYPED_TEST(poisoning, use_beyond_the_block_dies) {
+TYPED_TEST(poison_test, use_beyond_the_block_dies) {
   auto* block = static_cast<volatile char*>(this->source_.allocate(100, 8));
   EXPECT_DEATH(block[100] = 1, "use-after-poison");
 }
 
-TYPED_TEST(poisoning, deallocating_twice_dies) {
+TYPED_TEST(poison_test, deallocating_twice_dies) {
   void* block = this->source_.allocate(100, 8);
   this->source_.deallocate(block, 100, 8);
   EXPECT_DEATH(this->source_.deallocate(block, 100, 8), "is_poisoned");
 }
 
-TYPED_TEST(poisoning, use_after_release_dies) {
+TYPED_TEST(poison_test, use_after_release_dies) {
   auto* block = static_cast<volatile char*>(this->source_.allocate(100, 8));
   this->source_.release();
   EXPECT_DEATH(block[0] = 1, "heap-use-after-free");
 }
 
-using poisoning_monotonic = poisoning<monotonic<>>;
+using poison_monotonic_test = poison_test<monotonic<>>;
 
-TEST_F(poisoning_monotonic, a_buffer_is_closed_while_it_is_lent_and_open_afterwards) {
+TEST_F(poison_monotonic_test, a_buffer_is_closed_while_it_is_lent_and_open_afterwards) {
   alignas(16) std::array<char, 64> buffer;
   volatile char* bytes = buffer.data();
   {
@@ -61,7 +61,7 @@ TEST_F(poisoning_monotonic, a_buffer_is_closed_while_it_is_lent_and_open_afterwa
   bytes[63] = 1;
 }
 
-TEST_F(poisoning_monotonic, rewound_chunks_and_shrunken_blocks_are_closed) {
+TEST_F(poison_monotonic_test, rewound_chunks_and_shrunken_blocks_are_closed) {
   auto* block = static_cast<volatile char*>(source_.allocate(100, 8));
   EXPECT_TRUE(source_.try_resize(const_cast<char*>(block), 100, 50));
   EXPECT_DEATH(block[60] = 1, "use-after-poison");

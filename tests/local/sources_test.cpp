@@ -31,7 +31,7 @@ struct unlimited : limiting<> {
 struct paper_multipool : multipool<new_delete, no_lock, pool_layout{.steps_per_doubling = 1}> {};
 
 template <class Source>
-class sources : public testing::Test {
+class sources_test : public testing::Test {
 protected:
   Source source_;
 };
@@ -40,9 +40,9 @@ using kinds = testing::Types<new_delete, monotonic<>, multipool<>, paper_multipo
                              multipool_over_monotonic<>, counting<>, unlimited, resource<new_delete>,
                              resource<paper_multipool>, monotonic_resource, multipool_resource,
                              synchronized_multipool_resource, multipool_over_monotonic_resource>;
-TYPED_TEST_SUITE(sources, kinds);
+TYPED_TEST_SUITE(sources_test, kinds);
 
-TYPED_TEST(sources, blocks_are_aligned_and_apart_for_all_sizes_and_alignments) {
+TYPED_TEST(sources_test, blocks_are_aligned_and_apart_for_all_sizes_and_alignments) {
   std::vector<block> blocks;
   std::map<std::byte*, std::size_t> taken;
   for (std::size_t alignment = 1; alignment <= 8192; alignment *= 2) {
@@ -64,7 +64,7 @@ TYPED_TEST(sources, blocks_are_aligned_and_apart_for_all_sizes_and_alignments) {
   for (const block& each : blocks) this->source_.deallocate(each.start, each.bytes, each.alignment);
 }
 
-TYPED_TEST(sources, no_bytes_are_a_block_too) {
+TYPED_TEST(sources_test, no_bytes_are_a_block_too) {
   for (const std::size_t alignment : {1, 16, 64, 128}) {
     void* nothing = this->source_.allocate(0, alignment);
     EXPECT_NE(nothing, nullptr);
@@ -75,7 +75,7 @@ TYPED_TEST(sources, no_bytes_are_a_block_too) {
 
 // Managed sources, over an upstream that counts.
 template <class Source>
-class managed_sources : public testing::Test {
+class sources_managed_test : public testing::Test {
 protected:
   void fill() {
     for (std::size_t bytes = 1; bytes < 20000; bytes += bytes / 4 + 1) {
@@ -92,9 +92,9 @@ using managed_kinds =
     testing::Types<monotonic<counting<>>, multipool<counting<>>, synchronized_multipool<counting<>>,
                    multipool_over_monotonic<counting<>>, resource<monotonic<counting<>>>,
                    resource<multipool_over_monotonic<counting<>, std::mutex>>>;
-TYPED_TEST_SUITE(managed_sources, managed_kinds);
+TYPED_TEST_SUITE(sources_managed_test, managed_kinds);
 
-TYPED_TEST(managed_sources, release_gives_all_memory_back_and_the_source_goes_on) {
+TYPED_TEST(sources_managed_test, release_gives_all_memory_back_and_the_source_goes_on) {
   for (int round = 0; round < 3; ++round) {
     EXPECT_EQ(this->upstream_.counts().live_blocks(), 0);
     this->fill();
@@ -104,19 +104,19 @@ TYPED_TEST(managed_sources, release_gives_all_memory_back_and_the_source_goes_on
   }
 }
 
-TYPED_TEST(managed_sources, nothing_is_asked_of_upstream_before_the_first_allocation) {
+TYPED_TEST(sources_managed_test, nothing_is_asked_of_upstream_before_the_first_allocation) {
   EXPECT_EQ(this->upstream_.counts().allocations, 0);
 }
 
 // Above an upstream that refuses what no machine has, as a global allocator may not.
 template <class Source>
-class huge_requests : public testing::Test {};
+class sources_bounded_test : public testing::Test {};
 
 using bounded_kinds = testing::Types<monotonic<limiting<>>, multipool<limiting<>>,
                                      multipool_over_monotonic<limiting<>>, resource<multipool<limiting<>>>>;
-TYPED_TEST_SUITE(huge_requests, bounded_kinds);
+TYPED_TEST_SUITE(sources_bounded_test, bounded_kinds);
 
-TYPED_TEST(huge_requests, throw_and_harm_nothing) {
+TYPED_TEST(sources_bounded_test, huge_requests_throw_and_harm_nothing) {
   limiting<> upstream({.live_bytes = std::size_t{1} << 20});
   TypeParam source({}, upstream);
   auto* before = static_cast<char*>(source.allocate(100, 1));
@@ -132,12 +132,12 @@ TYPED_TEST(huge_requests, throw_and_harm_nothing) {
   EXPECT_EQ(before[99], 1);
 }
 
-TEST(new_delete_source, refuses_a_size_that_would_wrap_when_aligned) {
+TEST(sources, new_delete_refuses_a_size_that_would_wrap_when_aligned) {
   volatile std::size_t most = std::numeric_limits<std::size_t>::max();
   EXPECT_THROW((void)new_delete().allocate(most, 64), std::bad_alloc);
 }
 
-TEST(managed_sources_end, the_destructor_releases) {
+TEST(sources, the_destructor_releases) {
   counting<> upstream;
   {
     monotonic<counting<>> first({}, upstream);
@@ -153,7 +153,7 @@ TEST(managed_sources_end, the_destructor_releases) {
   EXPECT_EQ(upstream.counts().live_bytes, 0);
 }
 
-TEST(counting_source, counts_calls_and_bytes) {
+TEST(sources, counting_counts_calls_and_bytes) {
   counting<> source;
   void* first = source.allocate(100, 1);
   void* second = source.allocate(50, 1);
@@ -170,7 +170,7 @@ TEST(counting_source, counts_calls_and_bytes) {
   source.deallocate(third, 20, 1);
 }
 
-TEST(limiting_source, keeps_both_limits) {
+TEST(sources, limiting_keeps_both_limits) {
   limiting<> source({.live_bytes = 100, .allocations = 3});
   EXPECT_THROW((void)source.allocate(101, 1), std::bad_alloc);
   void* first = source.allocate(100, 1);

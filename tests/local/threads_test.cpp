@@ -20,15 +20,15 @@ struct block {
 };
 
 template <class Source>
-class synchronized_sources : public testing::Test {};
+class threads_test : public testing::Test {};
 
 using kinds =
     testing::Types<multipool<counting<>, std::mutex>, multipool_over_monotonic<counting<>, std::mutex>,
                    resource<multipool<counting<>, std::mutex>>>;
-TYPED_TEST_SUITE(synchronized_sources, kinds);
+TYPED_TEST_SUITE(threads_test, kinds);
 
 // Each thread fills the slots it owns this round and empties those its neighbour filled in the last one.
-TYPED_TEST(synchronized_sources, threads_share_one_source_and_free_each_others_blocks) {
+TYPED_TEST(threads_test, threads_share_one_source_and_free_each_others_blocks) {
   constexpr int threads = 4;
   constexpr int slots = 200;
   constexpr int rounds = 30;

@@ -41,7 +41,7 @@ TEST(without_exceptions, a_failure_ends_the_program) {
   EXPECT_DEATH((void)numbers.allocate(std::numeric_limits<std::size_t>::max() / 2), "terminate");
 }
 
-TEST(without_rtti, resources_are_equal_only_to_themselves) {
+TEST(without_exceptions, without_rtti_resources_are_equal_only_to_themselves) {
   new_delete_resource first;
   new_delete_resource second;
   EXPECT_TRUE(first.is_equal(first));

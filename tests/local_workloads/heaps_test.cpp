@@ -15,7 +15,7 @@ outcome run_with(const std::string& library, const std::string& command) {
 
 // Their parts are large enough for the fault. What is found without a strategy's help is tested with all
 // workloads (tests/workloads).
-TEST(local_planted_faults, overlap_is_found_in_every_nested_structure) {
+TEST(heaps, overlap_is_found_in_every_nested_structure) {
   for (const char* structure : {"DS6", "DS7", "DS8", "DS10", "DS11", "DS12"})
     for (const char* strategy : {"AS1", "AS3", "AS7", "AS13"}) {
       const std::string command = std::string("growth --elements 64 --operations 8192 --structure ") +
@@ -28,7 +28,7 @@ TEST(local_planted_faults, overlap_is_found_in_every_nested_structure) {
     }
 }
 
-TEST(heap_arena, ends_with_every_structure) {
+TEST(heaps, arena_ends_with_every_structure) {
   for (const char* library : {"libmimalloc.so.2.0", "libjemalloc.so.2"}) {
     void* const found = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL);
     if (found == nullptr) continue;  // not installed

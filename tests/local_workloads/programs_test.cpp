@@ -20,7 +20,7 @@ void expect_done(const std::string& command) {
     EXPECT_GE(metric(done, name), 0) << command << ": " << name;
 }
 
-TEST(local_workloads, run_under_every_strategy) {
+TEST(programs, run_under_every_strategy) {
   for (const std::string word : words)
     expect_done("growth --elements 64 --operations 8192 --structure DS12 --strategy " + word);
   for (const std::string word : destroying_words) {
@@ -39,7 +39,7 @@ void expect_refused(const std::string& program, const std::string& arguments, co
   EXPECT_EQ(refused.output, program + ": " + line + "\n");
 }
 
-TEST(local_workloads, refuse_what_they_do_not_know) {
+TEST(programs, refuse_what_they_do_not_know) {
   const outcome strategy = run("growth --strategy AS15");
   EXPECT_EQ(strategy.status, 2);
   EXPECT_TRUE(strategy.output.starts_with("growth: --strategy: 'AS15' is not AS1, AS2, ")) << strategy.output;
@@ -50,7 +50,7 @@ TEST(local_workloads, refuse_what_they_do_not_know) {
       << structure.output;
 }
 
-TEST(local_workloads, refuse_what_cannot_be) {
+TEST(programs, refuse_what_cannot_be) {
   expect_refused("growth", "--elements 63", "--elements: 63 is outside 64 to 65536");
   expect_refused("growth", "--structure DS5 --elements 64 --operations 8191",
                  "--operations: one structure has 8192 leaves, and no fewer are possible");
@@ -79,7 +79,7 @@ double estimate(const std::string& command) {
   return std::stod(done.output.substr(begin.size()));
 }
 
-TEST(local_workloads, refuse_what_the_machine_has_no_memory_for) {
+TEST(programs, refuse_what_the_machine_has_no_memory_for) {
   const std::string huge = "utilization --total 16TiB --strategy ";
   const outcome refused = run(huge + "AS3");
   EXPECT_EQ(refused.status, 2);
@@ -93,7 +93,7 @@ TEST(local_workloads, refuse_what_the_machine_has_no_memory_for) {
 }
 
 // Near enough to tell what fits: within a factor of two of what is then used.
-TEST(local_workloads, estimate_what_they_use) {
+TEST(programs, estimate_what_they_use) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   for (const char* command :
        {"growth --structure DS2 --elements 65536 --operations 65536",
@@ -115,7 +115,7 @@ TEST(local_workloads, estimate_what_they_use) {
 #endif
 }
 
-TEST(local_workloads, do_the_work_they_were_given) {
+TEST(programs, do_the_work_they_were_given) {
   EXPECT_EQ(metric(run("growth --structure DS6 --elements 64 --operations 20000 --json -"), "repetitions"),
             2);
   const outcome few = run("utilization --total 1MiB --active 256KiB --size 1KiB --json -");
@@ -133,7 +133,7 @@ TEST(local_workloads, do_the_work_they_were_given) {
 }
 
 // P0089, section 7: what the structures stand for.
-TEST(local_workloads, growth_has_the_dimensions_of_the_paper) {
+TEST(programs, growth_has_the_dimensions_of_the_paper) {
   const auto dimension = [](const std::string& structure, const std::string& name) {
     return metric(run("growth --elements 1024 --operations 131072 --json - --structure " + structure), name);
   };
@@ -145,7 +145,7 @@ TEST(local_workloads, growth_has_the_dimensions_of_the_paper) {
   EXPECT_EQ(dimension("DS6", "utilization_dimension"), 1);
 }
 
-TEST(local_workloads, heap_arena_needs_a_heap_that_has_arenas) {
+TEST(programs, heap_arena_needs_a_heap_that_has_arenas) {
   const outcome failed = run("growth --strategy heap-arena");
   EXPECT_EQ(failed.status, 1);
   EXPECT_TRUE(failed.output.starts_with("growth: --strategy heap-arena: /")) << failed.output;

@@ -30,10 +30,10 @@ std::unique_ptr<grower> make(std::uint64_t structure, const growth_job& job) {
   return structure <= 8 ? make_vector_of(structure, job) : make_set_of(structure, job);
 }
 
-class every_strategy_test : public ::testing::TestWithParam<const char*> {};
+class strategies_test : public ::testing::TestWithParam<const char*> {};
 
 // check() ends this program where it does not hold.
-TEST_P(every_strategy_test, makes_every_structure) {
+TEST_P(strategies_test, makes_every_structure) {
   const chosen_strategy chosen = choose(GetParam());
   const texts leaves(1);
   for (const std::size_t room : {0U, 1U << 10, 1U << 20}) {
@@ -47,7 +47,7 @@ TEST_P(every_strategy_test, makes_every_structure) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(all, every_strategy_test, ::testing::ValuesIn(words), [](const auto& of) {
+INSTANTIATE_TEST_SUITE_P(all, strategies_test, ::testing::ValuesIn(words), [](const auto& of) {
   std::string name = of.param;
   std::erase(name, '-');
   return name;
@@ -85,21 +85,21 @@ std::pair<std::size_t, std::size_t> deallocated() {
   return {watched::deallocations, watched::allocations};
 }
 
-TEST(winking_out, runs_no_destructor) {
+TEST(strategies, winking_out_runs_no_destructor) {
   const std::size_t wink_blocks = 1 + 1 + 5 * (1 + 1 + 128 * 2);
   const std::pair<std::size_t, std::size_t> all_left{0, wink_blocks};
   EXPECT_EQ((deallocated<type_parameter, winked_out>()), all_left);
   EXPECT_EQ((deallocated<abstract_base, winked_out>()), all_left);
 }
 
-TEST(winking_out, gives_the_memory_back) {
+TEST(strategies, winking_out_gives_the_memory_back) {
   deallocated<type_parameter, winked_out>();
   EXPECT_EQ(watched::upstream.counts().live_bytes, 0U);
   EXPECT_GT(watched::upstream.counts().total_bytes, 0U);
 }
 
 // The container itself lies elsewhere.
-TEST(destruction, deallocates_every_block) {
+TEST(strategies, destruction_deallocates_every_block) {
   const std::size_t blocks = 1 + 5 * (1 + 1 + 128 * 2);
   const std::pair<std::size_t, std::size_t> all{blocks, blocks};
   EXPECT_EQ((deallocated<type_parameter, destroyed>()), all);
@@ -107,7 +107,7 @@ TEST(destruction, deallocates_every_block) {
 }
 
 // A broken structure is found by its contents.
-TEST(contents, differ_as_soon_as_one_leaf_does) {
+TEST(strategies, contents_differ_as_soon_as_one_leaf_does) {
   const texts leaves(1);
   using texts_in_vectors = std::vector<std::vector<std::string>>;
   texts_in_vectors made;
@@ -138,14 +138,14 @@ struct circle {
   iterator end() const { return {true}; }
 };
 
-TEST(contents, of_a_circle_are_read_once) {
+TEST(strategies, contents_of_a_circle_are_read_once) {
   contents found;
   read(circle(), 1, found);
   EXPECT_EQ(found.leaves, 3U);
   EXPECT_FALSE(found.counted);
 }
 
-TEST(texts, are_different_and_of_every_length) {
+TEST(strategies, texts_are_different_and_of_every_length) {
   const texts leaves(1);
   std::set<std::string_view> all;
   std::size_t shortest = 1000;

@@ -56,7 +56,7 @@ TEST(watchdog, leaves_nothing_behind) {
 }
 
 // A sound heap may use memory again as soon as it was given back.
-TEST(watching_resource, accepts_memory_that_is_used_again) {
+TEST(watchdog, watching_resource_accepts_memory_that_is_used_again) {
   watching_resource memory;
   for (int round = 0; round < 100; ++round) {
     void* const first = memory.allocate(100, 8);

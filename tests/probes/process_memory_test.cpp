@@ -52,7 +52,7 @@ TEST(process_memory, knows_the_proportional_size) {
   }
 }
 
-TEST(small_file, finds_numbers) {
+TEST(process_memory, small_file_finds_numbers) {
   constexpr std::string_view text = "VmPeak:\t 12 kB\nVmPTE:\t      44 kB\n";
   EXPECT_EQ(number_after(text, "\nVmPTE:"), 44U);
   EXPECT_EQ(number_after(text, "VmPeak:"), 12U);
@@ -61,7 +61,7 @@ TEST(small_file, finds_numbers) {
   EXPECT_EQ(number_after("VmPTE:", "VmPTE:"), std::nullopt);
 }
 
-TEST(small_file, is_empty_where_there_is_none) {
+TEST(process_memory, small_file_is_empty_where_there_is_none) {
   char buffer[16];
   EXPECT_EQ(read_small_file("/proc/self/nothing", buffer, sizeof buffer), "");
   EXPECT_EQ(read_small_file("/proc/self/status", buffer, 5), "Name:");

@@ -12,7 +12,7 @@
 namespace heaplab::probes {
 namespace {
 
-TEST(resource_usage, counts_faults_and_time) {
+TEST(system_probes, resource_usage_counts_faults_and_time) {
   const resource_usage before = resource_usage::now();
   off_heap_pages pages(std::size_t{8} << 20);
   const std::uint64_t end = monotonic_nanoseconds() + 20'000'000;
@@ -25,7 +25,7 @@ TEST(resource_usage, counts_faults_and_time) {
 }
 
 // A machine without counters must say so, not report zeros.
-TEST(perf_counters, are_absent_or_count) {
+TEST(system_probes, perf_counters_are_absent_or_count) {
   perf_counters counters;
   counters.start();
   volatile unsigned work = 0;
@@ -37,12 +37,12 @@ TEST(perf_counters, are_absent_or_count) {
   }
 }
 
-TEST(perf_counters, are_absent_before_they_ran) {
+TEST(system_probes, perf_counters_are_absent_before_they_ran) {
   const perf_counters counters;
   for (std::size_t i = 0; i < perf_counters::names.size(); ++i) EXPECT_EQ(counters.count(i), std::nullopt);
 }
 
-TEST(machine_memory, keeps_to_the_limit_of_the_process) {
+TEST(system_probes, machine_memory_keeps_to_the_limit_of_the_process) {
   const std::uint64_t free = available_memory();
   EXPECT_GT(free, std::uint64_t{1} << 20);
   rlimit before;

@@ -100,7 +100,7 @@ TEST(workload_view, accepts_no_operation_that_cannot_be_carried_out) {
   EXPECT_TRUE(refused({operation(action::reallocate, 0, 10), operation(action::release, 0, 10)}));
 }
 
-TEST(workload_writer, leaves_nothing_behind_where_it_cannot_write) {
+TEST(workload_view, writer_leaves_nothing_behind_where_it_cannot_write) {
   EXPECT_THROW(workload_writer("no/such/folder.workload"), file_error);
   const scratch_file file("unfinished");
   {

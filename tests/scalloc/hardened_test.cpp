@@ -47,7 +47,7 @@ struct counting_random {
 };
 
 // Four blocks of 32 bytes in a span of 16 KiB.
-class block_secrets_test : public testing::Test {
+class hardened_secrets_test : public testing::Test {
 protected:
   static constexpr size_class kind{.block_bytes = 32, .blocks = 4};
   static constexpr std::size_t span_bytes = 16 * kib, block_bytes = 32;
@@ -58,7 +58,7 @@ protected:
   char* block(unsigned index) { return span_ + index * block_bytes; }
 };
 
-TEST_F(block_secrets_test, link_any_two_blocks_of_a_span_and_the_end) {
+TEST_F(hardened_secrets_test, link_any_two_blocks_of_a_span_and_the_end) {
   for (unsigned from = 0; from < 4; ++from)
     for (unsigned to = 0; to < 4; ++to) {
       secrets_.link(block(from), block(to));
@@ -68,7 +68,7 @@ TEST_F(block_secrets_test, link_any_two_blocks_of_a_span_and_the_end) {
   EXPECT_EQ(secrets_.next_of(block(1)), nullptr);
 }
 
-TEST_F(block_secrets_test, hide_the_address) {
+TEST_F(hardened_secrets_test, hide_the_address) {
   secrets_.link(block(0), block(1));
   std::uint64_t word;
   std::memcpy(&word, block(0), sizeof word);
@@ -79,7 +79,7 @@ TEST_F(block_secrets_test, hide_the_address) {
   EXPECT_NE(std::memcmp(&word, block(0), sizeof word), 0);
 }
 
-TEST_F(block_secrets_test, find_a_link_whose_first_bytes_were_overwritten) {
+TEST_F(hardened_secrets_test, find_a_link_whose_first_bytes_were_overwritten) {
   for (unsigned bytes = 1; bytes <= sizeof(void*); ++bytes)
     for (const int value : {0x00, 0x41, 0xff}) {
       secrets_.link(block(0), block(1));
@@ -90,20 +90,20 @@ TEST_F(block_secrets_test, find_a_link_whose_first_bytes_were_overwritten) {
     }
 }
 
-TEST_F(block_secrets_test, find_a_link_that_leaves_the_span_or_its_blocks) {
+TEST_F(hardened_secrets_test, find_a_link_that_leaves_the_span_or_its_blocks) {
   secrets_.link(block(0), span_ + span_bytes);
   EXPECT_DEATH(secrets_.next_of(block(0)), "a freed block was written to");
   secrets_.link(block(0), block(1) + 8);
   EXPECT_DEATH(secrets_.next_of(block(0)), "a freed block was written to");
 }
 
-TEST_F(block_secrets_test, a_link_of_another_block_is_none_of_the_list) {
+TEST_F(hardened_secrets_test, a_link_of_another_block_is_none_of_the_list) {
   secrets_.link(block(0), block(1));
   std::memcpy(block(2), block(0), sizeof(void*));
   EXPECT_NE(secrets_.next_of(block(2)), block(1));
 }
 
-TEST_F(block_secrets_test, canaries_differ_from_block_to_block) {
+TEST_F(hardened_secrets_test, canaries_differ_from_block_to_block) {
   for (unsigned index = 0; index < 4; ++index) secrets_.write_canary(block(index));
   for (unsigned index = 0; index < 4; ++index) EXPECT_TRUE(secrets_.has_canary(block(index)));
   std::memcpy(block(1) + secrets_.usable_bytes(), block(0) + secrets_.usable_bytes(), sizeof(canary));
@@ -115,7 +115,7 @@ TEST_F(block_secrets_test, canaries_differ_from_block_to_block) {
   }
 }
 
-TEST(live_map, knows_where_blocks_begin) {
+TEST(hardened, live_map_knows_where_blocks_begin) {
   live_map<traits> map;
   EXPECT_FALSE(map.end(7));
   EXPECT_FALSE(map.end_own(7));
@@ -130,7 +130,7 @@ TEST(live_map, knows_where_blocks_begin) {
   EXPECT_FALSE(map.holds(7));
 }
 
-TEST(shuffle, links_every_block_once_in_an_order_that_differs) {
+TEST(hardened, shuffle_links_every_block_once_in_an_order_that_differs) {
   constexpr std::uint32_t count = 100;
   constexpr size_class kind{.block_bytes = 48, .blocks = count};
   alignas(16 * kib) static char span[16 * kib];
@@ -153,7 +153,7 @@ TEST(shuffle, links_every_block_once_in_an_order_that_differs) {
     EXPECT_EQ(orders[0][index], std::ptrdiff_t{index} * kind.block_bytes);
 }
 
-TEST(shuffle, leads_every_block_to_every_place) {
+TEST(hardened, shuffle_leads_every_block_to_every_place) {
   constexpr std::uint32_t count = 5, turns = 2000;
   constexpr size_class kind{.block_bytes = 16, .blocks = count};
   alignas(16 * kib) static char span[16 * kib];
@@ -171,7 +171,7 @@ TEST(shuffle, leads_every_block_to_every_place) {
     for (const unsigned times : place) EXPECT_NEAR(times, turns / count, turns / count / 4);
 }
 
-TEST(random_source, differs_from_source_to_source_and_from_process_to_process) {
+TEST(hardened, random_source_differs_from_source_to_source_and_from_process_to_process) {
   keyed_platform::key = {1, 2};
   random_source<keyed_platform> sources[2];
   EXPECT_NE(sources[0].next(), sources[1].next());
@@ -182,7 +182,7 @@ TEST(random_source, differs_from_source_to_source_and_from_process_to_process) {
   EXPECT_NE((sources[0] = {}).next(), before);
 }
 
-TEST(quarantine, lets_blocks_out_in_their_order_after_as_many_more) {
+TEST(hardened, quarantine_lets_blocks_out_in_their_order_after_as_many_more) {
   quarantine<4> it;
   int blocks[9];
   for (unsigned index = 0; index < 9; ++index) {
@@ -195,7 +195,7 @@ TEST(quarantine, lets_blocks_out_in_their_order_after_as_many_more) {
   it.drain([](void*) { ADD_FAILURE() << "drained twice"; });
 }
 
-class guards : public testing::TestWithParam<bool> {
+class hardened_guards : public testing::TestWithParam<bool> {
 protected:
   void SetUp() override {
     keyed_platform::is_old = GetParam();
@@ -207,13 +207,13 @@ protected:
   }
   arena<traits> it_;
 };
-INSTANTIATE_TEST_SUITE_P(of_both_kinds, guards, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(of_both_kinds, hardened_guards, testing::Bool());
 
 void touch(char* address) {
   *static_cast<volatile char*>(address) = 1;
 }
 
-TEST_P(guards, stand_between_fine_spans) {
+TEST_P(hardened_guards, stand_between_fine_spans) {
   constexpr std::uint32_t period = settings_tested.guarded_span_period;
   constexpr std::size_t bytes = settings_tested.fine_span_bytes;
   std::set<char*> carved;
@@ -232,7 +232,7 @@ TEST_P(guards, stand_between_fine_spans) {
   }
 }
 
-TEST_P(guards, stand_behind_the_blocks_of_coarse_spans) {
+TEST_P(hardened_guards, stand_behind_the_blocks_of_coarse_spans) {
   for (unsigned index = 0; index < 3; ++index) {
     char* const base = it_.carve(false, 0)->base;
     const std::size_t used = traits::classes::most_coarse_bytes();
@@ -242,7 +242,7 @@ TEST_P(guards, stand_behind_the_blocks_of_coarse_spans) {
 }
 
 // Whatever its size: the record of a hardened span, unlike others, has no power of two of bytes.
-TEST(arena_numbers, are_those_of_spans_of_both_zones) {
+TEST(hardened, arena_numbers_are_those_of_spans_of_both_zones) {
   for (const std::size_t mebibytes : {64U, 66U, 100U, 1024U}) {
     arena<traits> it;
     ASSERT_TRUE(it.open(mebibytes << 20, huge_page_policy::never));
@@ -255,7 +255,7 @@ TEST(arena_numbers, are_those_of_spans_of_both_zones) {
   }
 }
 
-TEST(arena_place, is_random_within_the_reservation) {
+TEST(hardened, arena_place_is_random_within_the_reservation) {
   std::set<std::size_t> places;
   for (std::uint64_t process = 0; process < 8; ++process) {
     keyed_platform::key = {process, process};

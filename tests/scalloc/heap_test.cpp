@@ -19,13 +19,13 @@ constexpr config shared_config = clab();
 constexpr config hardened_config = hardened();
 
 template <class Heap>
-class heap : public testing::Test {};
+class heap_test : public testing::Test {};
 using heaps =
     testing::Types<scalloc_heap<standard_config>, scalloc_heap<shared_config>, scalloc_heap<hardened_config>>;
-TYPED_TEST_SUITE(heap, heaps);
+TYPED_TEST_SUITE(heap_test, heaps);
 
 // Under the thread sanitizer: whoever asks for statistics races with nobody.
-TYPED_TEST(heap, tells_its_statistics_while_others_allocate) {
+TYPED_TEST(heap_test, tells_its_statistics_while_others_allocate) {
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
   for (unsigned thread = 0; thread < 2; ++thread)
@@ -60,7 +60,7 @@ std::size_t resident_pages(void* block, std::size_t bytes) {
       std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; }));
 }
 
-TYPED_TEST(heap, does_not_write_what_is_zero_already) {
+TYPED_TEST(heap_test, does_not_write_what_is_zero_already) {
   constexpr std::size_t size = std::size_t{1} << 20;
   TypeParam::trim(0);  // what other tests used
   std::vector<void*> blocks(16);
@@ -95,16 +95,16 @@ void expect_zeros_again(std::size_t size, bool trimmed, bool pinned) {
   for (void* const block : blocks) Heap::deallocate(block);
 }
 
-TYPED_TEST(heap, clears_what_was_used_before) {
+TYPED_TEST(heap_test, clears_what_was_used_before) {
   for (const std::size_t size : {24UL, 3000UL, 6000UL, 10'000UL, 60'000UL, 1'000'000UL})
     for (const bool trimmed : {false, true}) expect_zeros_again<TypeParam>(size, trimmed, false);
 }
 
-TYPED_TEST(heap, clears_what_the_system_did_not_take_back) {
+TYPED_TEST(heap_test, clears_what_the_system_did_not_take_back) {
   for (const std::size_t size : {24UL, 6000UL, 60'000UL}) expect_zeros_again<TypeParam>(size, true, true);
 }
 
-TYPED_TEST(heap, aligns_blocks_as_asked) {
+TYPED_TEST(heap_test, aligns_blocks_as_asked) {
   std::vector<void*> blocks;
   for (std::size_t alignment = 16; alignment <= 256 * kib; alignment *= 2)
     for (const std::size_t size : {40UL, 1100UL, 5000UL, 6000UL, 9000UL, 12'288UL, 50'000UL, 600'000UL})
@@ -118,7 +118,7 @@ TYPED_TEST(heap, aligns_blocks_as_asked) {
 }
 
 // The blocks freed first, one of each span, are cached by the hot span.
-TEST(standard_heap, keeps_no_cached_blocks_on_trim) {
+TEST(heap, standard_keeps_no_cached_blocks_on_trim) {
   using tested = scalloc_heap<standard_config>;
   constexpr std::size_t size = 4096;
   constexpr unsigned spans = 10;
@@ -134,7 +134,7 @@ TEST(standard_heap, keeps_no_cached_blocks_on_trim) {
 
 // A block that was cut from a larger one grows over the guard behind it, which holds what the larger block
 // held there.
-TEST(hardened_heap, shows_nothing_of_a_freed_block_in_what_realloc_adds) {
+TEST(heap, hardened_shows_nothing_of_a_freed_block_in_what_realloc_adds) {
   using tested = scalloc_heap<hardened_config>;
   constexpr std::size_t mebibyte = std::size_t{1} << 20;
   void* const larger = tested::allocate(10 * mebibyte);

@@ -30,9 +30,9 @@ constexpr config many_pages = [] {
   return result;
 }();
 
-using holes = sweep_of<many_blocks>;
+using hole_sweep_test = sweep_of<many_blocks>;
 
-TEST_F(holes, are_purged_but_for_the_first_blocks_page) {
+TEST_F(hole_sweep_test, holes_are_purged_but_for_the_first_blocks_page) {
   it_->fill(65);   // the second span is hot
   release(0, 48);  // the last freed, 47, lies in the third page
   EXPECT_TRUE(it_->holes.sweep_all());
@@ -41,7 +41,7 @@ TEST_F(holes, are_purged_but_for_the_first_blocks_page) {
   it_->check_all();
 }
 
-TEST_F(holes, need_whole_pages_of_free_blocks) {
+TEST_F(hole_sweep_test, holes_need_whole_pages_of_free_blocks) {
   it_->fill(65);
   release(1, 16), release(17, 32), release(33, 47);
   EXPECT_FALSE(it_->holes.sweep_all());
@@ -49,7 +49,7 @@ TEST_F(holes, need_whole_pages_of_free_blocks) {
   it_->check_all();
 }
 
-TEST_F(holes, are_filled_again_with_every_block_once) {
+TEST_F(hole_sweep_test, holes_are_filled_again_with_every_block_once) {
   it_->fill(129);
   release(0, 60), release(64, 120);
   EXPECT_TRUE(it_->holes.sweep_all());
@@ -61,7 +61,7 @@ TEST_F(holes, are_filled_again_with_every_block_once) {
 }
 
 // Of the blocks that others freed, few or most of the span.
-TEST_F(holes, hold_blocks_that_other_threads_freed) {
+TEST_F(hole_sweep_test, holes_hold_blocks_that_other_threads_freed) {
   for (const unsigned by_others : {20, 40}) {
     SetUp();
     it_->fill(65);
@@ -75,7 +75,7 @@ TEST_F(holes, hold_blocks_that_other_threads_freed) {
 }
 
 // The hot span has no listed block any more, but holes.
-TEST_F(holes, of_a_thread_that_ends_keep_their_count) {
+TEST_F(hole_sweep_test, holes_of_a_thread_that_ends_keep_their_count) {
   it_->fill(128);
   release(0, 48);
   EXPECT_TRUE(it_->holes.sweep_all());
@@ -87,7 +87,7 @@ TEST_F(holes, of_a_thread_that_ends_keep_their_count) {
   it_->check_all();
 }
 
-TEST_F(holes, of_a_span_that_becomes_free_are_forgotten) {
+TEST_F(hole_sweep_test, holes_of_a_span_that_becomes_free_are_forgotten) {
   it_->fill(65);
   release(0, 48);
   EXPECT_TRUE(it_->holes.sweep_all());
@@ -97,7 +97,7 @@ TEST_F(holes, of_a_span_that_becomes_free_are_forgotten) {
   it_->check_all();
 }
 
-TEST_F(holes, are_looked_for_once_until_the_span_changes) {
+TEST_F(hole_sweep_test, holes_are_looked_for_once_until_the_span_changes) {
   it_->fill(65);
   release(0, 32);
   EXPECT_TRUE(it_->holes.sweep_all());
@@ -109,7 +109,7 @@ TEST_F(holes, are_looked_for_once_until_the_span_changes) {
 }
 
 // A program that writes to a freed block damages the list.
-TEST_F(holes, are_left_alone_where_a_list_is_damaged) {
+TEST_F(hole_sweep_test, holes_are_left_alone_where_a_list_is_damaged) {
   it_->fill(65);
   release(0, 48);
   std::memset(it_->blocks[20], 0x5a, 16);
@@ -117,7 +117,7 @@ TEST_F(holes, are_left_alone_where_a_list_is_damaged) {
   EXPECT_EQ(pages_with_memory(0), 4U);
 }
 
-TEST_F(holes, are_left_alone_where_a_list_runs_in_a_circle) {
+TEST_F(hole_sweep_test, holes_are_left_alone_where_a_list_runs_in_a_circle) {
   it_->fill(65);
   release(0, 48);
   std::memcpy(it_->blocks[20], &it_->blocks[40], sizeof(void*));
@@ -126,7 +126,7 @@ TEST_F(holes, are_left_alone_where_a_list_runs_in_a_circle) {
 }
 
 // Only the background purge thread waits for spans to be quiet.
-TEST_F(holes, of_quiet_spans_are_purged_at_the_second_look) {
+TEST_F(hole_sweep_test, holes_of_quiet_spans_are_purged_at_the_second_look) {
   it_->fill(129);
   release(0, 48), release(64, 112);
   std::int64_t now = 1'000'000;
@@ -144,7 +144,7 @@ TEST_F(holes, of_quiet_spans_are_purged_at_the_second_look) {
 }
 
 // While the pages go back, nobody takes blocks from the span.
-TEST_F(holes, are_purged_while_the_owner_allocates) {
+TEST_F(hole_sweep_test, holes_are_purged_while_the_owner_allocates) {
   it_->fill(128);
   release(0, 48);
   bool called = false;
@@ -157,7 +157,7 @@ TEST_F(holes, are_purged_while_the_owner_allocates) {
   it_->check_all();
 }
 
-TEST_F(holes, are_purged_while_the_last_blocks_are_freed) {
+TEST_F(hole_sweep_test, holes_are_purged_while_the_last_blocks_are_freed) {
   it_->fill(65);
   release(0, 48);
   hooked_platform::before_purge = [&] {
@@ -170,7 +170,7 @@ TEST_F(holes, are_purged_while_the_last_blocks_are_freed) {
   it_->check_all();
 }
 
-TEST_F(holes, are_purged_while_the_owner_ends) {
+TEST_F(hole_sweep_test, holes_are_purged_while_the_owner_ends) {
   it_->fill(65);
   release(0, 48);
   hooked_platform::before_purge = [&] { it_->end_thread(0); };
@@ -181,10 +181,10 @@ TEST_F(holes, are_purged_while_the_owner_ends) {
   it_->check_all();
 }
 
-using holes_beside_cached_blocks = sweep_of<many_blocks_and_a_cached_one>;
+using hole_sweep_beside_cached_blocks = sweep_of<many_blocks_and_a_cached_one>;
 
 // The span returns from the sweep, and not from its owner: the map forgets the owner all the same.
-TEST_F(holes_beside_cached_blocks, are_purged_while_the_last_blocks_are_freed) {
+TEST_F(hole_sweep_beside_cached_blocks, holes_are_purged_while_the_last_blocks_are_freed) {
   it_->fill(65);
   release(0, 48);
   hooked_platform::before_purge = [&] { release(48, 60), release(60, 64, 1); };
@@ -195,7 +195,7 @@ TEST_F(holes_beside_cached_blocks, are_purged_while_the_last_blocks_are_freed) {
 }
 
 // A child that is forked in the middle of a sweep may lose blocks, and hands none out twice.
-TEST_F(holes, that_are_being_purged_are_lost_in_a_child_of_fork) {
+TEST_F(hole_sweep_test, holes_that_are_being_purged_are_lost_in_a_child_of_fork) {
   it_->fill(65);
   release(0, 48);
   hooked_platform::before_purge = [&] {
@@ -209,9 +209,9 @@ TEST_F(holes, that_are_being_purged_are_lost_in_a_child_of_fork) {
   release(48, 64);
 }
 
-using pages_that_are_blocks = sweep_of<block_is_page>;
+using hole_sweep_of_page_sized_blocks = sweep_of<block_is_page>;
 
-TEST_F(pages_that_are_blocks, are_purged_but_for_the_first) {
+TEST_F(hole_sweep_of_page_sized_blocks, pages_are_purged_but_for_the_first) {
   it_->fill(5);
   release(0, 3);
   EXPECT_TRUE(it_->holes.sweep_all());
@@ -221,9 +221,9 @@ TEST_F(pages_that_are_blocks, are_purged_but_for_the_first) {
   it_->check_all();
 }
 
-using pages_inside_blocks = sweep_of<many_pages>;
+using hole_sweep_inside_blocks = sweep_of<many_pages>;
 
-TEST_F(pages_inside_blocks, are_purged_behind_the_link) {
+TEST_F(hole_sweep_inside_blocks, pages_are_purged_behind_the_link) {
   it_->fill(65);
   for (void* const block : it_->blocks)
     std::memset(static_cast<char*>(block) + 16, 1, many_pages.span_block_limit - 16);
@@ -243,9 +243,9 @@ struct crowded_sync : concurrent::std_sync {
 };
 
 // Thread 0 sleeps; its span, of 64 blocks in four pages, is hot and others free.
-class hot_holes : public ::testing::Test {
+class hole_sweep_of_hot_spans : public ::testing::Test {
 protected:
-  hot_holes() {
+  hole_sweep_of_hot_spans() {
     fake_platform::reset();
     hooked_platform::before_purge = nullptr;
     it_.fill(64);
@@ -268,7 +268,7 @@ protected:
   holed_heap<crowded_sync, many_blocks> it_{3};
 };
 
-TEST_F(hot_holes, go_back_while_the_owner_sleeps) {
+TEST_F(hole_sweep_of_hot_spans, holes_go_back_while_the_owner_sleeps) {
   release(0, 64);
   EXPECT_TRUE(it_.holes.sweep_all());
   EXPECT_EQ(pages_with_memory(), 1U);
@@ -279,14 +279,14 @@ TEST_F(hot_holes, go_back_while_the_owner_sleeps) {
   expect_whole();
 }
 
-TEST_F(hot_holes, need_whole_pages_of_free_blocks) {
+TEST_F(hole_sweep_of_hot_spans, holes_need_whole_pages_of_free_blocks) {
   release(1, 16), release(17, 32), release(33, 64);
   EXPECT_FALSE(it_.holes.sweep_all());
   EXPECT_EQ(pages_with_memory(), 4U) << "the last page has the first block of the list";
   expect_whole();
 }
 
-TEST_F(hot_holes, keep_their_count_where_the_owner_ends) {
+TEST_F(hole_sweep_of_hot_spans, holes_keep_their_count_where_the_owner_ends) {
   release(0, 48);
   EXPECT_TRUE(it_.holes.sweep_all());
   it_.end_thread(0);
@@ -296,7 +296,7 @@ TEST_F(hot_holes, keep_their_count_where_the_owner_ends) {
 }
 
 // The owner takes the list, and ends before it has taken the holes.
-TEST_F(hot_holes, keep_their_count_where_the_owner_runs_dry) {
+TEST_F(hole_sweep_of_hot_spans, holes_keep_their_count_where_the_owner_runs_dry) {
   release(0, 64);
   EXPECT_TRUE(it_.holes.sweep_all());
   it_.fill(16);
@@ -307,7 +307,7 @@ TEST_F(hot_holes, keep_their_count_where_the_owner_runs_dry) {
   it_.check_all();
 }
 
-TEST_F(hot_holes, go_back_in_silence_after_two_looks) {
+TEST_F(hole_sweep_of_hot_spans, holes_go_back_in_silence_after_two_looks) {
   release(0, 64);
   it_.holes.sweep_quiet(1'000);
   EXPECT_EQ(pages_with_memory(), 4U);

@@ -20,10 +20,10 @@ constexpr config knobs = standard();
 using traits = test_traits<concurrent::std_sync, knobs, fake_platform>;
 using blocks = large_blocks<traits>;
 
-class large_refusals : public ::testing::Test {
+class large_refusals_test : public ::testing::Test {
 protected:
-  large_refusals() { fake_platform::reset(); }
-  ~large_refusals() override { fake_platform::reset(); }
+  large_refusals_test() { fake_platform::reset(); }
+  ~large_refusals_test() override { fake_platform::reset(); }
 
   char* allocate(std::size_t bytes, bool zeroed = false) {
     return static_cast<char*>(it_.allocate(bytes, 16, zeroed));
@@ -37,14 +37,14 @@ protected:
   blocks it_{64 * mib};
 };
 
-TEST_F(large_refusals, no_pages_is_null) {
+TEST_F(large_refusals_test, no_pages_is_null) {
   fake_platform::refused_allocations = 1;
   EXPECT_EQ(allocate(2 * mib), nullptr);
   EXPECT_EQ(it_.live_bytes(), 0U);
   EXPECT_TRUE(it_.is_valid());
 }
 
-TEST_F(large_refusals, no_pages_for_the_registry_is_null_and_the_block_goes_back) {
+TEST_F(large_refusals_test, no_pages_for_the_registry_is_null_and_the_block_goes_back) {
   void* const place = os_pages::allocate(2 * mib, os_pages::huge_page_bytes);
   fake_platform::planted = place;
   // The first block is served; the second allocation would be the registry's first table.
@@ -69,7 +69,7 @@ struct one_for_another : fake_platform {
   }
 };
 
-TEST_F(large_refusals, a_table_that_another_thread_had_serves_where_one_is_refused) {
+TEST_F(large_refusals_test, a_table_that_another_thread_had_serves_where_one_is_refused) {
   large_blocks<test_traits<concurrent::std_sync, knobs, one_for_another>> tested{0};
   void* theirs = nullptr;
   one_for_another::meanwhile = [&] { theirs = tested.allocate(3 * mib, 16, false); };
@@ -80,7 +80,7 @@ TEST_F(large_refusals, a_table_that_another_thread_had_serves_where_one_is_refus
   tested.deallocate(theirs);
 }
 
-TEST_F(large_refusals, a_block_that_cannot_be_resized_is_copied) {
+TEST_F(large_refusals_test, a_block_that_cannot_be_resized_is_copied) {
   for (const std::size_t bytes : {2 * mib, 8 * mib}) {
     char* const block = allocate_filled(bytes);
     fake_platform::refused_remaps = 1;
@@ -95,7 +95,7 @@ TEST_F(large_refusals, a_block_that_cannot_be_resized_is_copied) {
   }
 }
 
-TEST_F(large_refusals, a_block_that_can_be_neither_resized_nor_copied_stays) {
+TEST_F(large_refusals_test, a_block_that_can_be_neither_resized_nor_copied_stays) {
   char* const block = allocate_filled(2 * mib);
   fake_platform::refused_remaps = 1;
   fake_platform::refused_allocations = 2;  // at a huge page, and anywhere
@@ -105,7 +105,7 @@ TEST_F(large_refusals, a_block_that_can_be_neither_resized_nor_copied_stays) {
   it_.deallocate(block);
 }
 
-TEST_F(large_refusals, a_retained_block_that_cannot_grow_goes_back) {
+TEST_F(large_refusals_test, a_retained_block_that_cannot_grow_goes_back) {
   it_.deallocate(allocate_filled(2 * mib));
   ASSERT_EQ(it_.retained_bytes(), 2 * mib);
   fake_platform::refused_remaps = 1;
@@ -118,7 +118,7 @@ TEST_F(large_refusals, a_retained_block_that_cannot_grow_goes_back) {
   it_.deallocate(block);
 }
 
-TEST_F(large_refusals, pages_that_the_system_refuses_serve_the_next_block_and_are_zero) {
+TEST_F(large_refusals_test, pages_that_the_system_refuses_serve_the_next_block_and_are_zero) {
   blocks none{0};
   auto* const block = static_cast<char*>(none.allocate(2 * mib, 16, false));
   std::memset(block, 7, 2 * mib);
@@ -136,7 +136,7 @@ TEST_F(large_refusals, pages_that_the_system_refuses_serve_the_next_block_and_ar
 
 // --- time ---
 
-TEST_F(large_refusals, retained_blocks_go_back_after_a_decay_period) {
+TEST_F(large_refusals_test, retained_blocks_go_back_after_a_decay_period) {
   void* const first = allocate(2 * mib);
   void* const second = allocate(3 * mib);
   it_.deallocate(first);
@@ -149,7 +149,7 @@ TEST_F(large_refusals, retained_blocks_go_back_after_a_decay_period) {
   it_.deallocate(other);
 }
 
-TEST(live_account, remembers_the_peak_of_this_period_and_the_one_before) {
+TEST(large_refusals, live_account_remembers_the_peak_of_this_period_and_the_one_before) {
   live_account<traits> it;
   constexpr std::int64_t period = knobs.decay_milliseconds;
   it.set(10, 5 * period);
@@ -170,14 +170,14 @@ void check(const auto& it) {
   if (!it.is_valid()) std::abort();
 }
 
-TEST_F(large_refusals, invariants_see_pages_that_are_live_twice) {
+TEST_F(large_refusals_test, invariants_see_pages_that_are_live_twice) {
   char* const block = allocate(2 * mib);
   check(it_);
   EXPECT_DEATH((fake_platform::planted = block, allocate(3 * mib), check(it_)), "");
   it_.deallocate(block);
 }
 
-TEST_F(large_refusals, invariants_see_pages_that_are_live_and_retained) {
+TEST_F(large_refusals_test, invariants_see_pages_that_are_live_and_retained) {
   char* const freed = allocate(2 * mib);
   it_.deallocate(freed);
   ASSERT_EQ(it_.retained_bytes(), 2 * mib);
@@ -191,7 +191,7 @@ TEST_F(large_refusals, invariants_see_pages_that_are_live_and_retained) {
   EXPECT_DEATH(plant(), "");
 }
 
-TEST_F(large_refusals, invariants_see_what_is_retained_twice) {
+TEST_F(large_refusals_test, invariants_see_what_is_retained_twice) {
   leaving_mappings<traits> leave;
   live_account<traits> live;
   live.set(64 * mib, 0);
@@ -210,7 +210,7 @@ TEST_F(large_refusals, invariants_see_what_is_retained_twice) {
 }
 
 // A registry whose first table is full of blocks, at 1 MiB, 2 MiB and so on.
-class registry_refusals : public large_refusals {
+class large_refusals_of_the_registry : public large_refusals_test {
 protected:
   static char* block(std::size_t number) { return reinterpret_cast<char*>(number * mib); }
   static constexpr std::size_t first = knobs.first_registry_entries;
@@ -229,7 +229,7 @@ protected:
   growing_registry<traits> registry_;
 };
 
-TEST_F(registry_refusals, a_refused_table_leaves_everything_as_it_was) {
+TEST_F(large_refusals_of_the_registry, a_refused_table_leaves_everything_as_it_was) {
   fill();
   fake_platform::refused_allocations = 1;
   EXPECT_FALSE(registry_.add(block(1'000'000), 7));
@@ -239,7 +239,7 @@ TEST_F(registry_refusals, a_refused_table_leaves_everything_as_it_was) {
   expect_filled(1);
 }
 
-TEST_F(registry_refusals, a_table_that_is_not_wanted_any_more_stays_with_its_maker) {
+TEST_F(large_refusals_of_the_registry, a_table_that_is_not_wanted_any_more_stays_with_its_maker) {
   using registry = large_registry<traits>;
   fill();
   for (const std::size_t capacity : {first / 2, first}) {
@@ -259,7 +259,7 @@ TEST_F(registry_refusals, a_table_that_is_not_wanted_any_more_stays_with_its_mak
   expect_filled(2);
 }
 
-TEST_F(large_refusals, a_block_that_moves_keeps_its_room_in_the_registry) {
+TEST_F(large_refusals_test, a_block_that_moves_keeps_its_room_in_the_registry) {
   growing_registry<traits> it;
   const auto block = [](std::size_t number) { return reinterpret_cast<char*>(number * mib); };
   ASSERT_TRUE(it.add(block(1), 1));
@@ -272,7 +272,7 @@ TEST_F(large_refusals, a_block_that_moves_keeps_its_room_in_the_registry) {
   EXPECT_TRUE(it.is_valid());
 }
 
-TEST_F(large_refusals, invariants_see_an_entry_of_no_size) {
+TEST_F(large_refusals_test, invariants_see_an_entry_of_no_size) {
   growing_registry<traits> it;
   it.add(reinterpret_cast<char*>(1 * mib), 1);
   EXPECT_TRUE(it.is_valid());

@@ -26,7 +26,7 @@ constexpr config settings_tested = standard();
 using traits_tested = test_traits<concurrent::std_sync, settings_tested>;
 using blocks_tested = large_blocks<traits_tested>;
 
-TEST(large_registry, agrees_with_a_map) {
+TEST(large, registry_agrees_with_a_map) {
   growing_registry<traits_tested> it;
   std::map<char*, std::size_t> model;
   std::vector<std::size_t> moving;  // sizes
@@ -59,7 +59,7 @@ struct traits_counted : traits_tested {
   static void give_way(std::size_t bytes) { asked += bytes; }
 };
 
-TEST(large_blocks, ask_the_rest_of_the_heap_to_give_way) {
+TEST(large, blocks_ask_the_rest_of_the_heap_to_give_way) {
   large_blocks<traits_counted> it{64 * mebibyte};
   void* block = it.allocate(4 * mebibyte, 4096, true);
   EXPECT_EQ(traits_counted::asked, 4 * mebibyte);
@@ -71,7 +71,7 @@ TEST(large_blocks, ask_the_rest_of_the_heap_to_give_way) {
   EXPECT_EQ(traits_counted::asked, 6 * mebibyte) << "a retained block is no new memory";
 }
 
-TEST(large_blocks, are_aligned_zero_and_as_large_as_asked) {
+TEST(large, blocks_are_aligned_zero_and_as_large_as_asked) {
   blocks_tested it{0};
   for (const std::size_t alignment : {std::size_t{16}, std::size_t{4096}, 2 * mebibyte, 64 * mebibyte}) {
     auto* const block = static_cast<char*>(it.allocate(3 * mebibyte + 1, alignment, true));
@@ -87,7 +87,7 @@ TEST(large_blocks, are_aligned_zero_and_as_large_as_asked) {
   EXPECT_EQ(it.live_bytes(), 0U);
 }
 
-TEST(large_blocks, keep_their_contents_when_they_are_resized) {
+TEST(large, blocks_keep_their_contents_when_they_are_resized) {
   blocks_tested it{0};
   auto* block = static_cast<char*>(it.allocate(2 * mebibyte, 16, false));
   std::memset(block, 7, 2 * mebibyte);
@@ -104,7 +104,7 @@ TEST(large_blocks, keep_their_contents_when_they_are_resized) {
   it.deallocate(block);
 }
 
-TEST(large_blocks, are_copied_where_their_pages_differ_in_kind) {
+TEST(large, blocks_are_copied_where_their_pages_differ_in_kind) {
   blocks_tested it{64 * mebibyte};
   for (const std::size_t size : {2 * mebibyte, 9 * mebibyte}) {
     auto* const block = static_cast<char*>(it.allocate(size, 16, false));
@@ -122,7 +122,7 @@ TEST(large_blocks, are_copied_where_their_pages_differ_in_kind) {
   }
 }
 
-TEST(large_blocks, that_cannot_grow_hold_no_addresses_for_it) {
+TEST(large, blocks_that_cannot_grow_hold_no_addresses_for_it) {
   blocks_tested it{0};
   const auto mapped_pages = [] {
     std::size_t pages = 0;
@@ -142,7 +142,7 @@ TEST(large_blocks, that_cannot_grow_hold_no_addresses_for_it) {
   it.deallocate(block);
 }
 
-TEST(large_blocks, reuse_what_was_freed) {
+TEST(large, blocks_reuse_what_was_freed) {
   blocks_tested it{8 * mebibyte};
   void* const first = it.allocate(4 * mebibyte, 16, false);
   std::memset(first, 1, 4 * mebibyte);
@@ -156,7 +156,7 @@ TEST(large_blocks, reuse_what_was_freed) {
   it.deallocate(again);
 }
 
-TEST(large_blocks, leave_the_rest_of_what_they_reuse) {
+TEST(large, blocks_leave_the_rest_of_what_they_reuse) {
   blocks_tested it{16 * mebibyte};
   void* const large = it.allocate(5 * mebibyte, 16, false);
   void* const fitting = it.allocate(3 * mebibyte, 16, false);
@@ -181,7 +181,7 @@ TEST(large_blocks, leave_the_rest_of_what_they_reuse) {
   EXPECT_EQ(rest[0], 2) << "kept";
 }
 
-TEST(large_blocks, grow_what_they_reuse) {
+TEST(large, blocks_grow_what_they_reuse) {
   blocks_tested it{16 * mebibyte};
   auto* const small = static_cast<char*>(it.allocate(2 * mebibyte, 16, false));
   auto* const larger = static_cast<char*>(it.allocate(3 * mebibyte, 16, false));
@@ -201,7 +201,7 @@ TEST(large_blocks, grow_what_they_reuse) {
   for (void* const block : {grown, zeroed, aligned}) it.deallocate(block);
 }
 
-TEST(large_blocks, retain_no_more_than_the_bound) {
+TEST(large, blocks_retain_no_more_than_the_bound) {
   blocks_tested it{8 * mebibyte};
   std::vector<void*> blocks;
   for (int step = 0; step < 10; ++step) blocks.push_back(it.allocate(3 * mebibyte, 16, false));
@@ -219,7 +219,7 @@ TEST(large_blocks, retain_no_more_than_the_bound) {
   EXPECT_FALSE(it.trim(0));
 }
 
-TEST(large_blocks, retain_no_more_than_the_peak_lately) {
+TEST(large, blocks_retain_no_more_than_the_peak_lately) {
   blocks_tested it{64 * mebibyte};
   void* const one = it.allocate(2 * mebibyte, 16, false);
   void* const other = it.allocate(2 * mebibyte, 16, false);
@@ -241,7 +241,7 @@ char* filled(blocks_tested& it, std::size_t bytes, std::size_t stride) {
   return block;
 }
 
-TEST(large_blocks, get_huge_pages_when_one_was_written_throughout) {
+TEST(large, blocks_get_huge_pages_when_one_was_written_throughout) {
   constexpr std::size_t size = 9 * mebibyte;
   blocks_tested never{64 * mebibyte}, it{64 * mebibyte};
   it.allow_huge_pages();
@@ -268,7 +268,7 @@ TEST(large_blocks, get_huge_pages_when_one_was_written_throughout) {
   it.deallocate(fresh);
 }
 
-TEST(large_blocks, refuse_what_is_no_live_block) {
+TEST(large, blocks_refuse_what_is_no_live_block) {
   blocks_tested it{8 * mebibyte};
   auto* const block = static_cast<char*>(it.allocate(2 * mebibyte, 16, false));
   EXPECT_DEATH(it.deallocate(block + 4096), "heaplab: not a live block: 0x");
@@ -279,7 +279,7 @@ TEST(large_blocks, refuse_what_is_no_live_block) {
 blocks_tested* refusing = nullptr;
 void* held = nullptr;
 
-TEST(large_blocks, refuse_without_their_lock) {
+TEST(large, blocks_refuse_without_their_lock) {
   static blocks_tested it{8 * mebibyte};
   refusing = &it;
   auto* const block = static_cast<char*>(held = it.allocate(2 * mebibyte, 16, false));

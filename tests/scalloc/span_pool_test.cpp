@@ -76,7 +76,7 @@ TEST(span_pool, loses_no_span_while_threads_exceed_the_bound) {
   EXPECT_EQ(seen.size(), all.size());
 }
 
-TEST(purge_batch, gives_neighbours_back_in_one_range_and_nothing_between) {
+TEST(span_pool, purge_batch_gives_neighbours_back_in_one_range_and_nothing_between) {
   pool_of<kept> it;
   const auto all = it.used(0, 6);
   purge_batch<pool_traits<kept>> batch;
@@ -193,10 +193,10 @@ TEST(span_pool, bounds_what_all_columns_retain) {
 
 // --- while the background purge thread is there ---
 
-class helped_span_pool : public testing::Test {
+class span_pool_with_helper : public testing::Test {
 protected:
-  helped_span_pool() { counting_platform::has_helper = true; }
-  ~helped_span_pool() override { counting_platform::has_helper = false; }
+  span_pool_with_helper() { counting_platform::has_helper = true; }
+  ~span_pool_with_helper() override { counting_platform::has_helper = false; }
 
   // Spans of two columns, four times the bound.
   std::vector<pool_of<kept>::span_type*> fill() {
@@ -208,7 +208,7 @@ protected:
   pool_of<kept> it_;
 };
 
-TEST_F(helped_span_pool, keeps_all_memory_of_fine_spans) {
+TEST_F(span_pool_with_helper, keeps_all_memory_of_fine_spans) {
   counting_platform::purges.store(0, std::memory_order_relaxed);
   const auto all = fill();
   EXPECT_EQ(counting_platform::purges.load(std::memory_order_relaxed), 0U);
@@ -216,7 +216,7 @@ TEST_F(helped_span_pool, keeps_all_memory_of_fine_spans) {
   EXPECT_TRUE(it_.pool.is_valid());
 }
 
-TEST_F(helped_span_pool, leaves_decay_to_the_helper) {
+TEST_F(span_pool_with_helper, leaves_decay_to_the_helper) {
   const auto all = fill();
   it_.pool.decay(it_.spans, 1'000);
   it_.pool.decay_unless_helped(it_.spans);
@@ -227,7 +227,7 @@ TEST_F(helped_span_pool, leaves_decay_to_the_helper) {
 }
 
 // What is beyond the bound goes back, in the end all of that, and none of the rest.
-TEST_F(helped_span_pool, gives_way_to_memory_elsewhere) {
+TEST_F(span_pool_with_helper, gives_way_to_memory_elsewhere) {
   fill();
   const std::size_t before = it_.pool.retained_bytes(), bound = it_.bound();
   it_.pool.give_way(it_.spans, 0, 1);
@@ -247,7 +247,7 @@ TEST_F(helped_span_pool, gives_way_to_memory_elsewhere) {
   EXPECT_EQ(it_.resident(), after);
 }
 
-TEST_F(helped_span_pool, gives_way_for_long_in_the_heaps_own_thread) {
+TEST_F(span_pool_with_helper, gives_way_for_long_in_the_heaps_own_thread) {
   fill();
   const std::size_t before = it_.pool.retained_bytes();
   counting_platform::hurries = 0;
@@ -262,7 +262,7 @@ TEST_F(helped_span_pool, gives_way_for_long_in_the_heaps_own_thread) {
   EXPECT_EQ(it_.pool.retained_bytes(), before - 2 * kept.give_way_bytes - mib);
 }
 
-TEST_F(helped_span_pool, gives_way_to_coarse_spans) {
+TEST_F(span_pool_with_helper, gives_way_to_coarse_spans) {
   fill();
   const std::size_t before = it_.pool.retained_bytes();
   constexpr unsigned coarse = pool_traits<kept>::classes::index_of_computed(16 * kib);
@@ -276,7 +276,7 @@ TEST_F(helped_span_pool, gives_way_to_coarse_spans) {
   EXPECT_TRUE(it_.pool.is_valid());
 }
 
-TEST_F(helped_span_pool, keeps_to_the_bound_where_the_user_set_one) {
+TEST_F(span_pool_with_helper, keeps_to_the_bound_where_the_user_set_one) {
   tuning chosen{kept};
   chosen.retains_fine_zone = false;
   pool_of<kept> it{chosen};
@@ -284,7 +284,7 @@ TEST_F(helped_span_pool, keeps_to_the_bound_where_the_user_set_one) {
   EXPECT_LE(it.pool.retained_bytes(), it.bound());
 }
 
-TEST_F(helped_span_pool, keeps_to_the_bound_where_nothing_is_purged_when_idle) {
+TEST_F(span_pool_with_helper, keeps_to_the_bound_where_nothing_is_purged_when_idle) {
   tuning chosen{kept};
   chosen.purge_when_idle = false;
   pool_of<kept> it{chosen};

@@ -41,9 +41,9 @@ constexpr config knobs = [] {
 using traits = test_traits<explore::explored_sync, knobs, watched_platform>;
 using steps = std::function<void()>;
 
-class unlocked_calls : public ::testing::Test {
+class unlocked_calls_interleavings : public ::testing::Test {
 protected:
-  ~unlocked_calls() override { end(); }
+  ~unlocked_calls_interleavings() override { end(); }
 
   void start(steps at_call) {
     end();
@@ -72,7 +72,7 @@ private:
 };
 
 // Two sweeps need the map of dropped records at once.
-TEST_F(unlocked_calls, records_are_dropped) {
+TEST_F(unlocked_calls_interleavings, records_are_dropped) {
   const std::uint32_t page = dropped_records<traits>::spans_in_page();
   const auto setup = [&] {
     start([this] { spans().shrink(knobs.arena_bytes); });
@@ -90,7 +90,7 @@ TEST_F(unlocked_calls, records_are_dropped) {
                check);
 }
 
-TEST_F(unlocked_calls, the_arena_shrinks) {
+TEST_F(unlocked_calls_interleavings, the_arena_shrinks) {
   span<traits>* carved[2] = {};
   const auto setup = [&] { start([this] { spans().carve(true, 0); }), spans().carve(true, 0); };
   const auto check = [&] {
@@ -105,7 +105,7 @@ TEST_F(unlocked_calls, the_arena_shrinks) {
 }
 
 // Each of two new threads maps a buffer. A third ends, and leaves its own to one of them.
-TEST_F(unlocked_calls, threads_get_buffers) {
+TEST_F(unlocked_calls_interleavings, threads_get_buffers) {
   lab<traits>* given[2] = {};
   lab<traits>* ended = nullptr;
   const auto setup = [&] {

@@ -74,11 +74,11 @@ void fork_at_every_instruction(pid_t (*make_child)()) {
   EXPECT_TRUE(check_and_free(held, 1000));
 }
 
-TEST(fork, at_every_instruction_of_another_thread) {
+TEST(fork_anywhere, at_every_instruction_of_another_thread) {
   fork_at_every_instruction(fork);
 }
 
-TEST(fork, without_handlers_at_every_instruction_of_another_thread) {
+TEST(fork_anywhere, without_handlers_at_every_instruction_of_another_thread) {
   if (has_no_raw_children()) GTEST_SKIP() << "the library promises nothing";
   fork_at_every_instruction(fork_raw);
 }
@@ -99,7 +99,7 @@ void use_many_blocks(std::size_t bytes) {
 
 // The other thread frees blocks of a span from which it does not allocate, and allocates them again. In the
 // child only one block of the other span stays.
-TEST(fork, while_another_thread_reuses_blocks_of_an_earlier_span) {
+TEST(fork_anywhere, while_another_thread_reuses_blocks_of_an_earlier_span) {
   std::array<unsigned char*, 8> blocks;  // scalloc's spans have four
   const auto prepare = [&] {
     for (unsigned i = 0; i < blocks.size(); ++i) fill(blocks[i] = allocate(4000), filled, i);
@@ -120,7 +120,7 @@ TEST(fork, while_another_thread_reuses_blocks_of_an_earlier_span) {
 
 // The other thread's spans run dry, and others take their place, while blocks of theirs are free and wait in
 // the thread's quarantine, where the library has one.
-TEST(fork, while_another_thread_changes_spans) {
+TEST(fork_anywhere, while_another_thread_changes_spans) {
   constexpr std::size_t bytes = 1000;  // scalloc's spans have 16
   std::array<unsigned char*, 64> kept;
   std::array<unsigned char*, 20> changing = {};
@@ -178,17 +178,17 @@ void fork_while_another_thread_trims(pid_t (*make_child)()) {
   EXPECT_TRUE(check_and_free(held, 1000));
 }
 
-TEST(fork, while_another_thread_trims) {
+TEST(fork_anywhere, while_another_thread_trims) {
   fork_while_another_thread_trims(fork);
 }
 
-TEST(fork, without_handlers_while_another_thread_trims) {
+TEST(fork_anywhere, without_handlers_while_another_thread_trims) {
   if (has_no_raw_children()) GTEST_SKIP() << "the library promises nothing";
   fork_while_another_thread_trims(fork_raw);
 }
 
 // scalloc's table of large blocks becomes larger with the 129th.
-TEST(fork, while_another_thread_has_many_large_blocks) {
+TEST(fork_anywhere, while_another_thread_has_many_large_blocks) {
   one_of_each held;
   std::array<void*, 132> large = {};
   constexpr std::size_t at_once = 124;

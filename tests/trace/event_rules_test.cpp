@@ -22,9 +22,9 @@ namespace {
 constexpr std::size_t count = 40;
 constexpr std::uint32_t sites = 3;
 
-class nonsense : public testing::Test {
+class event_rules_test : public testing::Test {
 protected:
-  nonsense() : path_(testing::TempDir() + "heaplab-nonsense-" + std::to_string(::getpid())) {
+  event_rules_test() : path_(testing::TempDir() + "heaplab-nonsense-" + std::to_string(::getpid())) {
     properties of, summary;
     of.set("pid", 1);
     of.set("stamps", "tsc");
@@ -42,7 +42,7 @@ protected:
     to.close();
     whole_.emplace(path_);
   }
-  ~nonsense() override { std::filesystem::remove(path_); }
+  ~event_rules_test() override { std::filesystem::remove(path_); }
 
   static std::vector<event> events() { return random_events(count, 1, sites); }
   static std::vector<event> lived() {
@@ -130,7 +130,7 @@ bool says(const std::string& fault, const char* part) {
   return fault.find(part) != std::string::npos;
 }
 
-TEST_F(nonsense, is_not_in_a_file_as_it_was_written) {
+TEST_F(event_rules_test, nonsense_is_not_in_a_file_as_it_was_written) {
   std::vector<event> found;
   EXPECT_TRUE(read([&](const event& e) { found.push_back(e); }).empty());
   EXPECT_EQ(found, events());
@@ -138,11 +138,11 @@ TEST_F(nonsense, is_not_in_a_file_as_it_was_written) {
   EXPECT_TRUE(read().empty());
 }
 
-TEST_F(nonsense, of_stamps_that_descend) {
+TEST_F(event_rules_test, nonsense_of_stamps_that_descend) {
   EXPECT_TRUE(says(fault_in_events([](auto& all) { all[20].stamp = all[19].stamp - 1; }), "behind stamp"));
 }
 
-TEST_F(nonsense, of_threads) {
+TEST_F(event_rules_test, nonsense_of_threads) {
   EXPECT_TRUE(says(fault_in_events([](auto& all) { all[20].thread = 0; }), "by thread 0"));
   EXPECT_TRUE(says(fault_in_events([](auto& all) { all[20].thread = 77; }), "by thread 77"));
   EXPECT_TRUE(says(fault_in_events([](auto& all) {
@@ -155,11 +155,11 @@ TEST_F(nonsense, of_threads) {
   EXPECT_TRUE(says(fault_in_events(about), "thread_join about thread 1099511627776"));
 }
 
-TEST_F(nonsense, of_call_sites) {
+TEST_F(event_rules_test, nonsense_of_call_sites) {
   EXPECT_TRUE(says(fault_in_events([](auto& all) { all[39].site = 4; }), "at call site 4, and there are 3"));
 }
 
-TEST_F(nonsense, of_blocks) {
+TEST_F(event_rules_test, nonsense_of_blocks) {
   const auto with = [](event e) {
     return [e](auto& all) {
       const std::uint64_t stamp = all[38].stamp;
@@ -179,12 +179,12 @@ TEST_F(nonsense, of_blocks) {
   EXPECT_TRUE(says(fault_in_events(with(e)), "event 39: an event of kind 80"));
 }
 
-TEST_F(nonsense, of_numbers_and_counts) {
+TEST_F(event_rules_test, nonsense_of_numbers_and_counts) {
   EXPECT_TRUE(says(fault_after([](resigned& file) { file.of(frame_type::events).header.count = 39; }),
                    "its columns are not those of 39 events"));
 }
 
-TEST_F(nonsense, of_frames_out_of_order) {
+TEST_F(event_rules_test, nonsense_of_frames_out_of_order) {
   const std::string fault = fault_after([](resigned& file) {
     resigned::part again = file.of(frame_type::events);
     again.header.first = 7;
@@ -193,7 +193,7 @@ TEST_F(nonsense, of_frames_out_of_order) {
   EXPECT_TRUE(says(fault, "its first event is number 7, and 40 are before")) << fault;
 }
 
-TEST_F(nonsense, of_processes) {
+TEST_F(event_rules_test, nonsense_of_processes) {
   const std::string fault = fault_after([](resigned& file) {
     file.parts.push_back(file.of(frame_type::names));
     file.parts.back().header.process = 7;
@@ -201,12 +201,12 @@ TEST_F(nonsense, of_processes) {
   EXPECT_TRUE(says(fault, "it is of process 7, and 1 are before")) << fault;
 }
 
-TEST_F(nonsense, of_an_index_that_tells_other_things) {
+TEST_F(event_rules_test, nonsense_of_an_index_that_tells_other_things) {
   EXPECT_TRUE(says(fault_after([](resigned& file) { file.of(frame_type::events).index_count = 41; }),
                    "its header and the index tell different things"));
 }
 
-TEST_F(nonsense, of_lived_blocks) {
+TEST_F(event_rules_test, nonsense_of_lived_blocks) {
   for (const auto change : {+[](std::vector<event>& all) { all[1].address = 16; },
                             +[](std::vector<event>& all) { all[1].thread = 1; },
                             +[](std::vector<event>& all) { all[1].kind = kind::free; },
@@ -219,14 +219,14 @@ TEST_F(nonsense, of_lived_blocks) {
                      "its blocks are no acquisitions by thread 0"));
 }
 
-TEST_F(nonsense, of_sites) {
+TEST_F(event_rules_test, nonsense_of_sites) {
   EXPECT_TRUE(says(fault_after([](resigned& file) { file.of(frame_type::sites).payload.push_back(0); }),
                    "it does not hold call sites 1 to 3"));
   EXPECT_TRUE(says(fault_after([](resigned& file) { file.of(frame_type::sites).header.first = 1U << 31; }),
                    "its first call site is number 2147483648, and 0 are before"));
 }
 
-TEST_F(nonsense, of_texts) {
+TEST_F(event_rules_test, nonsense_of_texts) {
   const auto with = [](frame_type type, const char* text) {
     return [=](resigned& file) {
       const auto* const begin = reinterpret_cast<const std::uint8_t*>(text);
@@ -240,7 +240,7 @@ TEST_F(nonsense, of_texts) {
   EXPECT_TRUE(says(fault_after(with(frame_type::names, "main")), "its line 'main' has another form"));
 }
 
-TEST_F(nonsense, of_properties) {
+TEST_F(event_rules_test, nonsense_of_properties) {
   const auto with = [](frame_type type, const char* text) {
     return [=](resigned& file) {
       const auto* const begin = reinterpret_cast<const std::uint8_t*>(text);
@@ -257,7 +257,7 @@ TEST_F(nonsense, of_properties) {
 }
 
 // Whatever stands there: a reader survives, and gives only events that can be.
-TEST_F(nonsense, of_any_kind_is_survived) {
+TEST_F(event_rules_test, nonsense_of_any_kind_is_survived) {
   std::mt19937_64 random(11);
   for (int attempt = 0; attempt < 1500; ++attempt) {
     resigned file = *whole_;

@@ -128,7 +128,7 @@ TEST(profile, a_block_acquired_anew_was_released_unseen) {
   EXPECT_EQ(found.peak().bytes, 10U);
 }
 
-TEST(time_series, keeps_sums_and_peaks_while_stretches_become_one) {
+TEST(profile, time_series_keeps_sums_and_peaks_while_stretches_become_one) {
   std::mt19937_64 random(7);
   time_series series;
   std::uint64_t stamp = 5;
@@ -154,7 +154,7 @@ TEST(time_series, keeps_sums_and_peaks_while_stretches_become_one) {
   EXPECT_LE(series.origin(), stamp - series.width() * (series.stretches().size() - 1));
 }
 
-TEST(time_series, a_stretch_without_events_has_what_lived_before) {
+TEST(profile, time_series_a_stretch_without_events_has_what_lived_before) {
   time_series series;
   series.at(0).live_bytes = 3;
   series.at(0).peak_bytes = 9;
@@ -164,7 +164,7 @@ TEST(time_series, a_stretch_without_events_has_what_lived_before) {
   EXPECT_EQ(series.stretches()[2].peak_bytes, 3U);
 }
 
-TEST(live_blocks, agree_with_a_map) {
+TEST(profile, live_blocks_agree_with_a_map) {
   std::mt19937_64 random(3);
   live_blocks blocks;
   std::map<std::uint64_t, std::uint64_t> model;

@@ -32,12 +32,12 @@ std::vector<event> all_of(trace_file& file, std::uint32_t process, std::uint64_t
   return events;
 }
 
-class trace_files : public testing::Test {
+class trace_file_test : public testing::Test {
 protected:
-  trace_files()
+  trace_file_test()
       : path_(testing::TempDir() + "heaplab-trace-" + std::to_string(getpid()) + "-" +
               testing::UnitTest::GetInstance()->current_test_info()->name()) {}
-  ~trace_files() override { std::filesystem::remove(path_); }
+  ~trace_file_test() override { std::filesystem::remove(path_); }
 
   static std::vector<event> events_of(std::size_t process, std::size_t count) {
     const auto number = static_cast<unsigned>(process) + 1;
@@ -68,7 +68,7 @@ protected:
   std::string path_;
 };
 
-TEST_F(trace_files, give_back_the_blocks_that_lived_before) {
+TEST_F(trace_file_test, files_give_back_the_blocks_that_lived_before) {
   std::vector<event> lived;
   for (std::uint64_t number = 1; number <= trace_writer::frame_events + 7; ++number)
     lived.push_back(
@@ -91,7 +91,7 @@ TEST_F(trace_files, give_back_the_blocks_that_lived_before) {
   EXPECT_EQ(site_table(file, 0).frames_of(1)[0], 0x400000U);
 }
 
-TEST_F(trace_files, give_back_every_process) {
+TEST_F(trace_file_test, files_give_back_every_process) {
   write({3 * trace_writer::frame_events + 5, 0, 77});
   trace_file file(path_);
   ASSERT_EQ(file.processes().size(), 3U);
@@ -112,12 +112,12 @@ TEST_F(trace_files, give_back_every_process) {
   EXPECT_TRUE(file.damage().empty());
 }
 
-TEST_F(trace_files, without_processes_are_files_too) {
+TEST_F(trace_file_test, files_without_processes_are_files_too) {
   trace_writer(path_).close();
   EXPECT_TRUE(trace_file(path_).processes().empty());
 }
 
-TEST_F(trace_files, cut_off_at_any_byte_give_the_frames_before) {
+TEST_F(trace_file_test, files_cut_off_at_any_byte_give_the_frames_before) {
   write({60, 20});
   const std::string whole = slurp(path_);
   std::size_t most = 0;
@@ -141,7 +141,7 @@ TEST_F(trace_files, cut_off_at_any_byte_give_the_frames_before) {
   EXPECT_EQ(most, 80U);
 }
 
-TEST_F(trace_files, with_any_bit_flipped_give_nothing_wrong_and_say_what_is_lost) {
+TEST_F(trace_file_test, files_with_any_bit_flipped_give_nothing_wrong_and_say_what_is_lost) {
   write({12, 5});
   const std::string whole = slurp(path_);
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
@@ -168,7 +168,7 @@ TEST_F(trace_files, with_any_bit_flipped_give_nothing_wrong_and_say_what_is_lost
   }
 }
 
-TEST_F(trace_files, behind_a_damaged_frame_the_next_is_found) {
+TEST_F(trace_file_test, files_behind_a_damaged_frame_the_next_is_found) {
   write({3 * trace_writer::frame_events});
   std::string text = slurp(path_);
   const index_entry second = trace_file(path_).processes()[0].frames.at(2);  // a frame of sites comes first
@@ -181,7 +181,7 @@ TEST_F(trace_files, behind_a_damaged_frame_the_next_is_found) {
   EXPECT_EQ(lost, trace_writer::frame_events);
 }
 
-TEST_F(trace_files, of_a_later_major_version_are_refused) {
+TEST_F(trace_file_test, files_of_a_later_major_version_are_refused) {
   write({5});
   std::string text = slurp(path_);
   file_header header;
@@ -193,7 +193,7 @@ TEST_F(trace_files, of_a_later_major_version_are_refused) {
   EXPECT_THROW(trace_file{path_}, trace_error);
 }
 
-TEST_F(trace_files, that_are_none_are_refused) {
+TEST_F(trace_file_test, files_that_are_none_are_refused) {
   EXPECT_THROW(trace_file{path_}, trace_error);
   spill(path_, "");
   EXPECT_THROW(trace_file{path_}, trace_error);
@@ -202,7 +202,7 @@ TEST_F(trace_files, that_are_none_are_refused) {
   EXPECT_THROW(trace_file{testing::TempDir()}, trace_error);
 }
 
-TEST_F(trace_files, a_full_disk_is_told) {
+TEST_F(trace_file_test, files_a_full_disk_is_told) {
   const auto write_to_full = [] {
     trace_writer to("/dev/full");
     to.close();

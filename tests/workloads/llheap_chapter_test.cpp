@@ -33,7 +33,7 @@ double largest(const std::vector<double>& values) {
   return values.empty() ? -1 : *std::max_element(values.begin(), values.end());
 }
 
-TEST(work, is_multiplied_by_threads) {
+TEST(llheap_chapter, work_is_multiplied_by_threads) {
   for (const double threads : {1.0, 3.0}) {
     const std::string with = "--json - --threads " + std::to_string(static_cast<int>(threads));
     EXPECT_EQ(metric(run_program("churn", with + " --objects 500"), "pairs"), threads * 500);
@@ -46,7 +46,7 @@ TEST(work, is_multiplied_by_threads) {
   }
 }
 
-TEST(options, that_the_publication_leaves_open) {
+TEST(llheap_chapter, options_that_the_publication_leaves_open) {
   for (const char* arguments : {"--spot in-turn", "--filled", "--filled --spot in-turn --live-objects 3",
                                 "--no-touch", "--distribution uniform", "--distribution geometric --step 7",
                                 "--distribution fisher-f", "--min-size 64 --max-size 64"}) {
@@ -63,7 +63,7 @@ TEST(options, that_the_publication_leaves_open) {
 }
 
 // With one round the producer has allocated everything before the consumer frees the first object.
-TEST(memory, rises_to_all_objects_and_falls_to_none) {
+TEST(llheap_chapter, memory_rises_to_all_objects_and_falls_to_none) {
   const outcome done = run_program("memory",
                                    "--objects-per-consumer 20000 --batch 20000 --distribution uniform "
                                    "--min-size 1000 --max-size 1000 --json -");
@@ -81,13 +81,13 @@ TEST(memory, rises_to_all_objects_and_falls_to_none) {
 }
 
 // Each of the two samples falls between two batches.
-TEST(memory, has_no_ratio_to_nothing) {
+TEST(llheap_chapter, memory_has_no_ratio_to_nothing) {
   const outcome done = run_program("memory", "--objects-per-consumer 20000 --batch 100 --samples 2 --json -");
   EXPECT_EQ(metric(done, "most_requested"), 0) << done.output;
   EXPECT_EQ(done.output.find("null"), std::string::npos) << done.output;
 }
 
-TEST(memory, is_the_sum_of_its_parts) {
+TEST(llheap_chapter, memory_is_the_sum_of_its_parts) {
   const outcome done = run_program("memory",
                                    "--producers 2 --consumers-per-producer 3 --objects-per-consumer 1000 "
                                    "--batch 300 --samples 50 --json -");
@@ -102,7 +102,7 @@ TEST(memory, is_the_sum_of_its_parts) {
 }
 
 // Neither the threads' stacks nor the program's own pages are the allocator's.
-TEST(memory, leaves_out_what_is_not_the_allocators) {
+TEST(llheap_chapter, memory_leaves_out_what_is_not_the_allocators) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // stacks of theirs are larger
   const outcome few = run_program("memory", "--objects-per-consumer 10 --batch 10 --json -");
   const outcome large = run_program("memory", "--objects-per-consumer 10 --batch 10M --json -");

@@ -38,7 +38,7 @@ TEST_P(planted_faults_test, blocks_off_their_alignment) {
   expect_found(MISALIGNED, GetParam().unaligned, "aligned");
 }
 
-TEST(planted_fault, contents_lost_by_realloc) {
+TEST(planted_faults, contents_lost_by_realloc) {
   for (const auto& [name, arguments] : {std::pair{"growing_buffers", "--steps 2000 --buffers 20"},
                                         std::pair{"exchange", "--replacements 20000 --grown 50"},
                                         std::pair{"lru_cache", "--requests 20000 --replaced 0 --grown 50"}}) {
@@ -56,7 +56,7 @@ void expect_found_by_speed(const char* library, const char* chain, const std::st
   EXPECT_TRUE(broken.output.find(says) != std::string::npos) << broken.output;
 }
 
-TEST(planted_fault, of_chains) {
+TEST(planted_faults, of_chains) {
   expect_found_by_speed(FORGETFUL, "malloc-realloc-free", "lost its contents when it was reallocated");
   expect_found_by_speed(FORGETFUL, "realloc", "lost its contents when it was reallocated");
   expect_found_by_speed(UNCLEAN, "calloc-free", "does not hold what was written into it");

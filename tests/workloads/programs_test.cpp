@@ -55,7 +55,7 @@ TEST_P(programs_test, shows_an_example_that_is_accepted) {
 INSTANTIATE_TEST_SUITE_P(all, programs_test, ::testing::ValuesIn(programs),
                          [](const auto& of) { return std::string(of.param.name); });
 
-TEST(help, tells_where_the_upper_bound_is_excluded) {
+TEST(programs, help_tells_where_the_upper_bound_is_excluded) {
   for (const program& one : programs) {
     const std::string help = run_program(one.name, "--help").output;
     const bool told = help.find("Every object is smaller than this") != std::string::npos;
@@ -70,7 +70,7 @@ void expect_refused(const char* name, const char* arguments, const std::string& 
   EXPECT_EQ(refused.output, std::string(name) + ": " + line + "\n");
 }
 
-TEST(refusals, name_the_options_that_do_not_go_together) {
+TEST(programs, refusals_name_the_options_that_do_not_go_together) {
   expect_refused("threadtest", "--threads 4 --round-objects 3",
                  "--round-objects must not be fewer than --threads");
   expect_refused("shbench", "--threads 4 --calls 3", "--calls must not be fewer than --threads");
@@ -92,14 +92,14 @@ TEST(refusals, name_the_options_that_do_not_go_together) {
   expect_refused("blowup", "--pattern shift --sizes 5", "--sizes needs --pattern spread");
 }
 
-TEST(refusals, of_an_aged_heap) {
+TEST(programs, refusals_of_an_aged_heap) {
   const std::string rest = " is not SEED:OCCUPANCY (1:50%); the occupancy is 0% to 100%";
   for (const char* wrong : {"5", "x:50%", "1:101%", "1:", ":50"})
     expect_refused("threadtest", ("--aged " + std::string(wrong)).c_str(),
                    "--aged: '" + std::string(wrong) + "'" + rest);
 }
 
-TEST(refusals, of_chains) {
+TEST(programs, refusals_of_chains) {
   expect_refused("speed", "--chain malloc-bogus-free",
                  "--chain: the step 'bogus' is not malloc, calloc, realloc or free; steps are joined by '-'");
   expect_refused("speed", "--chain malloc-calloc",
@@ -111,7 +111,7 @@ TEST(refusals, of_chains) {
         "have --time-leftovers");
 }
 
-TEST(refusals, of_more_threads_than_the_system_gives) {
+TEST(programs, refusals_of_more_threads_than_the_system_gives) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory exceeds any limit
   const outcome refused = testing::run_command(
       std::string("ulimit -v 500000; ") + PROGRAMS +
@@ -124,7 +124,7 @@ TEST(refusals, of_more_threads_than_the_system_gives) {
 }
 
 // The work is the same however many threads do it, where they divide it.
-TEST(work, is_divided_among_threads) {
+TEST(programs, work_is_divided_among_threads) {
   for (const char* threads : {"1", "4"}) {
     const std::string with = std::string("--json - --threads ") + threads;
     EXPECT_EQ(metric(run_program("threadtest", with + " --rounds 2 --round-objects 400"), "pairs"), 800);
@@ -136,7 +136,7 @@ TEST(work, is_divided_among_threads) {
   }
 }
 
-TEST(work, of_larson_goes_through_many_threads) {
+TEST(programs, work_of_larson_goes_through_many_threads) {
   const outcome done = run_program(
       "larson", "--duration 100ms --live-objects 50 --replacements-per-object 2 --threads 2 --json -");
   EXPECT_GT(metric(done, "threads_started"), 2) << done.output;  // as --threads has it, and successors
@@ -145,7 +145,7 @@ TEST(work, of_larson_goes_through_many_threads) {
 }
 
 // One call in 64 is sampled.
-TEST(work, of_speed_is_done_in_every_round) {
+TEST(programs, work_of_speed_is_done_in_every_round) {
   for (const char* chain : {"malloc-free", "malloc --time-leftovers"}) {
     const outcome done = run_program(
         "speed", std::string("--json - --latency --rounds 100 --chain-repeats 640 --chain ") + chain);
@@ -154,7 +154,7 @@ TEST(work, of_speed_is_done_in_every_round) {
   }
 }
 
-TEST(work, of_exchange_is_that_of_all_lives) {
+TEST(programs, work_of_exchange_is_that_of_all_lives) {
   for (const char* options :
        {"", "--lives 3 --inherited 50%", "--swapped 100%", "--swapped 0 --grown 100%"}) {
     const outcome done = run_program(
@@ -165,7 +165,7 @@ TEST(work, of_exchange_is_that_of_all_lives) {
 }
 
 // Where threads neither swap nor leave objects to others, each frees its own alone.
-TEST(work, of_exchange_is_in_part_done_by_others) {
+TEST(programs, work_of_exchange_is_in_part_done_by_others) {
   const auto freed_by_others = [](const char* options) {
     return metric(
         run_program("exchange", std::string("--json - --live-objects 50 --replacements 2000 ") + options),
@@ -177,7 +177,7 @@ TEST(work, of_exchange_is_in_part_done_by_others) {
   EXPECT_GT(freed_by_others("--threads 1 --lives 3 --swapped 50% --shared-places 10"), 0);
 }
 
-TEST(work, of_sentinel_is_in_part_done_by_others) {
+TEST(programs, work_of_sentinel_is_in_part_done_by_others) {
   for (const char* death : {"random", "oldest", "newest", "together"}) {
     const auto freed_by_others = [death](const char* options) {
       const outcome done =
@@ -192,7 +192,7 @@ TEST(work, of_sentinel_is_in_part_done_by_others) {
 }
 
 // Blocks of zeros and of data are resident as a whole, others not at all.
-TEST(work, of_sentinel_writes_what_it_is_told) {
+TEST(programs, work_of_sentinel_writes_what_it_is_told) {
   const auto peak_memory = [](const std::string& contents) {
     const std::string blocks = "--live-objects 8 --replacements 64 --min-size 1MiB --max-size 1MiB";
     return metric(run_program("sentinel", "--json - --death together " + blocks + " --contents " + contents),
@@ -208,7 +208,7 @@ outcome run_lru_cache(const std::string& options) {
 }
 
 // Every request that finds nothing puts two blocks into the cache, and every value replaced one more.
-TEST(work, of_lru_cache_is_what_misses_and_replacements_make) {
+TEST(programs, work_of_lru_cache_is_what_misses_and_replacements_make) {
   for (const char* options : {"", "--threads 2", "--lives 3", "--grown 50%"}) {
     const outcome done = run_lru_cache(std::string("--replaced 0 ") + options);
     const double requests = options == std::string("--threads 2") ? 10'000
@@ -221,7 +221,7 @@ TEST(work, of_lru_cache_is_what_misses_and_replacements_make) {
   EXPECT_NEAR(metric(replacing, "pairs"), (2 - metric(replacing, "hits")) * 5000, 0.01);
 }
 
-TEST(work, of_lru_cache_finds_what_the_cache_has_room_for) {
+TEST(programs, work_of_lru_cache_finds_what_the_cache_has_room_for) {
   const auto hits = [](const char* options) { return metric(run_lru_cache(options), "hits"); };
   EXPECT_GT(hits("--keys 100 --max-size 1000"), 0.98);  // all keys stay
   EXPECT_LT(hits("--keys 1M --max-size 1000"), 0.1);
@@ -230,7 +230,7 @@ TEST(work, of_lru_cache_finds_what_the_cache_has_room_for) {
   EXPECT_GT(hits("--keys 2000 --max-size 1000 --cache-bytes 8KiB"), 2.0 / 2000);
 }
 
-TEST(work, of_lru_cache_is_in_part_done_by_others) {
+TEST(programs, work_of_lru_cache_is_in_part_done_by_others) {
   const auto freed_by_others = [](const std::string& options) {
     return metric(run_lru_cache(options), "freed_by_others");
   };
@@ -245,7 +245,7 @@ TEST(work, of_lru_cache_is_in_part_done_by_others) {
 }
 
 // Objects whose inner pages are never written need no memory there, with a mapping for each object.
-TEST(work, of_large_objects_is_in_all_pages_where_they_are_written) {
+TEST(programs, work_of_large_objects_is_in_all_pages_where_they_are_written) {
   std::string huge_pages;
   std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), huge_pages);
   if (huge_pages.starts_with("[always]")) GTEST_SKIP() << "the system may give a page of 2 MiB at one write";
@@ -261,7 +261,7 @@ TEST(work, of_large_objects_is_in_all_pages_where_they_are_written) {
     EXPECT_GT(peak_memory(arguments + " --write-all"), peak_memory(arguments) + (12 << 20)) << arguments;
 }
 
-TEST(work, of_trees_is_that_of_all_nodes) {
+TEST(programs, work_of_trees_is_that_of_all_nodes) {
   for (const auto& [options, nodes] :
        {std::pair{"--depth 0 --kept-depth 0", 1 + 3}, std::pair{"--depth 4 --kept-depth 2", 7 + 3 * 31}})
     for (int threads = 1; threads <= 2; ++threads)
@@ -275,7 +275,7 @@ TEST(work, of_trees_is_that_of_all_nodes) {
 }
 
 // A heap can hold neither less than is live nor, for these small amounts, many times as much.
-TEST(work, of_blowup_is_scored) {
+TEST(programs, work_of_blowup_is_scored) {
   for (const char* pattern :
        {"generations", "phases --threads 1", "pool", "remote", "shift", "spread --sizes 2000", "survivor"}) {
     const outcome done =

@@ -76,8 +76,31 @@ def test_every_test_is_added_with_its_folder_as_name_and_label() -> None:
     assert [folder for folder in TESTS.glob("*/CMakeLists.txt") if direct.search(folder.read_text())] == []
 
 
+def suites_and_tests(source: Path) -> list[tuple[str, str, str]]:
+    """Return kind ("" for plain ones), suite and name of every test in a source."""
+    macro = re.compile(r"^(TYPED_)?TEST(_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
+    return [(typed or kind, suite, name) for typed, kind, suite, name in macro.findall(source.read_text())]
+
+
 def test_suites_and_tests_are_named_in_one_style() -> None:
-    macro = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
     for source in TESTS.glob("*/*.cpp"):
-        names = [name for pair in macro.findall(source.read_text()) for name in pair]
+        names = [word for _, *words in suites_and_tests(source) for word in words]
         assert [name for name in names if not SNAKE_CASE.fullmatch(name)] == [], source
+
+
+def stem_that_names(suite: str, folder: Path) -> str:
+    """Return the longest stem of a test file of `folder` with which the suite's name begins."""
+    stems = [path.name.removesuffix("_test.cpp") for path in folder.glob("*_test.cpp")]
+    return max((stem for stem in stems if f"{suite}_".startswith(f"{stem}_")), key=len, default="")
+
+
+def test_a_suite_bears_the_name_of_its_file() -> None:
+    """Of a fixture, which is a class, words may follow: a file may need several."""
+    for source in TESTS.glob("*/*.cpp"):
+        stem = source.name.removesuffix("_test.cpp")
+        wrong = [
+            f"{suite}.{name}"
+            for kind, suite, name in suites_and_tests(source)
+            if (suite != stem if kind == "" else stem_that_names(suite, source.parent) != stem)
+        ]
+        assert wrong == [], source
