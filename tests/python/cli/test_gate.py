@@ -251,6 +251,17 @@ def test_an_automatic_budget_says_what_the_limits_need_and_goes_on(
     assert (status, "WORSE: " in printed) == (3, True)
 
 
+@pytest.mark.parametrize(
+    ("words", "precision"),
+    [((), 0.02), (("--max-slower", "2%"), 0.01), (("--max-slower", "2%", "--precision", "3%"), 0.03)],
+)
+def test_ratios_are_measured_to_half_of_the_limit(
+    suite: Callable[..., tuple[int, str]], tmp_path: Path, words: tuple[str, ...], precision: float
+) -> None:
+    suite("same", "same", "--budget", "1ms", *words)
+    assert store.load(tmp_path / "out" / "gate" / store.FILE_NAME).campaign.precision == precision
+
+
 def test_a_budget_that_ends_before_anything_is_measured_is_named(tmp_path: Path) -> None:
     begun = [record for record in synthetic.campaign(["old", "new"]) if not isinstance(record, Run | End)]
     begun[0] = begun[0].model_copy(update={"budget": 15.0})

@@ -180,5 +180,5 @@ def judged(
 
 def refuse_uncounted(work: Work) -> None:
     """As `heaplab gate` refuses a limit of instructions that nothing counts."""
-    if work.instructions == COUNTERS and run_gate.instructions_limited():
+    if work.instructions == COUNTERS and run_gate.is_typed("max_instructions"):
         run_gate.refuse_uncounted([work.arm(run_gate.OLD, Path("/"))], work.program)

@@ -20,7 +20,11 @@ from heaplab.cli.options.program_command import ProgramCommand
 # What may be worse by how much, and what is measured: of `heaplab bisect` too.
 LIMITS: Options = [
     click.option(
-        "--max-slower", type=SHARE, default="5%", help="Time NEW may take beyond OLD's.", show_default=True
+        "--max-slower",
+        type=SHARE,
+        default="5%",
+        help="Time NEW may take beyond OLD's; --precision is then half of it at most, if not given.",
+        show_default=True,
     ),
     click.option(
         "--max-memory",

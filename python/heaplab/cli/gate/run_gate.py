@@ -64,7 +64,7 @@ def gate(
     refuse_program_beside_suite(program, suite)
     catalog = catalogs.load(extra)
     given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
-    if instructions == COUNTERS and instructions_limited():
+    if instructions == COUNTERS and is_typed("max_instructions"):
         refuse_uncounted(given, program)
     arms, benchmark = compared(catalog, given, program, suite, source, options.quiet)
     request, folder = request_of(benchmark, arms, options), options.output or Path("out") / "gate"
@@ -80,7 +80,8 @@ def measured(
 ) -> tuple[list[Path], str]:
     """The results files of a gate, and why measuring was stopped, "" if it was not."""
     share = 0.5 if instructions == CALLGRIND else 1.0
-    request = replace(request, budget=request.budget and request.budget * share)
+    budget = request.budget and request.budget * share
+    request = replace(request, budget=budget, precision=precision_of(options))
     paths, stopped = [], ""
     if instructions != COUNTERS:
         paths = counted(request, folder, options, share)
@@ -95,6 +96,15 @@ def measured(
 
 def limits_of(options: GateOptions) -> analysis.GateLimits:
     return analysis.GateLimits(options.max_slower, options.max_memory, options.max_instructions)
+
+
+def precision_of(options: GateOptions) -> float:
+    """What was typed, or else no more than half of the limit for time.
+
+    The interval of NEW, and that of OLD against itself, from which the noise floor comes, do not exceed the
+    limit by their widths alone then.
+    """
+    return options.precision if is_typed("precision") else min(options.precision, options.max_slower / 2)
 
 
 def counted_where_silent(
@@ -119,9 +129,9 @@ def counted_where_silent(
     return counted(replace(asked, budget=max(offer.seconds * SPARE, LEAST_S)), folder, options, 1.0)
 
 
-def instructions_limited() -> bool:
-    """Whether the user typed a limit of instructions."""
-    return "max_instructions" in click.get_current_context().meta[TYPED]
+def is_typed(parameter: str) -> bool:
+    """Whether the user typed an option, and did not leave it at its default."""
+    return parameter in click.get_current_context().meta[TYPED]
 
 
 def refuse_uncounted(given: Sequence[GivenAllocator | GivenCommand], program: tuple[str, ...]) -> None:
@@ -204,7 +214,7 @@ def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOption
     """
     results = [load(path) for path in paths]
     cells, lost = judged(results, limits)
-    if instructions_limited() and not any(one.metric == analysis.INSTRUCTIONS for one in cells):
+    if is_typed("max_instructions") and not any(one.metric == analysis.INSTRUCTIONS for one in cells):
         note("--max-instructions decided nothing: no instructions were counted; see --instructions")
     command = shlex.join(results[0].campaign.command)
     if options.markdown:
