@@ -9,6 +9,7 @@ from over_days import read, records
 from heaplab.atlas.many_campaigns import Atlas
 from heaplab.campaign import store
 from heaplab.cli.campaigns.nightly import changed
+from heaplab.records import Run
 
 
 def night(lab: Laboratory) -> str:
@@ -39,3 +40,15 @@ def test_a_new_build_is_named_with_what_is_worse_under_it(tmp_path: Path) -> Non
     assert new == "new: mimalloc 1.1, before 1.0"
     assert worse.startswith("worse: mimalloc, time of laws: 1.20× (1.")
     assert counted == "2 comparisons with the build before, 0 could not be told"
+
+
+def test_a_new_build_of_which_nothing_was_measured_is_told_as_that(tmp_path: Path) -> None:
+    first, second = records(3), records(4, version="1.1", slower=1.2)
+    second = [one for one in second if not isinstance(one, Run)]
+    paths = [
+        synthetic.write(night, tmp_path / f"{number}.jsonl") for number, night in enumerate((first, second))
+    ]
+    assert list(changed(Atlas(map(read, paths)))) == [
+        "new: mimalloc 1.1, before 1.0",
+        "nothing was measured under both builds",
+    ]

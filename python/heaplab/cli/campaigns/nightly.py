@@ -10,16 +10,18 @@ from heaplab.atlas import atlas_files
 from heaplab.atlas.atlas_pages import AtlasSite
 from heaplab.atlas.many_campaigns import Atlas, gathered
 from heaplab.campaign import store
-from heaplab.catalog import contents as catalogs
+from heaplab.catalog import contents as catalogs, newest
+from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
 from heaplab.cli.campaigns import measuring
 from heaplab.cli.inventory.get import obtained
 from heaplab.cli.options.given_options import ComparisonOptions
+from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.errors import HeaplabError
 from heaplab.report.words import units
 from heaplab.stats import GateVerdict
 
-CAMPAIGNS, SITE = "campaigns", "site"
+CAMPAIGNS, SITE, CATALOG = "campaigns", "site", "catalog"
 
 
 def standing(
@@ -29,9 +31,13 @@ def standing(
     budget: float,
     folder: Path,
     quiet: bool,
+    pinned: bool = False,
 ) -> int:
     """Return 1 if a planned run gave no figure."""
-    obtain(extra, allocators)
+    newer = folder / CATALOG
+    (newer / "allocators").mkdir(parents=True, exist_ok=True)
+    extra = (*extra, *([] if pinned else [newer]))
+    obtain(extra, allocators, None if pinned else newer)
     options = ComparisonOptions(
         output=campaign_folder(folder / CAMPAIGNS),
         budget=budget,
@@ -48,15 +54,34 @@ def standing(
     return status
 
 
-def obtain(extra: tuple[Path, ...], allocators: str | None) -> None:
-    """What cannot be had is left out with a line, as it is from the comparison."""
+def obtain(extra: tuple[Path, ...], allocators: str | None, newer: Path | None) -> None:
+    """What cannot be had is left out with a line, as it is from the comparison.
+
+    The newest releases of what the catalog pins become files of the catalog `newer`.
+    """
     catalog = catalogs.load(extra)
     every = allocators is None or allocators == "all"
     for name in catalog.allocators if every else [one.strip() for one in (allocators or "").split(",")]:
         try:
+            if newer and renew(catalog, name, newer):
+                continue
             obtained(catalog, name)
         except HeaplabError as error:
             selection.note(f"{name}: not obtained: {error}")
+
+
+def renew(catalog: Catalog, name: str, newer: Path) -> bool:
+    """Obtain a release that is newer than the catalog's; whether there was one."""
+    allocator, _ = catalog.allocator(name)
+    with StepDisplay(name) as steps:
+        found, reasons = newest.renewed(allocator, steps.tell)
+    for reason in reasons:
+        selection.note(reason)
+    if found == allocator:
+        return False
+    (newer / "allocators" / f"{found.id}.toml").write_text(newest.as_toml(found), encoding="utf-8")
+    selection.note(f"{found.id}: {found.sources[0].package} {found.sources[0].version} is new")
+    return True
 
 
 def campaign_folder(campaigns: Path) -> Path:
@@ -71,9 +96,10 @@ def changed(atlas: Atlas) -> Iterator[str]:
     """New builds, and what is worse under them, in the last campaign."""
     last, before = atlas.campaigns[-1], atlas.campaigns[:-1]
     earlier = {name: one for one in before for name in one.builds if one.machine == last.machine}
-    for name in sorted(earlier.keys() & last.builds.keys()):
-        if earlier[name].builds[name] != last.builds[name]:
-            yield f"new: {name} {last.versions[name]}, before {earlier[name].versions[name]}"
+    both = sorted(earlier.keys() & last.builds.keys())
+    new = [name for name in both if earlier[name].builds[name] != last.builds[name]]
+    for name in new:
+        yield f"new: {name} {last.versions[name]}, before {earlier[name].versions[name]}"
     changes = [one for one in AtlasSite(atlas, {}).changes if one.new.campaign is last]
     for one in changes:
         if one.verdict is GateVerdict.WORSE:
@@ -83,4 +109,5 @@ def changed(atlas: Atlas) -> Iterator[str]:
     if changes:
         yield f"{units.counted(len(changes), 'comparison')} with the build before, {silent} could not be told"
     else:
-        yield "no build is new" if before else "the first campaign: nothing to compare with yet"
+        nothing = "nothing was measured under both builds" if new else "no build is new"
+        yield nothing if before else "the first campaign: nothing to compare with yet"

@@ -19,6 +19,9 @@ from heaplab.cli.screen import exit_status
 @click.option(
     "--budget", type=DURATION, default="1h", show_default=True, help="Stop measuring after this time."
 )
+@click.option(
+    "--pinned", is_flag=True, help="The versions of the catalog: look for no newer ones on the registries."
+)
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of campaigns and site.  [default: standing]")
 @click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress.")
 @click.pass_obj
@@ -29,12 +32,14 @@ def standing(
     budget: float,
     output: Path | None,
     quiet: bool,
+    pinned: bool,
 ) -> int:
     """Measure each night, add that to an atlas and tell what changed.
 
-    What the catalog names and this machine lacks is obtained, and all is measured by aspect. Each call adds a
-    campaign to OUTPUT/campaigns, or finishes one that was interrupted, and writes the atlas of all of them to
-    OUTPUT/site.
+    The newest releases of what the catalog names are obtained, as wheels and as crates, and all is measured
+    by aspect. Each call adds a campaign to OUTPUT/campaigns, or finishes one that was interrupted, and writes
+    the atlas of all of them to OUTPUT/site. OUTPUT/catalog has the newer releases: delete a file there to go
+    back.
 
     \b
     Example:
@@ -43,4 +48,4 @@ def standing(
     exit_status.refuse_small_address_space()
     from heaplab.cli.campaigns import nightly
 
-    return nightly.standing(extra, allocators, suite, budget, output or Path("standing"), quiet)
+    return nightly.standing(extra, allocators, suite, budget, output or Path("standing"), quiet, pinned)

@@ -17,6 +17,8 @@ from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.palette import CHROME, Style
 from heaplab.report.words import units
 
+LETTERS_UP = 28  # as many letters stand along the upright axis of a panel
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -40,8 +42,8 @@ def panels_of(study: Study, shared: Iterable[str]) -> list[tuple[str, list[Measu
 
 
 def axis_title(study: Study, metric: str, step: units.DisplayUnit) -> str:
-    title = fill(study.metric(metric).title, 34)
-    return f"{title} ({step.label})" if step.label else title
+    title = study.metric(metric).title
+    return fill(f"{title} ({step.label})" if step.label else title, LETTERS_UP)
 
 
 def curve(

@@ -11,6 +11,7 @@ from heaplab.report.words.advice import Answer
 from heaplab.stats import THRESHOLD
 
 MUCH_DISTURBED = 0.2  # of all runs
+RESUMES = ("compare", "run")  # the commands with --resume; the first goes on with a campaign of any other
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def steps_of_choice(analysis: Analysis, local: bool) -> list[Step]:
 
 
 def _longer(analysis: Analysis, about: str) -> Step:
-    verb = (analysis.campaign.command[1:2] or ["compare"])[0]
+    verb = next((word for word in analysis.campaign.command if word in RESUMES), RESUMES[0])
     arms = arms_given(analysis.campaign.command)
     command = ["heaplab", verb, "--resume", str(analysis.results.path.parent), *arms, "--budget", "10m"]
     return Step(f"To decide {about}, measure longer:", shlex.join(command))

@@ -1,0 +1,87 @@
+"""The newest release of what the catalog pins, asked of cargo and pip. Debian's packages follow apt."""
+
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from heaplab.catalog import obtain
+from heaplab.catalog.allocator_spec import Allocator, Source
+from heaplab.catalog.obtain import CannotObtainError, Tell
+
+PINNED = ("wheel", "crate")  # kinds of sources with a version in the catalog
+
+
+def renewed(allocator: Allocator, tell: Tell) -> tuple[Allocator, list[str]]:
+    """The allocator with the newest release of its first source that can be had, which is then in the cache.
+
+    The same allocator where none is newer. The lines say which newer release could not be had, and why.
+    """
+    reasons: list[str] = []
+    for place, source in enumerate(allocator.sources):
+        if source.kind not in PINNED:
+            continue
+        try:
+            tell(f"newest {source.package}")
+            version = newest_version(source)
+            if not is_newer(version, source.version):
+                return allocator, reasons
+            newer = with_version(source, version)
+            sources = [newer, *allocator.sources[:place], *allocator.sources[place + 1 :]]
+            found = allocator.model_copy(update={"sources": sources})
+            obtain.obtain(found, newer, tell)
+        except CannotObtainError as error:
+            reasons.append(f"{allocator.id}: newest {source.package} not obtained: {error}")
+        else:
+            return found, reasons
+    return allocator, reasons
+
+
+def newest_version(source: Source) -> str:
+    """The newest release on the source's registry. Raises CannotObtainError without an answer."""
+    if source.kind == "wheel":
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--dry-run"]
+        options = ["--no-deps", "--ignore-installed", "--only-binary=:all:", "--report", "-"]
+        try:
+            (package,) = json.loads(obtain.run([*pip, *options, source.package]))["install"]
+            return str(package["metadata"]["version"])
+        except (ValueError, KeyError) as error:
+            raise CannotObtainError("pip named no version") from error
+    obtain.need("cargo")
+    with tempfile.TemporaryDirectory(prefix="newest-") as name:  # beside no Cargo.toml of others
+        said = obtain.run(["cargo", "info", "--quiet", source.package], Path(name))
+    found = re.search(r"^version: (\S+)", said, re.MULTILINE)
+    if found is None:
+        raise CannotObtainError("cargo named no version")
+    return found[1]
+
+
+def is_newer(version: str, than: str) -> bool:
+    """By the numbers before the build's own label: "0.10.0+abc" is newer than "0.9.3"."""
+    return numbers(version) > numbers(than)
+
+
+def numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version.partition("+")[0])]
+
+
+def with_version(source: Source, version: str) -> Source:
+    """The same source at another release, named by its package where that counts versions of its own."""
+    upstream = f"{source.package} {version}" if source.upstream else ""
+    return source.model_copy(update={"version": version, "upstream": upstream})
+
+
+def as_toml(allocator: Allocator) -> str:
+    """A file of the catalog that says the same."""
+    content = allocator.model_dump(mode="json", exclude={"id"}, exclude_defaults=True)
+    return "".join(f"{name} = {inline(value)}\n" for name, value in content.items())
+
+
+def inline(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{json.dumps(name)} = {inline(one)}' for name, one in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(inline, value))}]"
+    return json.dumps(value)  # of text, numbers and truth values TOML has the same form

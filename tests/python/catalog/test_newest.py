@@ -1,0 +1,87 @@
+"""Newest releases: which counts as newer, what it is named, and what stays where it cannot be had."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from heaplab.catalog import allocator_spec, contents as catalogs, newest, toml_file
+from heaplab.catalog.allocator_spec import Allocator
+from heaplab.catalog.obtain import CannotObtainError
+
+INFO = """#!/bin/sh
+[ "$1" = info ] && { echo "some-sys"; echo "version: VERSION"; exit; }
+mkdir -p vendor/some-sys && cd vendor/some-sys
+echo '{"files": {}, "package": "0123"}' >.cargo-checksum.json
+cp "$FAKE_LIBRARY" library
+grep -q VERSION ../../Cargo.toml && BUILT
+"""
+
+
+@pytest.fixture
+def allocator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, libraries: dict[str, Path]) -> Allocator:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    monkeypatch.setenv("HEAPLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FAKE_LIBRARY", str(libraries["same"]))
+    (tmp_path / "bin").mkdir()
+    source = {
+        "kind": "crate",
+        "package": "some-sys",
+        "version": "0.9.3",
+        "upstream": "4",
+        "build": ['cp library "$out"'],
+    }
+    return Allocator.model_validate(
+        {"id": "some", "title": "some", "summary": "s", "licence": "MIT", "sources": [source]}
+    )
+
+
+def cargo(tmp_path: Path, version: str, then: str = "true") -> None:
+    path = tmp_path / "bin" / "cargo"
+    path.write_text(INFO.replace("VERSION", version).replace("BUILT", then))
+    path.chmod(0o755)
+
+
+def test_a_newer_release_is_obtained_and_named_by_its_package(allocator: Allocator, tmp_path: Path) -> None:
+    cargo(tmp_path, "0.10.0+abc")
+    found, reasons = newest.renewed(allocator, lambda _: None)
+    assert not reasons
+    assert (found.sources[0].version, found.sources[0].upstream) == ("0.10.0+abc", "some-sys 0.10.0+abc")
+    assert (tmp_path / "cache/allocators/some/crate-some-sys-0.10.0+abc/obtained.json").is_file()
+
+
+@pytest.mark.parametrize("version", ["0.9.3", "0.9.3+abc", "0.9.2"])
+def test_what_is_not_newer_changes_nothing(allocator: Allocator, tmp_path: Path, version: str) -> None:
+    cargo(tmp_path, version)
+    assert newest.renewed(allocator, lambda _: None) == (allocator, [])
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("version", "then", "reason"), [("0.9.4", "exit 7", "cargo: "), ("", "true", "no version")]
+)
+def test_what_cannot_be_had_stays_and_says_why(
+    allocator: Allocator, tmp_path: Path, version: str, then: str, reason: str
+) -> None:
+    cargo(tmp_path, version, then)
+    found, reasons = newest.renewed(allocator, lambda _: None)
+    assert found == allocator
+    assert len(reasons) == 1
+    assert reasons[0].startswith("some: newest some-sys not obtained: ")
+    assert reason in reasons[0]
+
+
+def test_pip_is_asked_for_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = allocator_spec.Source(kind="wheel", package="some", version="1.0", library="x.so")
+    monkeypatch.setattr(newest.obtain, "run", lambda _: '{"install": [{"metadata": {"version": "2.0"}}]}')
+    assert newest.newest_version(source) == "2.0"
+    monkeypatch.setattr(newest.obtain, "run", lambda _: '{"install": []}')
+    with pytest.raises(CannotObtainError, match="pip named no version"):
+        newest.newest_version(source)
+
+
+@pytest.mark.parametrize("name", sorted(catalogs.load().allocators))
+def test_every_allocator_of_the_catalog_is_written_as_it_is_read(name: str) -> None:
+    allocator = catalogs.load().allocators[name]
+    content = tomllib.loads(newest.as_toml(allocator))
+    assert toml_file.checked(Allocator, Path(name), {"id": name} | content) == allocator
