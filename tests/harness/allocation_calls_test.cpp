@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "workloads/harness/heap_calls.h"
+#include "workloads/harness/pitfalls.h"
 
 namespace {
 
@@ -62,6 +63,32 @@ TEST(allocation_calls, sampled_heap_calls_malloc_and_free_every_time_and_samples
   EXPECT_EQ(frees, pairs);
   EXPECT_NEAR(static_cast<double>(samples.allocation.count()), pairs / 64.0, 40);
   EXPECT_NEAR(static_cast<double>(samples.release.count()), pairs / 64.0, 40);
+}
+
+TEST(allocation_calls, hampered_heap_calls_malloc_and_free_every_time_and_counts_each) {
+  for (const pitfall which : {pitfall::timed_calls, pitfall::ordered_count, pitfall::shared_line}) {
+    static call_counters counters;
+    const std::uint64_t before = counters.counted();
+    mallocs = frees = 0;
+    {
+      hampered_heap heap(which, counters, 3);
+      make_pairs(heap);
+    }
+    EXPECT_EQ(mallocs, pairs);
+    EXPECT_EQ(frees, pairs);
+    const std::uint64_t counted = counters.counted() - before;
+    if (which == pitfall::timed_calls)
+      EXPECT_GE(counted, 2 * pairs) << "at least a tick for each";
+    else
+      EXPECT_EQ(counted, 2 * pairs);
+  }
+}
+
+TEST(allocation_calls, threads_with_a_pitfall_share_lines_as_it_says) {
+  static call_counters counters;
+  const auto line = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at) / call_counters::line; };
+  EXPECT_EQ(line(&counters.of_thread[0]), line(&counters.of_thread[1]));
+  EXPECT_NE(line(&counters.of_all), line(&counters.of_thread[0]));
 }
 
 TEST(allocation_calls, sampled_heap_serves_every_kind_of_call) {

@@ -170,6 +170,25 @@ TEST(program, offers_latencies) {
     EXPECT_TRUE(done.output.find(part) != std::string::npos) << part;
 }
 
+TEST(program, counts_what_a_pitfall_does_in_every_call) {
+  for (const char* pitfall : {"ordered-count", "shared-line"}) {
+    const outcome done = run(std::string("--pairs 10k --threads 2 --json - --pitfall ") + pitfall);
+    ASSERT_EQ(done.status, 0);
+    EXPECT_TRUE(done.output.find(R"("calls_counted":{"value":40000)") != std::string::npos) << done.output;
+  }
+  const outcome timed = run("--pairs 10k --threads 2 --json - --pitfall timed-calls");
+  ASSERT_EQ(timed.status, 0);
+  EXPECT_TRUE(timed.output.find(R"("time_in_calls":{)") != std::string::npos) << timed.output;
+  EXPECT_TRUE(run("--json -").output.find("calls_counted") == std::string::npos);
+}
+
+TEST(program, takes_no_pitfall_beside_latencies) {
+  const outcome done = run("--latency --pitfall shared-line 2>&1");
+  EXPECT_EQ(done.status, 2);
+  EXPECT_TRUE(done.output.find("--latency and --pitfall exclude each other") != std::string::npos)
+      << done.output;
+}
+
 TEST(program, measures_the_memory_left) {
   const outcome done = run("--memory-left --json -");
   EXPECT_EQ(done.status, 0);

@@ -94,8 +94,15 @@ option aged_option(std::optional<aging>& aged) {
 
 void declare_services(const description& about, option_table& options, request& wanted) {
   options.count("seed", wanted.services.seed, {0, no_limit}, "Seed of every random choice");
-  if (about.times_calls)
+  if (about.times_calls) {
     options.flag("latency", wanted.services.latency, "Latency of single calls, by timing one in 64");
+    options.choice("pitfall", wanted.services.flaw,
+                   {{"none", pitfall::none},
+                    {"timed-calls", pitfall::timed_calls},
+                    {"ordered-count", pitfall::ordered_count},
+                    {"shared-line", pitfall::shared_line}},
+                   "What a benchmark may do wrong in every call, on purpose, to see how large the error is");
+  }
   options.flag("memory-left", wanted.services.memory_left,
                "Memory left 100 ms and 1 s after everything was freed");
   options.options().push_back(aged_option(wanted.services.aged));
@@ -132,6 +139,8 @@ void read_command_line(const description& about, option_table& options, request&
   if (const auto extras = app.remaining(); !extras.empty())
     throw usage_error(about_unknown(extras.front(), options));
   for (option& one : options.options()) one.given = app.count("--" + one.name) != 0;
+  if (wanted.services.latency && wanted.services.flaw != pitfall::none)
+    throw usage_error("--latency and --pitfall exclude each other: give one of the two");
 }
 
 }  // namespace heaplab::harness

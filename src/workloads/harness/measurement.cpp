@@ -79,6 +79,10 @@ probes::off_heap_pages take_pages(std::size_t bytes) {
 
 void measurement::prepare_threads(unsigned count) {
   if (services_.aged) aged_.emplace(*services_.aged, sizes_, count);
+  if (services_.flaw != pitfall::none) {
+    counter_pages_.emplace(probes::off_heap_pages::needed<call_counters>(1));
+    call_counters_ = &counter_pages_->array<call_counters>(1).front();
+  }
   if (!services_.latency) return;
   sample_pages_.emplace(probes::off_heap_pages::needed<latency_samples>(count));
   samples_ = sample_pages_->array<latency_samples>(count);

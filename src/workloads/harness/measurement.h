@@ -14,6 +14,7 @@
 #include "probes/tick_clock.h"
 #include "workloads/harness/aged_heap.h"
 #include "workloads/harness/heap_calls.h"
+#include "workloads/harness/pitfalls.h"
 #include "workloads/harness/series.h"
 
 namespace heaplab::harness {
@@ -22,6 +23,7 @@ namespace heaplab::harness {
 struct service_options {
   std::uint64_t seed = 1;
   bool latency = false;
+  pitfall flaw = pitfall::none;
   bool memory_left = false;
   bool counters = true;
   std::optional<aging> aged;
@@ -94,11 +96,14 @@ public:
     if (aged_) aged_->age(thread);
   }
 
-  // Calls body(heap), where heap is a plain_heap&, or a sampled_heap& if latencies are measured. Each thread
-  // calls this function once, outside its loops.
+  // Calls body(heap), where heap is a plain_heap&, a sampled_heap& if latencies are measured, or a
+  // hampered_heap& with --pitfall. Each thread calls this function once, outside its loops.
   template <class Body>
   void with_heap(unsigned thread, Body&& body) {
-    if (samples_.empty()) {
+    if (call_counters_ != nullptr) {
+      hampered_heap heap(services_.flaw, *call_counters_, thread);
+      body(heap);
+    } else if (samples_.empty()) {
       plain_heap heap;
       body(heap);
     } else {
@@ -126,6 +131,8 @@ public:
   // Checks and frees the blocks that aged the heap.
   void release_aged_heap();
   void add_latency_metrics();
+  // With --pitfall: what its counters have.
+  void add_pitfall_metric();
   // With --memory-left: waits, and reads the memory that is left.
   void measure_memory_left();
   std::span<const metric> metrics() const { return metrics_.first(metric_count_); }
@@ -143,6 +150,8 @@ private:
   std::span<series> series_;
   std::optional<probes::off_heap_pages> sample_pages_;
   std::span<latency_samples> samples_;
+  std::optional<probes::off_heap_pages> counter_pages_;
+  call_counters* call_counters_ = nullptr;  // null without --pitfall
   std::optional<aged_heap> aged_;
   std::size_t metric_count_ = 0;
   std::size_t series_count_ = 0;

@@ -43,6 +43,7 @@ void measure(workload& work, const description& about, const option_table& optio
   measured.release_aged_heap();
   measured.measure_memory_left();
   measured.add_latency_metrics();
+  measured.add_pitfall_metric();
   if (!measured.was_stopped()) throw run_error("self-check failed: the clock was never stopped");
   if (measured.failed_check() != nullptr)
     throw run_error(std::string("self-check failed: ") + measured.failed_check());

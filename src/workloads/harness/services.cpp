@@ -64,6 +64,15 @@ void measurement::add_latency_metrics() {
   add_metric("latency_step", clock_.seconds(clock_.step()), "s");
 }
 
+void measurement::add_pitfall_metric() {
+  if (call_counters_ == nullptr) return;
+  const std::uint64_t counted = call_counters_->counted();
+  if (services_.flaw == pitfall::timed_calls)
+    add_metric("time_in_calls", clock_.seconds(counted), "s");
+  else
+    add_metric("calls_counted", static_cast<double>(counted), "1");
+}
+
 void measurement::measure_memory_left() {
   if (!services_.memory_left) return;
   const std::uint64_t freed = probes::monotonic_nanoseconds();
