@@ -146,3 +146,16 @@ def test_the_limits_are_those_of_the_gate() -> None:
     defaults = {option.name: option.default for option in COMMANDS["gate"].params}
     shares = {"time": defaults["max_slower"], "memory": defaults["max_memory"]}
     assert {measure: f"{limit:.0%}" for measure, limit in regressions.LIMITS.items()} == shares
+
+
+def test_the_entries_that_heaplab_ships_make_a_small_site(tmp_path: Path) -> None:
+    entries = sorted((Path(__file__).parents[3] / "docs/atlas").glob("*.jsonl"))
+    assert entries
+    atlas = gathered(entries)
+    atlas_files.write(atlas, tmp_path)
+    for campaign in atlas.campaigns:
+        assert campaign.ratios
+        for name in campaign.builds:
+            assert (tmp_path / "allocators" / f"{name}.html").is_file()
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*.html")) < 1e6 * len(entries)
+    assert all(path.stat().st_size < 600_000 for path in entries), "an entry is kept small by atlas_entry.py"

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Keep of a campaign what an atlas shows, in a file that is small enough to be checked in.
+
+What runs were over time, what the processor counted and the options of every run are left out; so is the
+prefix that heaplab is installed under. The atlas of the entry is that of the campaign. Example:
+    research/atlas_entry.py standing/campaigns/2026-11-25T225606 docs/atlas/2026-11-25-two-processors.jsonl
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from heaplab.campaign import store
+from heaplab.catalog import native
+
+# What every workload reports, and verdicts and their reasons rest on.
+COMMON = {"wall_time", "cpu_time", "peak_memory", "page_tables"}
+PREFIX = "/usr/local"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("results", type=Path, help="results file or the folder it lies in")
+    parser.add_argument("entry", type=Path, help="the file to write")
+    asked = parser.parse_args()
+    text = "".join(f"{line}\n" for line in lines(store.results_file(asked.results)))
+    asked.entry.write_text(text, encoding="utf-8")
+    print(f"{asked.entry}: {len(text) / 1024:.0f} KiB")
+
+
+def lines(results: Path) -> Iterator[str]:
+    declared: dict[str, set[str]] = {}
+    for line in results.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        if record["kind"] == "campaign":
+            declared = {name: set(one["metrics"]) | COMMON for name, one in record["workloads"].items()}
+        if record["kind"] == "run":
+            record = small(record, declared)
+        text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+        yield text.replace(str(native.root()), PREFIX)
+
+
+def small(run: dict[str, Any], declared: dict[str, set[str]]) -> dict[str, Any]:
+    if sample := run.get("sample"):
+        kept = declared[sample["workload"]]
+        metrics = {name: value for name, value in sample["metrics"].items() if name in kept}
+        run["sample"] = sample | {"series": {}, "parameters": {}, "served_by": {}, "metrics": metrics}
+    if process := run.get("process"):
+        run["process"] = process | {"memory": []}
+    return {name: value for name, value in run.items() if name == "cell" or value not in ("", None, {}, [])}
+
+
+if __name__ == "__main__":
+    main()
