@@ -148,8 +148,8 @@ def write(page: Path, found: Sequence[Error], blocks: int) -> None:
         "and as they are added under both allocators, most of the difference between these is gone. One "
         "counter for all, or counters side by side, cost up to a quarter here, which also moves the ratio "
         "towards 1; two processors queue for a line as little as can be. Cold pages add the kernel's work, "
-        "more of it under the allocator that touches more pages (here glibc: 7,812 faults, scalloc 5,915), so "
-        "that the ratio moves away from 1.",
+        "more of it under the allocator that touches more pages (here glibc: 7,812 faults, scalloc 5,915), "
+        "so that the ratio moves away from 1.",
         "The host's own cold pages are another matter: memory that a virtual machine has not touched yet "
         "costs more at its first touch. Campaigns touch it before every run; `--warm 0` shows it cold.",
         f"`research/pitfalls.py --blocks {blocks} --page docs/pitfalls.md` wrote this page on "
