@@ -11,6 +11,7 @@ Example, some 20 seconds:
 import argparse
 import subprocess
 import tempfile
+from collections import Counter
 from datetime import date
 from pathlib import Path
 
@@ -50,11 +51,16 @@ def count(folder: Path, unchanged: int, planted: int) -> None:
     write(file, program, recorder(), RECORDINGS, budget_file.Tolerance())
     budget = budget_file.read(file)
     single = failed = 0
+    grown: Counter[str] = Counter()  # what was beyond in a first recording
     for _ in range(unchanged):
-        if beyond(budget, spending_of(recorder().profile())):
+        found = beyond(budget, spending_of(recorder().profile()))
+        if found:
             single += 1
             failed += bool(judged(budget, recorder(), RECORDINGS - 1))
+            grown.update(f"{what} of {one.spender.site}" for one in found for what in one.grown)
     print(f"{date.today()}: {unchanged} unchanged, {failed} failed; {single} after their first recording")
+    for said, times in grown.most_common():
+        print(f"beyond after a first recording, {times} times: {said}")
     for kind, function in NAMES.items() if planted else ():
         firsts = [judged(budget, recorder(str(kind)), RECORDINGS)[:1] for _ in range(planted)]
         named = sum(one.spender.site.startswith(f"{function}(") for found in firsts for one in found)

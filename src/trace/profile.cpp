@@ -18,6 +18,10 @@ std::size_t chain_class(std::uint32_t growths) {
   return static_cast<std::size_t>(std::bit_width(growths));
 }
 
+std::uint64_t share_key(const live_block& block) {
+  return std::uint64_t{block.thread} << 32 | block.site;
+}
+
 }  // namespace
 
 profile::profile(std::uint64_t ticks_per_second) {
@@ -63,10 +67,6 @@ site_profile& profile::site(std::uint32_t number) {
   return found;
 }
 
-thread_share& profile::share_of(const live_block& block) {
-  return shares_[std::uint64_t{block.thread} << 32 | block.site];
-}
-
 void profile::born(const live_block& block, const live_block* from) {
   ++growths_.chains[chain_class(block.growths)];
   if (from != nullptr) grew(block, *from);
@@ -74,10 +74,8 @@ void profile::born(const live_block& block, const live_block* from) {
   of.acquired.add(block.size);
   of.live.add(block.size);
   if (of.live.bytes > of.most.bytes) of.most = of.live;
-  thread_share& share = share_of(block);
-  share.acquired.add(block.size);
-  share.live_bytes += block.size;
-  share.most_bytes = std::max(share.most_bytes, share.live_bytes);
+  shares_[share_key(block)].add(block.size);
+  acquirers_[block.thread].add(block.size);
   now_.add(block.size);
   if (now_.bytes <= peak_.bytes) return;
   peak_ = now_;
@@ -103,7 +101,8 @@ void profile::died(const live_block& block, const event* release) {
   const auto life = std::upper_bound(bounds_.begin(), bounds_.end(), ticks) - bounds_.begin();
   count_life(block, ticks, static_cast<std::size_t>(life), release != nullptr ? release->thread : nobody);
   site(block.site).live.remove(block.size);
-  share_of(block).live_bytes -= block.size;
+  shares_[share_key(block)].live_bytes -= block.size;
+  acquirers_[block.thread].live_bytes -= block.size;
   now_.remove(block.size);
 }
 

@@ -5,6 +5,7 @@
 // of each thread, 1024 stretches of time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <unordered_map>
@@ -42,11 +43,17 @@ struct site_profile {
   std::uint64_t seen_peak = 0;    // number of the peak that `at_peak` belongs to
 };
 
-// Of a call site, the blocks that one thread acquired.
+// Of all blocks, or of a call site's, those that one thread acquired.
 struct thread_share {
   amount acquired;
   std::uint64_t live_bytes = 0;
   std::uint64_t most_bytes = 0;  // live at a time
+
+  void add(std::uint64_t size) {
+    acquired.add(size);
+    live_bytes += size;
+    most_bytes = std::max(most_bytes, live_bytes);
+  }
 };
 
 struct growth_profile {
@@ -65,6 +72,7 @@ public:
   using lives = std::array<std::array<amount, lifetime_classes>, size_classes>;
   using matrix = std::unordered_map<std::uint64_t, amount>;
   using shares = std::unordered_map<std::uint64_t, thread_share>;
+  using acquirers = std::unordered_map<std::uint32_t, thread_share>;
 
   // `ticks_per_second` 0: stamps are an order, and lifetimes are numbers of events.
   explicit profile(std::uint64_t ticks_per_second);
@@ -89,7 +97,9 @@ public:
   const matrix& threads() const { return threads_; }
   // By the thread, or nobody, that acquired the blocks, and the call site.
   const shares& by_thread_and_site() const { return shares_; }
-  // The halves of these keys.
+  // By the thread, or nobody, that acquired the blocks.
+  const acquirers& by_thread() const { return acquirers_; }
+  // The halves of the 64-bit keys.
   static std::uint32_t acquirer(std::uint64_t key) { return static_cast<std::uint32_t>(key >> 32); }
   static std::uint32_t releaser(std::uint64_t key) { return static_cast<std::uint32_t>(key); }
   static std::uint32_t site_of(std::uint64_t key) { return static_cast<std::uint32_t>(key); }
@@ -106,7 +116,6 @@ private:
   void died(const live_block& block, const event* release);
   void count_life(const live_block& block, std::uint64_t ticks, std::size_t life, std::uint32_t releaser);
   site_profile& site(std::uint32_t number);
-  thread_share& share_of(const live_block& block);
 
   time_series series_;
   lives lives_{};
@@ -115,6 +124,7 @@ private:
   std::array<std::uint64_t, 256> kinds_{};
   matrix threads_;
   shares shares_;
+  acquirers acquirers_;
   block_lives blocks_;
   amount now_;
   amount peak_;

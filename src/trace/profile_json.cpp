@@ -72,6 +72,9 @@ void put_profile(probes::json_line& out, const profile& of) {
     put_row(out, {profile::acquirer(key), profile::site_of(key), of_thread.acquired.bytes,
                   of_thread.acquired.blocks, of_thread.most_bytes});
   out.end_array();
+  out.key("acquirers").begin_array();
+  for (const auto& [thread, share] : of.by_thread()) put_row(out, {thread, share.most_bytes});
+  out.end_array();
   put_growths(out, of.growths());
   out.key("kinds").begin_array();
   for (std::size_t number = 0; number < of.kinds().size(); ++number)

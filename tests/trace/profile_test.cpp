@@ -78,6 +78,15 @@ TEST(profile, tells_what_each_thread_acquired_at_a_site_whoever_releases_it) {
   EXPECT_EQ(found.by_thread_and_site().size(), 3U);
 }
 
+TEST(profile, tells_what_each_thread_had_at_a_time_at_all_sites) {
+  const profile found =
+      profile_of({acquired(0, 16, 60, 1, 1), acquired(1, 32, 40, 2, 2), released(2, 16, 2),
+                  acquired(3, 16, 50, 2, 1), acquired(4, 48, 20, 1, 1), acquired(5, 64, 7, 3, 2)});
+  EXPECT_EQ(found.by_thread().at(1).most_bytes, 70U);
+  EXPECT_EQ(found.by_thread().at(2).most_bytes, 47U);
+  EXPECT_EQ(found.by_thread().size(), 2U);
+}
+
 TEST(profile, puts_blocks_in_classes_of_size_and_lifetime) {
   const profile found =
       profile_of({acquired(0, 16, 64), released(microsecond - 1, 16), acquired(microsecond, 16, 65),

@@ -37,7 +37,7 @@ class Spent(NamedTuple):
 class Spending(NamedTuple):
     """What one recording came to."""
 
-    total: Spent  # its peak is of the whole process
+    total: Spent  # its peak too is summed over threads: the process's tells which of them ran at once
     of: dict[Spender, Spent]
 
 
@@ -49,7 +49,8 @@ def spending_of(profile: Profile) -> Spending:
             spender = Spender(threads.get(share.thread, UNNAMED), site_of(profile, share.site))
             found[spender] = found[spender].plus(Spent(share.blocks, share.bytes, share.most_bytes))
     every = reduce(Spent.plus, found.values(), Spent())
-    return Spending(every._replace(peak=profile.peak_bytes), dict(found))
+    peak = sum(most for thread, most in profile.thread_peaks.items() if thread != NOBODY)
+    return Spending(every._replace(peak=peak), dict(found))
 
 
 def threads_of(profile: Profile) -> dict[int, str]:
@@ -75,10 +76,7 @@ def outermost(profile: Profile, site: int) -> str:
 
 def site_of(profile: Profile, site: int) -> str:
     """The first caller outside wrappers and what called it, without what begins a thread."""
-    places = profile.frames(site)
-    while len(places) > 1 and wrappers.is_wrapper(places[-1]):
-        places = places[:-1]
-    useful = places[wrappers.first_useful(places) :]
+    useful = wrappers.useful_part(profile.frames(site))
     return " < ".join(name_of(place) for place in useful[:DEEPEST]) or "unknown"
 
 

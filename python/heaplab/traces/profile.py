@@ -139,6 +139,7 @@ class Profile:
     kinds: dict[str, int]  # events by name of the call
     sites: list[Site]
     shares: list[Share]
+    thread_peaks: dict[int, int]  # bytes live at a time of the blocks that a thread, or NOBODY, acquired
     stacks: list[list[int]]  # code addresses of site n + 1, the innermost first
     places: symbols.Names
     modules: list[symbols.Module]
@@ -182,8 +183,8 @@ class Profile:
 
     def chain(self, site: int) -> str:
         """The first caller outside wrappers, and the functions that called it, as a table shows them."""
-        places = self.frames(site)
-        first, *around = places[wrappers.first_useful(places) :][:CHAIN] or [symbols.Place("unknown")]
+        places = wrappers.useful_part(self.frames(site))
+        first, *around = places[:CHAIN] or [symbols.Place("unknown")]
         return " < ".join([first.short, *(one.function for one in around)])
 
     def useful(self, site: int) -> symbols.Place:
@@ -237,6 +238,7 @@ def of_process(
         kinds=kinds_of(found["kinds"]),
         sites=sites,
         shares=[Share(*row) for row in found["shares"]],
+        thread_peaks=dict(found["acquirers"]),
         stacks=known["sites"],
         places=places_of(known, summary["machine"]),
         modules=symbols.modules_of(known["modules"], known["build_ids"]),

@@ -97,6 +97,14 @@ def test_the_growth_alone_is_what_replays_leave_out(here: Path) -> None:
     assert list(shares.values()) == [pytest.approx(0.5)] * len(shares)
 
 
+@pytest.mark.starts_programs
+def test_the_peak_of_all_does_not_tell_which_threads_ran_at_once(here: Path) -> None:
+    profile = Recorder(here / "x.trace", ("./budgeted",), (), None).profile()
+    of_all = spending_of(profile).total.peak
+    assert of_all == sum(profile.thread_peaks.values()) >= profile.peak_bytes
+    assert len(profile.thread_peaks) >= 3  # main and both that compress; others may come too late
+
+
 CALLER = Spender("main", "f < g")
 
 
