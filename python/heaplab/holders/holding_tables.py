@@ -12,7 +12,8 @@ SMALLEST_SHARE = 0.005  # of what is pinned, for a row
 
 
 def tables_of(evidence: Evidence) -> list[Table]:
-    found = [sites(evidence), allocators(evidence)]
+    found = [sites(evidence)] if evidence.census.holdings else []
+    found += [allocators(evidence)]
     found += [what_if(evidence)] if evidence.what_if else []
     return [*found, *([other_ways(evidence)] if evidence.other_ways else [])]
 

@@ -10,6 +10,7 @@ from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units
 from heaplab.stats import student
 from heaplab.trace_report.trace_tables import count, size
+from heaplab.traces import wrappers
 from heaplab.traces.profile import Profile, Site
 from heaplab.traces.symbols import Place
 
@@ -149,18 +150,19 @@ def is_beyond(name: str, one: ChangedCaller, known: Sequence[Amounts]) -> bool:
 
 
 def by_caller(profile: Profile) -> dict[Caller, Amounts]:
-    """The sites of a profile by the functions of their stacks: of one function in several places the sum."""
+    """The sites of a profile by the functions of their stacks: of one function in several places the sum.
+
+    From the first caller outside wrappers on: a version of a library may allocate by another wrapper.
+    """
     found: dict[Caller, Amounts] = {}
     for site in profile.sites:
-        caller = tuple(name_of(profile.places.get(address)) for address in profile.stack(site.number))
+        caller = tuple(map(name_of, wrappers.useful_part(profile.frames(site.number))))
         found[caller] = found.get(caller, NONE) + Amounts.of(site)
     return found
 
 
-def name_of(place: Place | None) -> str:
+def name_of(place: Place) -> str:
     """The function, or else the file: its addresses are others in another build."""
-    if not place:
-        return "?"
     return place.function if not place.function.startswith("0x") else PurePath(place.module).name or "?"
 
 

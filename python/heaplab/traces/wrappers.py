@@ -6,7 +6,7 @@ whole function, or `in LIBRARY` the name of a library with all its functions, or
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path, PurePath
 
@@ -14,6 +14,7 @@ from heaplab.errors import UsageError
 from heaplab.traces.symbols import Place
 
 VARIABLE = "HEAPLAB_WRAPPERS"
+STARTS_MAIN = "__libc_start_"  # functions of the C library, called by _start of the program
 KNOWN = (
     # The C library, the loader and the libraries of C++ with all their functions.
     r"in (libc\.so\.6|libc-2\..*\.so|ld-linux.*\.so\.\d|lib(std)?c\+\+\.so\.\d.*|libgcc_s\.so\.1)",
@@ -37,6 +38,19 @@ def is_wrapper(place: Place) -> bool:
 def first_useful(places: Iterable[Place]) -> int:
     """The number of the first place that is no wrapper; 0 if all are."""
     return next((number for number, place in enumerate(places) if not is_wrapper(place)), 0)
+
+
+def useful_part(places: Sequence[Place]) -> Sequence[Place]:
+    """From the first caller outside wrappers to main, or to the first function of a thread.
+
+    What called these is the C library's, by names that differ between its versions. Where all places are
+    wrappers, the innermost.
+    """
+    starts = (number for number, place in enumerate(places) if place.function.startswith(STARTS_MAIN))
+    places = places[: next(starts, len(places))] or places
+    while len(places) > 1 and is_wrapper(places[-1]):
+        places = places[:-1]
+    return places[first_useful(places) :]
 
 
 @cache

@@ -73,6 +73,16 @@ def test_noise_is_what_one_more_recording_of_the_same_may_have(
     assert (changes.noisy, len(changes.found)) == (int(is_noise), int(not is_noise))
 
 
+def test_callers_are_told_without_wrappers(empty: Profile) -> None:
+    """Of one allocation by malloc and one by strdup, both called by the same function, the sum."""
+    within = [("malloc", 50), ("strdup", 20)]
+    old = profile(empty, 100, *within)
+    caller = {99: Place("parse", "a.c", 99)}
+    old = replace(old, stacks=[[101, 99, 100], [102, 99, 100]], places=old.places | caller)
+    [(known, amounts)] = trace_changes.by_caller(old).items()
+    assert (known, amounts.bytes) == (("parse", "main"), 70)
+
+
 def test_the_terminal_shows_what_changed(empty: Profile) -> None:
     old = profile(empty, 100, ("parse", 1024), ("cache", 300))
     new = profile(empty, 200, ("parse", 4096), ("cache", 310))

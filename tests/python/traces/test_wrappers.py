@@ -91,3 +91,30 @@ def test_a_bad_file_is_refused_in_one_line(
     monkeypatch.setenv(wrappers.VARIABLE, str(more))
     with pytest.raises(UsageError, match=wrappers.VARIABLE):
         wrappers.patterns()
+
+
+LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer"),
+    [
+        ("main", ("__libc_start_call_main", "__libc_start_main@@GLIBC_2.34")),
+        ("served", ("start_thread", "clone3")),
+    ],
+)
+def test_a_chain_ends_where_the_program_begins(inner: str, outer: tuple[str, str]) -> None:
+    places = [
+        Place("xmalloc", module=PROGRAM),
+        *(Place(name, module=PROGRAM) for name in ("load", inner)),
+        *(Place(name, module=LIBC) for name in outer),
+        *([Place("_start", module=PROGRAM)] if inner == "main" else []),
+    ]
+    assert [place.function for place in wrappers.useful_part(places)] == ["load", inner]
+
+
+def test_of_a_stack_of_wrappers_alone_the_innermost_is_told() -> None:
+    places = [Place("setlocale", module=LIBC), Place("__libc_start_main", module=LIBC)]
+    assert wrappers.useful_part(places) == places[:1]
+    assert wrappers.useful_part(places[1:]) == places[1:]
+    assert wrappers.useful_part([]) == []

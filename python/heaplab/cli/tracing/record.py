@@ -48,7 +48,8 @@ SILENT_S = 2.0  # of work before a word about how far it is
     "--stacks",
     is_flag=True,
     help="Record the call stack of each acquisition, up to 33 calls deep: by the unwind information that "
-    "code has on x86-64 (glibc 2.35 and later), elsewhere by frame pointers (-fno-omit-frame-pointer).",
+    "code has on x86-64 with glibc 2.35 and later; on AArch64 and with older C libraries by frame pointers "
+    "alone (-fno-omit-frame-pointer).",
 )
 @click.option(
     "--count-instructions",
