@@ -42,9 +42,8 @@ static_assert(sizeof(unwind_row) == 8);
 // The unwind information of a loaded file: .eh_frame_hdr, a table of functions that ascend by address, and
 // .eh_frame. Addresses are those in memory; the bytes may be a copy.
 struct unwind_table {
-  static constexpr std::size_t head_bytes = 12;   // of .eh_frame_hdr, before the table
-  static constexpr std::size_t entry_bytes = 8;   // of the table
-  static constexpr std::size_t length_bytes = 4;  // of an entry of .eh_frame, before the entry
+  static constexpr std::size_t head_bytes = 12;  // of .eh_frame_hdr, before the table
+  static constexpr std::size_t entry_bytes = 8;  // of the table
 
   // What the head of .eh_frame_hdr tells.
   struct extent {

@@ -61,9 +61,6 @@ public:
   // Writes the index. The file is complete only then.
   void close();
 
-  // Bytes written so far, without those still in memory.
-  std::uint64_t bytes_written() const { return offset_; }
-
 private:
   void flush();
   void flush_sites();
