@@ -24,6 +24,7 @@ FOLDER = "callgrind"  # within that of the gate
 TO_GO_ON = "the same command goes on"
 BLOCKS = 3  # counts vary little: fewer than a time needs, enough to see whether they do
 SLOWER = 50  # times: what callgrind makes of a run
+LONGER = 1.5  # as other programs hold up one run of several
 NOTE = "Runs were carried out under callgrind: only their instructions mean something."
 
 
@@ -78,16 +79,12 @@ def counting(request: Request) -> Request:
 
 
 def time_limit_of(request: Request) -> float | None:
-    """What a run of a suite may take, so that two blocks of all cells fit in the budget.
-
-    That of a user's program follows from the budget in every campaign.
-    """
-    users = any(work.is_users for work in request.workloads.values())
-    if request.time_limit or request.budget is None or users:
+    """What a run may take: LONGER times its share of the budget if two blocks of all cells fit."""
+    if request.time_limit or request.budget is None:
         return request.time_limit
     comparisons = plan.comparisons(campaigns.campaign_of(request))
     runs = plan.ROUNDS_AT_LEAST * sum(len(one.candidates) for one in comparisons)
-    return max(plan.SHORTEST_LIMIT_S, request.budget / max(runs, 1))
+    return max(plan.SHORTEST_LIMIT_S, LONGER * request.budget / max(runs, 1))
 
 
 def with_blocks(experiment: Experiment) -> Experiment:
