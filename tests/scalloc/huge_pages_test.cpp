@@ -21,10 +21,11 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 constexpr config settings_tested = standard();
 
-// Notes for how many bytes huge pages were asked or forbidden, and how often blocks in use were looked at.
+// Notes for how many bytes huge pages were asked or forbidden, and how often blocks in use, pages of freed
+// blocks, and marks were looked at.
 struct huge_page_log : system_platform {
   static inline std::size_t asked, forbidden;
-  static inline unsigned looks, looks_for_marks;
+  static inline unsigned looks, looks_at_pages, looks_for_marks;
 
   static bool advise_huge(void*, std::size_t bytes, bool wanted) {
     (wanted ? asked : forbidden) += bytes;
@@ -33,6 +34,10 @@ struct huge_page_log : system_platform {
   static bool holds_word(const void* address) {
     ++looks;
     return os_pages::holds_word(address);
+  }
+  static bool holds_data(const void* page) {
+    ++looks_at_pages;
+    return os_pages::holds_data(page);
   }
   static bool differs_from(const std::uint32_t* word, std::uint32_t value) {
     ++looks_for_marks;
@@ -67,6 +72,16 @@ TEST_F(huge_pages_of_large_blocks, follow_from_blocks_of_about_the_size) {
   it.deallocate(fill(allocate(it, 5 * mebibyte), 5 * mebibyte));
   EXPECT_EQ(asked_by_the_next(it, 128 * mebibyte), 0U);
   EXPECT_EQ(asked_by_the_next(it, 7 * mebibyte), 8 * mebibyte) << "whole huge pages";
+}
+
+TEST_F(huge_pages_of_large_blocks, cost_one_look_at_a_block_that_was_never_written) {
+  heap it{0};
+  char* const block = allocate(it, 16 * mebibyte);
+  huge_page_log::looks_at_pages = 0;
+  it.deallocate(block);
+  EXPECT_EQ(huge_page_log::looks_at_pages, 1U);
+  it.deallocate(fill(allocate(it, 16 * mebibyte), 16 * mebibyte));
+  EXPECT_EQ(huge_page_log::looks_at_pages, 1U + settings_tested.huge_page_samples);
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_the_newest_block_in_use) {

@@ -115,7 +115,11 @@ public:
   bool learn(const char* block, std::size_t bytes) {
     const bool chooses_pages = may_be_huge_ && is_huge(bytes);
     if (!chooses_pages && !settings.hardened) return true;
-    const page_sample seen = sample_pages<platform>(block, bytes, settings.huge_page_samples);
+    // Of a size without trust only a filled block counts. To look at a page that was never written is a page
+    // fault and two system calls, so that one such page is enough.
+    const bool only_while_full = !settings.hardened && !wants_huge(bytes);
+    const page_sample seen =
+        sample_pages<platform>(block, bytes, settings.huge_page_samples, only_while_full);
     // Hardened, the excess over the request holds zeros. Otherwise it holds what earlier blocks held there.
     const bool is_filled = settings.hardened ? seen.is_filled() : seen.is_full();
     if (chooses_pages && seen.with_data > 0)

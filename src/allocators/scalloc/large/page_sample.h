@@ -20,15 +20,18 @@ struct page_sample {
   bool is_filled() const { return 3 * with_data >= 2 * looked_at; }
 };
 
-// Looks at the first page of each of `parts` equal parts, or at every page if there are fewer. Precondition:
-// `start` is a page.
+// Looks at the first page of each of `parts` equal parts, or at every page if there are fewer, and
+// `only_while_full` at none behind the first without data. Precondition: `start` is a page.
 template <class Platform>
-page_sample sample_pages(const char* start, std::size_t bytes, std::size_t parts) {
+page_sample sample_pages(const char* start, std::size_t bytes, std::size_t parts, bool only_while_full) {
   const std::size_t page = os_pages::page_bytes();
   const std::size_t stride = std::max(page, align_down(bytes / parts, page));
   page_sample result;
-  for (; result.looked_at < parts && result.looked_at * stride < bytes; ++result.looked_at)
+  while (result.looked_at < parts && result.looked_at * stride < bytes) {
+    if (only_while_full && !result.is_full()) break;
     if (Platform::holds_data(start + result.looked_at * stride)) ++result.with_data;
+    ++result.looked_at;
+  }
   return result;
 }
 
