@@ -11,7 +11,7 @@ from math import isfinite
 
 from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Summary
 from heaplab.report.words import units, wording
-from heaplab.stats import THRESHOLD, Interval, Verdict, judge, threshold_over
+from heaplab.stats import THRESHOLD, Interval, Verdict, Why, judge, threshold_over
 
 Metrics = tuple[str | None, ...]
 
@@ -211,14 +211,16 @@ def _span(ratio: Interval) -> str:
 
 def _effect(summary: Summary, baseline: str) -> str:
     """ "44 % less time and 31 % more peak memory than glibc"."""
-    time = {
-        Verdict.SAME: f"the same time to within {wording.threshold(summary.time.threshold)}",
-        Verdict.UNDECIDED: f"time undecided ({_span(summary.time.ratio)})",
-    }.get(summary.time.verdict, wording.change(summary.time.ratio, "less time", "more time"))
-    memory = {
-        Verdict.SAME: f"the same peak memory to within {wording.threshold(summary.memory.threshold)}",
-        Verdict.UNDECIDED: f"peak memory undecided ({_span(summary.memory.ratio)})",
-    }.get(
-        summary.memory.verdict, wording.change(summary.memory.ratio, "less peak memory", "more peak memory")
-    )
+    time, memory = _change("time", summary.time), _change("peak memory", summary.memory)
     return f"{time} and {memory}, compared with {baseline}"
+
+
+def _change(what: str, judged: Judged) -> str:
+    """ "44 % less time", "1 to 3 % less time" near the threshold, "time undecided (0.9-1.2x)"."""
+    if judged.verdict is Verdict.SAME:
+        return f"the same {what} to within {wording.threshold(judged.threshold)}"
+    if judged.why is Why.NEAR_THRESHOLD:
+        return wording.change_between(judged.ratio, f"less {what}", f"more {what}")
+    if judged.verdict is Verdict.UNDECIDED:
+        return f"{what} undecided ({_span(judged.ratio)})"
+    return wording.change(judged.ratio, f"less {what}", f"more {what}")

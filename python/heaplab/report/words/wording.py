@@ -117,6 +117,13 @@ def change(ratio: Interval, less: str, more: str) -> str:
     return f"{abs(share) * 100:.0f} % {less if share < 0 else more}"
 
 
+def change_between(ratio: Interval, less: str, more: str) -> str:
+    """0.97 to 0.99 -> "1 to 3 % less time". Precondition: the interval does not hold 1."""
+    nearest, farthest = (f"{share * 100:.0f}" for share in sorted((abs(ratio.low - 1), abs(ratio.high - 1))))
+    between = f"up to {farthest}" if nearest == "0" else f"{nearest} to {farthest}"
+    return f"{between} % {less if ratio.high < 1 else more}"
+
+
 def extent(studies: list[Study], compared: str = "allocator") -> str:
     """The extent of the measurements. Explains cell and block, because readers meet them here first."""
     counts = [len(study.good.get((cell, study.baseline), {})) for study in studies for cell in study.cells]
