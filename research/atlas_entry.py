@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Keep of a campaign what an atlas shows, in a file that is small enough to be checked in.
 
-What runs were over time, what the processor counted and the options of every run are left out; so is the
-prefix that heaplab is installed under. The atlas of the entry is that of the campaign. Example:
-    research/atlas_entry.py standing/campaigns/2026-11-25T225606 docs/atlas/2026-11-25-two-processors.jsonl
+What runs were over time, what the processor counted, what was warmed and watched, and the options of every
+run are left out; so is the prefix that heaplab is installed under. Figures of runs keep six digits. The atlas
+of the entry is that of the campaign. Example:
+    research/atlas_entry.py out/compare docs/atlas/2026-11-25-two-processors.jsonl
 """
 
 import argparse
@@ -18,6 +19,7 @@ from heaplab.catalog import native
 # What every workload reports, and verdicts and their reasons rest on.
 COMMON = {"wall_time", "cpu_time", "peak_memory", "page_tables"}
 PREFIX = "/usr/local"
+LEFT_OUT = {"warming", "behaviour"}
 
 
 def main() -> None:
@@ -51,7 +53,14 @@ def small(run: dict[str, Any], declared: dict[str, set[str]]) -> dict[str, Any]:
         run["sample"] = sample | {"series": {}, "parameters": {}, "served_by": {}, "metrics": metrics}
     if process := run.get("process"):
         run["process"] = process | {"memory": []}
-    return {name: value for name, value in run.items() if name == "cell" or value not in ("", None, {}, [])}
+    told = {name: value for name, value in run.items() if name == "cell" or value not in ("", None, {}, [])}
+    return {name: rounded(value) for name, value in told.items() if name not in LEFT_OUT}
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 if __name__ == "__main__":
