@@ -23,14 +23,14 @@ NO_CELL = "no such cell was measured"
 
 
 @dataclass(frozen=True)
-class Beside:
+class WithPublished:
     """A table with published rows below the measured ones, and a picture where both are ratios."""
 
     table: Table
     svg: str = ""
 
 
-def tables(study: Study, plot: spec.Plot, published: Published | None) -> list[Beside]:
+def tables(study: Study, plot: spec.Plot, published: Published | None) -> list[WithPublished]:
     """The tables of a plot of kind "heat" or "summary"."""
     printed = published.tables_of(study.experiment.id, plot.y) if published else []
     if plot.kind == "summary":
@@ -41,10 +41,10 @@ def tables(study: Study, plot: spec.Plot, published: Published | None) -> list[B
 # ---------------------------------------------------------------- heat tables
 
 
-def _heat(chart: Chart, measured: Table, printed: Sequence[PublishedTable]) -> Beside:
+def _heat(chart: Chart, measured: Table, printed: Sequence[PublishedTable]) -> WithPublished:
     found = next((one for one in printed if _belongs(one, chart)), None)
     if found is None:
-        return Beside(measured)
+        return WithPublished(measured)
     across, down = chart.values(chart.plot.x), chart.values(chart.rows)
     values = {row: [_value(found, row, x) for x in across] for row in down}
     rows: list[tuple[str, list[Entry]]] = []
@@ -56,7 +56,7 @@ def _heat(chart: Chart, measured: Table, printed: Sequence[PublishedTable]) -> B
             rows.append((f"{name}, {PUBLISHED}", [Entry(text) for text in texts + blank]))
     table = replace(measured, rows=rows, notes=[*measured.notes, _source(found)])
     if not chart.is_ratio:
-        return Beside(table)
+        return WithPublished(table)
     panels = [
         Panel(
             f"{chart.rows} {units.parameter(row)}",
@@ -67,7 +67,7 @@ def _heat(chart: Chart, measured: Table, printed: Sequence[PublishedTable]) -> B
         for row in down
     ]
     alt = f"{measured.caption}, a panel for each row, beside {found.number}. Numbers in the table below."
-    return Beside(table, beside(panels, percent=not chart.plot.against, across=chart.plot.x, alt=alt))
+    return WithPublished(table, beside(panels, percent=not chart.plot.against, across=chart.plot.x, alt=alt))
 
 
 def _belongs(printed: PublishedTable, chart: Chart) -> bool:
@@ -105,11 +105,13 @@ def _source(printed: PublishedTable) -> str:
 # ---------------------------------------------------------------- summaries
 
 
-def _summary(study: Study, plot: spec.Plot, measured: Table, printed: Sequence[PublishedTable]) -> Beside:
+def _summary(
+    study: Study, plot: spec.Plot, measured: Table, printed: Sequence[PublishedTable]
+) -> WithPublished:
     """Below each row the mean of the printed tables over the same cells; below the last the printed mean."""
     whole = next((one for one in printed if not one.down and one.relative_to == study.baseline), None)
     if whole is None or plot.against:
-        return Beside(measured)
+        return WithPublished(measured)
     names = [name for name in study.candidates if name != study.baseline]
     groups = summary.groups_of(study, plot)
     rows: list[tuple[str, list[Entry]]] = []
@@ -131,7 +133,7 @@ def _summary(study: Study, plot: spec.Plot, measured: Table, printed: Sequence[P
     )
     alt = f"{measured.caption}, a panel for each row, beside the published. Numbers in the table below."
     svg = beside(panels, percent=True, across=study.axis, alt=alt)
-    return Beside(replace(measured, rows=rows, notes=[*measured.notes, note]), svg)
+    return WithPublished(replace(measured, rows=rows, notes=[*measured.notes, note]), svg)
 
 
 def _mean_in_print(
