@@ -33,7 +33,7 @@ def published(*tables: PublishedTable, ratios: list[StatedRatio] | None = None) 
     return Published(id="p0213", read="As printed.", tables=list(tables), ratios=ratios or [])
 
 
-def rows_of(found: published_beside.Beside) -> dict[str, list[str]]:
+def rows_of(found: published_beside.WithPublished) -> dict[str, list[str]]:
     return {name: [entry.text for entry in entries][:5] for name, entries in found.table.rows}
 
 
