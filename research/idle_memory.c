@@ -9,18 +9,19 @@
 static long resident(void) {
   long kilobytes = -1;
   char line[128];
-  FILE *status = fopen("/proc/self/status", "r");
+  FILE* status = fopen("/proc/self/status", "r");
   if (!status) abort();
   while (fgets(line, sizeof line, status)) sscanf(line, "RssAnon: %ld kB", &kilobytes);
   fclose(status);
   return kilobytes;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc != 4) return 2;
   size_t size = strtoul(argv[1], NULL, 10), blocks = strtoul(argv[2], NULL, 10) / size;
   // In no heap, so that the table of blocks is not what is left.
-  char **block = mmap(NULL, blocks * sizeof *block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char** block =
+      mmap(NULL, blocks * sizeof *block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) abort();
   long before = resident();
   for (size_t i = 0; i < blocks; ++i) {
