@@ -8,8 +8,8 @@ namespace heaplab::trace {
 // In one line; empty if instruction_counter counts them here.
 std::string why_not_counted();
 
-// The same for a system whose files lie below `root`, where instruction_counter::open failed with `error`; 0:
-// it succeeded.
+// The same for a system whose files lie below `root`. `error`: the errno with which instruction_counter::open
+// failed, or 0 if it succeeded.
 std::string why_not_counted(int error, const std::string& root);
 
 }  // namespace heaplab::trace

@@ -26,7 +26,8 @@ constexpr std::size_t sizes[] = {16,        500,       3'000,     40'000,     30
 constexpr std::size_t small_sizes = 8;
 constexpr std::size_t mebibyte = std::size_t{1} << 20, limit = 300 * mebibyte;
 
-// Calls visit(place, value) for a byte in each page, of a huge block behind its first pages in each fiftieth.
+// Calls visit(place, value) for one byte of each page. Of a huge block only the first 400 pages are visited
+// one by one, then every fiftieth.
 template <class Visit>
 void each_mark(std::size_t size, int seed, Visit&& visit) {
   constexpr std::size_t page = 4096, many = 400 * page;

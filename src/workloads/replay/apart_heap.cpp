@@ -115,8 +115,8 @@ void apart_heap::unlink(chunk* removed) {
   removed->next = removed->before = nullptr;
 }
 
-// Every byte behind the head is of a block that lives, or in the list of free ones, or untouched; and the
-// chunk is in the list of its size just if it has room.
+// Every byte behind the head belongs to a live block, to a free block in the chunk's list, or to what was
+// never handed out. The chunk is in the list of its size if and only if it has room.
 bool apart_heap::is_sound(const chunk& one) const {
   std::size_t free = 0;
   for (const free_block* block = one.free; block != nullptr; block = block->next) ++free;

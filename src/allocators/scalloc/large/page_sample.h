@@ -20,8 +20,8 @@ struct page_sample {
   bool is_filled() const { return 3 * with_data >= 2 * looked_at; }
 };
 
-// Looks at the first page of each of `parts` equal parts, or at every page if there are fewer, and
-// `only_while_full` at none behind the first without data. Precondition: `start` is a page.
+// Looks at the first page of each of `parts` equal parts, or at every page if there are fewer.
+// `only_while_full`: the look ends at the first page without data. Precondition: `start` is a page.
 template <class Platform>
 page_sample sample_pages(const char* start, std::size_t bytes, std::size_t parts, bool only_while_full) {
   const std::size_t page = os_pages::page_bytes();

@@ -137,8 +137,8 @@ struct config {
   // Stacks per real-span size; 0: one for each CPU up to the highest on which a thread first allocated. With
   // 1 a free span is found at the first look, and all threads contend for the same stack.
   unsigned pool_columns = 0;
-  // Most stacks per real-span size. Of more CPUs several share a stack, and take each other's spans. Each
-  // stack takes a cache line.
+  // Most stacks per real-span size. With more CPUs than stacks several CPUs share one, and take each other's
+  // spans. Each stack takes a cache line.
   unsigned pool_column_limit = 256;
   // A free span is purged if its real span is larger than this (MADVISE_THRESHOLD of the original).
   std::size_t purge_above = 32 * kib;
