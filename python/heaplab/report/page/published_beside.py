@@ -67,7 +67,11 @@ def _heat(chart: Chart, measured: Table, printed: Sequence[PublishedTable]) -> W
         for row in down
     ]
     alt = f"{measured.caption}, a panel for each row, beside {found.number}. Numbers in the table below."
-    return WithPublished(table, beside(panels, percent=not chart.plot.against, across=chart.plot.x, alt=alt))
+    plot = chart.plot
+    first = [f"{name} {units.parameter(value)}" for name, value in plot.against.items()]
+    whole = " and to ".join([*filter(None, [plot.relative_to]), *first])
+    svg = beside(panels, percent=not plot.against, across=plot.x, relative_to=whole, alt=alt)
+    return WithPublished(table, svg)
 
 
 def _belongs(printed: PublishedTable, chart: Chart) -> bool:
@@ -132,7 +136,7 @@ def _summary(
         "others are means of the printed tables over the sizes measured here."
     )
     alt = f"{measured.caption}, a panel for each row, beside the published. Numbers in the table below."
-    svg = beside(panels, percent=True, across=study.axis, alt=alt)
+    svg = beside(panels, percent=True, across=study.axis, relative_to=study.baseline, alt=alt)
     return WithPublished(replace(measured, rows=rows, notes=[*measured.notes, note]), svg)
 
 

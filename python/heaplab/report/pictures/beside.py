@@ -13,6 +13,7 @@ from heaplab.report.words import units
 from heaplab.stats import Interval
 
 HERE, PUBLISHED = HUES[0][0], BASELINE[0]
+WITH_INTERVAL = ", with its 95 % interval"
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,15 @@ class Panel:
     published: list[float | None]
 
 
-def beside(panels: Sequence[Panel], *, percent: bool, across: str, alt: str) -> str:
+def beside(panels: Sequence[Panel], *, percent: bool, across: str, relative_to: str, alt: str) -> str:
     """An SVG: what was measured as points with intervals, what is published as a hollow line."""
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(len(panels))
-        for axis, panel in zip(axes, panels, strict=True):
+        for place, (axis, panel) in enumerate(zip(axes, panels, strict=True)):
             _draw(axis, panel, percent=percent)
             axis.set_xlabel(across)
+            if place % canvas.MOST_ACROSS == 0:
+                axis.set_ylabel(f"relative to {relative_to}")
         canvas.legend(figure, *axes)
         return canvas.to_svg(figure, alt)
 
@@ -62,7 +65,7 @@ def _draw(axis: Axes, panel: Panel, *, percent: bool) -> None:
                 color=HERE,
                 elinewidth=1.1,
                 capsize=2.5,
-                label="measured here, with its 95 % interval",
+                label=f"measured here{WITH_INTERVAL if found.bounded else ''}",
             )
     axis.axhline(1, color=CHROME["muted"], linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
     turned = len(panel.columns) > 9

@@ -88,7 +88,8 @@ def to_svg(figure: Figure, alt: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(<g) id="[a-zA-Z0-9]+_\d+"', r"\1", svg)  # equal in every figure, and never referred to
-    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)  # a hundredth of a point is seen by nobody
+    # A hundredth of a point is seen by nobody; the text between the tags keeps its digits.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)
     for color, variable in replacements().items():
         svg = svg.replace(color, variable)
     svg = svg.replace("'DejaVu Sans'", "var(--font)").replace(", sans-serif", "")

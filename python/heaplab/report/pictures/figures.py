@@ -17,7 +17,8 @@ from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.palette import CHROME, Style
 from heaplab.report.words import units
 
-LETTERS_UP = 28  # as many letters stand along the upright axis of a panel
+LETTERS_UP = 28  # as many letters stand along the upright axis of a figure of one panel
+LETTERS_UP_PANEL = 20  # and of one of several
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,10 @@ def panels_of(study: Study, shared: Iterable[str]) -> list[tuple[str, list[Measu
     return list(panels.items())
 
 
-def axis_title(study: Study, metric: str, step: units.DisplayUnit) -> str:
+def axis_title(study: Study, metric: str, step: units.DisplayUnit, panels: int = 1) -> str:
     title = study.metric(metric).title
-    return fill(f"{title} ({step.label})" if step.label else title, LETTERS_UP)
+    letters = LETTERS_UP if panels == 1 else LETTERS_UP_PANEL
+    return fill(f"{title} ({step.label})" if step.label else title, letters)
 
 
 def curve(
@@ -57,7 +59,7 @@ def curve(
     panels = panels_of(study, [plot.x])
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(len(panels))
-        for axis, (label, cells) in zip(axes, panels, strict=True):
+        for place, (axis, (label, cells)) in enumerate(zip(axes, panels, strict=True)):
             axis.set_title(label)
             for name in study.candidates:
                 medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
@@ -67,9 +69,10 @@ def curve(
             _swept_axis(axis, study.axes[plot.x], plot)
             marks.shade_oversubscribed(axis, study, cells, [_number(dict(cell)[plot.x]) for cell in cells])
             axis.set_xlabel(plot.x)
-            axis.set_ylabel(axis_title(study, plot.y, step))
+            if place % canvas.MOST_ACROSS == 0:
+                axis.set_ylabel(axis_title(study, plot.y, step, len(panels)))
             if plot.log_y:
-                axis.set_yscale("log")
+                marks.logarithmic(axis.yaxis)
             else:
                 axis.set_ylim(bottom=0)
         alt = _alt(study, plot.y, f"against {plot.x}, one line per allocator")

@@ -7,7 +7,7 @@ from math import isfinite, sqrt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from heaplab.analysis import MeasuredCell, Study
 from heaplab.report.pictures.palette import CHROME, Style
@@ -85,9 +85,9 @@ def shade_oversubscribed(axis: Axes, study: Study, cells: list[MeasuredCell], pl
     axis.axvspan(left, right, color=CHROME["muted"], alpha=0.09, linewidth=0, zorder=0)
     axis.set_xlim(right=right)
     axis.annotate(
-        f"more threads\nthan the {study.cpus} CPUs",
-        (1, 0),
-        (-4, 4),
+        f"more threads than the {study.cpus} CPUs",
+        (1, 1),
+        (0, 2),
         xycoords="axes fraction",
         textcoords="offset points",
         ha="right",
@@ -121,6 +121,14 @@ def cross(axis: Axes, x: Interval, y: Interval, style: Style, size: float = 5) -
         markeredgecolor=CHROME["surface"],
         markeredgewidth=0.7,
     )
+
+
+def logarithmic(which: YAxis) -> None:
+    """A logarithmic scale with round numbers, written as a reader says them."""
+    which.axes.set_yscale("log")
+    which.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    which.set_minor_locator(NullLocator())
 
 
 def label_ratios(which: XAxis | YAxis) -> None:

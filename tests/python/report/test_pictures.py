@@ -1,0 +1,30 @@
+"""What the labels of pictures say."""
+
+import re
+
+import matplotlib as mpl
+
+from heaplab.report.pictures import canvas, marks
+
+
+def labels_of(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]+)</text>", svg)
+
+
+def test_a_label_keeps_its_digits_and_a_coordinate_only_two() -> None:
+    with mpl.rc_context(canvas.STYLE):
+        figure, (axis,) = canvas.new(1)
+        axis.plot([0, 0.1], [0, 1])
+        axis.set_xticks([0.0, 0.025, 0.05])
+        svg = canvas.to_svg(figure, "a line")
+    assert "0.025" in labels_of(svg)
+    assert not re.search(r"\d\.\d{3}", "".join(re.findall(r'd="[^"]*"', svg)))
+
+
+def test_a_logarithmic_axis_has_numbers_without_exponents() -> None:
+    with mpl.rc_context(canvas.STYLE):
+        figure, (axis,) = canvas.new(1)
+        axis.plot([1, 2], [0.45, 1400])
+        marks.logarithmic(axis.yaxis)
+        found = labels_of(canvas.to_svg(figure, "a line"))
+    assert {"0.5", "1", "20", "1,000"} <= set(found)
