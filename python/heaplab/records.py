@@ -134,6 +134,7 @@ class Campaign(Record):
     heaplab: str  # version
     command: list[str]  # what the user typed, to reproduce it
     scale: Literal["quick", "full"]
+    why_scale: str = ""  # why not a larger one, where a budget decided; a later call may differ, the id not
     seed: Count
     budget: Positive | None = None  # s of measuring, or as long as it takes
     # half-width of the interval of a ratio at which a cell is done

@@ -33,6 +33,7 @@ class Request:
     scale: Literal["quick", "full"]
     seed: int
     command: Sequence[str]  # the command as the user typed it
+    why_scale: str = ""
     budget: float | None = None
     precision: float = 0.02
     pinned: bool = False
@@ -91,6 +92,7 @@ def campaign_of(request: Request) -> Campaign:
         command=list(request.command),
         budget=request.budget,
         precision=request.precision,
+        why_scale=request.why_scale,
         **content,
     )
 

@@ -2,7 +2,8 @@
 
 The first and the last cell, mostly the smallest and the largest, run once under the baseline. A run takes the
 mean of both, and `BETWEEN_S`. A trial that does not end within the patience counts with it: the forecast is
-then a lower bound.
+then a lower bound. Whoever only asks whether the campaign fits a time needs no more patience than for runs
+that would fill it.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,6 +14,9 @@ from heaplab.campaign.fit_lengths import BETWEEN_S
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
 from heaplab.records import Arm, Campaign, Run, Status
+
+PATIENCE_S = 20.0  # for a trial
+SHORTEST_S = 0.2  # that a trial may take, however little time there is
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,22 @@ class Forecast:
         )
 
 
+def between_runs(campaign: Campaign) -> Forecast:
+    """What passes between the runs alone: a lower bound without a trial."""
+    comparisons = plan.comparisons(campaign)
+    runs = sum(one.blocks * len(one.candidates) for one in comparisons)
+    most = sum(one.blocks_most * len(one.candidates) for one in comparisons)
+    return Forecast(runs, most, runs * BETWEEN_S, most * BETWEEN_S, longer=1)
+
+
+def patience(runs: int, room: float | None) -> float:
+    """Seconds that a trial may take which is to show whether so many runs fit in `room` seconds.
+
+    One of the two trials may take twice the mean of both.
+    """
+    return PATIENCE_S if room is None else min(PATIENCE_S, max(SHORTEST_S, 2 * room / runs))
+
+
 def forecast(
     campaign: Campaign,
     libraries: dict[str, Arm],
@@ -45,9 +65,8 @@ def forecast(
     tick: Callable[[], None] = lambda: None,
 ) -> Forecast:
     """Raises what a run raises that cannot be prepared."""
-    comparisons = plan.comparisons(campaign)
-    runs = sum(one.blocks * len(one.candidates) for one in comparisons)
-    most = sum(one.blocks_most * len(one.candidates) for one in comparisons)
+    counted = between_runs(campaign)
+    runs, most = counted.runs, counted.runs_most
     tried = list(trials(campaign.model_copy(update={"time_limit": patience}), libraries, needed, tick))
     known = [run.process.wall_time for run in tried if run.process and run.status is Status.OK]
     longer = any(run.status is Status.TIMEOUT for run in tried)

@@ -1,8 +1,11 @@
 """`heaplab run --all-publications` at a small scale: two figures of a publication that is not heaplab's."""
 
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from conftest import EXPERIMENT
 from laboratory import WARM, Laboratory
 
 from heaplab.campaign import store
@@ -43,9 +46,16 @@ def paper(lab: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> L
     return lab
 
 
-def run_all(paper: Laboratory, *words: object) -> tuple[int, str]:
-    arms = ["--allocators", "glibc,llheap"]
+ARMS = ("--allocators", "glibc,llheap")
+
+
+def run_all(paper: Laboratory, *words: object, arms: Sequence[str] = ARMS) -> tuple[int, str]:
     return paper.heaplab("run", "--all-publications", *arms, *WARM, "-o", paper.out, *words)
+
+
+def copied(paper: Laboratory, tmp_path: Path) -> Path:
+    """A catalog to change."""
+    return Path(shutil.copytree(paper.catalog, tmp_path / "catalog"))
 
 
 def test_every_figure_gets_a_campaign_and_the_same_command_goes_on(paper: Laboratory) -> None:
@@ -85,8 +95,95 @@ def test_what_cannot_be_combined_is_refused(paper: Laboratory) -> None:
         (["--factorial", "glibc MALLOC_ARENA_MAX=|1 thp=|never"], "--factorial"),
         (["--show-command"], "--show-command"),
         (["--json"], "--json"),
-        (["fake/one"], "no experiment"),
+        (["nothing/*"], "no experiment 'nothing/*'"),
     ):
         status, printed = run_all(paper, *words)
         assert status == 2, (words, printed)
         assert named in printed
+
+
+def test_experiments_that_are_named_are_measured_alone(paper: Laboratory) -> None:
+    status, printed = run_all(paper, "fake/*")
+    assert status == 0, printed
+    assert "0 of 1 experiment complete" in printed
+    assert not (paper.out / "compared").exists()
+
+
+def test_an_experiment_of_no_publication_is_refused(paper: Laboratory, tmp_path: Path) -> None:
+    catalog = copied(paper, tmp_path)
+    (catalog / "experiments/fake/other.toml").write_text(EXPERIMENT)
+    status, printed = run_all(Laboratory(catalog, {}, paper.out), "fake/other")
+    assert (status, printed) == (2, "heaplab: --all-publications: fake/other is of no publication\n")
+
+
+MANY_BLOCKS = """[full]
+blocks = 1000
+blocks_most = 1000
+"""
+MANY_CELLS = """[full]
+blocks = 10
+blocks_most = 10
+sweep = { size = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20] }
+"""
+
+
+def test_each_experiment_gets_the_largest_scale_that_fits_its_share(
+    paper: Laboratory, tmp_path: Path
+) -> None:
+    """Of 40 s: 6,000 runs of the first do not fit, nor 600 of the second, but 60 of its full scale do."""
+    catalog = copied(paper, tmp_path)
+    (catalog / "experiments/fake/one.toml").write_text(EXPERIMENT.replace("[full]\n", MANY_BLOCKS))
+    few, _, _ = EXPERIMENT.partition("[full]")
+    (catalog / "experiments/compared/one.toml").write_text(few + MANY_CELLS)
+    here = Laboratory(catalog, {}, paper.out)
+    status, printed = run_all(here, "--budget", "40s")
+    assert status == 0, printed
+    at_most = "its share of the budget was"
+    assert f"fake/one: the quick scale: the full scale would take at least 5 min; {at_most}" in printed
+    assert "compared/one: the full scale with fewer values: the full scale would take " in printed
+    one, other = (store.load(paper.out / name) for name in ("fake/one", "compared/one"))
+    assert (one.campaign.scale, {run.cell["size"] for run in one.runs}) == ("quick", {1, 2})
+    assert (other.campaign.scale, {run.cell["size"] for run in other.runs}) == ("full", {1, 2})
+    page = (paper.out / "reproduction.md").read_text()
+    assert f"; the full scale has 2 cells; {one.campaign.why_scale} |" in page
+    of_other = next(line for line in page.splitlines() if "`compared/one`" in line)
+    assert "full scale, " in of_other
+    assert " runs of 2 of its 20 cells" in of_other
+    assert f"; {other.campaign.why_scale} |" in of_other
+
+    files = [paper.out / name / store.FILE_NAME for name in ("fake/one", "compared/one")]
+    before = [file.read_bytes() for file in files]
+    status, printed = run_all(here, "--budget", "30s")
+    assert status == 0, printed
+    assert "2 of 2 experiments complete" in printed
+    assert [file.read_bytes() for file in files] == before
+
+
+def test_what_has_room_is_measured_at_the_publications_scale(paper: Laboratory) -> None:
+    status, printed = run_all(paper, "fake/*", "--budget", "60s")
+    assert status == 0, printed
+    campaign = store.load(paper.out / "fake/one").campaign
+    assert (campaign.scale, campaign.why_scale) == ("full", "")
+
+
+def test_a_scale_that_is_asked_for_is_measured_within_a_budget_too(paper: Laboratory) -> None:
+    status, printed = run_all(paper, "fake/*", "--budget", "60s", "--scale", "quick")
+    assert status == 0, printed
+    assert store.load(paper.out / "fake/one").campaign.scale == "quick"
+
+
+SENTENCE = """
+[[expectations]]
+says = "llheap is faster."
+test = "better_than"
+arguments = { allocator = "llheap" }
+"""
+
+
+def test_with_a_budget_the_sentences_name_the_arms(paper: Laboratory, tmp_path: Path) -> None:
+    catalog = copied(paper, tmp_path)
+    (catalog / "experiments/fake/one.toml").write_text(EXPERIMENT + SENTENCE)
+    here = Laboratory(catalog, {}, paper.out)
+    status, printed = run_all(here, "fake/*", "--budget", "60s", "--scale", "quick", arms=[])
+    assert status == 0, printed
+    assert store.load(paper.out / "fake/one").campaign.allocators == ["glibc", "llheap"]

@@ -86,14 +86,14 @@ def compare(
 @click.option(
     "--all-publications",
     is_flag=True,
-    help="Every figure of the publications, after a forecast of the time; the same command goes on.",
+    help="Every figure of the publications, or those of EXPERIMENT..., after a forecast of the time; the "
+    "same command goes on.",
 )
 @click.option(
     "--scale",
     type=click.Choice(["quick", "full"]),
-    default="quick",
-    help="Minutes on two cores, or as published.",
-    show_default=True,
+    help="Minutes on two cores, or as published.  [default: quick; with --all-publications and --budget the "
+    "largest that fits]",
 )
 @replay_options.replaying
 @taking(ARMS, HOW)
@@ -103,13 +103,15 @@ def run(
     /,
     experiments: tuple[str, ...],
     all_publications: bool,
-    scale: Literal["quick", "full"],
+    scale: Literal["quick", "full"] | None,
     **options: Any,
 ) -> int:
     """Run experiments by id, group or glob of ids, or a trace; `heaplab list experiments` names them.
 
     With --all-publications every experiment of a publication is a campaign in a folder of its own, and
-    reproduction.md says figure by figure what holds. A budget is that of this call.
+    reproduction.md says figure by figure what holds. A budget is that of this call: what has no result yet
+    comes first, each experiment at the largest scale that fits its share, under the allocators that its
+    sentences speak of.
 
     \b
     Examples:
@@ -123,7 +125,7 @@ def run(
     if all_publications:
         from heaplab.cli.campaigns import publications
 
-        if experiments or replaying:
-            raise UsageError("--all-publications takes no experiment and no trace: it runs all of them")
-        return publications.run_all(extra, scale, ComparisonOptions(**options))
-    return measuring.run(extra, experiments, scale, replaying, ComparisonOptions(**options))
+        if replaying:
+            raise UsageError("--all-publications takes no trace")
+        return publications.run_all(extra, experiments, scale, ComparisonOptions(**options))
+    return measuring.run(extra, experiments, scale or "quick", replaying, ComparisonOptions(**options))

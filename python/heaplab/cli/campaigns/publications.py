@@ -1,89 +1,71 @@
 """`heaplab run --all-publications`: each experiment of the publications, a campaign in a folder of its own.
 
 The same command goes on where it ended: what is complete is left alone. Each experiment has the arms that it
-has by itself, so that ablations are measured with their variants, and strategies under the C library.
+has by itself, so that ablations are measured with their variants, and strategies under the C library. A
+budget is divided among them: divided_budget.py.
 """
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from heaplab import claims
 from heaplab.analysis import Analysis
-from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store
-from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
+from heaplab.campaign import memory_needs, scale_steps, store
 from heaplab.campaign.pilot import in_words
-from heaplab.campaign.trial import Forecast, forecast
-from heaplab.catalog import contents as catalogs, locate, spec
+from heaplab.campaign.trial import PATIENCE_S, Forecast
+from heaplab.catalog import contents as catalogs, spec
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
-from heaplab.cli.benchmarks.benchmark import Benchmark, request_of
-from heaplab.cli.campaigns.measuring import named_by_all
+from heaplab.cli.campaigns.divided_budget import (
+    BudgetTurn,
+    ScaledExperiment,
+    duration,
+    how_long,
+    queue,
+    turn_of,
+)
+from heaplab.cli.campaigns.planned_experiment import arms_of, planned_of
 from heaplab.cli.campaigns.run_campaign import bar_of, interrupted, run_campaign
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.reading.results import REPORT_NAME
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import Arm
 from heaplab.report.page import html_file, report_page, reproduced, reproduction_page, reproduction_pictures
 from heaplab.report.words import units
 
-PATIENCE_S = 20.0  # for a run of the forecast
 PAGE, PICTURES = "reproduction.md", "reproduction"
 TO_GO_ON = "the same command goes on"
-SPENT = "the budget is spent"
 
 
-@dataclass(frozen=True)
-class Planned:
-    """One experiment to be measured."""
+def run_all(
+    extra: tuple[Path, ...],
+    asked: Sequence[str],
+    scale: spec.ScaleName | None,
+    options: ComparisonOptions,
+) -> int:
+    """Measure, or go on; then write the page by figure. Return 1 if something was not measured.
 
-    request: Request
-    folder: Path
-    needed: dict[str, int]
-
-    @property
-    def name(self) -> str:
-        return self.request.experiments[0].id
-
-    @property
-    def file(self) -> Path:
-        return self.folder / store.FILE_NAME
-
-    def earlier(self) -> store.Results | None:
-        """What an earlier call measured of the same experiment with the same arms on this machine."""
-        if not self.file.exists():
-            return None
-        found = store.load(self.file)
-        same = found.campaign.id == campaigns.campaign_of(self.request).id
-        return found if same and campaigns.same_machine(found.host) else None
-
-    @property
-    def is_complete(self) -> bool:
-        found = self.earlier()
-        return found is not None and found.end is not None and found.end.reason != "budget"
-
-
-def run_all(extra: tuple[Path, ...], scale: spec.ScaleName, options: ComparisonOptions) -> int:
-    """Measure, or go on; then write the page by figure. Return 1 if something was not measured."""
+    `asked` names experiments, groups or globs; empty: all. With a budget and without a scale each experiment
+    is measured at the largest scale that fits.
+    """
     refuse_what_one_campaign_takes(options)
     catalog = catalogs.load(extra)
     folder = options.output or Path("out") / "publications"
-    names = [name for one in catalog.publications.values() for name in one.experiments]
-    found = [planned_of(catalog, name, scale, folder, options) for name in dict.fromkeys(names)]
-    planned = [one for one in found if one]
-    ahead = [one for one in planned if not one.is_complete]
-    selection.note(f"{len(planned) - len(ahead)} of {units.counted(len(names), 'experiment')} complete")
-    ends = time.monotonic() + options.budget if options.budget else None
-    if ahead:
-        selection.note(in_a_line(forecast_of(ahead, options), len(ahead)))
-    for one in ahead:
-        if measured(one, ends, options) == interrupted(TO_GO_ON):
-            break
-    write_page(catalog, planned, folder)
+    names = experiments_of(catalog, asked)
+    found = [scaled(catalog, name, scale, folder, options) for name in names]
+    known = [one for one in found if one]
+    complete = sum(one.complete for one in known)
+    selection.note(f"{complete} of {units.counted(len(names), 'experiment')} complete")
+    ahead = [one for one in known if not one.is_done]
+    if options.budget:
+        measure_within(ahead, options.budget, options)
+    else:
+        measure_each(ahead, options)
+    write_page(catalog, [one.steps[0].file for one in known], folder)
     click.echo(folder / PAGE)
-    return 0 if len(planned) == len(names) and all(one.is_complete for one in planned) else 1
+    now = [ScaledExperiment.found(one.steps) for one in known]
+    return 0 if len(now) == len(names) and all(one.complete for one in now) else 1
 
 
 def refuse_what_one_campaign_takes(options: ComparisonOptions) -> None:
@@ -99,57 +81,41 @@ def refuse_what_one_campaign_takes(options: ComparisonOptions) -> None:
             raise UsageError(f"--all-publications excludes --{name}: {instead}")
 
 
-def planned_of(
-    catalog: Catalog, name: str, scale: spec.ScaleName, folder: Path, options: ComparisonOptions
-) -> Planned | None:
-    """With a limit of memory where cells would not fit: they fail, and the others are measured.
+def experiments_of(catalog: Catalog, asked: Sequence[str]) -> list[str]:
+    """The ids of the experiments of the publications, or of those among them that were asked for."""
+    names = list(dict.fromkeys(name for one in catalog.publications.values() for name in one.experiments))
+    chosen = {one.id for one in catalog.experiments_matching(list(asked))} if asked else set(names)
+    if others := sorted(chosen - set(names)):
+        raise UsageError(f"--all-publications: {others[0]} is of no publication")
+    return [name for name in names if name in chosen]
 
-    None, with a line, for an experiment with an allocator that is not on this machine.
-    """
-    chosen, workloads = selection.experiments(catalog, [name])
+
+def scaled(
+    catalog: Catalog, name: str, scale: spec.ScaleName | None, folder: Path, options: ComparisonOptions
+) -> ScaledExperiment | None:
+    """None, with a line, for an experiment with an allocator that is not on this machine."""
+    (experiment, *_), workloads = selection.experiments(catalog, [name])
     try:
-        arms = arms_of(catalog, chosen[0], options)
+        arms = arms_of(catalog, experiment, options)
     except HeaplabError as error:
         selection.note(f"{name}: left out: {error}")
         return None
-    benchmark = Benchmark(chosen, workloads, scale, folder, None)
-    request = request_of(benchmark, arms, replace(options, budget=None))
-    needed = memory_needs.estimates(plan.comparisons(campaigns.campaign_of(request)))
-    largest, most = max(needed.values(), default=0), memory_needs.of_this_machine()
-    if not request.memory_limit and largest > most:
-        selection.note(
-            f"{name}: a run may use {memory_needs.in_words(most)} on this machine; cells that need more, up "
-            f"to {memory_needs.in_words(largest)}, will fail, and the others are measured"
-        )
-        request = replace(request, memory_limit=most)
-    return Planned(request, folder / name, needed)
+    steps = scale_steps.steps_of(experiment)
+    if scale or not options.budget:
+        steps = [scale_steps.step_of(experiment, scale or "quick")]
+    planned = [planned_of(catalog, workloads, arms, step, folder, options) for step in steps]
+    return ScaledExperiment.found(planned)
 
 
-def arms_of(catalog: Catalog, experiment: spec.Experiment, options: ComparisonOptions) -> list[Arm]:
-    """Those the experiment names, else those asked for, else all here and what its sentences speak of.
-
-    Raises HeaplabError for one that was named and is not here.
-    """
-    named = named_by_all([experiment]) or options.allocators
-    _, arms = selection.arms(catalog, named, [], None)
-    known = {arm.allocator for arm in arms}
-    for name in [] if named else claims.allocators_of(experiment):
-        if name not in known:
-            try:
-                arms.append(selection.arm_of(catalog, name))
-            except locate.NotHereError as error:
-                selection.note(f"{experiment.id}: without {error}")
-    return arms
-
-
-def forecast_of(ahead: list[Planned], options: ComparisonOptions) -> Forecast:
-    found = Forecast()
+def measure_each(ahead: Sequence[ScaledExperiment], options: ComparisonOptions) -> None:
+    """All of them, to the end."""
     with bar_of(options, None) as bar:
-        for one in ahead:
-            libraries = {arm.allocator: arm for arm in one.request.libraries}
-            campaign = campaigns.campaign_of(one.request)
-            found += forecast(campaign, libraries, dict(one.needed), PATIENCE_S, bar.tick)
-    return found
+        whole = sum((one.steps[0].forecast(bar.tick) for one in ahead), Forecast())
+    if ahead:
+        selection.note(in_a_line(whole, len(ahead)))
+    for one in ahead:
+        if measured(BudgetTurn(one.steps[0], None), options) == interrupted(TO_GO_ON):
+            return
 
 
 def in_a_line(found: Forecast, experiments: int) -> str:
@@ -166,37 +132,45 @@ def in_a_line(found: Forecast, experiments: int) -> str:
     return said
 
 
-def duration(seconds: float) -> str:
-    return in_words(seconds) if seconds < 7200 else f"{seconds / 3600:.3g} h"
+def measure_within(ahead: Sequence[ScaledExperiment], budget: float, options: ComparisonOptions) -> None:
+    """As many of them as the budget has room for, each at the largest scale that fits."""
+    ends = time.monotonic() + budget
+    with bar_of(options, budget) as bar:
+        waiting = queue(ahead, bar.tick)
+        while waiting and (left := ends - time.monotonic()) > 0:
+            one, *waiting = waiting
+            turn = turn_of(one, left / (1 + len(waiting)), left, bar.tick)
+            if turn and measured(turn, options) == interrupted(TO_GO_ON):
+                return
+            if turn is None and one.least:
+                selection.note(
+                    f"{one.name}: waits for another call: {one.steps[-1].step} would take "
+                    f"{how_long(one.least)}, and {duration(left)} of the budget is left"
+                )
+    if waiting:
+        selection.note(f"the budget is spent; {units.counted(len(waiting), 'experiment')} had no turn")
 
 
-def measured(one: Planned, ends: float | None, options: ComparisonOptions) -> str:
+def measured(turn: BudgetTurn, options: ComparisonOptions) -> str:
     """Measure what is missing of one experiment, and write its report. Return why it was stopped, or ""."""
-    left = ends - time.monotonic() if ends else None
-    if left is not None and left <= 0:
-        return SPENT
-    selection.note(one.name)
-    opened = opened_of(one, left)
-    why = run_campaign(opened, dict(one.needed), options, TO_GO_ON)
-    results = store.load(one.file)
+    planned, needed = turn.planned, turn.planned.needed()
+    selection.note(f"{planned.name}: {planned.step}{turn.why and f': {turn.why}'}")
+    most = planned.request.memory_limit or 0
+    if (largest := max(needed.values(), default=0)) > most:
+        selection.note(
+            f"{planned.name}: a run may use {memory_needs.in_words(most)} on this machine; cells that need "
+            f"more, up to {memory_needs.in_words(largest)}, will fail, and the others are measured"
+        )
+    stopped = run_campaign(planned.opened(turn.seconds, turn.why), needed, options, TO_GO_ON)
+    results = store.load(planned.file)
     if results.runs:
-        report_page.write_html([Analysis(results)], one.folder / REPORT_NAME)
-    return why
+        report_page.write_html([Analysis(results)], planned.folder / REPORT_NAME)
+    return stopped
 
 
-def opened_of(one: Planned, budget: float | None) -> OpenedCampaign:
-    """The campaign begun, or gone on with. The budget is that of this call, whatever was measured before."""
-    found = one.earlier()
-    if found is None:
-        return campaigns.begin(one.file, replace(one.request, budget=budget))
-    campaign = found.campaign.model_copy(update={"budget": budget})
-    libraries = {arm.allocator: arm for arm in one.request.libraries}
-    return replace(campaigns.go_on(found, campaign, libraries), runs_of_earlier_budgets=len(found.runs))
-
-
-def write_page(catalog: Catalog, planned: list[Planned], folder: Path) -> None:
+def write_page(catalog: Catalog, files: Sequence[Path], folder: Path) -> None:
     """What the results in the folder say, figure by figure."""
-    found = [Analysis(store.load(one.file)) for one in planned if one.file.exists()]
+    found = [Analysis(store.load(one)) for one in files if one.exists()]
     for one in found:
         reproduction_pictures.write(one, folder / PICTURES, catalog.published)
     page = reproduction_page.page(

@@ -33,6 +33,7 @@ class Reproduced(Record):
 
     experiment: str
     scale: spec.ScaleName
+    why_scale: str = ""  # why no larger one
     date: str  # ISO 8601
     machine: str
     heaplab: str
@@ -63,6 +64,7 @@ def of_study(analysis: Analysis, study: Study) -> Reproduced:
     return Reproduced(
         experiment=study.experiment.id,
         scale=campaign.scale,
+        why_scale=campaign.why_scale,
         date=campaign.started[:10],
         machine=facts.in_short(analysis.results.host.facts if analysis.results.host else {}),
         heaplab=campaign.heaplab,

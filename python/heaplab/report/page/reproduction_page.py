@@ -142,10 +142,14 @@ def extent(measured: Reproduced, experiment: Experiment | None) -> str:
     """The scale that was run, and what it lacks of the publication's."""
     whole = len(experiment.cells("full")) if experiment else 0
     said = f"{measured.date}, {measured.scale} scale, {units.counted(measured.runs, 'run')}"
+    if measured.scale == "full" and measured.cells < whole:
+        said += f" of {measured.cells} of its {units.counted(whole, 'cell')}"
     if measured.disturbed:
         said += f", {measured.disturbed} of them disturbed by other work"
     if measured.scale == "quick":
         said += f"; the full scale has {units.counted(whole, 'cell')}"
+    if measured.why_scale:
+        said += f"; {measured.why_scale}"
     return said if measured.finished else f"{said}; not carried out to the end"
 
 

@@ -1,0 +1,100 @@
+"""How `heaplab run --all-publications --budget` divides the time: who is first, at which scale, for how long.
+
+1. Experiments without a result come first, the shortest first; then those that a budget cut off; then those
+   that are complete at less than the publication's scale and may be measured at a larger one.
+2. When its turn comes, the share of an experiment is the time left over the number of experiments left: what
+   one does not use falls to those behind.
+3. It is measured at the largest of its steps (campaign/scale_steps.py) whose forecast, times MARGIN, fits its
+   share. What was begun goes on at its step. Where not even the smallest step fits, that one may take more
+   than the share if there is so much time left; else the experiment waits for another call.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from heaplab.campaign.pilot import in_words
+from heaplab.campaign.trial import Forecast
+from heaplab.cli.campaigns.planned_experiment import PlannedExperiment
+
+MARGIN = 1.5  # arms that take longer than the baseline, repetitions, the report
+Tick = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class ScaledExperiment:
+    """An experiment with all its steps, the largest first."""
+
+    steps: Sequence[PlannedExperiment]
+    begun: int | None = None  # position of the step whose results lie in the folder
+    complete: bool = False  # whether these were carried out to the end
+    least: Forecast | None = None  # of the smallest step; None: not asked for
+
+    @classmethod
+    def found(cls, steps: Sequence[PlannedExperiment]) -> Self:
+        begun = next((place for place, one in enumerate(steps) if one.earlier()), None)
+        return cls(steps, begun, begun is not None and steps[begun].is_complete)
+
+    @property
+    def name(self) -> str:
+        return self.steps[0].name
+
+    @property
+    def is_done(self) -> bool:
+        return self.begun == 0 and self.complete
+
+    def with_forecast(self, tick: Tick) -> Self:
+        return replace(self, least=self.steps[-1].forecast(tick))
+
+
+@dataclass(frozen=True)
+class BudgetTurn:
+    """A step that is measured, and for how many seconds at most."""
+
+    planned: PlannedExperiment
+    seconds: float | None  # None: as long as it takes
+    why: str = ""  # not at a larger scale
+
+
+def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperiment]:
+    """In the order of their turns, with a forecast of those that have no result yet."""
+    known = [one if one.begun is not None else one.with_forecast(tick) for one in ahead]
+    return sorted(
+        known, key=lambda one: (one.complete, one.least is None, one.least.seconds if one.least else 0.0)
+    )
+
+
+def turn_of(one: ScaledExperiment, share: float, left: float, tick: Tick) -> BudgetTurn | None:
+    """None if there is nothing to measure in the time left."""
+    if one.begun is not None and not one.complete:
+        return BudgetTurn(one.steps[one.begun], share)
+    too_large: list[str] = []
+    for planned in one.steps[: one.begun]:
+        found = planned.forecast(tick, share)
+        if fits(found, share):
+            return BudgetTurn(planned, share, why(too_large, share))
+        too_large.append(f"{planned.step} would take {how_long(found)}")
+    if one.least is None:
+        return None
+    if one.least.unknown:
+        return BudgetTurn(one.steps[-1], share, why(too_large[:-1], share))
+    room = MARGIN * one.least.seconds
+    return BudgetTurn(one.steps[-1], room, why(too_large[:-1], share)) if room <= left else None
+
+
+def fits(found: Forecast, room: float) -> bool:
+    return not found.longer and not found.unknown and MARGIN * found.seconds <= room
+
+
+def why(too_large: Sequence[str], share: float) -> str:
+    return f"{', '.join(too_large)}; its share of the budget was {duration(share)}" if too_large else ""
+
+
+def how_long(found: Forecast) -> str:
+    if found.unknown:
+        return "no one knows how long"
+    return f"{'at least' if found.longer else 'about'} {duration(found.seconds)}"
+
+
+def duration(seconds: float) -> str:
+    return in_words(seconds) if seconds < 7200 else f"{seconds / 3600:.3g} h"

@@ -1,0 +1,112 @@
+"""An experiment of a publication as `heaplab run --all-publications` measures it: a campaign of its own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from heaplab import claims
+from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store, trial
+from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
+from heaplab.campaign.scale_steps import ScaleStep
+from heaplab.campaign.trial import Forecast
+from heaplab.catalog import locate, spec
+from heaplab.catalog.contents import Catalog
+from heaplab.cli.benchmarks import selection
+from heaplab.cli.benchmarks.benchmark import Benchmark, request_of
+from heaplab.cli.campaigns.measuring import named_by_all
+from heaplab.cli.options.given_options import ComparisonOptions
+from heaplab.records import Arm
+
+
+@dataclass(frozen=True)
+class PlannedExperiment:
+    """One experiment at one step of its scale."""
+
+    request: Request
+    folder: Path
+    step: str  # the title of the step
+
+    @property
+    def name(self) -> str:
+        return self.request.experiments[0].id
+
+    @property
+    def file(self) -> Path:
+        return self.folder / store.FILE_NAME
+
+    @property
+    def libraries(self) -> dict[str, Arm]:
+        return {arm.allocator: arm for arm in self.request.libraries}
+
+    def earlier(self) -> store.Results | None:
+        """What an earlier call measured of this step with the same arms on this machine."""
+        if not self.file.exists():
+            return None
+        found = store.load(self.file)
+        same = found.campaign.id == campaigns.campaign_of(self.request).id
+        return found if same and campaigns.same_machine(found.host) else None
+
+    @property
+    def is_complete(self) -> bool:
+        found = self.earlier()
+        return found is not None and found.end is not None and found.end.reason != "budget"
+
+    def forecast(self, tick: Callable[[], None], room: float | None = None) -> Forecast:
+        """How long it takes; with `room`, in s, no more precisely than that it takes longer."""
+        campaign = campaigns.campaign_of(self.request)
+        between = trial.between_runs(campaign)
+        if room is not None and between.seconds > room:
+            return between
+        patience = trial.patience(between.runs, room)
+        return trial.forecast(campaign, self.libraries, self.needed(), patience, tick)
+
+    def needed(self) -> dict[str, int]:
+        """The memory of each cell as the workload estimates it, by key."""
+        return memory_needs.estimates(plan.comparisons(campaigns.campaign_of(self.request)))
+
+    def opened(self, budget: float | None, why: str) -> OpenedCampaign:
+        """The campaign begun, or gone on with. The budget is that of this call, whatever was measured before.
+
+        `why` says of a new one why it is not measured at a larger scale.
+        """
+        found = self.earlier()
+        if found is None:
+            return campaigns.begin(self.file, replace(self.request, budget=budget, why_scale=why))
+        campaign = found.campaign.model_copy(update={"budget": budget})
+        gone_on = campaigns.go_on(found, campaign, self.libraries)
+        return replace(gone_on, runs_of_earlier_budgets=len(found.runs))
+
+
+def planned_of(
+    catalog: Catalog,
+    workloads: dict[str, spec.Workload],
+    arms: list[Arm],
+    step: ScaleStep,
+    folder: Path,
+    options: ComparisonOptions,
+) -> PlannedExperiment:
+    """Cells that do not fit in this machine's memory fail, and the others are measured."""
+    benchmark = Benchmark([step.experiment], workloads, step.scale, folder, None)
+    request = request_of(benchmark, arms, replace(options, budget=None))
+    if not request.memory_limit:
+        request = replace(request, memory_limit=memory_needs.of_this_machine())
+    return PlannedExperiment(request, folder / step.experiment.id, step.title)
+
+
+def arms_of(catalog: Catalog, experiment: spec.Experiment, options: ComparisonOptions) -> list[Arm]:
+    """Those the experiment names, else those asked for, else all here and what its sentences speak of.
+
+    With a budget not all, but the baseline and what its sentences speak of: fewer arms leave time for a
+    larger scale. Raises HeaplabError for one that was named and is not here.
+    """
+    named = named_by_all([experiment]) or options.allocators
+    spoken = [] if named else claims.allocators_of(experiment)
+    _, arms = selection.arms(catalog, selection.BASELINE if spoken and options.budget else named, [], None)
+    known = {arm.allocator for arm in arms}
+    for name in spoken:
+        if name not in known:
+            try:
+                arms.append(selection.arm_of(catalog, name))
+            except locate.NotHereError as error:
+                selection.note(f"{experiment.id}: without {error}")
+    return arms
