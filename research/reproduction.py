@@ -2,11 +2,13 @@
 """Write docs/reproduction.md: figure by figure of the publications, what holds.
 
 The verdicts lie in research/reproduction.json. Each of RESULTS replaces the verdicts and the pictures of the
-experiments it measured; without RESULTS the page is written again from what lies there.
-Example: research/reproduction.py out/publications/*/*
+experiments it measured, unless it was broken off; all others keep theirs, with their dates. Without RESULTS
+the page is written again from what lies there.
+Example: research/reproduction.py out/publications/*/*/results.jsonl
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 from heaplab.analysis import Analysis
@@ -42,7 +44,11 @@ def main() -> None:
     parser.add_argument("results", nargs="*", type=Path, metavar="RESULTS")
     known = {one.experiment: one for one in reproduced.load(VERDICTS)} if VERDICTS.exists() else {}
     for path in parser.parse_args().results:
-        analysis = Analysis(store.load(path))
+        results = store.load(path)
+        if results.end is None:
+            print(f"{path}: broken off; what is known of its experiments is kept", file=sys.stderr)
+            continue
+        analysis = Analysis(results)
         known |= {one.experiment: one for one in reproduced.reproduced(analysis)}
         reproduction_pictures.write(analysis, PAGE.with_suffix(""), catalog_here().published)
     reproduced.write(list(known.values()), VERDICTS)

@@ -2,10 +2,12 @@
 
 import importlib
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import synthetic
 
 from heaplab.report.page import reproduced
 
@@ -24,6 +26,26 @@ NUMBERED = {
 def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(RESEARCH)
     return importlib.import_module("reproduction")
+
+
+def test_results_renew_the_verdicts_of_their_experiments_alone(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = reproduced.load(tool.VERDICTS)
+    monkeypatch.setattr(tool, "PAGE", tmp_path / "reproduction.md")
+    monkeypatch.setattr(tool, "VERDICTS", tmp_path / "reproduction.json")
+    [measured] = [one for one in synthetic.experiments() if one.id == "acdc-ismm13/fig07"]
+    renewed = measured.model_copy(update={"id": "acdc-ismm13/fig10"})
+    records = synthetic.campaign(["glibc", "jemalloc"], [renewed], faults=False)
+    for ended, dates in ((True, {"2026-01-02"}), (False, {one.date for one in known})):
+        reproduced.write(known, tool.VERDICTS)
+        path = synthetic.write(records if ended else records[:-1], tmp_path / "results.jsonl")
+        monkeypatch.setattr(sys, "argv", ["reproduction.py", str(path)])
+        tool.main()
+        now = {one.experiment: one for one in reproduced.load(tool.VERDICTS)}
+        assert now.pop("acdc-ismm13/fig10").date in dates
+        assert list(now.values()) == [one for one in known if one.experiment in now]
+        assert len(now) == len(known) - 1
 
 
 def test_the_page_is_current_with_its_sources(tool: ModuleType) -> None:
