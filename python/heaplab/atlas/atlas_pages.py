@@ -13,7 +13,7 @@ from heaplab.atlas.atlas_tables import (
     newest,
     ratio_table,
 )
-from heaplab.atlas.campaign_ratios import MEASURES
+from heaplab.atlas.campaign_ratios import MEASURES, AtlasCampaign
 from heaplab.atlas.many_campaigns import Atlas, Dated
 from heaplab.atlas.over_time import over_time
 from heaplab.atlas.regressions import BuildChange, build_changes
@@ -85,7 +85,7 @@ class AtlasSite:
         atlas = self.atlas
         campaigns = units.counted(len(atlas.campaigns), "campaign")
         machines = units.counted(len(atlas.machines), "machine")
-        span = f"{atlas.campaigns[0].date} to {atlas.campaigns[-1].date}"
+        span = span_of(atlas.campaigns)
         return AtlasPage(
             "index.html",
             "Atlas of memory allocators",
@@ -196,7 +196,7 @@ class AtlasSite:
             subject.setdefault(by(one), []).append(one)
         styles = palette.styles(["", *sorted({by(one) for one in found})])
         drawn = [
-            over_time(f"{about}: {measure}", {"": own}, styles) for (about, measure), own in lines.items()
+            over_time(titled(about, measure), {"": own}, styles) for (about, measure), own in lines.items()
         ]
         return [one for one in drawn if one]
 
@@ -225,7 +225,7 @@ class AtlasSite:
         styles = palette.styles(["", *self.atlas.allocators])
         drawn = [
             over_time(
-                f"{about.title}: {measure}",
+                titled(about.title, measure),
                 {machine: self.by_allocator(found, machine, measure) for machine in self.atlas.machines},
                 styles,
             )
@@ -257,7 +257,7 @@ class AtlasSite:
         return AtlasPage(
             place,
             name,
-            f"{units.counted(len(held), 'campaign')}, {held[0].date} to {held[-1].date}",
+            f"{units.counted(len(held), 'campaign')}, {span_of(held)}",
             [
                 AtlasSection(
                     "By aspect", "aspects", ["The last figure of each."], [t for t in tables if t.rows], True
@@ -285,3 +285,14 @@ def shortened(names: Sequence[str]) -> str:
     """ "1.3, 1.2, 1.1 and 4 more"."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{more}"
+
+
+def span_of(campaigns: Sequence[AtlasCampaign]) -> str:
+    """The dates of the first and the last."""
+    first, last = campaigns[0].date, campaigns[-1].date
+    return first if first == last else f"{first} to {last}"
+
+
+def titled(about: str, measure: str) -> str:
+    """ "Large blocks: time", and "Memory" where that is what the aspect is about."""
+    return about if about.lower() == measure else f"{about}: {measure}"

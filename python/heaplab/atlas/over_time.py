@@ -73,8 +73,8 @@ def scales(axis: Axes) -> None:
     axis.set_yscale("log", base=2)
     marks.label_ratios(axis.yaxis)
     axis.axhline(1, color=palette.CHROME["muted"], linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
-    left, right = axis.get_xlim()
-    margin = max(0.0, DAYS_LEAST - (right - left)) / 2
+    left, right = axis.dataLim.intervalx  # the limits of the axis are years apart around a single point
+    margin = max(0.1 * (right - left), DAYS_LEAST - (right - left)) / 2
     axis.set_xlim(left - margin, right + margin)
     axis.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
     axis.xaxis.set_major_formatter(FuncFormatter(date_of))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from datetime import date
 from math import exp, log
 from pathlib import Path
 from urllib.parse import unquote
@@ -11,10 +12,11 @@ import synthetic
 from laboratory import COMMANDS, call
 from over_days import NAMES, read, records, site_of
 
-from heaplab.atlas import atlas_files, regressions
+from heaplab.atlas import atlas_files, over_time, regressions
 from heaplab.atlas.atlas_pages import AtlasSite
 from heaplab.atlas.many_campaigns import Atlas, gathered
 from heaplab.records import Campaign
+from heaplab.report.pictures import palette
 from heaplab.stats import GateVerdict, Interval, independent_quotient
 
 Write = Callable[..., Path]
@@ -44,6 +46,17 @@ def test_a_campaign_becomes_one_ratio_for_each_experiment_measure_and_allocator(
     assert campaign.experiments["laws"].again == (
         "heaplab run laws --scale quick --allocators glibc,jemalloc,mimalloc"
     )
+
+
+def test_around_a_single_campaign_the_axis_shows_days_and_not_years(written: Write) -> None:
+    atlas = Atlas([read(written(3))])
+    line = [one for one in atlas.ratios if one.ratio.allocator == "jemalloc"][:1]
+    drawing = over_time.over_time("a ratio", {"": {"jemalloc": line}}, palette.styles(NAMES))
+    assert drawing
+    dates = [date.fromisoformat(found) for found in re.findall(r">(\d{4}-\d\d-\d\d)<", drawing.svg)]
+    measured = date.fromisoformat(atlas.campaigns[0].date)
+    assert dates
+    assert max(abs((one - measured).days) for one in dates) <= over_time.DAYS_LEAST
 
 
 @pytest.mark.parametrize("command", ["heaplab compare --allocator mine=./libmine.so", "heaplab gate a b"])
