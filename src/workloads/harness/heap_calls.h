@@ -53,27 +53,38 @@ struct latency_samples {
   probes::latency_histogram release;
 };
 
+// The five calls of plain_heap, each through allocation() or releasing() of Derived, which does something
+// before and after the call.
+template <class Derived>
+class wrapped_heap {
+public:
+  void* allocate(std::size_t bytes) {
+    return self().allocation([&] { return heap_.allocate(bytes); });
+  }
+  void* allocate_zeroed(std::size_t bytes) {
+    return self().allocation([&] { return heap_.allocate_zeroed(bytes); });
+  }
+  void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
+    return self().allocation([&] { return heap_.allocate_aligned(alignment, bytes); });
+  }
+  void* reallocate(void* block, std::size_t bytes) {
+    return self().allocation([&] { return heap_.reallocate(block, bytes); });
+  }
+  void release(void* block) {
+    self().releasing([&] { heap_.release(block); });
+  }
+
+private:
+  Derived& self() { return static_cast<Derived&>(*this); }
+
+  plain_heap heap_;
+};
+
 // Like plain_heap, but measures the time of one call in 64.
-class sampled_heap {
+class sampled_heap : public wrapped_heap<sampled_heap> {
 public:
   sampled_heap(latency_samples& samples, std::uint64_t seed)
       : samples_(&samples), allocations_(seed), releases_(~seed) {}
-
-  void* allocate(std::size_t bytes) {
-    return allocation([&] { return heap_.allocate(bytes); });
-  }
-  void* allocate_zeroed(std::size_t bytes) {
-    return allocation([&] { return heap_.allocate_zeroed(bytes); });
-  }
-  void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
-    return allocation([&] { return heap_.allocate_aligned(alignment, bytes); });
-  }
-  void* reallocate(void* block, std::size_t bytes) {
-    return allocation([&] { return heap_.reallocate(block, bytes); });
-  }
-  void release(void* block) {
-    releasing([&] { heap_.release(block); });
-  }
 
   template <class Call>
   HEAPLAB_FAST_PATH void releasing(Call call) {
@@ -94,7 +105,6 @@ public:
   }
 
 private:
-  plain_heap heap_;
   latency_samples* samples_;
   probes::sampling allocations_;
   probes::sampling releases_;

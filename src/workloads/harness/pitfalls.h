@@ -37,7 +37,7 @@ struct call_counters {
 };
 
 // Like plain_heap, with one pitfall in every call. One thread uses it.
-class hampered_heap {
+class hampered_heap : public wrapped_heap<hampered_heap> {
 public:
   hampered_heap(pitfall which, call_counters& counters, unsigned thread)
       : which_(which),
@@ -47,22 +47,6 @@ public:
   hampered_heap& operator=(const hampered_heap&) = delete;
   // Relaxed: read after the threads have been joined.
   ~hampered_heap() { counters_->of_all.fetch_add(timed_, std::memory_order_relaxed); }
-
-  void* allocate(std::size_t bytes) {
-    return allocation([&] { return heap_.allocate(bytes); });
-  }
-  void* allocate_zeroed(std::size_t bytes) {
-    return allocation([&] { return heap_.allocate_zeroed(bytes); });
-  }
-  void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
-    return allocation([&] { return heap_.allocate_aligned(alignment, bytes); });
-  }
-  void* reallocate(void* block, std::size_t bytes) {
-    return allocation([&] { return heap_.reallocate(block, bytes); });
-  }
-  void release(void* block) {
-    releasing([&] { heap_.release(block); });
-  }
 
   template <class Call>
   HEAPLAB_FAST_PATH void* allocation(Call call) {
@@ -100,7 +84,6 @@ private:
     }
   }
 
-  plain_heap heap_;
   pitfall which_;
   call_counters* counters_;
   atomic<std::uint64_t>* own_;
