@@ -51,9 +51,6 @@ def bisect(
     build: str,
     library: str | None,
     repository: Path,
-    suite: str | None,
-    source: Path | None,
-    instructions: str,
     **options: Any,
 ) -> int:
     """Find the first commit of OLD..NEW that is worse than OLD beyond a limit.
@@ -72,5 +69,6 @@ def bisect(
     """
     from heaplab.cli.bisect import bisecting
 
-    work = Work(program, library, suite, source, instructions)
-    return bisecting.bisect(extra, repository, commits, build, work, GateOptions(**options))
+    asked = GateOptions(**options)
+    work = Work(program, library, asked.suite, asked.source, asked.instructions)
+    return bisecting.bisect(extra, repository, commits, build, work, asked)

@@ -125,7 +125,7 @@ class CommitGate:
         request = request_of(benchmark, arms, options)
         paths, stopped = [folder / store.FILE_NAME], ""
         if work.instructions == ONLY_CALLGRIND or not is_measured(folder, request):
-            paths, stopped = run_gate.measured(request, folder, work.instructions, limits, options)
+            paths, stopped = run_gate.measured(request, folder, limits, options)
         found = judged(paths, limits, concerned)
         for times in MORE_BUDGETS if work.instructions != ONLY_CALLGRIND else ():
             if not stopped and found.state is State.COULD_NOT_TELL and not found.why:

@@ -90,9 +90,6 @@ def gate(
     old: str,
     new: str,
     program: tuple[str, ...],
-    suite: str | None,
-    source: Path | None,
-    instructions: str,
     **options: Any,
 ) -> int:
     """Fail if NEW is worse than OLD beyond a limit; for continuous integration.
@@ -116,4 +113,4 @@ def gate(
     if automatic:
         options["budget"] = auto_budget.FIRST_LOOK_S
     asked = GateOptions(**options, automatic=automatic)
-    return run_gate.gate(extra, old, new, program, suite, source, instructions, asked)
+    return run_gate.gate(extra, old, new, program, asked)

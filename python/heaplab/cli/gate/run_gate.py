@@ -55,37 +55,34 @@ def gate(
     old: str,
     new: str,
     program: tuple[str, ...],
-    suite: str | None,
-    source: Path | None,
-    instructions: str,
     options: GateOptions,
 ) -> int:
     """Compare, judge, tell; return the exit status."""
-    refuse_program_beside_suite(program, suite)
+    refuse_program_beside_suite(program, options.suite)
     catalog = catalogs.load(extra)
     given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
-    if instructions == COUNTERS and is_typed("max_instructions"):
+    if options.instructions == COUNTERS and is_typed("max_instructions"):
         refuse_uncounted(given, program)
-    arms, benchmark = compared(catalog, given, program, suite, source, options.quiet)
+    arms, benchmark = compared(catalog, given, program, options.suite, options.source, options.quiet)
     request, folder = request_of(benchmark, arms, options), options.output or Path("out") / "gate"
     limits = limits_of(options)
-    paths, stopped = measured(request, folder, instructions, limits, options)
-    if instructions == COUNTERS and not stopped:
+    paths, stopped = measured(request, folder, limits, options)
+    if options.instructions == COUNTERS and not stopped:
         paths += counted_where_silent(paths[0], request, folder, limits, options)
     return tell(paths, limits, options) or int(bool(stopped))
 
 
 def measured(
-    request: Request, folder: Path, instructions: str, limits: analysis.GateLimits, options: GateOptions
+    request: Request, folder: Path, limits: analysis.GateLimits, options: GateOptions
 ) -> tuple[list[Path], str]:
     """The results files of a gate, and why measuring was stopped, "" if it was not."""
-    share = 0.5 if instructions == CALLGRIND else 1.0
+    share = 0.5 if options.instructions == CALLGRIND else 1.0
     budget = request.budget and request.budget * share
     request = replace(request, budget=budget, precision=precision_of(options))
     paths, stopped = [], ""
-    if instructions != COUNTERS:
+    if options.instructions != COUNTERS:
         paths = counted(request, folder, options, share)
-    if instructions != ONLY_CALLGRIND:
+    if options.instructions != ONLY_CALLGRIND:
         campaign, needed = opened_for(request, folder, options, share)
         stopped = run_campaign(campaign, needed, options, TO_GO_ON)
         if options.automatic and not stopped:

@@ -39,8 +39,11 @@ class ComparisonOptions(HowOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GateOptions(HowOptions):
-    """Beside how: what `heaplab gate` and `heaplab bisect` let pass, and what the gate alone writes."""
+    """Beside how: what `heaplab gate` and `heaplab bisect` compare and let pass; what the gate writes."""
 
+    suite: str | None
+    source: Path | None
+    instructions: str
     max_slower: float
     max_memory: float
     max_instructions: float
