@@ -48,7 +48,7 @@ class Directives(ModuleType):
     def version(self, number: str, **_: Any) -> None:
         self.versions.append(number)
 
-    def depends_on(self, spec: str, type: Any = ()) -> None:  # noqa: A002: Spack's name
+    def depends_on(self, spec: str, type: Any = ()) -> None:  # Spack's name
         name, _, bound = spec.partition("@")
         if "run" in type:
             self.needed[name.removeprefix("py-")] = bound.removesuffix(":")
