@@ -114,7 +114,7 @@ def show_version(context: click.Context, _option: click.Parameter, asked: bool) 
 @click.group(
     cls=Commands,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.option(
     "--version",

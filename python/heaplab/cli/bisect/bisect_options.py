@@ -24,14 +24,7 @@ from heaplab.cli.options.program_command import ProgramCommand
     metavar="FILE",
     help="The malloc library that a build leaves, within the tree.  [default: PROGRAM is what is built]",
 )
-@click.option(
-    "--repository",
-    type=FOLDER,
-    default=".",
-    metavar="DIR",
-    help="Repository of the commits.",
-    show_default=True,
-)
+@click.option("--repository", type=FOLDER, default=".", metavar="DIR", help="Repository of the commits.")
 @taking(LIMITS)
 @click.option(
     "--budget",
@@ -39,7 +32,6 @@ from heaplab.cli.options.program_command import ProgramCommand
     default="1m",
     help="Stop measuring a commit after this time; one that could not be told goes on, up to four times as "
     "long.",
-    show_default=True,
 )
 @taking(HOW_ELSE)
 @click.pass_obj

@@ -16,9 +16,7 @@ from heaplab.cli.screen import exit_status
     "--suite",
     help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]",
 )
-@click.option(
-    "--budget", type=DURATION, default="1h", show_default=True, help="Stop measuring after this time."
-)
+@click.option("--budget", type=DURATION, default="1h", help="Stop measuring after this time.")
 @click.option(
     "--pinned", is_flag=True, help="The versions of the catalog: look for no newer ones on the registries."
 )

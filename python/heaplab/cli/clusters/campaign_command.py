@@ -28,12 +28,14 @@ NOT_YET = 1  # exit status of `status` until every shard is complete
 @click.option(
     "--hosts",
     default="",
+    show_default=False,
     metavar="FILE|NAME,NAME...",
     help="submit --on ssh: the hosts.  [default: those of the plan, or as before]",
 )
 @click.option(
     "--copy-to",
     default="",
+    show_default=False,
     metavar="DIR",
     help="submit --on ssh: copy the plan to DIR on every host, for hosts that do not share its folder.",
 )

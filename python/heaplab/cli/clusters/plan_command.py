@@ -27,9 +27,7 @@ class PlanCommand(ProgramCommand):
 @click.command(cls=PlanCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[FILE.toml | -- PROGRAM [ARGS]...]")
 @click.option("--toml", "source", type=PLACE, hidden=True, help="The TOML file.")
-@click.option(
-    "-o", "--output", type=OUTPUT_FOLDER, default=Path("plan"), help="Folder of the plan.", show_default=True
-)
+@click.option("-o", "--output", type=OUTPUT_FOLDER, default=Path("plan"), help="Folder of the plan.")
 @click.option(
     "--suite", help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]"
 )

@@ -24,21 +24,13 @@ LIMITS: Options = [
         type=SHARE,
         default="5%",
         help="Time NEW may take beyond OLD's; --precision is then half of it at most, if not given.",
-        show_default=True,
     ),
-    click.option(
-        "--max-memory",
-        type=SHARE,
-        default="3%",
-        help="Peak memory NEW may need beyond OLD's.",
-        show_default=True,
-    ),
+    click.option("--max-memory", type=SHARE, default="3%", help="Peak memory NEW may need beyond OLD's."),
     click.option(
         "--max-instructions",
         type=SHARE,
         default="5%",
         help="Instructions NEW may execute beyond OLD's, where they are counted.",
-        show_default=True,
     ),
     click.option(
         "--instructions",
@@ -46,7 +38,6 @@ LIMITS: Options = [
         default=COUNTERS,
         help="What counts instructions: the processor, where it can; also valgrind's callgrind, for what has "
         "one thread; or callgrind and nothing else, which decides small changes in seconds.",
-        show_default=True,
     ),
     click.option(
         "--suite",

@@ -67,25 +67,12 @@ BUDGET = click.option(
 # How they are measured, beside the budget.
 HOW_ELSE: Options = [
     click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder for results and report."),
-    click.option(
-        "--precision",
-        type=SHARE,
-        default="2%",
-        help="Repeat until ratios are this precise.",
-        show_default=True,
-    ),
-    click.option(
-        "--seed",
-        type=SEED,
-        default=1,
-        help="Seed of every random choice.",
-        show_default=True,
-    ),
+    click.option("--precision", type=SHARE, default="2%", help="Repeat until ratios are this precise."),
+    click.option("--seed", type=SEED, default=1, help="Seed of every random choice."),
     click.option(
         "--slices/--no-slices",
         default=True,
         help="Run arms at the same time, in turns, where that is valid; or always one after the other.",
-        show_default=True,
     ),
     click.option("--pin", is_flag=True, help="Run on one CPU of each core only."),
     click.option(

@@ -86,7 +86,6 @@ def power(results: Path, as_json: bool) -> None:
     type=click.Choice(["cells", "runs"]),
     default="cells",
     help="A row for each cell and metric, with interval and verdict; or for each run and metric.",
-    show_default=True,
 )
 def export(results: tuple[Path, ...], output: Path | None, what: str) -> None:
     """Write results as a table: CSV, Parquet or Markdown.

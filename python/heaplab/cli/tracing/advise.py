@@ -47,7 +47,6 @@ PERFETTO = ".perfetto.json"
     "--pace",
     type=click.Choice(["asap", "recorded"]),
     default="asap",
-    show_default=True,
     help="Replay as fast as possible, or no call earlier than in the recording.",
 )
 @click.option(

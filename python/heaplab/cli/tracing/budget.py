@@ -34,7 +34,6 @@ OVER = 3  # exit status
     "--recordings",
     type=click.IntRange(1, 100),
     default=3,
-    show_default=True,
     help="How often PROGRAM is recorded for --update, and else before anything is said to have grown.",
 )
 @PROCESS

@@ -26,7 +26,7 @@ SILENT_S = 2.0  # of work before a word about how far it is
     metavar="FILE",
     help="The trace; a file there is replaced. By default PROGRAM.trace in the current folder.",
 )
-@click.option("--under", default=BASELINE, metavar="ALLOCATOR", help="What serves malloc; by default glibc.")
+@click.option("--under", default=BASELINE, metavar="ALLOCATOR", help="What serves malloc.")
 @click.option(
     "--trace-limit",
     type=TRACE_LIMIT,
