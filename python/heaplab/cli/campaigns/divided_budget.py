@@ -17,7 +17,7 @@ from heaplab.campaign.pilot import in_words
 from heaplab.campaign.trial import Forecast
 from heaplab.cli.campaigns.planned_experiment import PlannedExperiment
 
-MARGIN = 1.5  # arms that take longer than the baseline, repetitions, the report
+MARGIN = 1.3  # cells between the first and the last, repetitions, the report
 Tick = Callable[[], None]
 
 
@@ -43,8 +43,8 @@ class ScaledExperiment:
     def is_done(self) -> bool:
         return self.begun == 0 and self.complete
 
-    def with_forecast(self, tick: Tick) -> Self:
-        return replace(self, least=self.steps[-1].forecast(tick))
+    def with_forecast(self, budget: float, tick: Tick) -> Self:
+        return replace(self, least=self.steps[-1].forecast(tick, budget))
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class BudgetTurn:
     why: str = ""  # not at a larger scale
 
 
-def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperiment]:
+def queue(ahead: Iterable[ScaledExperiment], budget: float, tick: Tick) -> list[ScaledExperiment]:
     """In the order of their turns, with a forecast of those that have no result yet."""
-    known = [one if one.begun is not None else one.with_forecast(tick) for one in ahead]
+    known = [one if one.begun is not None else one.with_forecast(budget, tick) for one in ahead]
     return sorted(
         known, key=lambda one: (one.complete, one.least is None, one.least.seconds if one.least else 0.0)
     )

@@ -52,13 +52,14 @@ class PlannedExperiment:
         return found is not None and found.end is not None and found.end.reason != "budget"
 
     def forecast(self, tick: Callable[[], None], room: float | None = None) -> Forecast:
-        """How long it takes; with `room`, in s, no more precisely than that it takes longer."""
+        """How long it takes, or with `room` that it takes longer than so many seconds."""
         campaign = campaigns.campaign_of(self.request)
+        if room is None:
+            return trial.forecast(campaign, self.libraries, self.needed(), trial.PATIENCE_S, tick)
         between = trial.between_runs(campaign)
-        if room is not None and between.seconds > room:
+        if between.seconds > room:
             return between
-        patience = trial.patience(between.runs, room)
-        return trial.forecast(campaign, self.libraries, self.needed(), patience, tick)
+        return trial.forecast_within(campaign, self.libraries, self.needed(), room, tick)
 
     def needed(self) -> dict[str, int]:
         """The memory of each cell as the workload estimates it, by key."""
