@@ -40,7 +40,7 @@ def idle() -> None:
 
 def test_what_has_no_result_is_first_and_the_shortest_of_that() -> None:
     long, short = scaled(9000, 900, 90), scaled(3000, 300, 30)
-    cut_off, small = scaled(1, 1, 1, begun=2), scaled(1, 1, 1, begun=2, complete=True)
+    cut_off, small = scaled(1, 1, 1, begun=2), scaled(2, 2, 2, begun=2, complete=True)
     found = divided_budget.queue([small, cut_off, long, short], 1e4, idle)
     assert [one.steps for one in found] == [one.steps for one in (short, long, cut_off, small)]
 
