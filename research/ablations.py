@@ -2,22 +2,27 @@
 """Take one mechanism after another away, and say what it is worth today, with the counts that explain it.
 
 Each pair of arms runs the same small workload in turns. Times are CPU times of the whole process; page faults
-and peak memory are the kernel's; instructions are callgrind's, of a shorter run. Transfers of cache lines
-between cores come from docs/scalloc-coherence.md. Example, some minutes:
+and peak memory are the kernel's; instructions are callgrind's, of a shorter run without its start. Transfers
+of cache lines between cores come from docs/scalloc-coherence.md. Example, some minutes:
     research/ablations.py --pairs 9 --page docs/ablations.md
 """
 
 import argparse
 import os
+import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from ablated import ABLATIONS, GROWTH, STRATEGIES, Ablation
 from heaplab.catalog import contents, locate, native
 from heaplab.machine import host
 from heaplab.machine.callgrind import InstructionCounter
@@ -26,7 +31,7 @@ from heaplab.machine.watch import Limits
 from heaplab.records import Arm
 from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.palette import CHROME, HUES
-from heaplab.report.words import units
+from heaplab.report.words import strategies, units
 from heaplab.report.words.markdown import table
 from heaplab.stats import Interval, compare
 from page_parts import machine
@@ -42,193 +47,9 @@ MEASURES = {
 }
 
 
-@dataclass(frozen=True)
-class Ablation:
-    """One mechanism: the arms with it and without it, and the workload that shows it."""
-
-    name: str  # of the picture's file
-    mechanism: str
-    saves: str  # what it is for
-    workload: str
-    options: str  # of the run that is timed; the shorter one, for callgrind, ends in `short`
-    short: str
-    with_it: str = "scalloc-paper"  # an allocator, or options that choose a strategy
-    without: str = ""
-    simulated: str = ""  # a column of the simulator's table
-    why: str = ""  # what the counts say of it
-
-
-SPANS = "--threads 2 --min-liveness 1 --max-liveness 1"
-SETS = "--structure DS7 --elements 512"
-GROWTH = {
-    "workload": "growth",
-    "options": f"{SETS} --operations 2097152",
-    "short": f"{SETS} --operations 65536",
-}
-ABLATIONS = [
-    Ablation(
-        "madvise",
-        "empty spans give their memory back",
-        "memory, at the price of system calls and faults",
-        "acdc",
-        f"{SPANS} --min-size 4096 --max-size 16384 --time-quantum 4194304 --ticks 20",
-        "--ticks 5",
-        without="scalloc-no-madvise",
-        why="The time goes to the kernel: without madvise an eighth of the page faults are left, and "
-        "twice the memory stays. So scalloc today keeps a bounded amount of it ([decision "
-        "11](decisions/0011-bound-of-retained-spans.md)).",
-    ),
-    Ablation(
-        "span-pool",
-        "the span-pool has a stack for each processor",
-        "threads waiting for each other's line",
-        "threadtest",
-        "--threads 2 --rounds 30 --round-objects 100000 --size 256",
-        "--rounds 2",
-        without="scalloc-single-stack",
-        simulated="span-pool",
-        why="Two processors are too few to be in each other's way: instructions, faults and memory are "
-        "equal. The simulator has the price that more would pay: 0.59 lines moved for an operation "
-        "with 256 threads, and none with a stack for each.",
-    ),
-    Ablation(
-        "eager-return",
-        "empty spans return in free, not in malloc",
-        "memory that others could use",
-        "threadtest",
-        "--threads 2 --rounds 100 --round-objects 100000 --size 64",
-        "--rounds 4",
-        without="scalloc-reclaim-in-malloc",
-        simulated="thread-churn",
-        why="Nothing is gained or lost with two threads: the same instructions, faults and memory. The "
-        "paper has a quarter more memory without it at 39 threads, more than this machine can "
-        "show.",
-    ),
-    Ablation(
-        "reuse",
-        "spans are used again before they are empty",
-        "memory in workloads without phases",
-        "shbench",
-        "--threads 2 --calls 5000 --min-size 1 --size-limit 8",
-        "--calls 100",
-        without="scalloc-no-reuse",
-        simulated="larson",
-        why="Without it spans with few blocks in use stay out of reach, so that new ones are carved: "
-        "more faults and memory, by less than the paper's 14.7 % at 20 threads, and no more time.",
-    ),
-    Ablation(
-        "thread-local",
-        "local buffers are those of threads, not of processors",
-        "a lock for each operation",
-        "threadtest",
-        "--threads 2 --rounds 100 --round-objects 100000 --size 64",
-        "--rounds 4",
-        without="scalloc-clab",
-        simulated="threadtest",
-        why="Two atomic operations for each operation, a lock and its release, and twice the "
-        "instructions; no line moves where no two threads share a core, so that the lock itself is "
-        "the price.",
-    ),
-    Ablation(
-        "virtual-spans",
-        "spans are large in addresses and small in pages",
-        "memory, where a size needs few blocks",
-        "acdc",
-        f"{SPANS} --min-size 16 --max-size 64 --time-quantum 16384 --ticks 2000",
-        "--ticks 50",
-        without="scalloc-huge-pages",
-        why="The kernel fills a whole huge page for each span that a size has begun, so that a few "
-        "blocks cost 2 MiB: the same instructions and fewer faults, but each fault zeroes 512 "
-        "times the bytes.",
-    ),
-    Ablation(
-        "llheap-ownership",
-        "llheap sends blocks home to the thread that allocated them",
-        "memory, where blocks change hands, and false sharing",
-        "exchange",
-        "--threads 2 --live-objects 100 --shared-places 20000 --swapped 100 --max-size 256 "
-        "--replacements 1000000",
-        "--replacements 10000",
-        with_it="llheap",
-        without="llheap-no-ownership",
-        why="Blocks that change hands pile up where they are freed, and their first owner carves new "
-        "ones, the more the longer the program runs: more faults and memory. The way home costs a "
-        "twentieth of the instructions.",
-    ),
-    Ablation(
-        "llheap-statistics",
-        "llheap counts nothing",
-        "time",
-        "churn",
-        "--objects 3000000",
-        "--objects 30000",
-        with_it="llheap",
-        without="llheap-stats",
-        why="Counting is half of the instructions again, on the fast path of every call.",
-    ),
-    Ablation(
-        "llheap-debug",
-        "llheap checks no pointers",
-        "time",
-        "churn",
-        "--objects 3000000",
-        "--objects 30000",
-        with_it="llheap",
-        without="llheap-debug",
-        why="Each block is filled and checked at its ends, and each pointer looked up: three times the "
-        "instructions, which also touch more of each block.",
-    ),
-    Ablation(
-        "static-call",
-        "the allocator is a type (AS1), not an abstract base (AS2)",
-        "virtual calls",
-        with_it="--strategy AS1",
-        without="--strategy AS2",
-        **GROWTH,
-        why="A call through the abstract base is some instructions more in a hundred, and as much time.",
-    ),
-    Ablation(
-        "monotonic",
-        "a monotonic allocator (AS3), not the global one (AS1)",
-        "searching, headers and frees",
-        with_it="--strategy AS3",
-        without="--strategy AS1",
-        **GROWTH,
-        why="Half of the instructions are gone, those that search and free; as many faults or more, "
-        "for nothing is used twice.",
-    ),
-    Ablation(
-        "winking",
-        "memory is winked out (AS4), not destroyed element by element (AS3)",
-        "the destructors",
-        with_it="--strategy AS4",
-        without="--strategy AS3",
-        **GROWTH,
-        why="Here sets of numbers have little to destroy once deallocation does nothing: next to no "
-        "instructions are saved.",
-    ),
-    Ablation(
-        "multipool",
-        "a multipool (AS7), not the global allocator (AS1)",
-        "searching",
-        with_it="--strategy AS7",
-        without="--strategy AS1",
-        **GROWTH,
-        why="Fewer instructions than the global allocator, but chunks go back to it at each "
-        "structure's end, and it gives them back to the kernel: many times the faults, which eat "
-        "part of what was won.",
-    ),
-    Ablation(
-        "multipool-on-monotonic",
-        "a multipool over a monotonic allocator (AS11), not over the global one (AS7)",
-        "the global allocator's work for chunks",
-        with_it="--strategy AS11",
-        without="--strategy AS7",
-        **GROWTH,
-        why="The same instructions. The chunks lie in a buffer that stays, so that the kernel is not "
-        "asked again: a tenth of the faults, and half of the time.",
-    ),
-]
+# By arm, the measures of each of its runs; and those by what the ablations share.
+ByArm = dict[str, list[dict[str, float]]]
+Runs = dict[tuple[str, str, str], ByArm]
 
 
 @dataclass(frozen=True)
@@ -250,30 +71,39 @@ def main() -> None:
     chosen = [one for one in ABLATIONS if one.name in names]
     if not chosen:
         parser.error(f"no ablation {asked.only!r}; there are {', '.join(one.name for one in ABLATIONS)}")
+    runs: Runs = {}
     found = {}
     for one in chosen:
-        found[one] = measured(one, asked.pairs)
+        if one.key not in runs:
+            runs[one.key] = in_turns([each for each in chosen if each.key == one.key], asked.pairs)
+        found[one] = measured(one, runs[one.key])
         print(one.name, *row(one, found[one])[1:], sep=" | ", file=sys.stderr, flush=True)
     if asked.page:
-        write(asked.page, found, asked.pairs)
+        write(asked.page, found, runs, asked.pairs)
 
 
-def measured(one: Ablation, pairs: int) -> Measured:
-    commands = [command(one, which) for which in (one.with_it, one.without)]
-    both: list[list[dict[str, float]]] = [[], []]
+def in_turns(those: Sequence[Ablation], pairs: int) -> ByArm:
+    """The runs of all arms of ablations that share a workload, each block in an order of its own."""
+    arms = list(dict.fromkeys(which for one in those for which in (one.with_it, one.without)))
+    commands = {which: command(those[0], which) for which in arms}
+    found: ByArm = {which: [] for which in arms}
     for number in range(pairs + 1):
-        for arm in (0, 1) if number % 2 else (1, 0):
-            both[arm].append(run(*commands[arm]))
-    both = [runs[1:] for runs in both]  # the first pair is warmer or colder than the others
-    for arm in (0, 1):
-        counts = [instructions(one, commands[arm]) for _ in range(2)]
-        for position, each in enumerate(both[arm]):
+        for which in random.Random(number).sample(arms, len(arms)):
+            found[which].append(run(*commands[which]))
+    for which in arms:
+        del found[which][0]  # the first is warmer or colder than the others
+        counts = [instructions(those[0], commands[which]) for _ in range(2)]
+        for position, each in enumerate(found[which]):
             each["instructions"] = counts[position % 2]
+    return found
+
+
+def measured(one: Ablation, by_arm: ByArm) -> Measured:
     ratios, values = {}, {}
     for measure in MEASURES:
-        with_it, without = ([each[measure] for each in runs] for runs in both)
+        with_it, without = ([each[measure] for each in by_arm[which]] for which in (one.with_it, one.without))
         ratios[measure] = compare(with_it, without)
-        values[measure] = (sorted(with_it)[pairs // 2], sorted(without)[pairs // 2])
+        values[measure] = (median(with_it), median(without))
     return Measured(ratios, values, transfers(one))
 
 
@@ -302,22 +132,22 @@ def run(words: Sequence[str], environment: Mapping[str, str]) -> dict[str, float
 
 
 def instructions(one: Ablation, found: tuple[list[str], Mapping[str, str]]) -> float:
-    counter = InstructionCounter()
+    """What a short run takes beyond one with half of its work: instructions of the work, not of the start."""
     words, environment = found
+    option, amount = one.short.split()
+    place = words.index(option) + 1
+    amounts = (amount, str(int(amount) // 2))
+    whole, half = (counted([*words[:place], each, *words[place + 1 :]], environment) for each in amounts)
+    return whole - half
+
+
+def counted(words: Sequence[str], environment: Mapping[str, str]) -> float:
+    counter = InstructionCounter()
     try:
-        run([*counter.prefix, *shortened(words, one.short)], environment)
+        run([*counter.prefix, *words], environment)
         return float(counter.taken().instructions)
     finally:
         counter.close()
-
-
-def shortened(words: Sequence[str], short: str) -> list[str]:
-    """The command with the options of `short` in the place of its own."""
-    own = list(words)
-    options = short.split()
-    for name, value in zip(options[::2], options[1::2], strict=True):
-        own[own.index(name) + 1] = value
-    return own
 
 
 def transfers(one: Ablation) -> tuple[str, str] | None:
@@ -335,7 +165,7 @@ def transfers(one: Ablation) -> tuple[str, str] | None:
 # ---------------------------------------------------------------- the page
 
 
-def write(page: Path, found: Mapping[Ablation, Measured], pairs: int) -> None:
+def write(page: Path, found: Mapping[Ablation, Measured], runs: Runs, pairs: int) -> None:
     folder = page.with_suffix("")
     folder.mkdir(exist_ok=True)
     head = ["mechanism", *MEASURES.values(), "transfers (atomic operations) with it; without"]
@@ -352,6 +182,8 @@ def write(page: Path, found: Mapping[Ablation, Measured], pairs: int) -> None:
         table(head, [row(one, each) for one, each in found.items()]),
     ]
     for one, each in found.items():
+        if one is STRATEGIES[0]:
+            parts += side_by_side(runs[one.key], folder)
         path = folder / f"{one.name}.svg"
         path.write_text(canvas.standalone(picture(one, each)), encoding="utf-8")
         shown = f"`{one.workload} {one.options}`"
@@ -365,6 +197,49 @@ def write(page: Path, found: Mapping[Ablation, Measured], pairs: int) -> None:
         ]
     parts.append(machine(host.facts()).strip())
     page.write_text("\n\n".join(part.strip() for part in parts if part) + "\n")
+
+
+def side_by_side(by_arm: ByArm, folder: Path) -> list[str]:
+    """All strategies relative to the global allocator: a section with a picture of its own."""
+    names = sorted((which.split()[-1] for which in by_arm), key=lambda name: int(name.removeprefix("AS")))
+    ratios = {
+        measure: {
+            name: compare(
+                *([each[measure] for each in by_arm[f"--strategy {one}"]] for one in (names[0], name))
+            )
+            for name in names[1:]
+        }
+        for measure in MEASURES
+    }
+    (folder / "strategies.svg").write_text(canvas.standalone(beside(ratios)), encoding="utf-8")
+    rows = [
+        [strategies.title(name), *(spoken(ratios[measure][name]) for measure in MEASURES)]
+        for name in names[1:]
+    ]
+    return [
+        "## Strategies of local allocators, side by side",
+        "Each strategy relative to AS1, the global allocator as a type. Workload: "
+        f"`growth {GROWTH['options']}`, sets of numbers in a vector. Each section below compares two "
+        "strategies that differ in one thing.",
+        f"![{BESIDE}]({folder.name}/strategies.svg)",
+        table(["strategy", *MEASURES.values()], rows),
+    ]
+
+
+BESIDE = "What the workload takes with each strategy, relative to AS1. Numbers in the table."
+
+
+def beside(ratios: Mapping[str, Mapping[str, Interval]]) -> str:
+    with mpl.rc_context(canvas.STYLE):
+        figure = Figure(figsize=(2 * canvas.SINGLE[0], 3.6), layout="constrained")
+        axes = figure.subplots(1, len(MEASURES), sharey=True)
+        for axis, (measure, found) in zip(axes, ratios.items(), strict=True):
+            bars(axis, list(found.values()))
+            axis.set_title(MEASURES[measure])
+            axis.set_xlabel("relative to AS1")
+        axes[0].set_yticks(range(len(found)), [strategies.title(name) for name in found])
+        axes[0].invert_yaxis()
+        return canvas.to_svg(figure, BESIDE)
 
 
 def row(one: Ablation, found: Measured) -> list[str]:
@@ -389,7 +264,7 @@ def in_numbers(found: Measured) -> str:
         for measure, title in MEASURES.items()
         for first, last in [found.values[measure]]
     ]
-    return f"{'; '.join(said)}. Instructions are those of a shorter run."
+    return f"{'; '.join(said)}. Instructions are those of a shorter run, without its start."
 
 
 def alt(one: Ablation) -> str:
@@ -399,29 +274,29 @@ def alt(one: Ablation) -> str:
 def picture(one: Ablation, found: Measured) -> str:
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1, (canvas.SINGLE[0], 1.9))
-        for place, measure in enumerate(MEASURES):
-            ratio = found.ratios[measure]
-            axis.barh(
-                place, ratio.estimate - 1, left=1, height=0.6, color=HUES[0 if ratio.estimate >= 1 else 1][0]
-            )
-            if ratio.bounded:
-                axis.errorbar(
-                    ratio.estimate, place, xerr=marks.whisker(ratio, 1), fmt="none", **marks.WHISKER
-                )
-        axis.set_xscale("log", base=2)
-        reach = max(2.0, *(max(each.estimate, 1 / each.estimate) * 1.3 for each in found.ratios.values()))
-        axis.set_xlim(1 / reach, reach)
-        steps = [
-            2.0**power for power in range(-8, 9, 2 if reach > 8 else 1) if 1 / reach <= 2.0**power <= reach
-        ]
-        axis.set_xticks(steps, [f"{step:g}×" if step >= 1 else f"1/{1 / step:g}" for step in steps])
-        axis.xaxis.set_minor_locator(NullLocator())
-        axis.axvline(1, color=CHROME["muted"], linewidth=0.9)
+        bars(axis, [found.ratios[measure] for measure in MEASURES])
         axis.set_yticks(range(len(MEASURES)), list(MEASURES.values()))
         axis.invert_yaxis()
-        axis.grid(visible=False, axis="y")
         axis.set_xlabel("without it, relative to with it")
         return canvas.to_svg(figure, alt(one))
+
+
+def bars(axis: Axes, ratios: Sequence[Interval]) -> None:
+    """A bar for each ratio, from 1 to it, one below the other; more in one colour, less in another."""
+    for place, ratio in enumerate(ratios):
+        color = HUES[0 if ratio.estimate >= 1 else 1][0]
+        axis.barh(place, ratio.estimate - 1, left=1, height=0.6, color=color)
+        if ratio.bounded:
+            axis.errorbar(ratio.estimate, place, xerr=marks.whisker(ratio, 1), fmt="none", **marks.WHISKER)
+    axis.set_xscale("log", base=2)
+    reach = max(2.0, *(max(each.estimate, 1 / each.estimate) * 1.3 for each in ratios))
+    axis.set_xlim(1 / reach, reach)
+    step = 2.0 ** (1 if reach <= 8 else 2)
+    ticks = [one for power in range(-6, 7) if 1 / reach <= (one := step**power) <= reach]
+    axis.set_xticks(ticks, [f"{one:g}×" if one >= 1 else f"1/{1 / one:g}" for one in ticks])
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.axvline(1, color=CHROME["muted"], linewidth=0.9)
+    axis.grid(visible=False, axis="y")
 
 
 if __name__ == "__main__":
