@@ -61,14 +61,13 @@ def forecast_within(
     tick: Callable[[], None] = lambda: None,
 ) -> Forecast:
     """How long the campaign takes, or that it takes longer than `room` seconds. Raises what a run raises."""
-    comparisons = plan.comparisons(campaign)
-    blocks = sum(one.blocks for one in comparisons)
+    blocks = sum(one.blocks for one in plan.comparisons(campaign))
     counted = between_runs(campaign)
-    tried = [*comparisons[:1], *comparisons[1:][-1:]]
-    most = len(tried) * room / blocks  # that the blocks which are tried may take together
+    among = tried(campaign)
+    most = len(among) * room / blocks  # that the blocks which are tried may take together
     began, ended_well = time.monotonic(), 0
     with RunMeasurer(campaign, libraries, needed, tick=tick) as measure:
-        for comparison in tried:
+        for comparison in among:
             block = plan.block(campaign, comparison, 0)
             for candidate in block.order:
                 left = most - (time.monotonic() - began)
@@ -76,9 +75,15 @@ def forecast_within(
                 run = measure(block, candidate, 0, attempt=1)
                 ended_well += run.status is Status.OK
                 if left <= 0 or (run.status is Status.TIMEOUT and time.monotonic() >= measure.until):
-                    return whole(counted, blocks * (time.monotonic() - began) / len(tried), longer=1)
+                    return whole(counted, blocks * (time.monotonic() - began) / len(among), longer=1)
     spent = time.monotonic() - began
-    return whole(counted, blocks * spent / len(tried), unknown=0 if ended_well else 1)
+    return whole(counted, blocks * spent / len(among), unknown=0 if ended_well else 1)
+
+
+def tried(campaign: Campaign) -> list[plan.Comparison]:
+    """The comparisons that trials are made of: the first and the last."""
+    comparisons = plan.comparisons(campaign)
+    return [*comparisons[:1], *comparisons[1:][-1:]]
 
 
 def whole(counted: Forecast, seconds: float, longer: int = 0, unknown: int = 0) -> Forecast:
@@ -97,10 +102,10 @@ def forecast(
     """Raises what a run raises that cannot be prepared."""
     counted = between_runs(campaign)
     runs, most = counted.runs, counted.runs_most
-    tried = list(trials(campaign.model_copy(update={"time_limit": patience}), libraries, needed, tick))
-    known = [run.process.wall_time for run in tried if run.process and run.status is Status.OK]
-    longer = any(run.status is Status.TIMEOUT for run in tried)
-    known += [patience for run in tried if run.status is Status.TIMEOUT]
+    found = list(trials(campaign.model_copy(update={"time_limit": patience}), libraries, needed, tick))
+    known = [run.process.wall_time for run in found if run.process and run.status is Status.OK]
+    longer = any(run.status is Status.TIMEOUT for run in found)
+    known += [patience for run in found if run.status is Status.TIMEOUT]
     if not known:
         return Forecast(runs, most, unknown=1)
     each = sum(known) / len(known) + BETWEEN_S
@@ -110,9 +115,8 @@ def forecast(
 def trials(
     campaign: Campaign, libraries: dict[str, Arm], needed: dict[str, int], tick: Callable[[], None]
 ) -> Iterable[Run]:
-    comparisons = plan.comparisons(campaign)
-    cells = [cell for comparison in comparisons for cell in comparison.cells]
-    block = plan.block(campaign, comparisons[0], 0)
+    cells = [cell for comparison in tried(campaign) for cell in comparison.cells]
+    block = plan.block(campaign, tried(campaign)[0], 0)
     with RunMeasurer(campaign, libraries, needed, tick=tick) as measure:
         for cell in [*cells[:1], *cells[1:][-1:]]:
             yield measure(block, Candidate(cell, campaign.allocators[0]), 0, attempt=1)

@@ -30,7 +30,7 @@ def scaled(*seconds: float, begun: int | None = None, complete: bool = False, un
 
 
 def turn(one: ScaledExperiment, share: float, left: float) -> BudgetTurn | None:
-    (known,) = divided_budget.queue([one], left, idle)
+    (known,) = divided_budget.queue([one], idle)
     return divided_budget.turn_of(known, share, left, idle)
 
 
@@ -41,7 +41,7 @@ def idle() -> None:
 def test_what_has_no_result_is_first_and_the_shortest_of_that() -> None:
     long, short = scaled(9000, 900, 90), scaled(3000, 300, 30)
     cut_off, small = scaled(1, 1, 1, begun=2), scaled(2, 2, 2, begun=2, complete=True)
-    found = divided_budget.queue([small, cut_off, long, short], 1e4, idle)
+    found = divided_budget.queue([small, cut_off, long, short], idle)
     assert [one.steps for one in found] == [one.steps for one in (short, long, cut_off, small)]
 
 
@@ -58,7 +58,7 @@ def test_the_largest_step_that_fits_is_measured_and_says_what_does_not() -> None
 def test_the_smallest_step_may_take_more_than_its_share_but_not_more_than_there_is() -> None:
     found = turn(scaled(9000, 900, 90), share=60, left=200)
     assert found
-    assert (found.planned.step, found.seconds) == ("quick", 117)
+    assert (found.planned.step, found.seconds) == ("quick", 180)
     assert "fewer would take about 15 min" in found.why
     assert "quick" not in found.why
     assert turn(scaled(9000, 900, 90), share=60, left=100) is None
@@ -77,7 +77,7 @@ def test_what_is_complete_is_measured_again_only_at_a_larger_scale() -> None:
     assert turn(scaled(9000, 900, 3, begun=2, complete=True), share=60, left=100) is None
 
 
-def test_without_a_forecast_the_smallest_step_has_its_share() -> None:
+def test_without_a_forecast_the_smallest_step_is_measured() -> None:
     found = turn(scaled(1, 1, 1, unknown=1), share=60, left=100)
     assert found
-    assert (found.planned.step, found.seconds) == ("quick", 60)
+    assert (found.planned.step, found.seconds) == ("quick", 100)

@@ -5,8 +5,8 @@
 2. When its turn comes, the share of an experiment is the time left over the number of experiments left: what
    one does not use falls to those behind.
 3. It is measured at the largest of its steps (campaign/scale_steps.py) whose forecast, times MARGIN, fits its
-   share. What was begun goes on at its step. Where not even the smallest step fits, that one may take more
-   than the share if there is so much time left; else the experiment waits for another call.
+   share. What was begun goes on at its step. Where not even the smallest step fits, that one may take
+   MOST_SHARES if that is enough by a trial of the baseline; else the experiment waits for another call.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +18,7 @@ from heaplab.campaign.trial import Forecast
 from heaplab.cli.campaigns.planned_experiment import PlannedExperiment
 
 MARGIN = 1.3  # cells between the first and the last, repetitions, the report
+MOST_SHARES = 3  # for the smallest step of an experiment
 Tick = Callable[[], None]
 
 
@@ -43,8 +44,8 @@ class ScaledExperiment:
     def is_done(self) -> bool:
         return self.begun == 0 and self.complete
 
-    def with_forecast(self, budget: float, tick: Tick) -> Self:
-        return replace(self, least=self.steps[-1].forecast(tick, budget))
+    def with_forecast(self, tick: Tick) -> Self:
+        return replace(self, least=self.steps[-1].forecast(tick))
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,9 @@ class BudgetTurn:
     why: str = ""  # not at a larger scale
 
 
-def queue(ahead: Iterable[ScaledExperiment], budget: float, tick: Tick) -> list[ScaledExperiment]:
+def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperiment]:
     """In the order of their turns, with a forecast of those that have no result yet."""
-    known = [one if one.begun is not None else one.with_forecast(budget, tick) for one in ahead]
+    known = [one if one.begun is not None else one.with_forecast(tick) for one in ahead]
     return sorted(
         known, key=lambda one: (one.complete, one.least is None, one.least.seconds if one.least else 0.0)
     )
@@ -76,10 +77,10 @@ def turn_of(one: ScaledExperiment, share: float, left: float, tick: Tick) -> Bud
         too_large.append(f"{planned.step} would take {how_long(found)}")
     if one.least is None:
         return None
-    if one.least.unknown:
-        return BudgetTurn(one.steps[-1], share, why(too_large[:-1], share))
-    room = MARGIN * one.least.seconds
-    return BudgetTurn(one.steps[-1], room, why(too_large[:-1], share)) if room <= left else None
+    room = min(left, MOST_SHARES * share)
+    if one.least.unknown or fits(one.least, room):
+        return BudgetTurn(one.steps[-1], room, why(too_large[:-1], share))
+    return None
 
 
 def fits(found: Forecast, room: float) -> bool:

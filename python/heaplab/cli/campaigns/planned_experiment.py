@@ -54,12 +54,13 @@ class PlannedExperiment:
     def forecast(self, tick: Callable[[], None], room: float | None = None) -> Forecast:
         """How long it takes, or with `room` that it takes longer than so many seconds."""
         campaign = campaigns.campaign_of(self.request)
-        if room is None:
-            return trial.forecast(campaign, self.libraries, self.needed(), trial.PATIENCE_S, tick)
         between = trial.between_runs(campaign)
-        if between.seconds > room:
+        if room is not None and between.seconds > room:
             return between
-        return trial.forecast_within(campaign, self.libraries, self.needed(), room, tick)
+        needed = memory_needs.estimates(trial.tried(campaign))
+        if room is None:
+            return trial.forecast(campaign, self.libraries, needed, trial.PATIENCE_S, tick)
+        return trial.forecast_within(campaign, self.libraries, needed, room, tick)
 
     def needed(self) -> dict[str, int]:
         """The memory of each cell as the workload estimates it, by key."""

@@ -136,7 +136,7 @@ def measure_within(ahead: Sequence[ScaledExperiment], budget: float, options: Co
     """As many of them as the budget has room for, each at the largest scale that fits."""
     ends = time.monotonic() + budget
     with bar_of(options, budget) as bar:
-        waiting = queue(ahead, budget, bar.tick)
+        waiting = queue(ahead, bar.tick)
         while waiting and (left := ends - time.monotonic()) > 0:
             one, *waiting = waiting
             turn = turn_of(one, left / (1 + len(waiting)), left, bar.tick)
