@@ -19,8 +19,9 @@ if the whole interval lies elsewhere, and is *undecided* otherwise. It *cannot b
 that was run, or this machine, lacks what it speaks of: an allocator, a number of threads, a size; the reason
 stands beside it. What was *not run* here has no verdict. A ratio has *no interval* where there were too few
 blocks for one, which leaves its sentence undecided. With more threads than processors, threads take
-turns: a trend along the threads ends at the number of processors. The *full scale* is the publication's own,
-whole or with fewer values of what it sweeps; where a budget decided on the scale, the reason stands beside it.
+turns: a trend along the threads ends at the number of processors. The *full scale* is the publication's
+own, whole or with fewer values of what it sweeps; where a budget decided on the scale, the reason stands
+beside it.
 """
 
 
