@@ -58,7 +58,7 @@ fi
 # all leaves to long: Python tests that say so; wherever the tests take their time, variants that differ in one number
 # or a counter, the scalloc of the publication, and glibc, under which the tests prove themselves; forks at every
 # instruction of scalloc as it is shipped (those at every tenth, with assertions, stay); programs that are rebuilt;
-# CPython's own tests; and the thread sanitizer for tests that are not about threads.
+# CPython's own tests; and the thread sanitizer for programs without a second thread.
 if [ "$what" = long ]; then
   release_tests='' tsan_tests='' tsan_targets=all python_options=''
 else
@@ -68,8 +68,8 @@ else
   slow='(out_of_memory|programs|stress|system_calls)'
   forks='stress[.]fork_anywhere[.]scalloc(-hardened)?'
   release_tests="-E '^programs[.](rebuild|suite)[.]|[.]$numbers\$|^$slow[.].*$variants\$|^$forks\$'"
-  tsan_tests="-L '^(base|concurrent|harness|llheap|probes|properties|scalloc|stress)\$'"
-  tsan_targets=$(printf 'tests.%s ' base concurrent harness llheap probes properties scalloc stress)
+  tsan_tests="-L '^(concurrent|harness|llheap|probes|properties|scalloc|stress)\$'" # of these, what is built
+  tsan_targets='tests.properties tests.stress tests.threads'
 fi
 
 build_and_test release "$release_tests"

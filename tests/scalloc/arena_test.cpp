@@ -53,7 +53,7 @@ TYPED_TEST(arena_test, finds_the_span_of_every_address_in_it) {
 }
 
 TYPED_TEST(arena_test, finds_nothing_elsewhere) {
-  int local;
+  const int local = 0;
   EXPECT_EQ(this->it_.find(&local), nullptr);
   EXPECT_EQ(this->it_.find(nullptr), nullptr);
   char* const first = this->it_.carve(true, 0)->base;
