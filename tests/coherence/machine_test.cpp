@@ -14,22 +14,22 @@ namespace heaplab::coherence {
 namespace {
 
 TEST(machine, directory_moves_a_line_that_another_core_has) {
-  directory it;
-  EXPECT_FALSE(it.read(0, 7)) << "from memory";
-  EXPECT_FALSE(it.write(0, 7)) << "the only copy";
-  EXPECT_TRUE(it.read(1, 7));
-  EXPECT_FALSE(it.read(0, 7)) << "both have a copy";
-  EXPECT_FALSE(it.read(1, 7));
-  EXPECT_TRUE(it.write(0, 7)) << "the other copy goes";
-  EXPECT_FALSE(it.write(0, 7));
-  EXPECT_TRUE(it.write(1, 7));
-  EXPECT_FALSE(it.read(0, 8)) << "another line";
+  directory simulated;
+  EXPECT_FALSE(simulated.read(0, 7)) << "from memory";
+  EXPECT_FALSE(simulated.write(0, 7)) << "the only copy";
+  EXPECT_TRUE(simulated.read(1, 7));
+  EXPECT_FALSE(simulated.read(0, 7)) << "both have a copy";
+  EXPECT_FALSE(simulated.read(1, 7));
+  EXPECT_TRUE(simulated.write(0, 7)) << "the other copy goes";
+  EXPECT_FALSE(simulated.write(0, 7));
+  EXPECT_TRUE(simulated.write(1, 7));
+  EXPECT_FALSE(simulated.read(0, 8)) << "another line";
 }
 
 TEST(machine, directory_knows_the_last_core) {
-  directory it;
-  EXPECT_FALSE(it.write(core_limit - 1, 7));
-  EXPECT_TRUE(it.write(0, 7));
+  directory simulated;
+  EXPECT_FALSE(simulated.write(core_limit - 1, 7));
+  EXPECT_TRUE(simulated.write(0, 7));
 }
 
 struct alignas(cache_line_bytes) own_line {
@@ -37,48 +37,49 @@ struct alignas(cache_line_bytes) own_line {
 };
 
 TEST(machine, sees_accesses_that_are_not_atomic) {
-  machine it;
+  machine simulated;
   static std::array<own_line, 2> lines;
-  EXPECT_EQ(it.run(0, [&] { add_one(lines[0].number); }).transfers, 0U);
-  const counts read = it.run(1, [&] { look_at(lines[0].number); });
+  EXPECT_EQ(simulated.run(0, [&] { add_one(lines[0].number); }).transfers, 0U);
+  const counts read = simulated.run(1, [&] { look_at(lines[0].number); });
   EXPECT_EQ(read.transfers, 1U);
   EXPECT_EQ(read.write_transfers, 0U);
-  EXPECT_EQ(it.run(1, [&] { add_one(lines[0].number); }).write_transfers, 1U);
-  EXPECT_EQ(it.run(0, [&] { add_one(lines[1].number); }).transfers, 0U) << "a line of its own";
+  EXPECT_EQ(simulated.run(1, [&] { add_one(lines[0].number); }).write_transfers, 1U);
+  EXPECT_EQ(simulated.run(0, [&] { add_one(lines[1].number); }).transfers, 0U) << "a line of its own";
 }
 
 TEST(machine, sees_nothing_between_the_turns_of_cores) {
-  machine it;
+  machine simulated;
   static own_line line;
   add_one(line.number);
-  EXPECT_EQ(it.run(0, [&] { add_one(line.number); }).transfers, 0U);
+  EXPECT_EQ(simulated.run(0, [&] { add_one(line.number); }).transfers, 0U);
   EXPECT_EQ(machine::running(), nullptr);
 }
 
 TEST(machine, leaves_the_stack_out) {
-  machine it;
+  machine simulated;
   int number = 0;
-  it.run(0, [&] { add_one(number); });
-  EXPECT_EQ(it.run(1, [&] { add_one(number); }).transfers, 0U);
+  simulated.run(0, [&] { add_one(number); });
+  EXPECT_EQ(simulated.run(1, [&] { add_one(number); }).transfers, 0U);
 }
 
 TEST(machine, counts_the_lines_of_a_large_access) {
-  machine it;
+  machine simulated;
   static std::array<own_line, 3> lines;
-  it.run(0, [&] { it.write(&lines, sizeof(lines)); });
-  EXPECT_EQ(it.run(1, [&] { it.read(&lines[0].number + 1, 2 * cache_line_bytes); }).transfers, 3U);
+  simulated.run(0, [&] { simulated.write(&lines, sizeof(lines)); });
+  EXPECT_EQ(simulated.run(1, [&] { simulated.read(&lines[0].number + 1, 2 * cache_line_bytes); }).transfers,
+            3U);
 }
 
 TEST(machine, simulated_sync_counts_changes_and_moves_lines) {
-  machine it;
+  machine simulated;
   alignas(cache_line_bytes) static simulated_sync::atomic<int> number{0};
-  EXPECT_EQ(it.run(0, [&] { number.store(1); }).atomic_changes, 0U);
-  EXPECT_EQ(it.run(1, [&] { number.load(); }).transfers, 1U);
+  EXPECT_EQ(simulated.run(0, [&] { number.store(1); }).atomic_changes, 0U);
+  EXPECT_EQ(simulated.run(1, [&] { number.load(); }).transfers, 1U);
   int expected = 5;
-  const counts failed = it.run(0, [&] { EXPECT_FALSE(number.compare_exchange_strong(expected, 6)); });
+  const counts failed = simulated.run(0, [&] { EXPECT_FALSE(number.compare_exchange_strong(expected, 6)); });
   EXPECT_EQ(failed.atomic_changes, 1U);
   EXPECT_EQ(failed.write_transfers, 1U) << "a comparison that fails takes the line as well";
-  EXPECT_EQ(it.run(1, [&] { number.fetch_add(1); }).atomic_changes, 1U);
+  EXPECT_EQ(simulated.run(1, [&] { number.fetch_add(1); }).atomic_changes, 1U);
 }
 
 }  // namespace

@@ -15,83 +15,83 @@ struct element {
 using list = checked_deque<std_sync, element>;
 
 TEST(checked_deque, gives_back_the_oldest_first) {
-  list it;
+  list tested;
   element a, b, c;
-  EXPECT_TRUE(it.looks_empty());
-  EXPECT_EQ(it.take_oldest(), nullptr);
-  for (element* const node : {&a, &b, &c}) EXPECT_TRUE(it.put_newest(*node));
-  EXPECT_EQ(it.oldest(), &a);
-  EXPECT_EQ(it.take_oldest(), &a);
-  EXPECT_EQ(it.take_oldest(), &b);
-  EXPECT_EQ(it.take_oldest(), &c);
-  EXPECT_TRUE(it.looks_empty());
+  EXPECT_TRUE(tested.looks_empty());
+  EXPECT_EQ(tested.take_oldest(), nullptr);
+  for (element* const node : {&a, &b, &c}) EXPECT_TRUE(tested.put_newest(*node));
+  EXPECT_EQ(tested.oldest(), &a);
+  EXPECT_EQ(tested.take_oldest(), &a);
+  EXPECT_EQ(tested.take_oldest(), &b);
+  EXPECT_EQ(tested.take_oldest(), &c);
+  EXPECT_TRUE(tested.looks_empty());
 }
 
 TEST(checked_deque, gives_back_the_newest_on_request) {
-  list it;
+  list tested;
   element a, b;
-  EXPECT_EQ(it.take_newest(), nullptr);
-  for (element* const node : {&a, &b}) EXPECT_TRUE(it.put_newest(*node));
-  EXPECT_EQ(it.take_newest(), &b);
-  EXPECT_EQ(it.take_newest(), &a);
-  EXPECT_TRUE(it.looks_empty());
+  EXPECT_EQ(tested.take_newest(), nullptr);
+  for (element* const node : {&a, &b}) EXPECT_TRUE(tested.put_newest(*node));
+  EXPECT_EQ(tested.take_newest(), &b);
+  EXPECT_EQ(tested.take_newest(), &a);
+  EXPECT_TRUE(tested.looks_empty());
 }
 
 TEST(checked_deque, refuses_a_node_that_is_in_a_deque) {
-  list it, other;
+  list tested, other;
   element a;
-  EXPECT_TRUE(it.put_newest(a));
-  EXPECT_FALSE(it.put_newest(a));
+  EXPECT_TRUE(tested.put_newest(a));
+  EXPECT_FALSE(tested.put_newest(a));
   EXPECT_FALSE(other.put_newest(a));
-  EXPECT_TRUE(it.contains(a));
+  EXPECT_TRUE(tested.contains(a));
   EXPECT_TRUE(other.looks_empty());
 }
 
 TEST(checked_deque, removes_only_what_it_holds) {
-  list it, other;
+  list tested, other;
   element a;
-  EXPECT_FALSE(it.remove(a));
-  it.put_newest(a);
+  EXPECT_FALSE(tested.remove(a));
+  tested.put_newest(a);
   EXPECT_FALSE(other.remove(a));
-  EXPECT_TRUE(it.remove(a));
-  EXPECT_FALSE(it.remove(a));
-  EXPECT_TRUE(it.looks_empty());
+  EXPECT_TRUE(tested.remove(a));
+  EXPECT_FALSE(tested.remove(a));
+  EXPECT_TRUE(tested.looks_empty());
   EXPECT_TRUE(other.put_newest(a));
 }
 
 TEST(checked_deque, is_valid_while_every_node_knows_its_neighbours) {
-  list it, other;
+  list tested, other;
   element a, b, c;
-  EXPECT_TRUE(it.is_valid());
-  for (element* const node : {&a, &b, &c}) it.put_newest(*node);
-  EXPECT_TRUE(it.is_valid());
+  EXPECT_TRUE(tested.is_valid());
+  for (element* const node : {&a, &b, &c}) tested.put_newest(*node);
+  EXPECT_TRUE(tested.is_valid());
   b.hook.in = &other;
-  EXPECT_FALSE(it.is_valid());
-  b.hook.in = &it;
+  EXPECT_FALSE(tested.is_valid());
+  b.hook.in = &tested;
   c.hook.older = &a;
-  EXPECT_FALSE(it.is_valid());
+  EXPECT_FALSE(tested.is_valid());
   c.hook.older = &b;
   b.hook.newer = nullptr;
-  EXPECT_FALSE(it.is_valid());
+  EXPECT_FALSE(tested.is_valid());
 }
 
 // Against std::deque, for every position in every length up to 5.
 TEST(checked_deque, removes_from_every_position) {
   for (int length = 1; length <= 5; ++length)
     for (int position = 0; position < length; ++position) {
-      list it;
+      list tested;
       element nodes[5];
       std::deque<element*> model;
       for (int i = 0; i < length; ++i) {
-        it.put_newest(nodes[i]);
+        tested.put_newest(nodes[i]);
         model.push_back(&nodes[i]);
       }
-      EXPECT_TRUE(it.remove(nodes[position]));
+      EXPECT_TRUE(tested.remove(nodes[position]));
       model.erase(model.begin() + position);
-      EXPECT_TRUE(it.put_newest(nodes[position]));
+      EXPECT_TRUE(tested.put_newest(nodes[position]));
       model.push_back(&nodes[position]);
-      for (element* const expected : model) EXPECT_EQ(it.take_oldest(), expected);
-      EXPECT_TRUE(it.looks_empty());
+      for (element* const expected : model) EXPECT_EQ(tested.take_oldest(), expected);
+      EXPECT_TRUE(tested.looks_empty());
     }
 }
 

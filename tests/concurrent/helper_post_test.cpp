@@ -12,57 +12,57 @@ namespace heaplab::concurrent {
 namespace {
 
 TEST(helper_post, is_given_to_one_at_a_time) {
-  helper_post<std_sync> it;
-  EXPECT_TRUE(it.looks_vacant());
-  const auto first = it.ask();
+  helper_post<std_sync> tested;
+  EXPECT_TRUE(tested.looks_vacant());
+  const auto first = tested.ask();
   ASSERT_TRUE(first);
-  EXPECT_FALSE(it.looks_vacant());
-  EXPECT_FALSE(it.ask());
-  EXPECT_FALSE(it.ask());
-  EXPECT_FALSE(it.try_resign(*first)) << "there were requests";
-  EXPECT_TRUE(it.try_resign(*first));
-  EXPECT_TRUE(it.looks_vacant());
-  const auto second = it.ask();
+  EXPECT_FALSE(tested.looks_vacant());
+  EXPECT_FALSE(tested.ask());
+  EXPECT_FALSE(tested.ask());
+  EXPECT_FALSE(tested.try_resign(*first)) << "there were requests";
+  EXPECT_TRUE(tested.try_resign(*first));
+  EXPECT_TRUE(tested.looks_vacant());
+  const auto second = tested.ask();
   ASSERT_TRUE(second);
   EXPECT_NE(*first, *second);
 }
 
 TEST(helper_post, is_vacant_again_where_no_helper_could_be_started) {
-  helper_post<std_sync> it;
-  it.dismiss(*it.ask());
-  EXPECT_TRUE(it.looks_vacant());
-  EXPECT_TRUE(it.ask());
+  helper_post<std_sync> tested;
+  tested.dismiss(*tested.ask());
+  EXPECT_TRUE(tested.looks_vacant());
+  EXPECT_TRUE(tested.ask());
 }
 
 TEST(helper_post, passes_on_from_one_who_offers_it) {
-  helper_post<std_sync> it;
-  const auto first = it.ask();
-  it.offer(*first);
-  EXPECT_FALSE(it.is_relieved(*first)) << "nobody else has asked";
-  const auto second = it.ask();
+  helper_post<std_sync> tested;
+  const auto first = tested.ask();
+  tested.offer(*first);
+  EXPECT_FALSE(tested.is_relieved(*first)) << "nobody else has asked";
+  const auto second = tested.ask();
   ASSERT_TRUE(second);
-  EXPECT_TRUE(it.is_relieved(*first));
-  it.offer(*first);
-  it.dismiss(*first);
-  EXPECT_TRUE(it.try_resign(*first)) << "and changes nothing";
-  EXPECT_FALSE(it.looks_vacant());
-  EXPECT_FALSE(it.is_relieved(*second));
-  EXPECT_TRUE(it.try_resign(*second));
+  EXPECT_TRUE(tested.is_relieved(*first));
+  tested.offer(*first);
+  tested.dismiss(*first);
+  EXPECT_TRUE(tested.try_resign(*first)) << "and changes nothing";
+  EXPECT_FALSE(tested.looks_vacant());
+  EXPECT_FALSE(tested.is_relieved(*second));
+  EXPECT_TRUE(tested.try_resign(*second));
 }
 
 TEST(helper_post, of_one_who_offered_it_is_vacant_when_nobody_wants_it) {
-  helper_post<std_sync> it;
-  const auto first = it.ask();
-  it.offer(*first);
-  EXPECT_TRUE(it.try_resign(*first));
-  EXPECT_TRUE(it.ask());
+  helper_post<std_sync> tested;
+  const auto first = tested.ask();
+  tested.offer(*first);
+  EXPECT_TRUE(tested.try_resign(*first));
+  EXPECT_TRUE(tested.ask());
 }
 
 TEST(helper_post, is_vacant_in_the_child_of_a_fork) {
-  helper_post<std_sync> it;
-  it.ask();
-  it.after_fork_in_child();
-  EXPECT_TRUE(it.ask());
+  helper_post<std_sync> tested;
+  tested.ask();
+  tested.after_fork_in_child();
+  EXPECT_TRUE(tested.ask());
 }
 
 // Threads add work and ask; who gets the post serves as the helper at once. No work may be left over.
@@ -73,26 +73,26 @@ explore::outcome explore_post(bool offers) {
     typename Sync::template atomic<unsigned> work{0};
     unsigned done = 0;
   };
-  std::unique_ptr<scene> it;
+  std::unique_ptr<scene> tested;
   const auto serve = [&](std::uint32_t number) {
-    while (!it->post.is_relieved(number)) {
-      if (offers) it->post.offer(number);
-      it->done += it->work.exchange(0, std::memory_order_seq_cst);
-      if (it->post.try_resign(number)) return;
+    while (!tested->post.is_relieved(number)) {
+      if (offers) tested->post.offer(number);
+      tested->done += tested->work.exchange(0, std::memory_order_seq_cst);
+      if (tested->post.try_resign(number)) return;
     }
   };
   const auto thread = [&] {
     for (int request = 0; request < 2; ++request) {
-      it->work.fetch_add(1, std::memory_order_seq_cst);
-      if (const auto number = it->post.ask()) serve(*number);
+      tested->work.fetch_add(1, std::memory_order_seq_cst);
+      if (const auto number = tested->post.ask()) serve(*number);
     }
   };
   const auto check = [&] {
-    if (it->done != 4) throw std::runtime_error("a request is lost");
-    if (!it->post.ask()) throw std::runtime_error("nobody serves, and nobody can");
+    if (tested->done != 4) throw std::runtime_error("a request is lost");
+    if (!tested->post.ask()) throw std::runtime_error("nobody serves, and nobody can");
   };
   const explore::program two{
-      .setup = [&] { it = std::make_unique<scene>(); }, .threads = {thread, thread}, .check = check};
+      .setup = [&] { tested = std::make_unique<scene>(); }, .threads = {thread, thread}, .check = check};
   return explore::explorer(two, {.preemptions = 4}).explore();
 }
 

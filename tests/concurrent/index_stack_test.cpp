@@ -28,17 +28,17 @@ struct stack_with_links {
 };
 
 TEST(index_stack, returns_the_newest_first) {
-  stack_with_links<std_sync, 3> it;
-  EXPECT_TRUE(it.stack.looks_empty());
-  EXPECT_EQ(it.try_pop(), std::nullopt);
-  for (const std::uint32_t index : {1U, 0U, 2U}) it.push(index);
-  EXPECT_FALSE(it.stack.looks_empty());
-  EXPECT_EQ(it.try_pop(), 2U);
-  EXPECT_EQ(it.try_pop(), 0U);
-  it.push(2);
-  EXPECT_EQ(it.try_pop(), 2U);
-  EXPECT_EQ(it.try_pop(), 1U);
-  EXPECT_EQ(it.try_pop(), std::nullopt);
+  stack_with_links<std_sync, 3> tested;
+  EXPECT_TRUE(tested.stack.looks_empty());
+  EXPECT_EQ(tested.try_pop(), std::nullopt);
+  for (const std::uint32_t index : {1U, 0U, 2U}) tested.push(index);
+  EXPECT_FALSE(tested.stack.looks_empty());
+  EXPECT_EQ(tested.try_pop(), 2U);
+  EXPECT_EQ(tested.try_pop(), 0U);
+  tested.push(2);
+  EXPECT_EQ(tested.try_pop(), 2U);
+  EXPECT_EQ(tested.try_pop(), 1U);
+  EXPECT_EQ(tested.try_pop(), std::nullopt);
 }
 
 // Threads pop and push on a stack of three. In the end every element must be there once: the classic ABA
@@ -46,24 +46,24 @@ TEST(index_stack, returns_the_newest_first) {
 template <class Sync>
 explore::outcome explore_stack() {
   using fixture = stack_with_links<Sync, 3>;
-  std::unique_ptr<fixture> it;
+  std::unique_ptr<fixture> tested;
   const auto setup = [&] {
-    it = std::make_unique<fixture>();
-    for (const std::uint32_t index : {0U, 1U, 2U}) it->push(index);
+    tested = std::make_unique<fixture>();
+    for (const std::uint32_t index : {0U, 1U, 2U}) tested->push(index);
   };
   const auto pops_one = [&] {
-    if (const auto index = it->try_pop()) it->push(*index);
+    if (const auto index = tested->try_pop()) tested->push(*index);
   };
   const auto pops_two = [&] {
-    const auto first = it->try_pop();
-    const auto second = it->try_pop();
-    if (first) it->push(*first);
-    if (second) it->push(*second);
+    const auto first = tested->try_pop();
+    const auto second = tested->try_pop();
+    if (first) tested->push(*first);
+    if (second) tested->push(*second);
   };
   const auto check = [&] {
     std::array<int, 3> found{};
     for (int step = 0; step < 4; ++step)
-      if (const auto index = it->try_pop()) ++found[*index];
+      if (const auto index = tested->try_pop()) ++found[*index];
     if (found != std::array{1, 1, 1}) throw std::runtime_error("an element is lost or there twice");
   };
   const explore::program three{.setup = setup, .threads = {pops_one, pops_two, pops_one}, .check = check};
@@ -96,18 +96,18 @@ TEST(index_stack, interleavings_show_the_aba_fault_where_tags_are_missing) {
 TEST(index_stack, keeps_every_element_once_under_real_threads) {
   constexpr std::size_t elements = 64;
   constexpr int rounds = 20'000;
-  stack_with_links<std_sync, elements> it;
-  for (std::uint32_t index = 0; index < elements; ++index) it.push(index);
+  stack_with_links<std_sync, elements> tested;
+  for (std::uint32_t index = 0; index < elements; ++index) tested.push(index);
   // Written by who has popped the element alone.
   std::array<long, elements> uses{};
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread)
     threads.emplace_back([&] {
       for (int round = 0; round < rounds; ++round) {
-        const auto index = it.try_pop();
+        const auto index = tested.try_pop();
         ASSERT_TRUE(index);
         ++uses[*index];
-        it.push(*index);
+        tested.push(*index);
       }
     });
   for (std::thread& thread : threads) thread.join();
@@ -115,7 +115,7 @@ TEST(index_stack, keeps_every_element_once_under_real_threads) {
   for (const long count : uses) total += count;
   EXPECT_EQ(total, 4L * rounds);
   std::array<bool, elements> found{};
-  while (const auto index = it.try_pop()) {
+  while (const auto index = tested.try_pop()) {
     EXPECT_FALSE(found[*index]);
     found[*index] = true;
   }

@@ -38,24 +38,24 @@ struct guarded_number {
 };
 
 TEST(solo_sections, exclude_the_visitor_in_all_interleavings) {
-  guarded_number it;
+  guarded_number guarded;
   int expected = 0;
   unsigned visits = 0;
   const auto setup = [&] {
     sections::after_fork_in_child();
-    it.value.store(0);
+    guarded.value.store(0);
     expected = 2;
   };
-  const auto program = [&] { it.add(), it.add(); };
+  const auto program = [&] { guarded.add(), guarded.add(); };
   const auto visitor = [&] {
     if (!sections::begin_visit()) return;
-    it.add_within_inner();
+    guarded.add_within_inner();
     sections::end_visit();
     ++expected, ++visits;
   };
   const auto check = [&] {
-    if (it.value.load() != expected) throw std::runtime_error("lost update");
-    if (it.outer.was_held() || it.inner.was_held()) throw std::runtime_error("still held");
+    if (guarded.value.load() != expected) throw std::runtime_error("lost update");
+    if (guarded.outer.was_held() || guarded.inner.was_held()) throw std::runtime_error("still held");
     if (!sections::begin_visit()) throw std::runtime_error("still inside");
     sections::end_visit();
   };

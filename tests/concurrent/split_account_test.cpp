@@ -17,41 +17,41 @@ constexpr unsigned parts = 2;
 using plain_account = split_account<std_sync, parts>;
 
 TEST(split_account, grants_a_quarter_more_than_is_needed) {
-  plain_account it(10);
-  EXPECT_EQ(it.add(0, 16), 20);
-  EXPECT_EQ(it.add(0, 4), std::nullopt) << "within the quota";
-  EXPECT_EQ(it.add(1, 8), 20 + 10);
-  EXPECT_EQ(it.add(0, 80), 110 + 10) << "no more than 10 ahead";
-  EXPECT_EQ(it.sum(parts), 108);
-  EXPECT_TRUE(it.is_valid());
+  plain_account tested(10);
+  EXPECT_EQ(tested.add(0, 16), 20);
+  EXPECT_EQ(tested.add(0, 4), std::nullopt) << "within the quota";
+  EXPECT_EQ(tested.add(1, 8), 20 + 10);
+  EXPECT_EQ(tested.add(0, 80), 110 + 10) << "no more than 10 ahead";
+  EXPECT_EQ(tested.sum(parts), 108);
+  EXPECT_TRUE(tested.is_valid());
 }
 
 TEST(split_account, remembers_the_quota_of_a_part_that_shrinks) {
-  plain_account it(10);
-  it.add(0, 30);
-  EXPECT_EQ(it.subtract(0, 25), 5);
-  EXPECT_EQ(it.add(0, 25), std::nullopt);
-  EXPECT_EQ(it.of_part(0), 30);
+  plain_account tested(10);
+  tested.add(0, 30);
+  EXPECT_EQ(tested.subtract(0, 25), 5);
+  EXPECT_EQ(tested.add(0, 25), std::nullopt);
+  EXPECT_EQ(tested.of_part(0), 30);
 }
 
 TEST(split_account, takes_unused_quotas_back) {
-  plain_account it(10);
-  it.add(0, 30);
-  it.add(1, 30);
-  it.subtract(0, 25);
-  EXPECT_EQ(it.take_back(parts), 35);
-  EXPECT_TRUE(it.is_valid());
-  EXPECT_EQ(it.add(0, 1), 37) << "no quota is left";
+  plain_account tested(10);
+  tested.add(0, 30);
+  tested.add(1, 30);
+  tested.subtract(0, 25);
+  EXPECT_EQ(tested.take_back(parts), 35);
+  EXPECT_TRUE(tested.is_valid());
+  EXPECT_EQ(tested.add(0, 1), 37) << "no quota is left";
 }
 
 TEST(split_account, has_parts_below_zero) {
-  plain_account it(10);
+  plain_account tested(10);
   for (int step = 1; step <= 100; ++step) {
-    it.add(0, 20);
-    it.subtract(1, 20);
-    EXPECT_EQ(it.sum(parts), 0);
-    EXPECT_EQ(it.take_back(parts), 0);
-    EXPECT_TRUE(it.is_valid());
+    tested.add(0, 20);
+    tested.subtract(1, 20);
+    EXPECT_EQ(tested.sum(parts), 0);
+    EXPECT_EQ(tested.take_back(parts), 0);
+    EXPECT_TRUE(tested.is_valid());
   }
 }
 
@@ -63,24 +63,27 @@ void require(bool condition, const char* what) {
 
 template <class Sync>
 explore::outcome explore_account(std::int64_t most_ahead) {
-  std::unique_ptr<split_account<Sync, parts>> it;
+  std::unique_ptr<split_account<Sync, parts>> tested;
   const auto adds = [&](unsigned part) {
     return [&, part] {
-      it->add(part, 3);
-      it->subtract(part, 2);
-      it->add(part, 2);
+      tested->add(part, 3);
+      tested->subtract(part, 2);
+      tested->add(part, 2);
     };
   };
-  const auto takes_back = [&] { require(it->take_back(parts) >= 0, "less than nothing is granted"); };
+  const auto takes_back = [&] { require(tested->take_back(parts) >= 0, "less than nothing is granted"); };
   const auto check = [&] {
-    require(it->is_valid(), "a part exceeds its quota, or quotas are lost");
-    require(it->sum(parts) == 10, "the sum is wrong");
+    require(tested->is_valid(), "a part exceeds its quota, or quotas are lost");
+    require(tested->sum(parts) == 10, "the sum is wrong");
   };
-  return explore::explorer(
-             {.setup = [&] { it = std::make_unique<split_account<Sync, parts>>(most_ahead), it->add(0, 4); },
-              .threads = {adds(0), adds(0), takes_back},
-              .check = check},
-             {.preemptions = 3})
+  return explore::explorer({.setup =
+                                [&] {
+                                  tested = std::make_unique<split_account<Sync, parts>>(most_ahead),
+                                  tested->add(0, 4);
+                                },
+                            .threads = {adds(0), adds(0), takes_back},
+                            .check = check},
+                           {.preemptions = 3})
       .explore();
 }
 
@@ -105,22 +108,23 @@ explore::outcome explore_helper() {
     Account account{3};
     helper_post<Sync> post;
   };
-  std::unique_ptr<scene> it;
+  std::unique_ptr<scene> tested;
   const auto adds = [&](unsigned part) {
     return [&, part] {
-      const auto granted = it->account.add(part, 6);
-      if (granted && *granted >= much) it->post.ask();
+      const auto granted = tested->account.add(part, 6);
+      if (granted && *granted >= much) tested->post.ask();
     };
   };
   const auto helps = [&, number = std::uint32_t{0}]() mutable {
-    while (it->account.take_back(parts) < much && !it->post.try_resign(number)) continue;
+    while (tested->account.take_back(parts) < much && !tested->post.try_resign(number)) continue;
   };
   const auto setup = [&] {
-    it = std::make_unique<scene>();
-    it->post.ask();
+    tested = std::make_unique<scene>();
+    tested->post.ask();
   };
   const auto check = [&] {
-    require(it->account.sum(parts) < much || !it->post.looks_vacant(), "much is left without a helper");
+    require(tested->account.sum(parts) < much || !tested->post.looks_vacant(),
+            "much is left without a helper");
   };
   return explore::explorer({.setup = setup, .threads = {adds(0), adds(1), helps}, .check = check},
                            {.preemptions = 3})

@@ -13,21 +13,21 @@ TEST(tagged_index, is_none_with_tag_zero_by_default) {
 
 TEST(tagged_index, keeps_every_index_apart_from_none) {
   for (const std::uint32_t index : {0U, 1U, 12345U, tagged_index::index_limit - 1}) {
-    const tagged_index it = tagged_index{}.with_index(index);
-    EXPECT_FALSE(it.is_none());
-    EXPECT_EQ(it.index(), index);
-    EXPECT_EQ(it.tag(), 0U);
+    const tagged_index tagged = tagged_index{}.with_index(index);
+    EXPECT_FALSE(tagged.is_none());
+    EXPECT_EQ(tagged.index(), index);
+    EXPECT_EQ(tagged.tag(), 0U);
   }
 }
 
 TEST(tagged_index, changes_index_and_tag_independently) {
-  const tagged_index it =
+  const tagged_index tagged =
       tagged_index{}.with_index(tagged_index::index_limit - 1).with_next_tag().with_next_tag();
-  EXPECT_EQ(it.index(), tagged_index::index_limit - 1);
-  EXPECT_EQ(it.tag(), 2U);
-  EXPECT_EQ(it.with_index(3).tag(), 2U);
-  EXPECT_EQ(it.with_none().tag(), 2U);
-  EXPECT_TRUE(it.with_none().is_none());
+  EXPECT_EQ(tagged.index(), tagged_index::index_limit - 1);
+  EXPECT_EQ(tagged.tag(), 2U);
+  EXPECT_EQ(tagged.with_index(3).tag(), 2U);
+  EXPECT_EQ(tagged.with_none().tag(), 2U);
+  EXPECT_TRUE(tagged.with_none().is_none());
 }
 
 TEST(tagged_index, wraps_the_tag_without_touching_the_index) {

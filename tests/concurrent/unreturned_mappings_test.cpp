@@ -25,56 +25,56 @@ bool is_zero(const char* start, std::size_t bytes) {
 }
 
 TEST(unreturned_mappings, serve_the_smallest_that_is_enough_and_zero) {
-  unreturned_mappings<std_sync> it;
-  EXPECT_EQ(it.try_take(page, page), nullptr);
+  unreturned_mappings<std_sync> kept;
+  EXPECT_EQ(kept.try_take(page, page), nullptr);
   char* const large = written(8);
   char* const small = written(3);
-  it.keep(large, 8 * page);
-  it.keep(small, 3 * page);
+  kept.keep(large, 8 * page);
+  kept.keep(small, 3 * page);
   EXPECT_EQ(large[0], 7) << "the first bytes stay, for who looks at a freed block";
-  EXPECT_EQ(it.try_take(9 * page, page), nullptr);
-  EXPECT_EQ(it.try_take(2 * page, page), small);
+  EXPECT_EQ(kept.try_take(9 * page, page), nullptr);
+  EXPECT_EQ(kept.try_take(2 * page, page), small);
   EXPECT_TRUE(is_zero(small, 2 * page));
-  EXPECT_EQ(it.try_take(4 * page, page), large);
-  EXPECT_EQ(it.try_take(4 * page, page), large + 4 * page) << "the rest is kept";
-  EXPECT_EQ(it.try_take(page, page), small + 2 * page);
+  EXPECT_EQ(kept.try_take(4 * page, page), large);
+  EXPECT_EQ(kept.try_take(4 * page, page), large + 4 * page) << "the rest is kept";
+  EXPECT_EQ(kept.try_take(page, page), small + 2 * page);
   EXPECT_TRUE(is_zero(large, 8 * page));
-  EXPECT_EQ(it.try_take(page, page), nullptr);
+  EXPECT_EQ(kept.try_take(page, page), nullptr);
   os_pages::unmap(large, 8 * page);
   os_pages::unmap(small, 3 * page);
 }
 
 TEST(unreturned_mappings, serve_what_is_aligned) {
-  unreturned_mappings<std_sync> it;
+  unreturned_mappings<std_sync> kept;
   auto* const aligned = static_cast<char*>(os_pages::allocate(32 * page, 16 * page));
-  it.keep(aligned + 16 * page, 3 * page);
-  it.keep(aligned + page, 2 * page);
-  EXPECT_EQ(it.try_take(2 * page, 16 * page), aligned + 16 * page);
-  EXPECT_EQ(it.try_take(2 * page, 16 * page), nullptr);
-  EXPECT_EQ(it.try_take(2 * page, page), aligned + page);
+  kept.keep(aligned + 16 * page, 3 * page);
+  kept.keep(aligned + page, 2 * page);
+  EXPECT_EQ(kept.try_take(2 * page, 16 * page), aligned + 16 * page);
+  EXPECT_EQ(kept.try_take(2 * page, 16 * page), nullptr);
+  EXPECT_EQ(kept.try_take(2 * page, page), aligned + page);
   os_pages::unmap(aligned, 32 * page);
 }
 
 TEST(unreturned_mappings, go_back_when_the_system_takes_them) {
-  unreturned_mappings<std_sync> it;
+  unreturned_mappings<std_sync> kept;
   char* const first = written(3);
   char* const second = written(3);
   char* const third = written(3);
-  it.keep(first, 3 * page);
-  it.give_back(second, 3 * page);
+  kept.keep(first, 3 * page);
+  kept.give_back(second, 3 * page);
   EXPECT_FALSE(os_pages::is_readable(first)) << "the next success is a chance for those before";
-  EXPECT_EQ(it.try_take(page, page), nullptr);
-  it.keep(third, 3 * page);
-  EXPECT_TRUE(it.give_all_back());
-  EXPECT_FALSE(it.give_all_back());
-  EXPECT_EQ(it.try_take(page, page), nullptr);
+  EXPECT_EQ(kept.try_take(page, page), nullptr);
+  kept.keep(third, 3 * page);
+  EXPECT_TRUE(kept.give_all_back());
+  EXPECT_FALSE(kept.give_all_back());
+  EXPECT_EQ(kept.try_take(page, page), nullptr);
 }
 
 TEST(unreturned_mappings, are_served_once_by_many_threads) {
-  unreturned_mappings<std_sync> it;
+  unreturned_mappings<std_sync> kept;
   constexpr std::size_t count = 64;
   char* const all = written(count);
-  for (std::size_t index = 0; index < count; ++index) it.keep(all + index * page, page);
+  for (std::size_t index = 0; index < count; ++index) kept.keep(all + index * page, page);
   std::vector<std::vector<char*>> held(4);
   {
     std::vector<std::jthread> team;
@@ -82,13 +82,13 @@ TEST(unreturned_mappings, are_served_once_by_many_threads) {
       team.emplace_back([&] {
         for (int round = 0; round < 2000; ++round) {
           if (own.size() < count / 4)
-            if (void* const place = it.try_take(page, page)) {
+            if (void* const place = kept.try_take(page, page)) {
               own.push_back(static_cast<char*>(place));
               EXPECT_TRUE(is_zero(own.back(), page));
               std::memset(own.back(), 1, page);
             }
           if (round % 3 != 0 || own.empty()) continue;
-          it.keep(own.back(), page);
+          kept.keep(own.back(), page);
           own.pop_back();
         }
       });
@@ -96,7 +96,7 @@ TEST(unreturned_mappings, are_served_once_by_many_threads) {
   std::set<char*> seen;
   for (auto& own : held)
     for (char* const place : own) EXPECT_TRUE(seen.insert(place).second);
-  while (void* const place = it.try_take(page, page))
+  while (void* const place = kept.try_take(page, page))
     EXPECT_TRUE(seen.insert(static_cast<char*>(place)).second);
   EXPECT_EQ(seen.size(), count);
   os_pages::unmap(all, count * page);
