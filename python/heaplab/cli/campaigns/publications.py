@@ -143,9 +143,10 @@ def measure_within(ahead: Sequence[ScaledExperiment], budget: float, options: Co
             if turn and measured(turn, options) == interrupted(TO_GO_ON):
                 return
             if turn is None and one.least:
+                others = units.counted(1 + len(waiting), "experiment")
                 selection.note(
                     f"{one.name}: waits for another call: {one.steps[-1].step} would take "
-                    f"{how_long(one.least)}, and {duration(left)} of the budget is left"
+                    f"{how_long(one.least)}, and {duration(left)} are left for {others}"
                 )
     if waiting:
         selection.note(f"the budget is spent; {units.counted(len(waiting), 'experiment')} had no turn")
@@ -169,8 +170,9 @@ def measured(turn: BudgetTurn, options: ComparisonOptions) -> str:
 
 
 def write_page(catalog: Catalog, files: Sequence[Path], folder: Path) -> None:
-    """What the results in the folder say, figure by figure."""
-    found = [Analysis(store.load(one)) for one in files if one.exists()]
+    """What the results in the folder say, figure by figure; what was broken off says nothing yet."""
+    results = [store.load(one) for one in files if one.exists()]
+    found = [Analysis(one) for one in results if one.end]
     for one in found:
         reproduction_pictures.write(one, folder / PICTURES, catalog.published)
     page = reproduction_page.page(
