@@ -1,0 +1,80 @@
+// The restartable sequences of core_stacks.h, in the assembly of each architecture: a block is popped or
+// pushed, or several at once.
+//
+// What all do, with the argument why no block is lost or handed out twice:
+//
+//   arm      the thread's area names this sequence
+//   cpu      the number of the CPU; from here to the end of the sequence the thread runs on it, and no other
+//            thread runs there, or the kernel goes to the abort handler
+//   stacks   of this CPU; null where there are none, or where they are stopped
+//   check    pop: as many wait; push: as many have room
+//   blocks   pop: read from the stack; push: written above the top, where nobody looks yet
+//   commit   one store: the new top
+//
+// The kernel aborts up to the commit and not after it. An aborted sequence has changed nothing that counts: a
+// push may have written above the top. A committed one has changed the top that it read, because whoever
+// else changes the top either runs on the same CPU, and so interrupts this thread, or has stopped the stacks
+// and waited for a barrier that aborts every sequence under way (core_stacks::stop).
+//
+// An aborted sequence is not tried again here: the caller takes the way with a lock. A debugger that stops a
+// thread after each instruction would abort each attempt.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heaplab::concurrent {
+
+enum class sequence_end : std::uint8_t {
+  committed,
+  refused,  // the stack was empty or full, or the CPU has none
+  aborted
+};
+
+// The stack of one kind of blocks, in words of 8 bytes from the beginning of its CPU's stacks. The sequences
+// know the places of `top`, `bottom` and `limit`.
+struct stack_bounds {
+  std::uint16_t top;     // behind the newest block. The sequences write it.
+  std::uint16_t bottom;  // the oldest block. Constant.
+  std::uint16_t limit;   // the stack is full when the top reaches it
+  std::uint16_t end;     // the most that the limit may be. Constant.
+};
+static_assert(sizeof(stack_bounds) == 8);
+
+// What the sequences work on.
+struct sequence_place {
+  std::ptrdiff_t area;         // rseq_area::distance() (base/rseq_area.h), not 0
+  void* const* stacks_of_cpu;  // of `cpus` CPUs
+  std::uintptr_t bounds_at;    // of the kind, in bytes from the beginning of a CPU's stacks
+};
+inline constexpr unsigned sequence_cpus = 1024;
+
+}  // namespace heaplab::concurrent
+
+// The thread sanitizer would not see what the sequences do.
+#if defined(__x86_64__) && defined(__LP64__) && !defined(__SANITIZE_THREAD__)
+#include "concurrent/core_sequences_x86_64.h"
+#elif defined(__aarch64__) && defined(__AARCH64EL__) && !defined(__SANITIZE_THREAD__)
+#include "concurrent/core_sequences_aarch64.h"
+#else
+
+namespace heaplab::concurrent {
+
+inline constexpr bool has_sequences = false;
+
+inline sequence_end pop_sequence(const sequence_place&, void*&) {
+  return sequence_end::refused;
+}
+inline sequence_end push_sequence(const sequence_place&, void*) {
+  return sequence_end::refused;
+}
+inline sequence_end pop_many_sequence(const sequence_place&, void**, std::uintptr_t) {
+  return sequence_end::refused;
+}
+inline sequence_end push_many_sequence(const sequence_place&, void* const*, std::uintptr_t) {
+  return sequence_end::refused;
+}
+
+}  // namespace heaplab::concurrent
+
+#endif

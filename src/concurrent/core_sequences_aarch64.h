@@ -1,0 +1,150 @@
+// The sequences in the assembly of AArch64.
+// Included by core_sequences.h.
+#pragma once
+
+#include <cstdint>
+
+#include "base/compiler.h"
+#include "concurrent/core_sequences.h"
+
+namespace heaplab::concurrent {
+
+inline constexpr bool has_sequences = true;
+
+// Parts as in core_sequences_x86_64.h. The commit of a push is a store-release: a thread of another CPU that
+// reads the new top (core_stacks::holds) sees the block below it.
+#define HEAPLAB_SEQUENCE_BEGIN                                \
+  ".pushsection .data.rel.ro.rseq_cs, \"aw?\", @progbits\n\t" \
+  ".balign 32\n"                                              \
+  "3:\n\t"                                                    \
+  ".word 0, 0\n\t"                                            \
+  ".xword 1f, 2f - 1f, 4f\n\t"                                \
+  ".popsection\n\t"                                           \
+  "adrp %[it], 3b\n\t"                                        \
+  "add %[it], %[it], :lo12:3b\n\t"                            \
+  "str %[it], [%[area], #8]\n"                                \
+  "1:\n\t"                                                    \
+  "ldr %w[it], [%[area], #4]\n\t"                             \
+  "cmp %w[it], %[cpus]\n\t"                                   \
+  "b.hs %l[refused]\n\t"                                      \
+  "ldr %[it], [%[of_cpu], %[it], lsl #3]\n\t"                 \
+  "cbz %[it], %l[refused]\n\t"                                \
+  "add %[bounds], %[it], %[at]\n\t"                           \
+  "ldrh %w[top], [%[bounds]]\n\t"
+
+#define HEAPLAB_SEQUENCE_END                                        \
+  "stlrh %w[top], [%[bounds]]\n"                                    \
+  "2:\n\t"                                                          \
+  ".pushsection .text.unlikely.rseq_aborts, \"ax?\", @progbits\n\t" \
+  ".inst 0xd428bc00\n"                                              \
+  "4:\n\t"                                                          \
+  "b %l[aborted]\n\t"                                               \
+  ".popsection\n"
+
+HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
+  std::uintptr_t it, top, bounds;
+  void* popped;
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "ldrh %w[block], [%[bounds], #2]\n\t"
+                    "cmp %w[top], %w[block]\n\t"
+                    "b.eq %l[refused]\n\t"
+                    "sub %w[top], %w[top], #1\n\t"
+                    "ldr %[block], [%[it], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
+                    : [it] "=&r"(it), [top] "=&r"(top), [bounds] "=&r"(bounds), [block] "=&r"(popped)
+                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
+                      [of_cpu] "r"(in.stacks_of_cpu), [at] "r"(in.bounds_at), [cpus] "i"(sequence_cpus)
+                    : "memory", "cc"
+                    : refused, aborted);
+  block = popped;
+  return sequence_end::committed;
+refused:
+  return sequence_end::refused;
+aborted:
+  return sequence_end::aborted;
+}
+
+HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
+  std::uintptr_t it, top, bounds, limit;
+  asm volatile goto(
+      HEAPLAB_SEQUENCE_BEGIN
+      "ldrh %w[limit], [%[bounds], #4]\n\t"
+      "cmp %w[top], %w[limit]\n\t"
+      "b.hs %l[refused]\n\t"
+      "str %[block], [%[it], %[top], lsl #3]\n\t"
+      "add %w[top], %w[top], #1\n\t" HEAPLAB_SEQUENCE_END
+      : [it] "=&r"(it), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
+      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [of_cpu] "r"(in.stacks_of_cpu),
+        [at] "r"(in.bounds_at), [block] "r"(block), [cpus] "i"(sequence_cpus)
+      : "memory", "cc"
+      : refused, aborted);
+  return sequence_end::committed;
+refused:
+  return sequence_end::refused;
+aborted:
+  return sequence_end::aborted;
+}
+
+// Pops `count` > 0 blocks, the newest first, into an array. Refused where fewer wait.
+HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void** blocks,
+                                                 std::uintptr_t count) {
+  std::uintptr_t it, top, bounds, other, index;
+  asm volatile goto(
+      HEAPLAB_SEQUENCE_BEGIN
+      "ldrh %w[other], [%[bounds], #2]\n\t"
+      "add %w[other], %w[other], %w[count]\n\t"
+      "cmp %w[top], %w[other]\n\t"
+      "b.lo %l[refused]\n\t"
+      "mov %[index], #0\n"
+      "5:\n\t"
+      "sub %w[top], %w[top], #1\n\t"
+      "ldr %[other], [%[it], %[top], lsl #3]\n\t"
+      "str %[other], [%[blocks], %[index], lsl #3]\n\t"
+      "add %[index], %[index], #1\n\t"
+      "cmp %[index], %[count]\n\t"
+      "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
+      : [it] "=&r"(it), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other), [index] "=&r"(index)
+      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [of_cpu] "r"(in.stacks_of_cpu),
+        [at] "r"(in.bounds_at), [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
+      : "memory", "cc"
+      : refused, aborted);
+  return sequence_end::committed;
+refused:
+  return sequence_end::refused;
+aborted:
+  return sequence_end::aborted;
+}
+
+// Pushes `count` > 0 blocks of an array, the first one first. Refused where not all have room.
+HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void* const* blocks,
+                                                  std::uintptr_t count) {
+  std::uintptr_t it, top, bounds, other, index;
+  asm volatile goto(
+      HEAPLAB_SEQUENCE_BEGIN
+      "ldrh %w[other], [%[bounds], #4]\n\t"
+      "add %w[index], %w[top], %w[count]\n\t"
+      "cmp %w[index], %w[other]\n\t"
+      "b.hi %l[refused]\n\t"
+      "mov %[index], #0\n"
+      "5:\n\t"
+      "ldr %[other], [%[blocks], %[index], lsl #3]\n\t"
+      "str %[other], [%[it], %[top], lsl #3]\n\t"
+      "add %w[top], %w[top], #1\n\t"
+      "add %[index], %[index], #1\n\t"
+      "cmp %[index], %[count]\n\t"
+      "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
+      : [it] "=&r"(it), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other), [index] "=&r"(index)
+      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [of_cpu] "r"(in.stacks_of_cpu),
+        [at] "r"(in.bounds_at), [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
+      : "memory", "cc"
+      : refused, aborted);
+  return sequence_end::committed;
+refused:
+  return sequence_end::refused;
+aborted:
+  return sequence_end::aborted;
+}
+
+#undef HEAPLAB_SEQUENCE_BEGIN
+#undef HEAPLAB_SEQUENCE_END
+
+}  // namespace heaplab::concurrent

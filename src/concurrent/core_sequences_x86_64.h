@@ -1,0 +1,145 @@
+// The sequences in the assembly of x86-64, where the thread pointer is the base of segment fs.
+// Included by core_sequences.h.
+#pragma once
+
+#include <cstdint>
+
+#include "base/compiler.h"
+#include "concurrent/core_sequences.h"
+
+namespace heaplab::concurrent {
+
+inline constexpr bool has_sequences = true;
+
+// The descriptor: version and flags, first instruction, length, abort handler. Both it and the handler go
+// into the section group of the function, so that the linker drops them together. The signature before the
+// handler, in an instruction that is never run, is the one that glibc has registered.
+#define HEAPLAB_SEQUENCE_BEGIN                                \
+  ".pushsection .data.rel.ro.rseq_cs, \"aw?\", @progbits\n\t" \
+  ".balign 32\n"                                              \
+  "3:\n\t"                                                    \
+  ".long 0, 0\n\t"                                            \
+  ".quad 1f, 2f - 1f, 4f\n\t"                                 \
+  ".popsection\n\t"                                           \
+  "leaq 3b(%%rip), %[it]\n\t"                                 \
+  "movq %[it], %%fs:8(%[area])\n"                             \
+  "1:\n\t"                                                    \
+  "movl %%fs:4(%[area]), %k[it]\n\t"                          \
+  "cmpl %[cpus], %k[it]\n\t"                                  \
+  "jae %l[refused]\n\t"                                       \
+  "movq (%[of_cpu], %[it], 8), %[it]\n\t"                     \
+  "testq %[it], %[it]\n\t"                                    \
+  "je %l[refused]\n\t"                                        \
+  "movzwl (%[it], %[bounds]), %k[top]\n\t"
+
+#define HEAPLAB_SEQUENCE_END                                        \
+  "movw %w[top], (%[it], %[bounds])\n"                              \
+  "2:\n\t"                                                          \
+  ".pushsection .text.unlikely.rseq_aborts, \"ax?\", @progbits\n\t" \
+  ".byte 0x0f, 0xb9, 0x3d\n\t"                                      \
+  ".long 0x53053053\n"                                              \
+  "4:\n\t"                                                          \
+  "jmp %l[aborted]\n\t"                                             \
+  ".popsection\n"
+
+HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
+  std::uintptr_t it, top;
+  void* popped;
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "cmpw 2(%[it], %[bounds]), %w[top]\n\t"
+                    "je %l[refused]\n\t"
+                    "decl %k[top]\n\t"
+                    "movq (%[it], %[top], 8), %[block]\n\t" HEAPLAB_SEQUENCE_END
+                    : [it] "=&r"(it), [top] "=&r"(top), [block] "=&r"(popped)
+                    : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
+                      [cpus] "i"(sequence_cpus)
+                    : "memory", "cc"
+                    : refused, aborted);
+  block = popped;
+  return sequence_end::committed;
+refused:
+  return sequence_end::refused;
+aborted:
+  return sequence_end::aborted;
+}
+
+HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
+  std::uintptr_t it, top;
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "cmpw 4(%[it], %[bounds]), %w[top]\n\t"
+                    "jae %l[refused]\n\t"
+                    "movq %[block], (%[it], %[top], 8)\n\t"
+                    "incl %k[top]\n\t" HEAPLAB_SEQUENCE_END
+                    : [it] "=&r"(it), [top] "=&r"(top)
+                    : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
+                      [block] "r"(block), [cpus] "i"(sequence_cpus)
+                    : "memory", "cc"
+                    : refused, aborted);
+  return sequence_end::committed;
+refused:
+  return sequence_end::refused;
+aborted:
+  return sequence_end::aborted;
+}
+
+// Pops `count` > 0 blocks, the newest first, into an array. Refused where fewer wait.
+HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void** blocks,
+                                                 std::uintptr_t count) {
+  std::uintptr_t it, top, other, index;
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "movzwl 2(%[it], %[bounds]), %k[other]\n\t"
+                    "addl %k[count], %k[other]\n\t"
+                    "cmpl %k[other], %k[top]\n\t"
+                    "jb %l[refused]\n\t"
+                    "xorl %k[index], %k[index]\n"
+                    "5:\n\t"
+                    "decl %k[top]\n\t"
+                    "movq (%[it], %[top], 8), %[other]\n\t"
+                    "movq %[other], (%[blocks], %[index], 8)\n\t"
+                    "incl %k[index]\n\t"
+                    "cmpl %k[count], %k[index]\n\t"
+                    "jb 5b\n\t" HEAPLAB_SEQUENCE_END
+                    : [it] "=&r"(it), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
+                    : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
+                      [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
+                    : "memory", "cc"
+                    : refused, aborted);
+  return sequence_end::committed;
+refused:
+  return sequence_end::refused;
+aborted:
+  return sequence_end::aborted;
+}
+
+// Pushes `count` > 0 blocks of an array, the first one first. Refused where not all have room.
+HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void* const* blocks,
+                                                  std::uintptr_t count) {
+  std::uintptr_t it, top, other, index;
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "leal (%[top], %[count]), %k[other]\n\t"
+                    "cmpw %w[other], 4(%[it], %[bounds])\n\t"
+                    "jb %l[refused]\n\t"
+                    "xorl %k[index], %k[index]\n"
+                    "5:\n\t"
+                    "movq (%[blocks], %[index], 8), %[other]\n\t"
+                    "movq %[other], (%[it], %[top], 8)\n\t"
+                    "incl %k[top]\n\t"
+                    "incl %k[index]\n\t"
+                    "cmpl %k[count], %k[index]\n\t"
+                    "jb 5b\n\t" HEAPLAB_SEQUENCE_END
+                    : [it] "=&r"(it), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
+                    : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
+                      [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
+                    : "memory", "cc"
+                    : refused, aborted);
+  return sequence_end::committed;
+refused:
+  return sequence_end::refused;
+aborted:
+  return sequence_end::aborted;
+}
+
+#undef HEAPLAB_SEQUENCE_BEGIN
+#undef HEAPLAB_SEQUENCE_END
+
+}  // namespace heaplab::concurrent

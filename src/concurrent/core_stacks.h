@@ -1,0 +1,256 @@
+// For each CPU and each kind of blocks a small stack of free blocks, from which the threads that run on the
+// CPU pop and onto which they push without a lock and without an atomic instruction: by restartable sequences
+// (core_sequences.h). So the number of blocks that wait is bounded by the CPUs, however many threads there
+// are.
+//
+// Where there are no restartable sequences every pop and push is refused, and the caller needs another way.
+//
+// The stacks of a CPU lie in one piece of memory, whole at every instruction of every thread:
+//
+//   | stack_bounds of kind 0, of kind 1, ... | blocks of kind 0 ... | blocks of kind 1 ... |
+//
+// Between bottom and top are the blocks that wait; what lies above is left from earlier. A thread that
+// vanishes in a fork has changed a top or it has not, so that the child finds stacks as they were before or
+// after a sequence.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "base/process_barrier.h"
+#include "base/rseq_area.h"
+#include "concurrent/core_sequences.h"
+
+namespace heaplab::concurrent {
+
+// Plan::kinds is the number of kinds, Plan::most(kind) the most blocks of a kind that wait on a CPU, and
+// Plan::first(kind) so many at first. Barrier: another stands in a test.
+template <class Plan, bool (*Barrier)() = restart_barrier>
+class core_stacks {
+  using word = void*;
+  static constexpr unsigned kinds = Plan::kinds;
+
+public:
+  static constexpr unsigned cpus = sequence_cpus;
+
+  static constexpr std::size_t bytes_of_cpu() { return words_of_cpu() * sizeof(word); }
+
+  // Called once, before every other function; until then pops and pushes are refused.
+  void open() {
+    if constexpr (has_sequences) area_ = rseq_area::distance();
+  }
+
+  bool are_possible() const { return area_ != 0; }
+
+  // The CPU on which the calling thread runs, if it runs there still; `cpus` where that is not known.
+  unsigned cpu() const {
+    if (!are_possible()) return cpus;
+    const char* const area = static_cast<const char*>(__builtin_thread_pointer()) + area_;
+    // The kernel writes the number while the thread does not run.
+    const auto* const number = reinterpret_cast<const volatile std::uint32_t*>(area + rseq_area::cpu_id_at);
+    const std::uint32_t cpu = *number;
+    return std::min(cpu, cpus);
+  }
+
+  // --- by any thread of the program, on its present CPU ---
+
+  HEAPLAB_FAST_PATH sequence_end try_pop(unsigned kind, void*& block) {
+    if (area_ == 0) [[unlikely]]
+      return sequence_end::refused;
+    return pop_sequence(place_of(kind), block);
+  }
+
+  HEAPLAB_FAST_PATH sequence_end try_push(unsigned kind, void* block) {
+    if (area_ == 0) [[unlikely]]
+      return sequence_end::refused;
+    return push_sequence(place_of(kind), block);
+  }
+
+  // The same with several blocks, `count` > 0. Pops the newest first, and pushes the first one first.
+  sequence_end try_pop(unsigned kind, void** blocks, unsigned count) {
+    return area_ == 0 ? sequence_end::refused : pop_many_sequence(place_of(kind), blocks, count);
+  }
+  sequence_end try_push(unsigned kind, void* const* blocks, unsigned count) {
+    return area_ == 0 ? sequence_end::refused : push_many_sequence(place_of(kind), blocks, count);
+  }
+
+  // --- by any thread ---
+
+  bool has(unsigned cpu) const { return cpu < cpus && stacks_of(cpu) != nullptr; }
+
+  // Gives a CPU its stacks, in bytes_of_cpu() bytes of zeros at a multiple of 8. False: it has some.
+  bool add(unsigned cpu, void* zeros) {
+    auto* const words = static_cast<word*>(zeros);
+    std::uint32_t next = first_block;
+    for (unsigned kind = 0; kind < kinds; ++kind) {
+      stack_bounds& it = bounds_in(words, kind);
+      it.top = it.bottom = static_cast<std::uint16_t>(next);
+      it.limit = static_cast<std::uint16_t>(next + Plan::first(kind));
+      next += Plan::most(kind);
+      it.end = static_cast<std::uint16_t>(next);
+    }
+    word* none = nullptr;
+    // release publishes the bounds; to the sequences, which depend on the address, and to stacks_of.
+    if (!made_[cpu].compare_exchange_strong(none, words, std::memory_order_release,
+                                            std::memory_order_relaxed))
+      return false;
+    unsigned seen = end_.load(std::memory_order_relaxed);
+    while (seen <= cpu &&
+           !end_.compare_exchange_weak(seen, cpu + 1, std::memory_order_release, std::memory_order_relaxed)) {
+    }
+    active_[cpu].store(words, std::memory_order_release);
+    return true;
+  }
+
+  // CPUs from this number on have no stacks.
+  unsigned end() const { return end_.load(std::memory_order_acquire); }
+
+  // How many blocks of a kind may wait on the CPU.
+  unsigned limit(unsigned cpu, unsigned kind) const {
+    const word* const words = stacks_of(cpu);
+    const stack_bounds& it = bounds_in(words, kind);
+    return read(it.limit) - it.bottom;
+  }
+
+  // Doubles that number, as far as the plan allows. False: it was the most. Two threads may come at once, and
+  // double it once.
+  bool raise_limit(unsigned cpu, unsigned kind) {
+    stack_bounds& it = bounds_in(stacks_of(cpu), kind);
+    const std::uint16_t seen = read(it.limit);
+    if (seen == it.end) return false;
+    set_limit(it, std::min<unsigned>(it.bottom + 2U * (seen - it.bottom), it.end));
+    return true;
+  }
+
+  // How many blocks of a kind wait on the CPU: a number of a moment ago.
+  unsigned count(unsigned cpu, unsigned kind) const {
+    const word* const words = stacks_of(cpu);
+    if (words == nullptr) return 0;
+    const stack_bounds& it = bounds_in(words, kind);
+    return static_cast<unsigned>(read(it.top) - it.bottom);
+  }
+
+  // Whether a block waits anywhere. Of a block that this thread could use until now, and that waits nowhere
+  // now, the answer is no: what was below a top when that was read had been pushed after the block was
+  // popped.
+  bool holds(unsigned kind, const void* block) const {
+    for (unsigned cpu = 0; cpu < end(); ++cpu) {
+      word* const words = stacks_of(cpu);
+      if (words == nullptr) continue;
+      const stack_bounds& it = bounds_in(words, kind);
+      // acquire pairs with the commit of a push.
+      for (unsigned at = atomic_ref(const_cast<std::uint16_t&>(it.top)).load(std::memory_order_acquire);
+           at-- > it.bottom;)
+        if (atomic_ref(words[at]).load(std::memory_order_relaxed) == block) return true;
+    }
+    return false;
+  }
+
+  // --- by one thread at a time ---
+
+  // Stops the stacks of the CPUs that `chosen` names: until resume() their pops and pushes are refused, and
+  // those under way have been aborted or committed, so that this thread alone may take_all from there. False:
+  // the system refuses (before Linux 5.10), and nothing is stopped.
+  //
+  // A sequence reads active_ after its beginning. Either it reads null, or it has begun before the barrier,
+  // which then aborts it.
+  template <class Chosen>
+  bool stop(Chosen&& chosen) {
+    bool any = false;
+    for (unsigned cpu = 0; cpu < end(); ++cpu)
+      if (stacks_of(cpu) != nullptr && chosen(cpu)) {
+        is_stopped_[cpu] = any = true;
+        // seq_cst: before the barrier.
+        active_[cpu].store(nullptr, std::memory_order_seq_cst);
+      }
+    if (any && Barrier()) return true;
+    resume();
+    return false;
+  }
+
+  bool is_stopped(unsigned cpu) const { return is_stopped_[cpu]; }
+
+  // Takes every block that waits on a stopped CPU and calls take(kind, block), after the block has left its
+  // stack. The limits are the first again.
+  template <class Take>
+  void take_all(unsigned cpu, Take&& take) {
+    word* const words = stacks_of(cpu);
+    for (unsigned kind = 0; kind < kinds; ++kind) {
+      stack_bounds& it = bounds_in(words, kind);
+      set_limit(it, it.bottom + Plan::first(kind));
+      while (it.top != it.bottom) {
+        void* const block = words[it.top - 1];
+        // The child of a fork that copies this thread loses a block here, and finds none twice.
+        atomic_ref(it.top).store(static_cast<std::uint16_t>(it.top - 1), std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        take(kind, block);
+      }
+    }
+  }
+
+  void resume() {
+    for (unsigned cpu = 0; cpu < end(); ++cpu) {
+      if (!is_stopped_[cpu]) continue;
+      is_stopped_[cpu] = false;
+      // release: the sequences find the stacks as this thread leaves them.
+      active_[cpu].store(stacks_of(cpu), std::memory_order_release);
+    }
+  }
+
+  // The thread that stopped stacks, or gave a CPU some, may have vanished.
+  void after_fork_in_child() {
+    for (unsigned cpu = 0; cpu < cpus; ++cpu) {
+      word* const words = stacks_of(cpu);
+      if (is_stopped_[cpu]) is_stopped_[cpu] = false;
+      if (active_[cpu].load(std::memory_order_relaxed) != words)
+        active_[cpu].store(words, std::memory_order_relaxed);
+      if (words != nullptr && end() <= cpu) end_.store(cpu + 1, std::memory_order_relaxed);
+    }
+  }
+
+private:
+  static constexpr std::uint32_t first_block = kinds;
+
+  static constexpr std::size_t words_of_cpu() {
+    std::size_t words = first_block;
+    for (unsigned kind = 0; kind < kinds; ++kind) words += Plan::most(kind);
+    return words;
+  }
+  static_assert(words_of_cpu() <= UINT16_MAX);
+  static_assert(sizeof(atomic<word*>) == sizeof(word*));
+
+  HEAPLAB_FAST_PATH sequence_place place_of(unsigned kind) const {
+    return {area_, reinterpret_cast<void* const*>(active_), kind * sizeof(stack_bounds)};
+  }
+
+  static stack_bounds& bounds_in(word* words, unsigned kind) {
+    return *reinterpret_cast<stack_bounds*>(words + kind);
+  }
+  static const stack_bounds& bounds_in(const word* words, unsigned kind) {
+    return *reinterpret_cast<const stack_bounds*>(words + kind);
+  }
+
+  word* stacks_of(unsigned cpu) const { return made_[cpu].load(std::memory_order_acquire); }
+
+  static std::uint16_t read(const std::uint16_t& it) {
+    return atomic_ref(const_cast<std::uint16_t&>(it)).load(std::memory_order_relaxed);
+  }
+  static void set_limit(stack_bounds& it, unsigned limit) {
+    atomic_ref(it.limit).store(static_cast<std::uint16_t>(limit), std::memory_order_relaxed);
+  }
+
+  // 0 until open() and where there are no sequences.
+  std::ptrdiff_t area_ = 0;
+  // What the sequences use: made_, null while it is stopped.
+  atomic<word*> active_[cpus];
+  // Null until the CPU has stacks, which then stay.
+  atomic<word*> made_[cpus];
+  atomic<unsigned> end_{0};
+  // Used by the thread that stops.
+  bool is_stopped_[cpus] = {};
+};
+
+}  // namespace heaplab::concurrent

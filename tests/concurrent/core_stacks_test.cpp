@@ -1,0 +1,305 @@
+// Stacks of blocks for each CPU. Where the system has no restartable sequences most of these tests are
+// skipped.
+#include "concurrent/core_stacks.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/atomic.h"
+
+namespace heaplab::concurrent {
+namespace {
+
+struct small_plan {
+  static constexpr unsigned kinds = 3;
+  static constexpr std::uint32_t most(unsigned kind) { return kind == 2 ? 0 : 8; }
+  static constexpr std::uint32_t first(unsigned kind) { return kind == 2 ? 0 : 3; }
+};
+
+bool refuse() {
+  return false;
+}
+
+template <bool (*Barrier)() = restart_barrier>
+class stacks_of_every_cpu {
+public:
+  using type = core_stacks<small_plan, Barrier>;
+
+  stacks_of_every_cpu() : stacks_(std::make_unique<type>()) {
+    stacks_->open();
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      memory_.push_back(std::make_unique<std::array<char*, type::bytes_of_cpu() / 8>>());
+      stacks_->add(cpu, memory_.back()->data());
+    }
+  }
+
+  type& operator*() { return *stacks_; }
+  type* operator->() { return stacks_.get(); }
+
+private:
+  std::unique_ptr<type> stacks_;
+  std::vector<std::unique_ptr<std::array<char*, type::bytes_of_cpu() / 8>>> memory_;
+};
+
+// The CPUs of the process at its beginning.
+const cpu_set_t& allowed_cpus() {
+  static const cpu_set_t result = [] {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    return set;
+  }();
+  return result;
+}
+
+// The calling thread goes to one of them, and stays there.
+void go_to_cpu(unsigned which) {
+  which %= static_cast<unsigned>(CPU_COUNT(&allowed_cpus()));
+  unsigned cpu = 0;
+  for (;; ++cpu)
+    if (CPU_ISSET(cpu, &allowed_cpus()) && which-- == 0) break;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+bool are_possible() {
+  return has_sequences && rseq_area::distance() != 0;
+}
+
+// Another program may abort a sequence.
+template <class Stacks>
+sequence_end push(Stacks& stacks, unsigned kind, void* block) {
+  for (;;)
+    if (const sequence_end end = stacks.try_push(kind, block); end != sequence_end::aborted) return end;
+}
+template <class Stacks>
+void* pop(Stacks& stacks, unsigned kind) {
+  for (;;) {
+    void* block = nullptr;
+    if (stacks.try_pop(kind, block) != sequence_end::aborted) return block;
+  }
+}
+
+TEST(core_stacks, have_room_up_to_a_limit_that_rises) {
+  if (!are_possible()) GTEST_SKIP();
+  go_to_cpu(0);
+  stacks_of_every_cpu it;
+  char blocks[9];
+  const unsigned cpu = it->cpu();
+  for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(push(*it, 1, &blocks[i]), sequence_end::committed);
+  EXPECT_EQ(push(*it, 1, &blocks[3]), sequence_end::refused);
+  EXPECT_TRUE(it->raise_limit(cpu, 1));
+  EXPECT_EQ(it->limit(cpu, 1), 6U);
+  EXPECT_TRUE(it->raise_limit(cpu, 1));
+  EXPECT_EQ(it->limit(cpu, 1), 8U);
+  EXPECT_FALSE(it->raise_limit(cpu, 1));
+  for (unsigned i = 3; i < 8; ++i) EXPECT_EQ(push(*it, 1, &blocks[i]), sequence_end::committed);
+  EXPECT_EQ(push(*it, 1, &blocks[8]), sequence_end::refused);
+  EXPECT_EQ(it->count(cpu, 1), 8U);
+  EXPECT_EQ(it->count(cpu, 0), 0U);
+  EXPECT_EQ(push(*it, 2, &blocks[8]), sequence_end::refused);
+  for (unsigned i = 8; i-- > 0;) EXPECT_EQ(pop(*it, 1), &blocks[i]);
+  EXPECT_EQ(pop(*it, 1), nullptr);
+}
+
+TEST(core_stacks, tell_whether_they_hold_a_block) {
+  if (!are_possible()) GTEST_SKIP();
+  go_to_cpu(0);
+  stacks_of_every_cpu it;
+  char blocks[2];
+  push(*it, 0, &blocks[0]), push(*it, 0, &blocks[1]);
+  EXPECT_TRUE(it->holds(0, &blocks[0]));
+  EXPECT_TRUE(it->holds(0, &blocks[1]));
+  EXPECT_FALSE(it->holds(1, &blocks[0]));
+  pop(*it, 0);
+  EXPECT_FALSE(it->holds(0, &blocks[1]));
+}
+
+TEST(core_stacks, of_another_cpu_can_be_emptied) {
+  if (!are_possible()) GTEST_SKIP();
+  stacks_of_every_cpu it;
+  char blocks[2];
+  go_to_cpu(0);
+  const unsigned there = it->cpu();
+  push(*it, 0, &blocks[0]), push(*it, 1, &blocks[1]);
+  go_to_cpu(1);
+  it->raise_limit(there, 0);
+  ASSERT_TRUE(it->stop([&](unsigned cpu) { return cpu == there; }));
+  EXPECT_TRUE(it->is_stopped(there));
+  std::vector<std::pair<unsigned, void*>> taken;
+  it->take_all(there, [&](unsigned kind, void* block) { taken.emplace_back(kind, block); });
+  EXPECT_EQ(taken, (std::vector<std::pair<unsigned, void*>>{{0, &blocks[0]}, {1, &blocks[1]}}));
+  EXPECT_EQ(it->limit(there, 0), 3U);
+  go_to_cpu(0);
+  EXPECT_EQ(push(*it, 0, &blocks[0]), sequence_end::refused);
+  it->resume();
+  EXPECT_EQ(push(*it, 0, &blocks[0]), sequence_end::committed);
+}
+
+TEST(core_stacks, stay_in_use_where_the_system_refuses_a_barrier) {
+  if (!are_possible()) GTEST_SKIP();
+  go_to_cpu(0);
+  stacks_of_every_cpu<refuse> it;
+  EXPECT_FALSE(it->stop([](unsigned) { return true; }));
+  char block;
+  EXPECT_EQ(push(*it, 0, &block), sequence_end::committed);
+  EXPECT_EQ(pop(*it, 0), &block);
+}
+
+TEST(core_stacks, refuse_before_they_are_opened) {
+  const auto it = std::make_unique<core_stacks<small_plan>>();
+  void* block = nullptr;
+  EXPECT_EQ(it->cpu(), sequence_cpus);
+  EXPECT_EQ(it->try_push(0, &block), sequence_end::refused);
+  EXPECT_EQ(it->try_pop(0, block), sequence_end::refused);
+}
+
+TEST(core_stacks, stopped_by_a_thread_that_a_fork_leaves_behind_go_on_in_the_child) {
+  if (!are_possible()) GTEST_SKIP();
+  stacks_of_every_cpu it;
+  ASSERT_TRUE(it->stop([](unsigned) { return true; }));
+  const pid_t child = fork();
+  if (child == 0) {
+    it->after_fork_in_child();
+    char block;
+    _exit(push(*it, 0, &block) == sequence_end::committed && pop(*it, 0) == &block ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+// A thread on one CPU pops and pushes; another, on another CPU, empties the first one's stacks again and
+// again, and gives the blocks to the first. Without the barrier of stop() the first commits what it has read
+// before.
+TEST(core_stacks, hand_out_no_block_twice_while_another_cpu_empties_them) {
+  if (!are_possible() || CPU_COUNT(&allowed_cpus()) < 2)
+    GTEST_SKIP() << "no two CPUs that have restartable sequences";
+  enum class where : unsigned { user, stack, box };
+  struct token {
+    atomic<where> is{where::box};
+    // Whether it was there. relaxed: the place of the block alone is of interest.
+    bool moves(where from, where to) { return is.exchange(to, std::memory_order_relaxed) == from; }
+  };
+  constexpr unsigned rounds = 100'000;
+  stacks_of_every_cpu it;
+  std::array<token, 3> tokens;
+  atomic<unsigned> faults{0};
+  atomic<unsigned> there{sequence_cpus};
+  atomic<bool> ends{false};
+  const auto expect = [&](bool is_so) {
+    if (!is_so) faults.fetch_add(1, std::memory_order_relaxed);
+  };
+  std::thread user([&] {
+    go_to_cpu(0);
+    there.store(it->cpu(), std::memory_order_release);
+    while (!ends.load(std::memory_order_relaxed)) {
+      void* block = nullptr;
+      if (it->try_pop(0, block) == sequence_end::committed)
+        expect(static_cast<token*>(block)->moves(where::stack, where::user));
+      for (token& one : tokens) {
+        if (one.is.load(std::memory_order_relaxed) == where::stack) continue;
+        one.is.store(where::stack, std::memory_order_relaxed);
+        if (it->try_push(0, &one) != sequence_end::committed) expect(one.moves(where::stack, where::box));
+      }
+    }
+  });
+  go_to_cpu(1);
+  while (there.load(std::memory_order_acquire) == sequence_cpus) std::this_thread::yield();
+  const unsigned cpu = there.load(std::memory_order_relaxed);
+  unsigned taken = 0;
+  for (unsigned round = 0; round < rounds; ++round) {
+    ASSERT_TRUE(it->stop([&](unsigned one) { return one == cpu; }));
+    it->take_all(cpu, [&](unsigned, void* block) {
+      ++taken;
+      expect(static_cast<token*>(block)->moves(where::stack, where::box));
+    });
+    it->resume();
+  }
+  ends.store(true, std::memory_order_relaxed);
+  user.join();
+  EXPECT_GT(taken, 100U);
+  EXPECT_EQ(faults.load(std::memory_order_relaxed), 0U);
+}
+
+// Eight threads go from CPU to CPU while they pop and push blocks, and another stops all CPUs and empties
+// their stacks again and again. Whoever has a block notes it in the block.
+TEST(core_stacks, hand_out_no_block_twice_while_threads_migrate_and_stacks_are_emptied) {
+  if (!are_possible()) GTEST_SKIP();
+  struct token {
+    atomic<bool> is_out{true};
+  };
+  constexpr unsigned threads = 8, tokens_of_thread = 6, rounds = 40'000;
+  stacks_of_every_cpu it;
+  std::vector<token> tokens(std::size_t{threads} * tokens_of_thread);
+  atomic<unsigned> twice{0}, running{threads}, popped{0};
+  std::vector<std::vector<void*>> left(threads + 1);
+  // relaxed: only who takes a block twice is of interest.
+  const auto take = [&](void* block) {
+    if (static_cast<token*>(block)->is_out.exchange(true, std::memory_order_relaxed))
+      twice.fetch_add(1, std::memory_order_relaxed);
+  };
+  const auto give = [](void* block) {
+    static_cast<token*>(block)->is_out.store(false, std::memory_order_relaxed);
+  };
+  const auto work = [&](unsigned number) {
+    std::vector<void*>& mine = left[number];
+    for (unsigned i = 0; i < tokens_of_thread; ++i) mine.push_back(&tokens[number * tokens_of_thread + i]);
+    std::uint32_t random = number;
+    for (unsigned round = 0; round < rounds; ++round) {
+      random = random * 1'664'525 + 1'013'904'223;
+      const unsigned kind = (random >> 16) % 2;
+      if (void* block = nullptr; it->try_pop(kind, block) == sequence_end::committed) {
+        take(block);
+        mine.push_back(block);
+        popped.fetch_add(1, std::memory_order_relaxed);
+      }
+      if (!mine.empty()) {
+        void* const block = mine.back();
+        give(block);
+        if (it->try_push(kind, block) == sequence_end::committed)
+          mine.pop_back();
+        else
+          take(block);
+      }
+      if (round % 64 == 0) go_to_cpu(random >> 20);
+    }
+    running.fetch_sub(1, std::memory_order_release);
+  };
+  const auto empty = [&] {
+    std::vector<void*>& mine = left[threads];
+    do {
+      for (; !mine.empty(); mine.pop_back()) {
+        give(mine.back());
+        if (it->try_push(0, mine.back()) == sequence_end::committed) continue;
+        take(mine.back());
+        break;
+      }
+      if (!it->stop([](unsigned) { return true; })) return;
+      for (unsigned cpu = 0; cpu < it->end(); ++cpu)
+        it->take_all(cpu, [&](unsigned, void* block) { take(block), mine.push_back(block); });
+      it->resume();
+    } while (running.load(std::memory_order_acquire) > 0);
+  };
+  std::vector<std::thread> team;
+  for (unsigned i = 0; i < threads; ++i) team.emplace_back(work, i);
+  team.emplace_back(empty);
+  for (std::thread& one : team) one.join();
+  EXPECT_EQ(twice.load(std::memory_order_relaxed), 0U);
+  EXPECT_GT(popped.load(std::memory_order_relaxed), 1'000U);
+  std::size_t found = 0;
+  for (const auto& some : left) found += some.size();
+  EXPECT_EQ(found, tokens.size()) << "the last act was to empty the stacks";
+  for (const token& one : tokens) EXPECT_TRUE(one.is_out.load(std::memory_order_relaxed));
+}
+
+}  // namespace
+}  // namespace heaplab::concurrent
