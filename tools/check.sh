@@ -66,7 +66,7 @@ else
   numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
   variants='(glibc|scalloc-(clab|huge-pages|paper)|llheap-(no-ownership|stats))'
   slow='(out_of_memory|programs|stress|system_calls)'
-  forks='stress[.]fork_anywhere[.]scalloc(-hardened)?'
+  forks='stress[.]fork_anywhere[.]scalloc(-hardened|-cores)?'
   release_tests="-E '^programs[.](rebuild|suite)[.]|[.]$numbers\$|^$slow[.].*$variants\$|^$forks\$'"
   tsan_tests="-L '^(concurrent|harness|llheap|probes|properties|scalloc|stress)\$'" # of these, what is built
   tsan_targets='tests.properties tests.stress tests.threads'

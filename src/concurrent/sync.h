@@ -35,4 +35,9 @@ struct std_sync {
   static bool barrier() { return process_barrier(); }
 };
 
+// The same for code that a thread of the heap itself runs beside the one thread of a program.
+struct never_alone_sync : std_sync {
+  static bool is_alone() { return false; }
+};
+
 }  // namespace heaplab::concurrent

@@ -16,12 +16,13 @@ namespace {
 
 constexpr config standard_config = standard();
 constexpr config shared_config = clab();
+constexpr config cores_config = cores();
 constexpr config hardened_config = hardened();
 
 template <class Heap>
 class heap_test : public testing::Test {};
-using heaps =
-    testing::Types<scalloc_heap<standard_config>, scalloc_heap<shared_config>, scalloc_heap<hardened_config>>;
+using heaps = testing::Types<scalloc_heap<standard_config>, scalloc_heap<shared_config>,
+                             scalloc_heap<cores_config>, scalloc_heap<hardened_config>>;
 TYPED_TEST_SUITE(heap_test, heaps);
 
 // Under the thread sanitizer: whoever asks for statistics races with nobody.

@@ -14,6 +14,7 @@
 
 #include "allocators/scalloc/arena/empty_blocks.h"
 #include "allocators/scalloc/checked_free.h"
+#include "allocators/scalloc/frontend/calling_core.h"
 #include "allocators/scalloc/frontend/calling_thread.h"
 #include "allocators/scalloc/frontend/frontend.h"
 #include "allocators/scalloc/frontend/lab_policy.h"
@@ -46,12 +47,21 @@ class scalloc_heap {
   using span_type = span<traits>;
 
   static constinit inline frontend<traits> front_;
-  using thread = calling_thread<traits, front_>;
+  template <class Policy>
+  struct arrangement : std::type_identity<calling_thread<traits, front_>> {};
+  template <class Policy>
+    requires(Policy::caches_by_core)
+  struct arrangement<Policy> : std::type_identity<calling_core<traits, front_>> {};
+  using thread = typename arrangement<policy>::type;
 
 public:
   static constexpr const char* name = Config.name;
 
   HEAPLAB_FAST_PATH static void* allocate(std::size_t bytes) noexcept {
+    if constexpr (policy::caches_by_core)
+      if (is_looked_up(bytes)) [[likely]]
+        if (void* const block = thread::try_allocate(classes::looked_up(bytes))) [[likely]]
+          return block;
     if (policy::has_fast_path && is_looked_up(bytes)) [[likely]]
       if (void* const block = front_.try_allocate(*thread::buffer(),
                                                   classes::looked_up(bytes + Config.canary_bytes))) [[likely]]
@@ -64,6 +74,11 @@ public:
 
   HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
     if constexpr (Config.hardened) return checked_free<traits, front_, large_>::deallocate(block);
+    if constexpr (policy::caches_by_core) {
+      if (!thread::try_deallocate(block)) [[unlikely]]
+        deallocate_slow(block);
+      return;
+    }
     bool due;
     if (!policy::has_fast_path || !front_.try_deallocate(*thread::buffer(), block, due)) [[unlikely]]
       return deallocate_slow(block);
@@ -72,6 +87,10 @@ public:
   }
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
+    if constexpr (policy::caches_by_core)
+      if (is_looked_up(bytes)) [[likely]]
+        if (void* const block = thread::try_allocate(classes::looked_up(bytes))) [[likely]]
+          return std::memset(block, 0, bytes);
     if (policy::has_fast_path && is_looked_up(bytes)) [[likely]]
       if (void* const block = front_.try_allocate(*thread::buffer(),
                                                   classes::looked_up(bytes + Config.canary_bytes))) [[likely]]
@@ -120,6 +139,7 @@ public:
   // Free spans keep memory up to the pad; retained large blocks get the rest of the pad.
   static bool trim(std::size_t pad) noexcept {
     if (!is_in_use()) return false;
+    if constexpr (policy::caches_by_core) thread::give_back();
     if constexpr (policy::has_fast_path)
       if (thread::has_buffer()) front_.retire_hot_spans(*thread::buffer());
     bool small = front_.reclaim().trim(pad);
@@ -129,7 +149,14 @@ public:
 
   static heap_statistics statistics() noexcept {
     if (!is_in_use()) return {};
-    return statistics_of(front_, large_);
+    heap_statistics result = statistics_of(front_, large_);
+    if constexpr (policy::caches_by_core)
+      thread::for_each_cached([&result](unsigned class_index, unsigned count) {
+        const std::size_t bytes = std::size_t{count} * classes::table[class_index].block_bytes;
+        result.live -= std::min(result.live, bytes);
+        result.free_blocks += count;
+      });
+    return result;
   }
 
   static void begin_process() noexcept { idle_purge_.begin_process(); }
@@ -225,6 +252,7 @@ private:
       const std::size_t usable = classes::table[class_index].block_bytes;
       return allocate_large(usable, usable & -usable, Wanted);
     }
+    if constexpr (policy::caches_by_core) thread::refill(local, class_index);
     if (Wanted == contents::zeros && !is_zero) std::memset(block, 0, bytes);
     return block;
   }
@@ -266,8 +294,12 @@ private:
     ensure_open();
     span_type* const it = front_.spans().find(block);
     if (it == nullptr) return large_.deallocate(block);
-    const typename policy::use in_use(thread::has_buffer() ? thread::buffer() : nullptr);
-    front_.deallocate_slow(*thread::buffer(), *it, block);
+    if constexpr (policy::caches_by_core) {
+      thread::deallocate_slow(*it, block);
+    } else {
+      const typename policy::use in_use(thread::has_buffer() ? thread::buffer() : nullptr);
+      front_.deallocate_slow(*thread::buffer(), *it, block);
+    }
   }
 
   // Marked as seldom called, so that the compiler assigns the registers of deallocate for its fast path.
@@ -318,7 +350,7 @@ private:
 
   // The background purge thread.
   static int help(void* number) {
-    idle_purge_.serve(number, idle_work<traits, front_, large_, holes_>());
+    idle_purge_.serve(number, idle_work<traits, front_, large_, holes_, thread>());
     return 0;
   }
 

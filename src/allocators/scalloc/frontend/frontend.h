@@ -117,6 +117,22 @@ public:
     return true;
   }
 
+  // The mark of a free block: its second word is the place in the owner's buffer that the page map has for
+  // the block. A program may have the same word in a live block, so that a marked block is looked for in the
+  // lists of free blocks. A block that went back to another owner, or whose page was purged, may lack the
+  // mark.
+  using place_type = typename life_type::place_type;
+  HEAPLAB_FAST_PATH static bool is_marked(const void* block, place_type place) {
+    return static_cast<const place_type*>(block)[1] == place;
+  }
+  HEAPLAB_FAST_PATH static void mark(void* block, place_type place) {
+    static_cast<place_type*>(block)[1] = place;
+  }
+
+  [[noreturn]] HEAPLAB_SLOW_PATH static void refuse_double_free(const void* block) {
+    fatal("free of a block that is free already", block);
+  }
+
   // --- everything else (frontend_slow.h, frontend_frees.h, frontend_holes.h, cached_blocks.h,
   // batched_frees.h, end_of_thread.h) ---
 
@@ -125,6 +141,12 @@ public:
 
   // fatal() for an address at which no live block of `it` begins, as far as the span's record shows.
   void deallocate_slow(lab_type& local, span_type& it, void* block);
+
+  // Between the buffer and a cache in front of it (calling_core.h): takes up to `most` blocks from the list
+  // of the hot span, marks them, and returns how many; frees marked blocks of one class, which were live
+  // until then.
+  static unsigned hand_over(lab_type& local, unsigned class_index, void** blocks, unsigned most);
+  void take_back(lab_type& local, void* const* blocks, unsigned count);
 
   // Of a hardened heap, with a block that leaves quarantine and that try_deallocate has not taken: gives the
   // block back, or lets it wait for others of its span.
@@ -200,6 +222,15 @@ private:
     hot.countdown.decrement();
   }
 
+  // The same with several blocks, which are linked.
+  static bool push(const lab_type& local, span_type& it, const freed_chain& chain) {
+    it.secrets.link(chain.oldest(), it.local_list);
+    atomic_ref<void*>(it.local_list).store(chain.newest(), std::memory_order_release);
+    const std::int32_t left = it.countdown.read_own() - static_cast<std::int32_t>(chain.count());
+    it.countdown.set(left);
+    return left <= 0 || !it.is_quietly_owned_by(local);
+  }
+
   // Called by the owner. True: after_free must be called for the span.
   HEAPLAB_FAST_PATH static bool push(const lab_type& local, span_type& it, void* block) {
     it.secrets.link(block, it.local_list);
@@ -209,18 +240,6 @@ private:
     // as a remote free sets the bit before it reads the count (Dekker pattern).
     const bool is_spent = it.countdown.decrement_is_spent();
     return is_spent || !it.is_quietly_owned_by(local);
-  }
-
-  // The mark of a free block: its second word is the place in the owner's buffer that the page map has for
-  // the block. A program may have the same word in a live block, so that a marked block is looked for in the
-  // lists of free blocks. A block that went back to another owner, or whose page was purged, may lack the
-  // mark.
-  using place_type = typename life_type::place_type;
-  HEAPLAB_FAST_PATH static bool is_marked(const void* block, place_type place) {
-    return static_cast<const place_type*>(block)[1] == place;
-  }
-  HEAPLAB_FAST_PATH static void mark(void* block, place_type place) {
-    static_cast<place_type*>(block)[1] = place;
   }
 
   // Freeing.
@@ -261,10 +280,6 @@ private:
 
   // The invariant of a hot span after a change of its local list.
   bool is_counted(const span_type& hot) const { return !counts_are_exact_ || hot.counts_every_block(); }
-
-  [[noreturn]] HEAPLAB_SLOW_PATH static void refuse_double_free(const void* block) {
-    fatal("free of a block that is free already", block);
-  }
 
   life_type life_;
   bool counts_are_exact_ = true;

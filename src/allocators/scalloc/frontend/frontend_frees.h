@@ -21,6 +21,27 @@ void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* blo
   if (push(local, it, block)) after_free(local, it);
 }
 
+// Neighbours in the array that are of one span go back together, as far as the hot span does not cache them.
+template <class Traits>
+void frontend<Traits>::take_back(lab_type& local, void* const* blocks, unsigned count) {
+  while (count > 0) {
+    span_type& it = *life_.spans().find(*blocks);
+    const bool is_own = it.owner(std::memory_order_relaxed) == &local;
+    freed_chain chain;
+    for (; count > 0 && it.spans_over(*blocks); ++blocks, --count) {
+      if (is_own && try_cache(local, it, *blocks)) continue;
+      it.secrets.link(*blocks, chain.newest_block);
+      chain.newest_block = *blocks;
+      if (chain.length++ == 0) chain.oldest_block = *blocks;
+    }
+    if (chain.length == 0) continue;
+    if (!is_own)
+      deallocate_remote(local, it, chain);
+    else if (push(local, it, chain))
+      after_free(local, it);
+  }
+}
+
 // Called by the owner. Whether the block is in a list of free blocks; without cached blocks, whether it is
 // the first of its span's. The lock keeps a sweep of holes from changing the lists; other threads only put
 // blocks before those of the remote list.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -20,11 +22,17 @@ namespace heaplab::scalloc {
 template <class Traits>
 inline constinit span<Traits> no_span;
 
+// Of a buffer: a place in its array `hot` tells the class without the address of the buffer.
+template <class Traits>
+inline constexpr std::size_t hot_alignment =
+    Traits::settings.core_caches ? std::bit_ceil(Traits::classes::count * sizeof(span<Traits>*))
+                                 : cache_line_bytes;
+
 // A local allocation buffer, the paper's LAB (section 5): what others call a thread cache. For each size
 // class it has a hot span, from which it allocates, and lists of the spans that are not hot. One thread owns
 // the buffer, or several threads share it and take use_lock for every operation (lab_policy.h).
 template <class Traits>
-struct lab {
+struct alignas(hot_alignment<Traits>) lab {
   using sync = typename Traits::sync;
   using span_type = span<Traits>;
   static constexpr unsigned class_count = Traits::classes::count, any_class = class_count;
@@ -70,6 +78,12 @@ struct lab {
   // Whether the place (page_map.h) is of this buffer.
   HEAPLAB_FAST_PATH bool has(span_type* const* place) const {
     return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(hot) < sizeof(hot);
+  }
+
+  // The class of a place in any buffer. Precondition: core_caches.
+  HEAPLAB_FAST_PATH static unsigned class_at(span_type* const* place) {
+    constexpr std::size_t mask = hot_alignment<Traits> - 1;
+    return static_cast<unsigned>((reinterpret_cast<std::uintptr_t>(place) & mask) / sizeof(*place));
   }
 
   // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks

@@ -1,8 +1,10 @@
-// Which threads use one local allocation buffer (lab.h): the two arrangements of the paper.
+// Which threads use one local allocation buffer (lab.h): the two arrangements of the paper, and the second
+// with caches that take no lock.
 //
 // The registry keeps what a policy needs to remember, under the registry's lock.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -20,6 +22,9 @@ class thread_local_labs {
 
 public:
   static constexpr bool has_fast_path = true;
+  static constexpr bool caches_by_core = false;
+  // In the child of a fork the buffer of the surviving thread is as that thread left it.
+  static constexpr bool survivor_is_whole = true;
 
   // What an operation holds while it uses a buffer.
   struct use {
@@ -64,6 +69,9 @@ class core_local_labs {
 
 public:
   static constexpr bool has_fast_path = false;
+  static constexpr bool caches_by_core = false;
+  // Another thread may have been at work in the same buffer.
+  static constexpr bool survivor_is_whole = false;
 
   // Holds the lock of a buffer while an operation uses the buffer. The thread may have no buffer: null.
   class use {
@@ -95,8 +103,58 @@ public:
   void forget_idle() {}
 };
 
+// Core-local with caches (calling_core.h): threads share the buffer of the CPU on which they run, and take
+// its lock where the CPU's cache is empty or full.
 template <class Traits>
-using lab_policy =
-    std::conditional_t<Traits::settings.shared_labs, core_local_labs<Traits>, thread_local_labs<Traits>>;
+class core_cached_labs : public core_local_labs<Traits> {
+  using lab_type = lab<Traits>;
+
+public:
+  static constexpr bool caches_by_core = true;
+  // The surviving thread counts as having a buffer while it holds the lock.
+  static constexpr bool survivor_is_whole = true;
+
+  enum class unless_held : bool { yes };
+
+  class use {
+  public:
+    explicit use(lab_type* it) : it_(it) {
+      if (it_ != nullptr) it_->use_lock.lock();
+      hold(it_);
+    }
+    // Does not wait: is_held() tells whether the thread holds the lock.
+    use(lab_type& it, unless_held) : it_(it.use_lock.try_lock() ? &it : nullptr) { hold(it_); }
+    ~use() {
+      if (it_ == nullptr) return;
+      hold(nullptr);
+      it_->use_lock.unlock();
+    }
+    use(const use&) = delete;
+    use& operator=(const use&) = delete;
+
+    bool is_held() const { return it_ != nullptr; }
+    // Null: the calling thread uses no buffer.
+    static lab_type* held_by_thread() { return held_; }
+
+  private:
+    // A signal handler that forks finds the lock held before held_ says so.
+    static void hold(lab_type* it) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      held_ = it;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+
+    static constinit inline thread_local lab_type* held_ = nullptr;
+    lab_type* const it_;
+  };
+
+  // Buffers stay what they are when threads end.
+  void put_back(lab_type& it) { it.adopts = true; }
+};
+
+template <class Traits>
+using lab_policy = std::conditional_t<
+    Traits::settings.core_caches, core_cached_labs<Traits>,
+    std::conditional_t<Traits::settings.shared_labs, core_local_labs<Traits>, thread_local_labs<Traits>>>;
 
 }  // namespace heaplab::scalloc

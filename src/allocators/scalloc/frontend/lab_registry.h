@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "allocators/scalloc/frontend/frontend.h"
@@ -22,15 +23,16 @@ class lab_registry {
   using policy = lab_policy<Traits>;
 
 public:
-  // The buffer for the calling thread. Null: no memory. Pages for a new buffer are mapped without the lock; a
-  // child of fork loses those of another thread.
-  lab_type* attach(std::size_t columns) {
+  // The buffer for the calling thread, whose number is that of the threads before it unless given. Null: no
+  // memory. Pages for a new buffer are mapped without the lock; a child of fork loses those of another
+  // thread.
+  lab_type* attach(std::size_t columns, std::optional<std::uint32_t> number = {}) {
     lab_type* fresh = nullptr;
-    if (lab_type* const it = try_attach(columns, fresh)) return it;
+    if (lab_type* const it = try_attach(columns, number, fresh)) return it;
     void* const pages = Traits::platform::allocate(lab_bytes(), os_pages::page_bytes());
     if (pages == nullptr) return nullptr;
     fresh = new (pages) lab_type;
-    lab_type* const it = try_attach(columns, fresh);
+    lab_type* const it = try_attach(columns, number, fresh);
     if (fresh != nullptr) Traits::platform::unmap(pages, lab_bytes());
     return it;
   }
@@ -51,9 +53,9 @@ public:
     }
   }
 
-  // In the child of fork only the thread that has `survivor` (or no buffer) is left. The repair rests on what
-  // the vanished threads changed last: the lists of a buffer are rebuilt from the words of the spans, the
-  // idle buffers are found among the known ones. A thread that stood between a buffer's free list and its
+  // In the child of fork only the thread that has `survivor` (null: no buffer) is left. The repair rests on
+  // what the vanished threads changed last: the lists of a buffer are rebuilt from the words of the spans,
+  // the idle buffers are found among the known ones. A thread that stood between a buffer's free list and its
   // count may have lost a block; no block is handed out twice.
   void after_fork_in_child(frontend<Traits>& front, const lab_type* survivor) {
     lock_.forget_holder();
@@ -63,11 +65,11 @@ public:
       torn |= front.life().forget_torn_lists(*it);
     if (torn) front.life().refill_torn_lists();
     forget_holders(front.orphanage());
-    for (lab_type* it = known_; it != nullptr; it = it->next_known) forget_holders(*it);
+    for (lab_type* it = known_; it != nullptr; it = it->next_known) forget_holders(*it, it == survivor);
     front.life().repair_hot_spans(front.orphanage());
     // A signal may have interrupted a malloc of the surviving thread, which goes on with its own buffer.
     for (lab_type* it = known_; it != nullptr; it = it->next_known)
-      if (it != survivor || !policy::has_fast_path) front.life().repair_hot_spans(*it);
+      if (it != survivor || !policy::survivor_is_whole) front.life().repair_hot_spans(*it);
     policy_.forget_idle();
     for (lab_type* it = known_; it != nullptr; it = it->next_known) {
       it->threads = it == survivor ? 1 : 0;
@@ -78,9 +80,9 @@ public:
   }
 
 private:
-  static void forget_holders(lab_type& it) {
+  static void forget_holders(lab_type& it, bool is_of_survivor = false) {
     it.lists_lock.forget_holder();
-    it.use_lock.forget_holder();
+    if (!is_of_survivor || !policy::survivor_is_whole) it.use_lock.forget_holder();
   }
 
   static void empty(frontend<Traits>& front, lab_type& it) {
@@ -91,9 +93,9 @@ private:
   static std::size_t lab_bytes() { return align_up(sizeof(lab_type), os_pages::page_bytes()); }
 
   // Null: `fresh` is needed and null. Where `fresh` becomes the thread's buffer, `fresh` is null afterwards.
-  lab_type* try_attach(std::size_t columns, lab_type*& fresh) {
+  lab_type* try_attach(std::size_t columns, std::optional<std::uint32_t> number, lab_type*& fresh) {
     const concurrent::lock_holder hold(lock_);
-    lab_type* const it = policy_.choose(threads_started_, columns, known_,
+    lab_type* const it = policy_.choose(number.value_or(threads_started_), columns, known_,
                                         [&] { return make_known(std::exchange(fresh, nullptr)); });
     if (it == nullptr) return nullptr;
     ++threads_started_;

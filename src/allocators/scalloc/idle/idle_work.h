@@ -9,8 +9,9 @@
 namespace heaplab::scalloc {
 
 // What the background purge thread does again and again (idle_purge.h): lets retained memory decay,
-// and gives holes back.
-template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large, hole_sweep<Traits>& Holes>
+// and gives holes back. Caller: calling_core.h, where CPUs cache blocks.
+template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large, hole_sweep<Traits>& Holes,
+          class Caller>
 struct idle_work {
   // ms until something may have decayed. The clock lags by up to a step.
   static std::int64_t wait() {
@@ -22,6 +23,7 @@ struct idle_work {
   static bool purge() {
     Front.reclaim().give_way_further();
     const std::int64_t now = Traits::platform::milliseconds();
+    if constexpr (Traits::settings.core_caches) Caller::give_back_idle(now);
     Large.decay(now);
     bool much =
         Front.reclaim().purge_unneeded(now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;

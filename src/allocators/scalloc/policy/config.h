@@ -97,6 +97,16 @@ struct config {
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
   // CLAB), and every operation takes the buffer's lock (lab_policy.h).
   bool shared_labs = false;
+  // Each CPU caches freed blocks of a class up to class_lookup_limit in front of its buffer, which its
+  // threads share; they take the buffer's lock only where the cache is empty or full (calling_core.h). So
+  // memory is bounded by CPUs instead of threads. Precondition: most_cached > 0, not hardened.
+  bool core_caches = false;
+  // Most cached blocks of a class for each CPU: as many as fit into core_cached_bytes, and at most
+  // core_cached_blocks. At first core_cached_first, and twice as many whenever the cache has run empty or
+  // full. More take the lock less often, and keep more spans from becoming empty.
+  std::uint32_t core_cached_blocks = 128;
+  std::uint32_t core_cached_first = 8;
+  std::size_t core_cached_bytes = 64 * kib;
   // A block of a span that is not hot, freed by its owner, is cached by the hot span of its class while the
   // hot span has fewer free blocks than a limit, and the next malloc takes the cached block. More cached
   // blocks spare more moves of spans, and keep more spans from becoming empty, for each thread and class. The

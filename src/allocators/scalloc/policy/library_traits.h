@@ -2,6 +2,8 @@
 // Tests put stand-ins in their place.
 #pragma once
 
+#include <type_traits>
+
 #include "allocators/scalloc/policy/config.h"
 #include "allocators/scalloc/policy/size_classes.h"
 #include "base/atomic.h"
@@ -15,7 +17,7 @@ class scalloc_heap;
 
 template <const config& Config>
 struct library_traits {
-  using sync = concurrent::std_sync;
+  using sync = std::conditional_t<Config.core_caches, concurrent::never_alone_sync, concurrent::std_sync>;
   using platform = system_platform;
   template <class T>
   using atomic = heaplab::atomic<T>;

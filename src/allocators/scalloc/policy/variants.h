@@ -56,6 +56,14 @@ constexpr config standard() {
   return result;
 }
 
+// What sleeping threads and thousands of threads want: memory is bounded by CPUs.
+constexpr config cores() {
+  config result = standard();
+  result.name = "scalloc-cores";
+  result.core_caches = true;
+  return result;
+}
+
 constexpr config paper() {
   config result{.name = "scalloc-paper", .blocks_in_span = paper_blocks};
   result.arena_bytes = 32 * tib;

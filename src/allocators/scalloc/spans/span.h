@@ -231,6 +231,13 @@ struct alignas(4 * cache_line_bytes) span {
     return kind.most_cached > 0 && (block < base || block >= base + kind.real_span_bytes);
   }
 
+  // Whether a block of the span may begin there.
+  bool spans_over(const void* address) const {
+    return offset_of(address) <
+               Traits::classes::table[class_index.load(std::memory_order_relaxed)].real_span_bytes &&
+           address >= base;
+  }
+
   // Whether a block of the span begins there and was handed out in this tenure.
   bool was_handed_out(const void* block) const {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];

@@ -1,0 +1,299 @@
+// The local allocation buffer of the CPU on which the calling thread runs, and the CPU's cache of free blocks
+// in front of it. Instead of calling_thread.h where the memory that waits shall be bounded by CPUs.
+//
+//   malloc   pops a block from the cache: a restartable sequence (concurrent/core_stacks.h), no lock. Where
+//            the cache is empty: takes the lock of the buffer, and a batch of blocks from the hot span's
+//            list.
+//   free     pushes the block, whichever buffer its span belongs to. Where the cache is full: gives half of
+//            it back, to the buffer if its lock is free, else as another thread frees, who waits for no lock.
+//
+// A block in a cache is live to its span, so that everything below knows nothing of caches: spans, holes,
+// fork. The heap must ask the caches only where it counts live blocks (for_each_cached), looks for a block
+// that is freed again (deallocate_slow), and gives memory back (give_back).
+//
+// Where there are no restartable sequences (core_stacks.h), threads are numbered, and those whose numbers are
+// equal modulo the number of CPUs share a buffer, as in the paper's CLAB; every call takes its lock.
+//
+// A child of vfork runs without restartable sequences on the area of its parent. That is safe while its
+// parent, which waits, is the only thread of the program.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/lab.h"
+#include "allocators/scalloc/frontend/lab_policy.h"
+#include "allocators/scalloc/frontend/lab_registry.h"
+#include "base/bits.h"
+#include "base/cache_line.h"
+#include "base/compiler.h"
+#include "base/errno_keeper.h"
+#include "base/os_pages.h"
+#include "concurrent/core_stacks.h"
+#include "concurrent/futex_lock.h"
+
+namespace heaplab::scalloc {
+
+template <class Traits, frontend<Traits>& Front>
+class calling_core {
+  using lab_type = lab<Traits>;
+  using span_type = span<Traits>;
+  using classes = typename Traits::classes;
+  using policy = core_cached_labs<Traits>;
+  using use = typename policy::use;
+  using sequence_end = concurrent::sequence_end;
+  static constexpr const config& settings = Traits::settings;
+  static_assert(settings.most_cached > 0 && !settings.hardened);
+
+  // How many blocks of a class a CPU caches.
+  struct plan {
+    static constexpr unsigned kinds = classes::count;
+    static constexpr std::uint32_t most(unsigned class_index) {
+      const std::size_t bytes = classes::table[class_index].block_bytes;
+      if (bytes > settings.class_lookup_limit) return 0;
+      return static_cast<std::uint32_t>(
+          std::min<std::size_t>(settings.core_cached_blocks, settings.core_cached_bytes / bytes));
+    }
+    static constexpr std::uint32_t first(unsigned class_index) {
+      return std::min(settings.core_cached_first, most(class_index));
+    }
+  };
+  using stacks = concurrent::core_stacks<plan>;
+  // Half of the largest cache of a class.
+  static constexpr unsigned most_at_once = settings.core_cached_blocks / 2;
+
+public:
+  // --- the fast path ---
+
+  // Null: the cache has no block, and the buffer must be asked.
+  HEAPLAB_FAST_PATH static void* try_allocate(unsigned class_index) {
+    void* block;
+    if (stacks_.try_pop(class_index, block) != sequence_end::committed) [[unlikely]]
+      return nullptr;
+    frontend<Traits>::mark(block, nullptr);
+    return block;
+  }
+
+  // False: nothing was done, and deallocate_slow must be called. Any address.
+  HEAPLAB_FAST_PATH static bool try_deallocate(void* block) {
+    const auto place = Front.spans().place_at(Front.spans().step_of(block));
+    if (place == nullptr || frontend<Traits>::is_marked(block, place)) [[unlikely]]
+      return false;
+    frontend<Traits>::mark(block, place);
+    const unsigned class_index = lab_type::class_at(place);
+    if (stacks_.try_push(class_index, block) != sequence_end::committed) [[unlikely]]
+      give_up(class_index, block);
+    return true;
+  }
+
+  // --- everything else ---
+
+  // Frees a block of a class that is not cached, that is marked, or of which the page map says nothing.
+  static void deallocate_slow(span_type& it, void* block) {
+    const auto place = Front.spans().place_at(Front.spans().step_of(block));
+    if (place != nullptr && frontend<Traits>::is_marked(block, place) &&
+        stacks_.holds(lab_type::class_at(place), block))
+      frontend<Traits>::refuse_double_free(block);
+    // The owner's own free looks for the block in the owner's lists.
+    lab_type* const owner = it.owner(std::memory_order_acquire);
+    if (owner == nullptr || owner == &Front.orphanage()) return Front.deallocate_slow(none_, it, block);
+    const use in_use(owner);
+    Front.deallocate_slow(*owner, it, block);
+  }
+
+  // The buffer of this CPU. Of a CPU that has none yet, an empty buffer that is never written.
+  static lab_type* buffer() {
+    lab_type* const it = cores_[core()].buffer.load(std::memory_order_acquire);
+    return it == nullptr ? &none_ : it;
+  }
+
+  // The same, made if need be; `make_room` is called where no memory is left, and says whether to try again.
+  // Null: no memory.
+  template <class MakeRoom>
+  static lab_type* own_buffer(MakeRoom make_room) {
+    const unsigned number = core();
+    add_stacks();
+    if (lab_type* const it = cores_[number].buffer.load(std::memory_order_acquire)) return it;
+    if (stacks_.are_possible()) Front.pool().see_processor(number);
+    lab_type* it = labs_.attach(stacks::cpus, number);
+    if (it == nullptr && make_room()) it = labs_.attach(stacks::cpus, number);
+    if (it != nullptr) cores_[number].buffer.store(it, std::memory_order_release);
+    return it;
+  }
+
+  // Called by the user of `local`, whose cache had no block of the class: the cache gets what the hot span
+  // has listed, half of a full cache at most. The thread may run on another CPU by now, and fill that one's.
+  static void refill(lab_type& local, unsigned class_index) {
+    const unsigned cpu = stacks_.cpu();
+    if (!stacks_.has(cpu)) return;
+    note_call(cpu);
+    void* batch[most_at_once];
+    const unsigned wanted = stacks_.limit(cpu, class_index) / 2;
+    stacks_.raise_limit(cpu, class_index);
+    const unsigned count = Front.hand_over(local, class_index, batch, wanted);
+    // The first block of the list is popped first.
+    std::reverse(batch, batch + count);
+    if (count > 0 && stacks_.try_push(class_index, batch, count) != sequence_end::committed)
+      Front.take_back(local, batch, count);
+  }
+
+  // Calls visit(class, number of cached blocks), with numbers of a moment ago.
+  template <class Visit>
+  static void for_each_cached(Visit&& visit) {
+    for (unsigned cpu = 0; cpu < stacks_.end(); ++cpu)
+      for (unsigned index = 0; index < classes::count; ++index)
+        if (const unsigned count = stacks_.count(cpu, index); count > 0) visit(index, count);
+  }
+
+  // Frees the cached blocks of all CPUs, and leaves no buffer a hot span. Where the system does not let other
+  // CPUs be stopped, the blocks of the present one alone.
+  static void give_back() {
+    const concurrent::lock_holder hold(giving_lock_);
+    const errno_keeper keep;
+    if (stacks_.stop([](unsigned) { return true; })) {
+      for (unsigned cpu = 0; cpu < stacks_.end(); ++cpu) {
+        if (!stacks_.is_stopped(cpu)) continue;
+        lab_type* const local = cores_[cpu].buffer.load(std::memory_order_acquire);
+        const use in_use(local);
+        empty_cache(cpu, local == nullptr ? none_ : *local);
+      }
+      stacks_.resume();
+    } else {
+      give_back_own();
+    }
+    for (unsigned number = 0; number < std::max(stacks_.end(), Front.columns()); ++number)
+      if (lab_type* const local = cores_[number].buffer.load(std::memory_order_acquire)) {
+        const use in_use(local);
+        Front.retire_hot_spans(*local);
+      }
+  }
+
+  // Called by the background purge thread, which has no restartable sequences, no thread-local variables of
+  // ours, and does not wait: does the same with CPUs on which no thread came here since the last look. `now`
+  // is in ms.
+  static void give_back_idle(std::int64_t now) {
+    if (now < next_look_ || !giving_lock_.try_lock()) return;
+    next_look_ = now + settings.decay_milliseconds;
+    if (stacks_.stop([](unsigned cpu) { return was_idle(cores_[cpu]); })) {
+      for (unsigned cpu = 0; cpu < stacks_.end(); ++cpu)
+        if (stacks_.is_stopped(cpu)) empty_idle(cpu);
+      stacks_.resume();
+    }
+    giving_lock_.unlock();
+  }
+
+  // Once in a process, before the first buffer is made. Nothing is to be done where a thread ends.
+  static void open(void (*)(void*)) { stacks_.open(); }
+  static void end(void*) {}
+
+  static void after_fork_in_child() {
+    giving_lock_.forget_holder();
+    stacks_.after_fork_in_child();
+    labs_.after_fork_in_child(Front, use::held_by_thread());
+  }
+
+private:
+  // Of a CPU; the number of calls that left the fast path there is a hint.
+  struct alignas(cache_line_bytes) core_state {
+    typename Traits::template atomic<lab_type*> buffer{nullptr};
+    typename Traits::template atomic<std::uint32_t> calls{0};
+    std::uint32_t seen_calls = 0;  // used under giving_lock_
+  };
+
+  // The number of the buffer that the calling thread uses now.
+  static unsigned core() {
+    const unsigned cpu = stacks_.cpu();
+    if (cpu < stacks::cpus) return cpu;
+    if (number_ == 0) {
+      if (const int processor = sched_getcpu(); processor >= 0)
+        Front.pool().see_processor(static_cast<unsigned>(processor));
+      number_ = numbered_.fetch_add(1, std::memory_order_relaxed) + 1;
+    }
+    return (number_ - 1) % Front.columns();
+  }
+
+  static void note_call(unsigned cpu) {
+    auto& calls = cores_[cpu].calls;
+    calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  // Gives the present CPU stacks, if it has none. Where there is no memory, it has none.
+  static void add_stacks() {
+    const unsigned cpu = stacks_.cpu();
+    if (cpu >= stacks::cpus || stacks_.has(cpu)) return;
+    const std::size_t bytes = align_up(stacks::bytes_of_cpu(), os_pages::page_bytes());
+    void* const pages = Traits::platform::allocate(bytes, os_pages::page_bytes());
+    if (pages != nullptr && !stacks_.add(cpu, pages)) Traits::platform::unmap(pages, bytes);
+  }
+
+  // Frees a block that the cache did not take: because it is full, the CPU has none yet, or the sequence was
+  // aborted.
+  HEAPLAB_OUT_OF_LINE static void give_up(unsigned class_index, void* block) {
+    Traits::ensure_open();
+    add_stacks();
+    const unsigned cpu = stacks_.cpu();
+    if (stacks_.has(cpu)) {
+      note_call(cpu);
+      if (stacks_.count(cpu, class_index) < stacks_.limit(cpu, class_index) ||
+          stacks_.raise_limit(cpu, class_index))
+        if (stacks_.try_push(class_index, block) == sequence_end::committed) return;
+    }
+    void* batch[most_at_once + 1];
+    unsigned count = stacks_.has(cpu) ? stacks_.limit(cpu, class_index) / 2 : 0;
+    if (count > 0 && stacks_.try_pop(class_index, batch, count) != sequence_end::committed) count = 0;
+    batch[count++] = block;
+    lab_type& local = *buffer();
+    if (&local == &none_) return Front.take_back(none_, batch, count);
+    const use in_use(local, policy::unless_held::yes);
+    Front.take_back(in_use.is_held() ? local : none_, batch, count);
+  }
+
+  static void empty_cache(unsigned cpu, lab_type& local) {
+    stacks_.take_all(cpu, [&](unsigned, void* block) { Front.take_back(local, &block, 1); });
+  }
+
+  static void give_back_own() {
+    for (unsigned index = 0; index < classes::count; ++index)
+      for (void* block; stacks_.try_pop(index, block) == sequence_end::committed;)
+        Front.take_back(none_, &block, 1);
+  }
+
+  static bool was_idle(core_state& it) {
+    const std::uint32_t calls = it.calls.load(std::memory_order_relaxed);
+    const bool is_idle = calls == it.seen_calls && it.buffer.load(std::memory_order_acquire) != nullptr;
+    it.seen_calls = calls;
+    return is_idle;
+  }
+
+  static void empty_idle(unsigned cpu) {
+    lab_type& local = *cores_[cpu].buffer.load(std::memory_order_acquire);
+    if (!local.use_lock.try_lock()) return;
+    // The thread that asks for a sweep of holes is this one.
+    local.adopts = false;
+    empty_cache(cpu, local);
+    Front.retire_hot_spans(local);
+    local.adopts = true;
+    local.use_lock.unlock();
+  }
+
+  static constinit inline stacks stacks_;
+  static constinit inline lab_registry<Traits> labs_;
+  static constinit inline core_state cores_[stacks::cpus];
+  // Of the thread that gives back.
+  static constinit inline concurrent::futex_lock<typename Traits::sync> giving_lock_;
+  static constinit inline std::int64_t next_look_ = 0;
+
+  // Where there are no restartable sequences.
+  static constinit inline typename Traits::template atomic<std::uint32_t> numbered_{0};
+  static constinit inline thread_local std::uint32_t number_ = 0;
+
+  // Stands for the buffer of a CPU that has none yet, and for whoever frees without a lock. It owns nothing,
+  // has no blocks, and is never written.
+  static constinit inline lab_type none_;
+};
+
+}  // namespace heaplab::scalloc
