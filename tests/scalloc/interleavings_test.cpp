@@ -27,6 +27,7 @@ constexpr config span_by_span = [] {
   result.abandon_step = 1;
   return result;
 }();
+constexpr config sharing = handing_over<4>();
 constexpr config lazy_return = small_config<2>(50, false);
 constexpr config no_adoption = [] {
   config result = small_config<4>();
@@ -284,6 +285,30 @@ TEST(interleavings, the_last_frees_of_an_orphan_by_two_threads) {
   expect_sound(
       it, [&] { it.start(3), it.fill(5), it.heap->end_thread(0); },
       {[&] { it.free(1, 0), it.free(1, 1); }, [&] { it.free(2, 2), it.free(2, 3); }}, 3);
+}
+
+template <class Scene>
+void look_at_class(Scene& it) {
+  for (void* const block : it.heap->look_at_class(0)) it.live.insert(block);
+}
+
+// The owner hands a reusable span over, another thread frees blocks of the span, maybe the last, and a third
+// takes the span.
+template <class Scene>
+void leave_a_class(Scene& it) {
+  it.start(3), it.fill(5), it.free(0, 0), it.free(0, 1), it.free(0, 2);
+  look_at_class(it);
+}
+
+TEST(interleavings, handing_over_against_the_last_remote_free) {
+  scene<explored_sync, sharing> it;
+  expect_sound(it, [&] { leave_a_class(it); }, {[&] { look_at_class(it); }, [&] { it.free(1, 3); }});
+}
+
+TEST(interleavings, handing_over_against_reuse_and_a_remote_free) {
+  scene<explored_sync, sharing> it;
+  expect_sound(it, [&] { leave_a_class(it); },
+               {[&] { look_at_class(it); }, [&] { it.free(1, 3); }, [&] { it.allocate(2); }});
 }
 
 TEST(interleavings, lazy_return_against_remote_frees) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <vector>
 
 #include "allocators/scalloc/frontend/frontend.h"
 #include "scalloc/every_step.h"
@@ -45,6 +46,14 @@ constexpr config caching_config(unsigned most, unsigned fewest) {
   return result;
 }
 
+// Of an idle class one span is handed over at a time.
+template <unsigned Blocks>
+constexpr config handing_over(config result = small_config<Blocks>()) {
+  result.adopt_on_free = false;
+  result.idle_class_spans = 1;
+  return result;
+}
+
 template <unsigned Blocks>
 constexpr config hardened_config(unsigned reuse_percent = 50) {
   config result = small_config<Blocks>(reuse_percent);
@@ -73,11 +82,11 @@ public:
   }
   ~small_heap() { front.spans().close(); }
 
-  void* allocate(unsigned thread) {
+  void* allocate(unsigned thread, unsigned of_class = class_index) {
     lab_type& local = *labs[thread];
-    void* block = front.try_allocate(local, class_index);
+    void* block = front.try_allocate(local, of_class);
     bool is_zero;
-    if (block == nullptr) block = front.allocate_slow(local, class_index, is_zero);
+    if (block == nullptr) block = front.allocate_slow(local, of_class, is_zero);
     require(block != nullptr, "out of memory");
     return block;
   }
@@ -91,6 +100,17 @@ public:
       front.deallocate_slow(local, it, block);
     else if (due)
       front.after_free(local, it);
+  }
+
+  // The thread looks for a span of another class, and on that occasion at the class of the tests
+  // (hand_over_idle). Returns the blocks of that span.
+  std::vector<void*> look_at_class(unsigned thread) {
+    constexpr unsigned other_class = class_index - 1;
+    labs[thread]->class_to_look_at = class_index;
+    std::vector<void*> blocks;
+    for (unsigned step = 0; step < parts::classes::table[other_class].blocks; ++step)
+      blocks.push_back(allocate(thread, other_class));
+    return blocks;
   }
 
   // A block that leaves a thread's quarantine.

@@ -78,7 +78,11 @@ void frontend<Traits>::return_cached_blocks(lab_type& local, span_type& hot) {
       hot.secrets.link(own, block);
     }
     span_type& home = *life_.spans().find(it);
-    if (push(local, home, it)) after_free(local, home);
+    // A span that was handed over is another's (hand_over_idle).
+    if (home.owner(std::memory_order_relaxed) != &local)
+      deallocate_remote(local, home, freed_block{it});
+    else if (push(local, home, it))
+      after_free(local, home);
   }
   if (!counts_are_exact_) hot.holes = 0;
   const std::int32_t used = counts_are_exact_ ? hot.used() + static_cast<std::int32_t>(cached)

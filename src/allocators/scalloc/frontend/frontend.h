@@ -16,7 +16,8 @@
 //       apply_due_event             span_moves.h
 //     get_span                      frontend_slow.h           no reusable span was left, or no span was hot
 //       recheck_oldest_floating     frontend_slow.h           a span that two threads emptied at once
-//       reuse                       frontend_slow.h           a span of the thread, or of an ended thread
+//       reuse                       frontend_slow.h           a span of the thread, or one given away
+//       hand_over_idle              span_moves.h              spans of classes that the thread does not use
 //       take_free_span              frontend_slow.h
 //         get                       span_pool.h               an empty span
 //         carve                     arena.h                   a span that was never used

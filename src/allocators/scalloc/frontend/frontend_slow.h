@@ -127,6 +127,7 @@ span<Traits>* frontend<Traits>::get_span(lab_type& local, unsigned class_index) 
   if (!Traits::settings.eager_return) return_empty_reusables(local, class_index);
   if (local.reusable[class_index].looks_empty()) recheck_oldest_floating(local, class_index);
   if (span_type* const it = reuse(local, local, class_index)) return it;
+  life_.hand_over_idle(local);
   if (span_type* const it = reuse(life_.orphanage(), local, class_index)) return it;
   return take_free_span(local, class_index);
 }

@@ -61,6 +61,11 @@ struct alignas(hot_alignment<Traits>) lab {
   // Of all classes: spans whose holes are being purged (hole_sweep.h).
   concurrent::checked_deque<sync, span_type> purging;
 
+  // How each class was when the thread last looked at it, and the class it looks at next (hand_over_idle).
+  // Owner only.
+  std::uint32_t last_seen[class_count] = {};
+  unsigned class_to_look_at = 0;
+
   // Of spans that lost blocks by frees of this buffer's thread, since it last asked for a sweep. Owner only.
   std::size_t emptied_bytes = 0;
 

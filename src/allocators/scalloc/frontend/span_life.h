@@ -97,6 +97,9 @@ public:
   void return_span(span_type& it, std::uint32_t column);
   // Makes the owner of `local`, which frees a block of an orphan, the owner of the orphan.
   void adopt(lab_type& local, span_type& it);
+  // Hands some reusable spans of an idle class over to the orphanage. Called by the owner, which looks for a
+  // span.
+  void hand_over_idle(lab_type& local);
   // Hands spans over to the orphanage, abandon_step at most. False: none is left. Between two calls another
   // thread may move spans from one list of `local` to another, or empty them; only this thread could add one.
   bool hand_over_some(lab_type& local);
@@ -121,6 +124,9 @@ public:
   bool has_no_due_event(const span_type& it) const;
 
 private:
+  static bool is_idle(lab_type& local, unsigned class_index);
+  using list_type = concurrent::checked_deque<typename Traits::sync, span_type>;
+  unsigned hand_over(list_type& from, list_type& to, unsigned most);
   static auto* list_of(lab_type& owner, const span_type& it);
   void sync_list(span_type& it);
 

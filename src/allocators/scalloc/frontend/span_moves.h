@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "allocators/scalloc/frontend/span_life.h"
 
@@ -181,24 +182,54 @@ void span_life<Traits>::adopt(lab_type& local, span_type& it) {
   sync_list(it);
 }
 
+// Hands at most `most` spans over, the oldest first. Returns how many of `most` are left. Called by the
+// holder of the locks of both lists.
+template <class Traits>
+unsigned span_life<Traits>::hand_over(list_type& from, list_type& to, unsigned most) {
+  for (; most > 0; --most) {
+    span_type* const it = from.take_oldest();
+    if (it == nullptr) break;
+    give(*it, &orphanage_);
+    to.put_newest(*it);
+  }
+  return most;
+}
+
+// Whether the owner of `local` has neither allocated from a class nor freed into it since the last look. Each
+// malloc and each free changes the list and the count of the hot span; a class that has come back to both
+// needs no more spans either.
+template <class Traits>
+bool span_life<Traits>::is_idle(lab_type& local, unsigned class_index) {
+  const span_type& hot = *local.hot[class_index];
+  const auto list =
+      static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(hot.local_list) >> step_shift);
+  const std::uint32_t seen = list ^ static_cast<std::uint32_t>(hot.countdown.read_own());
+  return std::exchange(local.last_seen[class_index], seen) == seen;
+}
+
+template <class Traits>
+void span_life<Traits>::hand_over_idle(lab_type& local) {
+  if (Traits::settings.idle_class_spans == 0 || Traits::sync::is_alone()) return;
+  const unsigned index = local.class_to_look_at;
+  if (local.reusable[index].looks_empty() || !is_idle(local, index)) {
+    local.class_to_look_at = (index + 1) % classes::count;
+    return;
+  }
+  const concurrent::lock_holder hold_own(local.lists_lock);
+  const concurrent::lock_holder hold(orphanage_.lists_lock);
+  hand_over(local.reusable[index], orphanage_.reusable[index], Traits::settings.idle_class_spans);
+}
+
 template <class Traits>
 bool span_life<Traits>::hand_over_some(lab_type& local) {
   const concurrent::lock_holder hold_own(local.lists_lock);
   const concurrent::lock_holder hold(orphanage_.lists_lock);
   unsigned left = Traits::settings.abandon_step;
-  const auto hand_over = [this, &left](auto& from, auto& to) {
-    for (; left > 0; --left) {
-      span_type* const it = from.take_oldest();
-      if (it == nullptr) return;
-      give(*it, &orphanage_);
-      to.put_newest(*it);
-    }
-  };
   for (unsigned index = 0; index < classes::count; ++index) {
-    hand_over(local.floating[index], orphanage_.floating[index]);
-    hand_over(local.reusable[index], orphanage_.reusable[index]);
+    left = hand_over(local.floating[index], orphanage_.floating[index], left);
+    left = hand_over(local.reusable[index], orphanage_.reusable[index], left);
   }
-  hand_over(local.purging, orphanage_.purging);
+  left = hand_over(local.purging, orphanage_.purging, left);
   HEAPLAB_ASSERT_EXPENSIVE(local.is_valid() && orphanage_.is_valid());
   return left == 0;
 }

@@ -92,6 +92,12 @@ struct config {
   // from then on. Off: such a span waits for a thread that needs a span of the class. Owners that free and
   // never allocate would keep all spans they adopted, however empty.
   bool adopt_on_free = true;
+  // A thread that has no reusable span of a class left looks at one other class. If the thread has neither
+  // allocated from that class nor freed into it since the last look, it hands over so many reusable spans of
+  // the class: threads then share the spans of classes that they need in turns. A block of a span that was
+  // handed over is later freed by a compare-and-swap. 0: living threads keep their spans (paper). Measured
+  // (docs/decisions/0067).
+  unsigned idle_class_spans = 0;
   // A thread that ends hands its spans over so many at a time, some microseconds, for which others may wait.
   unsigned abandon_step = 256;
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's

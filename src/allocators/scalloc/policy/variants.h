@@ -40,6 +40,7 @@ constexpr config standard() {
   result.reuse_newest = true;
   result.refill_percent = 10;
   result.adopt_on_free = false;
+  result.idle_class_spans = 4;
   result.most_cached = 128;
   result.fewest_cached = 8;
   result.cache_step = 16;
