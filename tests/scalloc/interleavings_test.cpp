@@ -41,7 +41,7 @@ constexpr config retaining = [] {
   config result = small_config<1>();
   result.purge_above = 0;
   result.idle_purge_bytes = 2 * span_memory;
-  result.retains_fine_zone = true;
+  result.retains_beyond_bound = true;
   result.retained_span_bytes = 2 * span_memory;
   result.retained_fine_divisor = 1'000;
   return result;

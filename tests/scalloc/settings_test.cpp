@@ -56,7 +56,7 @@ TEST_F(settings_test, takes_usable_values) {
   EXPECT_EQ(read("HEAPLAB_SCALLOC_RETAIN", "1GiB"), "");
   EXPECT_EQ(result_.retained_span_bytes, 1024 * mib);
   EXPECT_EQ(result_.retained_large_bytes, 1024 * mib);
-  EXPECT_FALSE(result_.retains_fine_zone) << "the bound of the user's is a bound";
+  EXPECT_FALSE(result_.retains_beyond_bound) << "the bound of the user's is a bound";
   EXPECT_EQ(read("HEAPLAB_SCALLOC_RETAIN", "0"), "");
   EXPECT_EQ(result_.retained_span_bytes, 0U);
   EXPECT_EQ(result_.retained_large_bytes, 0U);

@@ -15,6 +15,11 @@ namespace {
 constexpr config one_zone = paper();
 // Spans that take twice what is kept.
 constexpr unsigned twice_the_bound = 2 * kept.retained_span_bytes / kept.fine_span_bytes;
+// Two classes of the coarse zone, and what the smaller one leaves of a span of the other.
+constexpr unsigned small_class = pool_traits<kept>::classes::index_of_computed(10 * kib);
+constexpr unsigned large_class = pool_traits<kept>::classes::index_of_computed(16 * kib);
+constexpr std::uint32_t tail = pool_traits<kept>::classes::table[large_class].real_span_bytes -
+                               pool_traits<kept>::classes::table[small_class].real_span_bytes;
 
 TEST(span_pool, keeps_memory_of_free_spans_up_to_the_bound) {
   pool_of<kept> it;
@@ -198,6 +203,14 @@ protected:
   span_pool_with_helper() { counting_platform::has_helper = true; }
   ~span_pool_with_helper() override { counting_platform::has_helper = false; }
 
+  // Coarse spans of two columns, of more than twice the bound. Returns their bytes.
+  std::size_t fill_coarse() {
+    const std::size_t each = pool_traits<kept>::classes::table[small_class].real_span_bytes;
+    const auto all = it_.used(small_class, static_cast<unsigned>(2 * kept.retained_span_bytes / each) + 4);
+    for (unsigned step = 0; step < all.size(); ++step) it_.pool.put(it_.spans, *all[step], step % 2);
+    return all.size() * each;
+  }
+
   // Spans of two columns, four times the bound.
   std::vector<pool_of<kept>::span_type*> fill() {
     auto all = it_.used(0, 2 * twice_the_bound);
@@ -230,7 +243,9 @@ TEST_F(span_pool_with_helper, leaves_decay_to_the_helper) {
 TEST_F(span_pool_with_helper, gives_way_to_memory_elsewhere) {
   fill();
   const std::size_t before = it_.pool.retained_bytes(), bound = it_.bound();
-  it_.pool.give_way(it_.spans, 0, 1);
+  it_.pool.give_way(it_.spans, 0, bound / 16 - 1);
+  EXPECT_EQ(it_.pool.retained_bytes(), before) << "a fraction of the bound goes at once";
+  it_.pool.give_way(it_.spans, 1, 1);
   EXPECT_LE(it_.pool.retained_bytes(), before - bound / 16);
   EXPECT_GE(it_.pool.retained_bytes(), before - bound / 16 - kept.fine_span_bytes);
   it_.pool.give_way(it_.spans, 1, bound);
@@ -262,23 +277,47 @@ TEST_F(span_pool_with_helper, gives_way_for_long_in_the_heaps_own_thread) {
   EXPECT_EQ(it_.pool.retained_bytes(), before - 2 * kept.give_way_bytes - mib);
 }
 
+TEST_F(span_pool_with_helper, keeps_all_memory_of_coarse_spans) {
+  counting_platform::purges.store(0, std::memory_order_relaxed);
+  const std::size_t all = fill_coarse();
+  EXPECT_EQ(counting_platform::purges.load(std::memory_order_relaxed), 0U);
+  EXPECT_EQ(it_.pool.retained_bytes(), all);
+  EXPECT_TRUE(it_.pool.is_valid());
+}
+
 TEST_F(span_pool_with_helper, gives_way_to_coarse_spans) {
   fill();
   const std::size_t before = it_.pool.retained_bytes();
-  constexpr unsigned coarse = pool_traits<kept>::classes::index_of_computed(16 * kib);
-  EXPECT_EQ(it_.pool.get(it_.spans, coarse, 0), nullptr) << "the caller carves one";
+  const std::size_t growth = pool_traits<kept>::classes::table[large_class].real_span_bytes;
+  EXPECT_EQ(it_.pool.get(it_.spans, large_class, 0), nullptr) << "the caller carves one";
+  EXPECT_EQ(it_.pool.retained_bytes(), before - growth);
+}
+
+TEST_F(span_pool_with_helper, gives_way_to_fine_spans_a_fraction_of_the_bound_at_once) {
+  const std::size_t before = fill_coarse();
+  const auto share = static_cast<unsigned>(it_.bound() / kept.purge_divisor / kept.fine_span_bytes);
+  for (unsigned step = 1; step < share; ++step) EXPECT_EQ(it_.pool.get(it_.spans, 0, 0), nullptr);
+  EXPECT_EQ(it_.pool.retained_bytes(), before);
+  EXPECT_EQ(it_.pool.get(it_.spans, 0, 0), nullptr);
   EXPECT_LT(it_.pool.retained_bytes(), before);
-  // Of about half a bound, so that the column's quota is exceeded.
-  const auto used = it_.used(coarse, 4);
-  it_.put(used);
-  EXPECT_LE(it_.pool.retained_bytes(), it_.bound()) << "fine spans alone may exceed the bound";
-  for (const auto* const span : used) EXPECT_EQ(span->base[0], 1) << "fine spans go back first";
-  EXPECT_TRUE(it_.pool.is_valid());
+}
+
+// The others give way to what the class may add to the span.
+TEST_F(span_pool_with_helper, gives_way_where_a_class_of_larger_real_spans_takes_a_span) {
+  const std::size_t before = fill_coarse(),
+                    taken = pool_traits<kept>::classes::table[small_class].real_span_bytes;
+  ASSERT_NE(it_.pool.get(it_.spans, small_class, 0), nullptr);
+  EXPECT_EQ(it_.pool.retained_bytes(), before - taken) << "the span grows no more";
+  constexpr unsigned growing = 3;
+  for (unsigned step = 0; step < growing; ++step) ASSERT_NE(it_.pool.get(it_.spans, large_class, 0), nullptr);
+  const std::size_t purged = before - (growing + 1) * taken - it_.pool.retained_bytes();
+  EXPECT_GE(purged, growing * tail - it_.bound() / kept.purge_divisor);
+  EXPECT_LE(purged, growing * tail + taken);
 }
 
 TEST_F(span_pool_with_helper, keeps_to_the_bound_where_the_user_set_one) {
   tuning chosen{kept};
-  chosen.retains_fine_zone = false;
+  chosen.retains_beyond_bound = false;
   pool_of<kept> it{chosen};
   it.put(it.used(0, twice_the_bound));
   EXPECT_LE(it.pool.retained_bytes(), it.bound());
@@ -306,12 +345,6 @@ TEST(span_pool, has_what_stays_within_reach_while_the_system_takes_the_rest) {
 }
 
 // --- tails: what a span keeps when it passes to a class of smaller real spans ---
-
-// Two classes of the coarse zone.
-constexpr unsigned small_class = pool_traits<kept>::classes::index_of_computed(10 * kib);
-constexpr unsigned large_class = pool_traits<kept>::classes::index_of_computed(16 * kib);
-constexpr std::uint32_t tail = pool_traits<kept>::classes::table[large_class].real_span_bytes -
-                               pool_traits<kept>::classes::table[small_class].real_span_bytes;
 
 TEST(span_pool, cuts_the_tail_of_a_reused_span_where_nothing_is_retained) {
   using paper_classes = pool_traits<one_zone>::classes;

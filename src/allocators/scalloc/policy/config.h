@@ -167,9 +167,9 @@ struct config {
   // smaller real spans: less would purge tails which the next class faults in again. Measured
   // (random_age --emptied-every).
   std::size_t retained_fine_divisor = 16;
-  // While the background purge thread is there to purge what is not needed for a decay period, free fine
-  // spans are retained whatever the bound (span_pool.h).
-  bool retains_fine_zone = false;
+  // While the background purge thread is there to purge what is not needed for a decay period, free spans are
+  // retained whatever the bound, and give way to memory that grows (span_pool.h).
+  bool retains_beyond_bound = false;
   // When retained memory exceeds its bound, 1/N of the bound is purged at once. A small N makes system calls
   // rarer and page faults more.
   std::size_t purge_divisor = 16;
@@ -197,7 +197,7 @@ struct config {
   // namespaces which the program gave up meanwhile are those of its threads, not of threads that exist
   // already. Shorter costs a thread more often, some tens of microseconds each.
   std::int64_t helper_milliseconds = 500;
-  // A thread that needs memory elsewhere purges so much of the free fine spans beyond the bound itself, and
+  // A thread that needs memory elsewhere purges so much of the free spans beyond the bound itself, and
   // leaves the rest to the background purge thread (span_pool.h). 4 MiB take 50 us.
   std::size_t give_way_bytes = 4 * mib;
   // The background purge thread gives back records of free spans without memory once so many bytes of records

@@ -31,7 +31,7 @@ struct library_traits {
   static bool has_helper() { return scalloc_heap<Config>::has_helper(); }
   // The background purge thread has work that should not wait (idle_purge.h).
   static void hurry_purge() { scalloc_heap<Config>::hurry_purge(); }
-  // Called before memory grows by up to `bytes` outside the fine zone (span_pool.h).
+  // Called before memory grows by up to `bytes` outside the zones of spans (span_pool.h).
   static void give_way(std::size_t bytes) { scalloc_heap<Config>::give_way(bytes); }
 };
 

@@ -15,7 +15,7 @@ public:
   explicit retention(const tuning& chosen)
       : purge_above_(chosen.purge_above),
         limit_(chosen.retained_span_bytes),
-        whole_fine_zone_(chosen.retains_fine_zone && chosen.purge_when_idle) {}
+        may_exceed_bound_(chosen.retains_beyond_bound && chosen.purge_when_idle) {}
 
   // Whether memory of free spans may be retained.
   bool retains() const { return limit_ > 0; }
@@ -23,8 +23,8 @@ public:
   // Whether the memory of a free span is purged some day.
   bool is_purged(std::size_t real_span_bytes) const { return real_span_bytes > purge_above_; }
 
-  // Whether free fine spans may exceed the bound while the background purge thread is there.
-  bool whole_fine_zone() const { return whole_fine_zone_; }
+  // Whether free spans may exceed the bound while the background purge thread is there.
+  bool may_exceed_bound() const { return may_exceed_bound_; }
 
   // Of all free spans together.
   std::int64_t bound(const config& settings, std::size_t fine_zone) const {
@@ -39,7 +39,7 @@ public:
 private:
   std::size_t purge_above_ = unlimited;
   std::size_t limit_ = 0;
-  bool whole_fine_zone_ = false;
+  bool may_exceed_bound_ = false;
 };
 
 }  // namespace heaplab::scalloc

@@ -70,7 +70,7 @@ constexpr bool set_madvise_above(tuning& to, std::string_view text) {
 constexpr bool set_retain(tuning& to, std::string_view text) {
   const auto value = parse_size(text);
   if (value) to.retained_span_bytes = to.retained_large_bytes = *value;
-  if (value) to.retains_fine_zone = false;
+  if (value) to.retains_beyond_bound = false;
   return value.has_value();
 }
 

@@ -13,7 +13,7 @@ struct tuning {
   std::size_t purge_above;
   std::size_t retained_span_bytes;
   std::size_t retained_large_bytes;
-  bool retains_fine_zone;
+  bool retains_beyond_bound;
   bool purge_at_once;
   bool purge_when_idle;
   huge_page_policy huge_pages;
@@ -25,7 +25,7 @@ struct tuning {
         purge_above(from.purge_above),
         retained_span_bytes(from.retained_span_bytes),
         retained_large_bytes(from.retained_large_bytes),
-        retains_fine_zone(from.retains_fine_zone),
+        retains_beyond_bound(from.retains_beyond_bound),
         purge_at_once(from.purge_at_once),
         purge_when_idle(from.purges_when_idle && from.idle_purge_bytes != unlimited),
         huge_pages(from.huge_pages) {}

@@ -49,7 +49,7 @@ constexpr config standard() {
   result.growth_percent = 25;
   result.growth_ahead_percent = 50;
   result.retained_span_bytes = 32 * mib;
-  result.retains_fine_zone = true;
+  result.retains_beyond_bound = true;
   result.retained_large_bytes = 64 * mib;
   result.idle_purge_bytes = 16 * mib;
   result.purges_holes = true;

@@ -7,9 +7,9 @@
 // the background purge thread where much is retained (idle_purge.h), else by the next thread that puts or
 // gets a span. With retention, spans without memory are used last (purged_spans.h).
 //
-// While the background purge thread is there, fine spans may exceed the bound: every fine class takes every
-// free fine span, so that the fine zone never has more memory than it once needed. The excess goes back
-// before memory grows elsewhere (give_way).
+// While the background purge thread is there, free spans may exceed the bound: every class takes every free
+// span of its zone, so that a zone has little more memory than it once needed. The excess goes back before
+// memory grows elsewhere (give_way).
 #pragma once
 
 #include <algorithm>
@@ -84,10 +84,12 @@ public:
           span_type& it = spans.span_number(*number);
           HEAPLAB_ASSERT(it.is_free());
           release(it, from);
+          if (it.resident_bytes() < kind.real_span_bytes && !kind.fine)
+            give_way(spans, home, kind.real_span_bytes - it.resident_bytes());
           return &with_tail(spans, it, kind, home);
         }
     }
-    if (!kind.fine) give_way(spans, home, kind.real_span_bytes);
+    give_way(spans, home, kind.real_span_bytes);
     const auto number = purged_.get(spans, kind.fine, home, columns());
     return number ? &with_tail(spans, spans.span_number(*number), kind, home) : nullptr;
   }
@@ -102,16 +104,19 @@ public:
     return any;
   }
 
-  // Called before memory grows by up to `bytes` outside the fine zone: as much of the excess goes back. What
-  // would take long is left to the background purge thread, which goes on at once: it purges a page faster
-  // than the program can touch one.
+  // Called before memory grows by up to `bytes` that no free span can serve: as much of the excess goes back,
+  // a fraction of the bound at once. What would take long is left to the background purge thread, which goes
+  // on at once: it purges a page faster than the program can touch one.
   void give_way(arena<Traits>& spans, unsigned column, std::size_t bytes) {
+    if (!retention_.may_exceed_bound()) return;
     const std::size_t excess = excess_of_bound(spans);
     if (excess == 0) return;
-    const auto share = static_cast<std::size_t>(bound(spans)) / settings.purge_divisor;
-    const std::size_t wanted = std::min(excess, std::max(bytes, share));
+    // relaxed: growth that two threads count at once goes back once, by either.
+    const std::size_t grown = grown_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    if (grown < static_cast<std::size_t>(bound(spans)) / settings.purge_divisor) return;
+    const std::size_t wanted = std::min(excess, grown_.exchange(0, std::memory_order_relaxed));
     const std::size_t now = std::min(wanted, settings.give_way_bytes);
-    purge_fine(spans, column % columns(), now);
+    purge_any(spans, column % columns(), now);
     if (wanted == now) return;
     // relaxed: hurry_purge publishes it.
     left_to_helper_.fetch_add(wanted - now, std::memory_order_relaxed);
@@ -121,7 +126,7 @@ public:
   // Called by the background purge thread: purges what give_way has left.
   void give_way_further(arena<Traits>& spans) {
     const std::size_t left = left_to_helper_.exchange(0, std::memory_order_relaxed);
-    if (left > 0) purge_fine(spans, 0, std::min(excess_of_bound(spans), left));
+    if (left > 0) purge_any(spans, 0, std::min(excess_of_bound(spans), left));
   }
 
   // Gives back the memory of records of spans without memory, where that may be `worth` bytes or more.
@@ -134,7 +139,7 @@ public:
 
   // Called often by the program's threads, for whom a purge of all that was retained would take too long.
   void decay_unless_helped(arena<Traits>& spans) {
-    if (retains() && !(retention_.whole_fine_zone() && Traits::has_helper()))
+    if (retains() && !(retention_.may_exceed_bound() && Traits::has_helper()))
       decay(spans, Traits::platform::milliseconds());
   }
 
@@ -183,6 +188,14 @@ private:
     return result;
   }();
 
+  // The largest real span of each slot.
+  static constexpr auto slot_bytes = [] {
+    std::array<std::uint32_t, slot_count> result{};
+    for (const size_class& it : classes::table)
+      result[it.pool_slot] = std::max(result[it.pool_slot], it.real_span_bytes);
+    return result;
+  }();
+
   // The class that used the span last.
   static const size_class& kind_of(const span_type& it) {
     return classes::table[it.class_index.load(std::memory_order_relaxed)];
@@ -193,9 +206,8 @@ private:
     return it;
   }
 
-  // Bytes by which the memory of free fine spans exceeds the bound, where that is allowed.
+  // Bytes by which the memory of free spans exceeds the bound.
   std::size_t excess_of_bound(const arena<Traits>& spans) const {
-    if (!retention_.whole_fine_zone()) return 0;
     return static_cast<std::size_t>(std::max<std::int64_t>(retained_.sum(columns()) - bound(spans), 0));
   }
 
@@ -203,36 +215,30 @@ private:
     return retention_.bound(settings, spans.fine_bytes());
   }
 
-  // A column was granted more; all have `granted` now. Above the bound, unused quotas are taken back; if none
-  // is left to give then, a fraction of the bound is purged: fine spans, which may exceed the bound, and then
-  // spans of the stack that grew.
+  // A column was granted more; all have `granted` now. Above the bound, unless the background purge thread
+  // sees to the excess, unused quotas are taken back; if none is left to give then, a fraction of the bound
+  // is purged, from the stack that grew.
   void after_grant(arena<Traits>& spans, unsigned slot, unsigned home, std::int64_t granted) {
-    if (const std::int64_t most = bound(spans); granted > most && !may_exceed_bound(slot)) {
+    if (const std::int64_t most = bound(spans); granted > most && !may_exceed_bound()) {
       granted = retained_.take_back(columns());
       const auto kept = static_cast<std::int64_t>(most - most / settings.purge_divisor);
       if (granted > kept && granted + settings.retained_ahead_bytes > most) {
-        const auto excess = static_cast<std::size_t>(granted - kept);
-        const std::size_t done = retention_.whole_fine_zone() ? purge_fine(spans, home, excess) : 0;
-        if (done < excess) purge_newest(spans, stacks_[slot][home], home, excess - done);
+        purge_newest(spans, stacks_[slot][home], home, static_cast<std::size_t>(granted - kept));
         granted = retained_.take_back(columns());
       }
     }
     if (granted >= worth_a_helper) Traits::ask_for_purge();
   }
 
-  bool may_exceed_bound(unsigned slot) const {
-    return retention_.whole_fine_zone() && slot_is_fine[slot] && Traits::ask_for_purge();
-  }
+  bool may_exceed_bound() const { return retention_.may_exceed_bound() && Traits::ask_for_purge(); }
 
-  // Purges free fine spans, those of the column `home` first, until `wanted` bytes are purged or none is
-  // left. Returns the bytes that were purged.
-  std::size_t purge_fine(arena<Traits>& spans, unsigned home, std::size_t wanted) {
+  // Purges free spans, those of the column `home` first, until `wanted` bytes are purged or none is left.
+  void purge_any(arena<Traits>& spans, unsigned home, std::size_t wanted) {
     std::size_t done = 0;
     for (unsigned turn = 0; turn < columns(); ++turn)
-      for (unsigned slot = 0; slot < slot_count; ++slot)
-        if (const unsigned column = (home + turn) % columns(); slot_is_fine[slot] && done < wanted)
+      for (unsigned slot = 0; slot < slot_count && done < wanted; ++slot)
+        if (const unsigned column = (home + turn) % columns(); retention_.is_purged(slot_bytes[slot]))
           done += purge_newest(spans, stacks_[slot][column], column, wanted - done);
-    return done;
   }
 
   bool is_purged(const span_type& it) const { return retention_.is_purged(kind_of(it).real_span_bytes); }
@@ -326,8 +332,8 @@ private:
   // relaxed: every value there was shows all stacks that were in use then. No point for the explorer.
   heaplab::atomic<unsigned> columns_{1};
   bool purge_at_once_ = false;
-  // Bytes.
-  typename Traits::template atomic<std::size_t> left_to_helper_{0};
+  // Bytes: by how much memory has grown since something gave way, and what is yet to go.
+  typename Traits::template atomic<std::size_t> grown_{0}, left_to_helper_{0};
   retention retention_;
   retained_account<Traits> retained_;
   span_tails<Traits> tails_;
