@@ -129,7 +129,9 @@ struct config {
   // Blocks never used before are linked into a free list in batches of about this many bytes. A page: larger
   // batches touch pages that the program may never need, smaller ones leave the fast path more often.
   std::uint32_t fresh_batch_bytes = 4 * kib;
-  // Most blocks of a batch.
+  // Most blocks of a batch. As many as most_cached or more leave the list of the hot span no room for cached
+  // blocks, so that frees take the longer path (docs/decisions/0056); fewer leave malloc's fast path more
+  // often.
   std::uint32_t fresh_batch_blocks = UINT32_MAX;
 
   // --- realloc ---

@@ -45,6 +45,7 @@ constexpr config standard() {
   result.fewest_cached = 8;
   result.cache_step = 16;
   result.large_cached = 16;
+  result.fresh_batch_blocks = 64;
   result.color_from_bytes = 1 * kib;
   result.growth_percent = 25;
   result.growth_ahead_percent = 50;
@@ -56,6 +57,9 @@ constexpr config standard() {
   result.huge_pages = huge_page_policy::grown;
   return result;
 }
+
+// A batch of fresh blocks leaves the list that it fills room for cached blocks.
+static_assert(standard().fresh_batch_blocks < standard().most_cached);
 
 // What sleeping threads and thousands of threads want: memory is bounded by CPUs.
 constexpr config cores() {
