@@ -105,6 +105,20 @@ TEST(idle_classes, are_not_those_that_the_thread_uses) {
   it.check();
 }
 
+// As a thread does whose destructors have run.
+TEST(idle_classes, of_the_orphanage_stay_there) {
+  heap it{2};
+  const auto blocks = it.leave_a_class();
+  ASSERT_TRUE(it.is_handed_over(blocks[3]));
+  auto& orphanage = it.front.orphanage();
+  for (unsigned look = 0; look < 2; ++look) {
+    orphanage.class_to_look_at = heap::class_index;
+    it.front.life().hand_over_idle(orphanage);
+  }
+  EXPECT_TRUE(it.is_handed_over(blocks[3]));
+  it.check();
+}
+
 TEST(idle_classes, stay_with_the_only_thread) {
   heap_of<four_blocks, of_one_thread> it{1};
   EXPECT_TRUE(it.is_of(0, it.leave_a_class()[3]));

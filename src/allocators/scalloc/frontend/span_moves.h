@@ -210,6 +210,8 @@ bool span_life<Traits>::is_idle(lab_type& local, unsigned class_index) {
 template <class Traits>
 void span_life<Traits>::hand_over_idle(lab_type& local) {
   if (Traits::settings.idle_class_spans == 0 || Traits::sync::is_alone()) return;
+  // A thread whose destructors have run uses the orphanage itself.
+  if (&local == &orphanage_) return;
   const unsigned index = local.class_to_look_at;
   if (local.reusable[index].looks_empty() || !is_idle(local, index)) {
     local.class_to_look_at = (index + 1) % classes::count;
