@@ -75,6 +75,8 @@ public:
   }
 
 private:
+  friend Derived;
+  wrapped_heap() = default;
   Derived& self() { return static_cast<Derived&>(*this); }
 
   plain_heap heap_;
