@@ -18,7 +18,7 @@
 namespace heaplab::check {
 namespace {
 
-constexpr unsigned child_limit_s = 20;
+constexpr unsigned child_limit_s = 60;
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 pid_t clone_raw() {
