@@ -110,17 +110,17 @@ def test_experiments_that_are_named_are_measured_alone(paper: Laboratory) -> Non
 
 
 def test_what_was_broken_off_has_no_verdict_on_the_page(paper: Laboratory) -> None:
-    """A budget without room for two blocks breaks a campaign off, and so does who interrupts it."""
+    """A budget without room for two blocks breaks a campaign off, and so does who interrupts it. Where other
+    programs disturb the first block, the least that a budget measures may be two."""
     status, printed = run_all(paper, "fake/*")
     assert status == 0, printed
     file = paper.out / "fake/one" / store.FILE_NAME
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:8]))
     status, printed = run_all(paper, "fake/*", "--budget", "1ms", "--scale", "quick")
     assert status == 1, printed
-    assert (
-        "| Figure 1 | one against the other | `fake/one` | not run |"
-        in (paper.out / "reproduction.md").read_text()
-    )
+    page = (paper.out / "reproduction.md").read_text()
+    [row] = [line for line in page.splitlines() if line.startswith("| Figure 1 |")]
+    assert "`fake/one` | not run |" in row or "not carried out to the end" in row
 
 
 def test_an_experiment_of_no_publication_is_refused(paper: Laboratory, tmp_path: Path) -> None:

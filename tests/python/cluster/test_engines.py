@@ -122,11 +122,12 @@ def results_file(plan: Path, shard: int) -> Path:
 
 
 def assert_nothing_lost_and_nothing_twice(plan: Path) -> None:
-    """The report is of every run that was planned, and of each once."""
+    """The report is of every run that was planned, and of each once. A block that others disturb is measured
+    once more, as a further one."""
     status, printed = call("merge", plan, "-o", plan.parent / "report")
     assert status == 0, printed
     found = counted(plan)
-    assert set(found) == expected()
+    assert set(found) >= expected()
     assert len(found) == len(set(found))
 
 
@@ -383,7 +384,7 @@ def test_a_folder_that_nodes_do_not_share(cluster: SlurmCluster, plan: Path) -> 
         f"heaplab: slurm: nodes do not see {hidden}/plan/plan.json: plan in a folder that all nodes share, "
         "such as $HOME or a scratch file system\n"
     )
-    assert cluster.call("squeue", "--noheader") == ""
+    assert cluster.call("squeue", "--noheader", "--states=pending,running") == ""
 
 
 def test_no_controller(
