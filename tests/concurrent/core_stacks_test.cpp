@@ -13,9 +13,13 @@
 #include <vector>
 
 #include "base/atomic.h"
+#include "support/cpus.h"
 
 namespace heaplab::concurrent {
 namespace {
+
+using heaplab::testing::allowed_cpus;
+using heaplab::testing::go_to_cpu;
 
 struct small_plan {
   static constexpr unsigned kinds = 3;
@@ -47,28 +51,6 @@ private:
   std::unique_ptr<type> stacks_;
   std::vector<std::unique_ptr<std::array<char*, type::bytes_of_cpu() / 8>>> memory_;
 };
-
-// The CPUs of the process at its beginning.
-const cpu_set_t& allowed_cpus() {
-  static const cpu_set_t result = [] {
-    cpu_set_t set;
-    sched_getaffinity(0, sizeof set, &set);
-    return set;
-  }();
-  return result;
-}
-
-// The calling thread goes to one of them, and stays there.
-void go_to_cpu(unsigned which) {
-  which %= static_cast<unsigned>(CPU_COUNT(&allowed_cpus()));
-  unsigned cpu = 0;
-  for (;; ++cpu)
-    if (CPU_ISSET(cpu, &allowed_cpus()) && which-- == 0) break;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(cpu, &one);
-  sched_setaffinity(0, sizeof one, &one);
-}
 
 bool are_possible() {
   return has_sequences && rseq_area::distance() != 0;

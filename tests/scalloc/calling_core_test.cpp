@@ -12,39 +12,20 @@
 
 #include "allocators/scalloc/policy/variants.h"
 #include "allocators/scalloc/scalloc_heap.h"
+#include "support/cpus.h"
 
 namespace heaplab::scalloc {
 namespace {
+
+using heaplab::testing::go_to_cpu;
 
 constexpr config cores_config = cores();
 using tested = scalloc_heap<cores_config>;
 
 const bool has_caches = concurrent::has_sequences && rseq_area::distance() != 0;
 
-// The CPUs of the process at its beginning.
-const cpu_set_t& allowed_cpus() {
-  static const cpu_set_t result = [] {
-    cpu_set_t set;
-    sched_getaffinity(0, sizeof set, &set);
-    return set;
-  }();
-  return result;
-}
-
-// The calling thread goes to one of them, and stays there.
-void go_to_cpu(unsigned which) {
-  which %= static_cast<unsigned>(CPU_COUNT(&allowed_cpus()));
-  unsigned cpu = 0;
-  for (;; ++cpu)
-    if (CPU_ISSET(cpu, &allowed_cpus()) && which-- == 0) break;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(cpu, &one);
-  sched_setaffinity(0, sizeof one, &one);
-}
-
 // The test's own heap: nothing is left of an earlier test.
-class calling_core : public testing::Test {
+class calling_core : public ::testing::Test {
 protected:
   void SetUp() override {
     go_to_cpu(0);
