@@ -11,16 +11,17 @@ namespace heaplab {
 class live_total {
 public:
   // Counts `change` bytes as live, or fewer; false: there would be more than `limit`, and nothing was
-  // counted.
+  // counted, not for an instant, so that no other thread takes bytes for live that were refused.
   bool add(std::int64_t change, std::int64_t limit = INT64_MAX) {
-    const std::int64_t now = live_.fetch_add(change, std::memory_order_relaxed) + change;
-    if (now > limit) {
-      live_.fetch_sub(change, std::memory_order_relaxed);
-      return false;
-    }
+    std::int64_t live = live_.load(std::memory_order_relaxed);
+    do {
+      if (live + change > limit) return false;
+    } while (!live_.compare_exchange_weak(live, live + change, std::memory_order_relaxed,
+                                          std::memory_order_relaxed));
     std::int64_t most = most_.load(std::memory_order_relaxed);
-    while (now > most &&
-           !most_.compare_exchange_weak(most, now, std::memory_order_relaxed, std::memory_order_relaxed)) {
+    while (live + change > most &&
+           !most_.compare_exchange_weak(most, live + change, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
     }
     return true;
   }
