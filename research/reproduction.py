@@ -23,7 +23,9 @@ VERDICTS = ROOT / "research/reproduction.json"
 HOW = """\
 `research/reproduction.py` writes this page from the catalog and from results. What was carried out to the end
 on other days, in words: [ACDC](acdc-assessment.md), [llheap](llheap-assessment.md),
-[local allocators](local-allocators-published.md), [scalloc](scalloc-performance.md)."""
+[local allocators](local-allocators-published.md), [scalloc](scalloc-performance.md).
+The catalog `more` of some commands has the quick scale with other numbers of threads: see
+`research/more_threads.py`."""
 
 
 def catalog_here() -> Catalog:

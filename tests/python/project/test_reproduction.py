@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 import synthetic
 
+from heaplab.catalog import contents
 from heaplab.report.page import reproduced
 
 RESEARCH = Path(__file__).parents[3] / "research"
@@ -78,3 +79,17 @@ def test_every_picture_of_the_page_is_there(tool: ModuleType) -> None:
     for page in pages:
         for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text()):
             assert (page.parent / name).is_file(), name
+
+
+def test_a_catalog_with_more_threads_has_the_lengths_of_the_quick_scale(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, experiment = [1, 16, 39], "scalloc-oopsla15/fig06"
+    arguments = ["more_threads.py", "--threads", "1,16,39", "-o", str(tmp_path), experiment]
+    monkeypatch.setattr(sys, "argv", arguments)
+    importlib.import_module("more_threads").main()
+    own = tool.catalog_here().experiments[experiment]
+    made = contents.load((tmp_path,)).experiments[experiment]
+    assert made.quick.sweep == {"threads": threads}
+    assert made.quick.parameters == own.quick.parameters
+    assert made.full == own.full

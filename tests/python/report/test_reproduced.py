@@ -62,7 +62,7 @@ def test_each_figure_has_its_verdicts_and_what_was_not_run_has_none(analysis: An
     first, second, third = (
         line for line in text.splitlines() if line.startswith("| Figure ") and "`" in line
     )
-    assert "2026-01-02, quick scale" in first
+    assert "2026-01-02, 2 CPUs, quick scale" in first
     assert "| 1 holds, 1 cannot be decided here | [picture](pictures/acdc-ismm13-fig07.md) |" in first
     assert "| 1 holds, 1 does not hold, 1 cannot be decided here |" in second
     assert third.endswith("| not run | 1 not run |  |")

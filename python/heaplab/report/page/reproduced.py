@@ -45,6 +45,13 @@ class Reproduced(Record):
     finished: bool  # whether intervals decided the end, and no budget
     sentences: list[Sentence]
 
+    @property
+    def cpus(self) -> str:
+        """How many the machine has, in words."""
+        return next(
+            (fact for fact in self.machine.split(", ") if fact.endswith((" CPU", " CPUs"))), "CPUs unknown"
+        )
+
     def outcome_of(self, expectation: spec.Expectation) -> Sentence | None:
         return next((one for one in self.sentences if one.is_about(expectation)), None)
 

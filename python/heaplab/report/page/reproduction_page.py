@@ -143,7 +143,7 @@ def row(one: CoveredPart, pictures: str) -> list[str]:
 def extent(measured: Reproduced, experiment: Experiment | None) -> str:
     """The scale that was run, and what it lacks of the publication's."""
     whole = len(experiment.cells("full")) if experiment else 0
-    said = f"{measured.date}, {measured.scale} scale, {units.counted(measured.runs, 'run')}"
+    said = f"{measured.date}, {measured.cpus}, {measured.scale} scale, {units.counted(measured.runs, 'run')}"
     if measured.scale == "full" and measured.cells < whole:
         said += f" of {measured.cells} of its {units.counted(whole, 'cell')}"
     if measured.disturbed:
