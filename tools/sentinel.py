@@ -7,7 +7,8 @@
       --allocators now,before,mimalloc,tcmalloc -o out/sentinel
 
 whose first allocator is the one that is looked at, and prints the programs in which it loses most: against
-the best peer of each program, and against `before`. Ratios are of pairs of one block, with 95 % intervals.
+the best peer of each program, against `before`, and against itself, the A/A control, which tells how much of
+the others is noise. Ratios are of pairs of one block, with 95 % intervals.
 
 The rule. A program is a value of each factor below. The first twelve are all mixes of sizes, everything else
 plain. Each of the others is the one of 500 random ones that shows the most combinations of values of three
@@ -188,7 +189,7 @@ def losses(results: Path, metric: str, before: str, most: int) -> None:
     if before not in analysis.allocators[1:]:
         known = ", ".join(analysis.allocators)
         raise UsageError(f"there is no arm '{before}' in the results; there are {known}")
-    to_peers, to_before = [], []
+    to_peers, to_before, to_itself = [], [], []
     for study in analysis.between_allocators:
         for cell in study.cells_run:
             ratios = {
@@ -197,13 +198,15 @@ def losses(results: Path, metric: str, before: str, most: int) -> None:
                 if other != now and study.ratio(cell, other, metric).count
             }
             program = " ".join(str(value) for _, value in cell)
+            if (again := study.ratio(cell, study.control, metric)).count:
+                to_itself.append((again.inverse(), study.control, program))
             if before in ratios:
                 to_before.append((ratios.pop(before), before, program))
             if ratios:
                 best = max(ratios, key=lambda other: ratios[other].estimate)
                 to_peers.append((ratios[best], best, program))
-    for title, rows in ((f"{now} to the best peer", to_peers), (f"{now} to {before}", to_before)):
-        print(f"{title}, {metric}: {len(rows)} programs, worst first")
+    for other_side, rows in (("the best peer", to_peers), (before, to_before), ("itself", to_itself)):
+        print(f"{now} to {other_side}, {metric}: {len(rows)} programs, worst first")
         for ratio, other, program in sorted(rows, key=lambda row: -row[0].estimate)[:most]:
             interval = f"({ratio.low:.2f}-{ratio.high:.2f})" if ratio.bounded else "(few blocks)"
             print(f"  {ratio.estimate:5.2f} {interval:12} {other:16} {program}")

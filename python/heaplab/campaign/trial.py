@@ -2,7 +2,7 @@
 
 The first and the last cell, mostly the smallest and the largest, run once under the baseline. A run takes the
 mean of both, and `BETWEEN_S`. A trial that does not end within the patience counts with it: the forecast is
-then a lower bound.
+then a lower bound. Cells that need more memory than a run may use fail at once, and are not tried.
 
 Whether a campaign fits a time is asked more closely, since arms may take forty times as long as the baseline:
 one block of the first and of the last comparison runs under all arms, and ends once it shows that the whole
@@ -10,10 +10,10 @@ takes longer.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from heaplab.campaign import plan
+from heaplab.campaign import memory_needs, plan
 from heaplab.campaign.fit_lengths import BETWEEN_S
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
@@ -61,9 +61,12 @@ def forecast_within(
     tick: Callable[[], None] = lambda: None,
 ) -> Forecast:
     """How long the campaign takes, or that it takes longer than `room` seconds. Raises what a run raises."""
-    blocks = sum(one.blocks for one in plan.comparisons(campaign))
+    fitting = fitting_memory(campaign, needed)
     counted = between_runs(campaign)
-    among = tried(campaign)
+    if not fitting:
+        return Forecast(counted.runs, counted.runs_most, unknown=1)
+    blocks = sum(one.blocks for one in fitting)
+    among = tried(fitting)
     most = len(among) * room / blocks  # that the blocks which are tried may take together
     began, ended_well = time.monotonic(), 0
     with RunMeasurer(campaign, libraries, needed, tick=tick) as measure:
@@ -80,9 +83,18 @@ def forecast_within(
     return whole(counted, blocks * spent / len(among), unknown=0 if ended_well else 1)
 
 
-def tried(campaign: Campaign) -> list[plan.Comparison]:
+def fitting_memory(campaign: Campaign, needed: dict[str, int]) -> list[plan.Comparison]:
+    """The comparisons whose cells need no more memory than a run may use."""
+    most = campaign.memory_limit or memory_needs.of_this_machine()
+    return [
+        one
+        for one in plan.comparisons(campaign)
+        if all(needed.get(cell.key, 0) <= most for cell in one.cells)
+    ]
+
+
+def tried(comparisons: Sequence[plan.Comparison]) -> list[plan.Comparison]:
     """The comparisons that trials are made of: the first and the last."""
-    comparisons = plan.comparisons(campaign)
     return [*comparisons[:1], *comparisons[1:][-1:]]
 
 
@@ -115,8 +127,9 @@ def forecast(
 def trials(
     campaign: Campaign, libraries: dict[str, Arm], needed: dict[str, int], tick: Callable[[], None]
 ) -> Iterable[Run]:
-    cells = [cell for comparison in tried(campaign) for cell in comparison.cells]
-    block = plan.block(campaign, tried(campaign)[0], 0)
+    among = tried(fitting_memory(campaign, needed))
+    cells = [cell for comparison in among for cell in comparison.cells]
     with RunMeasurer(campaign, libraries, needed, tick=tick) as measure:
         for cell in [*cells[:1], *cells[1:][-1:]]:
+            block = plan.block(campaign, among[0], 0)
             yield measure(block, Candidate(cell, campaign.allocators[0]), 0, attempt=1)

@@ -4,6 +4,7 @@ import pytest
 from laboratory import Laboratory
 
 from heaplab.campaign import plan, trial
+from heaplab.records import Run, Status
 
 
 def test_what_fits_is_tried_under_all_arms(finished: Laboratory) -> None:
@@ -34,3 +35,25 @@ def test_without_a_run_that_ends_well_nothing_is_known(
     one = results.campaign.model_copy(update={"allocators": ["slow"]})
     monkeypatch.setenv("FAKE_CRASH", "libslow.so")
     assert trial.forecast_within(one, results.libraries, {}, room=600).unknown == 1
+
+
+def test_cells_that_need_too_much_memory_are_not_tried(
+    finished: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = finished.results()
+    campaign = results.campaign.model_copy(update={"memory_limit": 1 << 30})
+    *_, last = plan.comparisons(campaign)
+    tried: list[str] = []
+
+    def measured(measure: trial.RunMeasurer, block: plan.Block, *rest: object, **options: object) -> Run:
+        tried.append(block.comparison.key)
+        return next(run for run in results.runs if run.status is Status.OK)
+
+    monkeypatch.setattr(trial.RunMeasurer, "__call__", measured)
+    needed = {cell.key: 2 << 30 for cell in last.cells}
+    trial.forecast_within(campaign, results.libraries, needed, room=600)
+    assert tried
+    assert last.key not in tried
+    everywhere = {cell.key: 2 << 30 for one in plan.comparisons(campaign) for cell in one.cells}
+    assert trial.forecast_within(campaign, results.libraries, everywhere, room=600).unknown == 1
+    assert trial.forecast(campaign, results.libraries, everywhere, trial.PATIENCE_S).unknown == 1

@@ -50,7 +50,7 @@ def test_every_mix_of_sizes_is_also_used_plainly(sentinel: ModuleType) -> None:
     assert mixes == set(itertools.product(sentinel.FACTORS["sizes"], sentinel.FACTORS["distribution"]))
 
 
-def test_the_table_names_the_worst_program_and_the_peer_that_wins_there(tmp_path: Path) -> None:
+def test_the_tables_name_the_worst_programs_the_peers_that_win_there_and_the_noise(tmp_path: Path) -> None:
     """`now` takes twice the time of jemalloc in the second program, and half of it in the first."""
 
     def truth(allocator: str, cell: dict) -> tuple[float, float]:
@@ -62,8 +62,8 @@ def test_the_table_names_the_worst_program_and_the_peer_that_wins_there(tmp_path
     results = synthetic.write(records, tmp_path / "results.jsonl")
     command = [sys.executable, TOOLS / "sentinel.py", "losses", results, "--most", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    to_peers, to_before = (table.splitlines() for table in done.stdout.strip().split("\n\n"))
-    assert len(to_peers) == len(to_before) == 2
+    to_peers, to_before, to_itself = (table.splitlines() for table in done.stdout.strip().split("\n\n"))
+    assert len(to_peers) == len(to_before) == len(to_itself) == 2
     loss, interval, peer, program = to_peers[1].split()
     assert (peer, program) == ("jemalloc", "second")
     assert float(loss) == pytest.approx(2, rel=0.05)
@@ -72,6 +72,9 @@ def test_the_table_names_the_worst_program_and_the_peer_that_wins_there(tmp_path
     loss, _, peer, program = to_before[1].split()
     assert (peer, program) == ("before", "second")
     assert float(loss) == pytest.approx(5, rel=0.15)
+    loss, _, again, _ = to_itself[1].split()
+    assert again == "now#again"
+    assert float(loss) == pytest.approx(1, rel=0.15)
 
 
 def test_results_without_the_arm_to_beat_are_refused_in_one_line(tmp_path: Path) -> None:

@@ -57,10 +57,9 @@ class PlannedExperiment:
         between = trial.between_runs(campaign)
         if room is not None and between.seconds > room:
             return between
-        needed = memory_needs.estimates(trial.tried(campaign))
         if room is None:
-            return trial.forecast(campaign, self.libraries, needed, trial.PATIENCE_S, tick)
-        return trial.forecast_within(campaign, self.libraries, needed, room, tick)
+            return trial.forecast(campaign, self.libraries, self.needed(), trial.PATIENCE_S, tick)
+        return trial.forecast_within(campaign, self.libraries, self.needed(), room, tick)
 
     def needed(self) -> dict[str, int]:
         """The memory of each cell as the workload estimates it, by key."""
