@@ -28,3 +28,11 @@ def test_a_logarithmic_axis_has_numbers_without_exponents() -> None:
         marks.logarithmic(axis.yaxis)
         found = labels_of(canvas.to_svg(figure, "a line"))
     assert {"0.5", "1", "20", "1,000"} <= set(found)
+
+
+def test_a_long_title_of_a_panel_takes_more_lines_and_no_word_is_cut() -> None:
+    with mpl.rc_context(canvas.STYLE):
+        figure, (axis,) = canvas.new(1)
+        canvas.title(axis, "shared-objects yes, access-live-objects no")
+        found = labels_of(canvas.to_svg(figure, "a line"))
+    assert {"shared-objects yes,", "access-live-objects no"} <= set(found)

@@ -38,7 +38,7 @@ def beside(panels: Sequence[Panel], *, percent: bool, across: str, relative_to: 
 
 
 def _draw(axis: Axes, panel: Panel, *, percent: bool) -> None:
-    axis.set_title(panel.label)
+    canvas.title(axis, panel.label)
     axis.set_yscale("log", base=2)
     axis.yaxis.set_major_formatter(
         lambda value, _: units.percent(value) if percent else f"{units.digits(value)}×"

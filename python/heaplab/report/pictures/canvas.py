@@ -3,6 +3,7 @@
 import io
 import re
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -25,6 +26,7 @@ STYLE: "dict[RcKeyType, Any]" = {
     "axes.titlecolor": CHROME["ink"],
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
+    "axes.titlepad": 13,  # room for a note between a title and its panel
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.facecolor": "none",
@@ -45,6 +47,7 @@ STYLE: "dict[RcKeyType, Any]" = {
 SINGLE = (5.45, 3.4)  # inches: two figures fit side by side on the page
 PANEL = (3.6, 2.6)  # inches: three fit side by side
 MOST_ACROSS = 3
+TITLE_LETTERS = 36  # of a title in a line above a panel
 LINE, LETTER = 0.6, 0.08  # inches, of a legend: what stands before a name, and each letter of it
 
 
@@ -60,6 +63,11 @@ def new(panels: int = 1, size: tuple[float, float] | None = None) -> tuple[Figur
         for empty in axes[panels:]:
             empty.set_axis_off()
     return figure, list(axes[:panels])
+
+
+def title(axis: Axes, text: str) -> None:
+    """The title of a panel, in as many lines as its width takes."""
+    axis.set_title(fill(text, TITLE_LETTERS, break_on_hyphens=False))
 
 
 def legend(figure: Figure, *axes: Axes) -> None:

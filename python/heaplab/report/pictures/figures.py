@@ -60,7 +60,7 @@ def curve(
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(len(panels))
         for place, (axis, (label, cells)) in enumerate(zip(axes, panels, strict=True)):
-            axis.set_title(label)
+            canvas.title(axis, label)
             for name in study.candidates:
                 medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
                 marks.banded_line(axis, medians, name, styles[name], step.factor)
@@ -105,7 +105,7 @@ def bars(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
         size = (canvas.SINGLE[0], 0.6 + 0.32 * rows) if not plot.x and len(panels) == 1 else None
         figure, axes = canvas.new(len(panels), size)
         for axis, (label, cells) in zip(axes, panels, strict=True):
-            axis.set_title(label)
+            canvas.title(axis, label)
             if plot.x:
                 _groups(axis, study, cells, plot, styles, step)
             else:

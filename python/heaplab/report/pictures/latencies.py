@@ -33,7 +33,7 @@ def _figure(study: Study, operation: str, styles: dict[str, Style]) -> Drawing |
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(len(panels))
         for axis, (label, cell) in zip(axes, panels, strict=True):
-            axis.set_title(label)
+            canvas.title(axis, label)
             for name in study.candidates:
                 medians = [study.median(cell, name, metric) for metric in metrics]
                 marks.banded_line(axis, list(zip(PLACES, medians, strict=True)), name, styles[name])

@@ -67,7 +67,7 @@ def _lines(study: Study, name: str, styles: dict[str, Style]) -> Drawing | None:
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(len(panels))
         for axis, (label, _) in zip(axes, panels, strict=True):
-            axis.set_title(label)
+            canvas.title(axis, label)
             for at, allocator, _, points in drawn:
                 if at == label:
                     times, values = np.array(stats.thin(points)).T
