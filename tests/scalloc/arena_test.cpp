@@ -28,9 +28,9 @@ using traits = test_traits<concurrent::std_sync, Config>;
 template <class Arena>
 class arena_test : public testing::Test {
 protected:
-  void SetUp() override { ASSERT_TRUE(it_.open(std::size_t{1} << 40, huge_page_policy::never)); }
-  void TearDown() override { it_.close(); }
-  Arena it_;
+  void SetUp() override { ASSERT_TRUE(tested_.open(std::size_t{1} << 40, huge_page_policy::never)); }
+  void TearDown() override { tested_.close(); }
+  Arena tested_;
 };
 using arenas = testing::Types<arena<traits<two_zones>>, arena<traits<one_zone>>>;
 TYPED_TEST_SUITE(arena_test, arenas);
@@ -38,39 +38,39 @@ TYPED_TEST_SUITE(arena_test, arenas);
 TYPED_TEST(arena_test, finds_the_span_of_every_address_in_it) {
   for (const bool wish : {true, false, true, false}) {
     const bool fine = wish || !TypeParam::has_coarse_zone;
-    auto* const span = this->it_.carve(fine, 0);
+    auto* const span = this->tested_.carve(fine, 0);
     ASSERT_NE(span, nullptr);
     const config& knobs = TypeParam::has_coarse_zone ? two_zones : one_zone;
     const std::size_t bytes = fine ? knobs.fine_span_bytes : knobs.coarse_span_bytes;
     EXPECT_TRUE(is_aligned(span->base, bytes));
     std::memset(span->base, 1, bytes);
-    EXPECT_EQ(this->it_.find(span->base), span);
-    EXPECT_EQ(this->it_.find(span->base + 17), span);
-    EXPECT_EQ(this->it_.find(span->base + bytes - 1), span);
-    EXPECT_NE(this->it_.find(span->base + bytes), span);
-    EXPECT_EQ(&this->it_.span_number(this->it_.number_of(*span)), span);
+    EXPECT_EQ(this->tested_.find(span->base), span);
+    EXPECT_EQ(this->tested_.find(span->base + 17), span);
+    EXPECT_EQ(this->tested_.find(span->base + bytes - 1), span);
+    EXPECT_NE(this->tested_.find(span->base + bytes), span);
+    EXPECT_EQ(&this->tested_.span_number(this->tested_.number_of(*span)), span);
   }
 }
 
 TYPED_TEST(arena_test, finds_nothing_elsewhere) {
   const int local = 0;
-  EXPECT_EQ(this->it_.find(&local), nullptr);
-  EXPECT_EQ(this->it_.find(nullptr), nullptr);
-  char* const first = this->it_.carve(true, 0)->base;
-  EXPECT_EQ(this->it_.find(first - 1), nullptr);
-  EXPECT_FALSE(this->it_.in_fine_zone(this->it_.step_of(nullptr)));
-  EXPECT_FALSE(this->it_.in_fine_zone(this->it_.step_of(first - 16)));
-  EXPECT_TRUE(this->it_.in_fine_zone(this->it_.step_of(first + 16)));
-  EXPECT_FALSE(this->it_.in_fine_zone(this->it_.step_of(first + 8))) << "no multiple of 16";
+  EXPECT_EQ(this->tested_.find(&local), nullptr);
+  EXPECT_EQ(this->tested_.find(nullptr), nullptr);
+  char* const first = this->tested_.carve(true, 0)->base;
+  EXPECT_EQ(this->tested_.find(first - 1), nullptr);
+  EXPECT_FALSE(this->tested_.in_fine_zone(this->tested_.step_of(nullptr)));
+  EXPECT_FALSE(this->tested_.in_fine_zone(this->tested_.step_of(first - 16)));
+  EXPECT_TRUE(this->tested_.in_fine_zone(this->tested_.step_of(first + 16)));
+  EXPECT_FALSE(this->tested_.in_fine_zone(this->tested_.step_of(first + 8))) << "no multiple of 16";
 }
 
 // And the rest of the runs that were begun.
 TYPED_TEST(arena_test, visits_every_span_once) {
   std::set<void*> carved, visited;
   for (int step = 0; step < 100; ++step)
-    carved.insert(this->it_.carve(step % 3 != 0 || !TypeParam::has_coarse_zone, step % 2));
+    carved.insert(this->tested_.carve(step % 3 != 0 || !TypeParam::has_coarse_zone, step % 2));
   EXPECT_EQ(carved.size(), 100U);
-  this->it_.for_each_span([&](auto& it) { EXPECT_TRUE(visited.insert(&it).second); });
+  this->tested_.for_each_span([&](auto& span) { EXPECT_TRUE(visited.insert(&span).second); });
   EXPECT_TRUE(std::ranges::includes(visited, carved));
   EXPECT_LE(visited.size(), 100U + 2 * 7);
 }
@@ -79,32 +79,33 @@ TYPED_TEST(arena_test, visits_every_span_once) {
 // arenas of a power of two alone.
 TEST(arena, knows_its_own_addresses_whatever_its_size) {
   for (const std::size_t bytes : {12 * mib, 20 * mib, 44 * mib, 3 * 64 * mib, 35 * std::size_t{1024} * mib}) {
-    arena<traits<one_zone>> it;
-    ASSERT_TRUE(it.open(bytes, huge_page_policy::never));
-    ASSERT_EQ(it.bytes(), bytes);
-    char* const base = it.carve(true, 0)->base;
+    arena<traits<one_zone>> tested;
+    ASSERT_TRUE(tested.open(bytes, huge_page_policy::never));
+    ASSERT_EQ(tested.bytes(), bytes);
+    char* const base = tested.carve(true, 0)->base;
     // By every bit and every sum of two bits an exclusive-or could be misled by.
     for (unsigned one = 4; one < 47; ++one)
       for (unsigned other = 3; other < one; ++other) {
         const std::size_t offset = (std::size_t{1} << one) + (other > 3 ? std::size_t{1} << other : 0);
-        EXPECT_EQ(it.in_fine_zone(it.step_of(base + offset)), offset < bytes) << bytes << ' ' << offset;
-        EXPECT_FALSE(it.in_fine_zone(it.step_of(base - offset))) << bytes << ' ' << offset;
-        EXPECT_EQ(it.find(base + offset) != nullptr, offset < one_zone.fine_span_bytes);
-        EXPECT_EQ(it.find(base - offset), nullptr);
+        EXPECT_EQ(tested.in_fine_zone(tested.step_of(base + offset)), offset < bytes)
+            << bytes << ' ' << offset;
+        EXPECT_FALSE(tested.in_fine_zone(tested.step_of(base - offset))) << bytes << ' ' << offset;
+        EXPECT_EQ(tested.find(base + offset) != nullptr, offset < one_zone.fine_span_bytes);
+        EXPECT_EQ(tested.find(base - offset), nullptr);
       }
-    EXPECT_TRUE(it.in_fine_zone(it.step_of(base + bytes - 16)));
-    EXPECT_FALSE(it.in_fine_zone(it.step_of(base + bytes)));
-    it.close();
+    EXPECT_TRUE(tested.in_fine_zone(tested.step_of(base + bytes - 16)));
+    EXPECT_FALSE(tested.in_fine_zone(tested.step_of(base + bytes)));
+    tested.close();
   }
 }
 
 // The spans of the two zones that fill 64 MiB, one fine span and then `coarse` coarse ones by turns.
 void fill_two_zones(std::size_t coarse) {
-  arena<traits<two_zones>> it;
-  ASSERT_TRUE(it.open(64 * mib, huge_page_policy::never));
+  arena<traits<two_zones>> tested;
+  ASSERT_TRUE(tested.open(64 * mib, huge_page_policy::never));
   std::vector<span<traits<two_zones>>*> spans[2];
   const auto carve = [&](bool fine) {
-    auto* const one = it.carve(fine, 0);
+    auto* const one = tested.carve(fine, 0);
     if (one != nullptr) spans[fine].push_back(one);
     return one != nullptr;
   };
@@ -118,14 +119,14 @@ void fill_two_zones(std::size_t coarse) {
       for (std::size_t offset = 0; offset < bytes; offset += two_zones.fine_span_bytes)
         EXPECT_TRUE(bases.insert(one->base + offset).second) << "two spans overlap";
       for (char* const address : {one->base, one->base + bytes - 16}) {
-        EXPECT_EQ(it.find(address), one);
-        EXPECT_EQ(it.in_fine_zone(it.step_of(address)), fine);
+        EXPECT_EQ(tested.find(address), one);
+        EXPECT_EQ(tested.in_fine_zone(tested.step_of(address)), fine);
       }
       one->base[0] = one->base[bytes - 1] = 1;
-      EXPECT_EQ(&it.span_number(it.number_of(*one)), one);
+      EXPECT_EQ(&tested.span_number(tested.number_of(*one)), one);
     }
   EXPECT_EQ(bases.size(), 64 * mib / two_zones.fine_span_bytes) << "address space is left over";
-  it.close();
+  tested.close();
 }
 
 TEST(arena, ends_where_its_zones_meet) {
@@ -146,36 +147,36 @@ TYPED_TEST(arena_test, gives_back_what_lies_between_the_zones) {
   std::set<char*> bases;
   const auto carve = [&](bool wish) {
     const bool fine = wish || !TypeParam::has_coarse_zone;
-    auto* const span = this->it_.carve(fine, 0);
+    auto* const span = this->tested_.carve(fine, 0);
     if (span == nullptr) return false;
     EXPECT_TRUE(bases.insert(span->base).second);
     span->base[0] = 1;
-    EXPECT_EQ(this->it_.find(span->base), span);
-    EXPECT_EQ(this->it_.in_fine_zone(this->it_.step_of(span->base)), fine);
+    EXPECT_EQ(this->tested_.find(span->base), span);
+    EXPECT_EQ(this->tested_.in_fine_zone(this->tested_.step_of(span->base)), fine);
     return true;
   };
   for (int step = 0; step < 10; ++step) ASSERT_TRUE(carve(step % 3 != 0));
-  const std::size_t reserved = this->it_.bytes(), mapped = mapped_bytes();
+  const std::size_t reserved = this->tested_.bytes(), mapped = mapped_bytes();
   for (const std::size_t wanted : {256 * mib, 64 * mib}) {
-    ASSERT_TRUE(this->it_.shrink(wanted));
-    EXPECT_FALSE(this->it_.shrink(wanted)) << "there is no more to give";
-    EXPECT_EQ(this->it_.bytes(), wanted);
+    ASSERT_TRUE(this->tested_.shrink(wanted));
+    EXPECT_FALSE(this->tested_.shrink(wanted)) << "there is no more to give";
+    EXPECT_EQ(this->tested_.bytes(), wanted);
     EXPECT_LE(mapped_bytes(), mapped - reserved + wanted);
   }
-  char* const base = this->it_.find(*bases.begin())->base;
+  char* const base = this->tested_.find(*bases.begin())->base;
   void* const other = mmap(base + 40 * mib, mib, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   if (TypeParam::has_coarse_zone) {
     ASSERT_EQ(other, base + 40 * mib) << "the gap is not free";
-    EXPECT_FALSE(this->it_.in_fine_zone(this->it_.step_of(other)));
-    EXPECT_EQ(this->it_.find(other), nullptr);
+    EXPECT_FALSE(this->tested_.in_fine_zone(this->tested_.step_of(other)));
+    EXPECT_EQ(this->tested_.find(other), nullptr);
   }
   std::size_t more = 0;
   for (const bool fine : {true, false})
     while (carve(fine)) ++more;
   EXPECT_GT(more, 20U);
   std::size_t visited = 0;
-  this->it_.for_each_span([&](auto&) { ++visited; });
+  this->tested_.for_each_span([&](auto&) { ++visited; });
   EXPECT_EQ(visited, bases.size());
   if (TypeParam::has_coarse_zone) {
     EXPECT_EQ(*static_cast<char*>(other), 0) << "a span was carved from the gap";
@@ -189,10 +190,10 @@ int open_under_limit(std::size_t limit) {
   if (child == 0) {
     const rlimit bytes{limit, limit};
     setrlimit(RLIMIT_AS, &bytes);
-    arena<traits<two_zones>> it;
-    if (!it.open(two_zones.arena_bytes, huge_page_policy::never)) _exit(2);
-    if (it.bytes() > limit / 2) _exit(4);
-    auto* const span = it.carve(true, 0);
+    arena<traits<two_zones>> tested;
+    if (!tested.open(two_zones.arena_bytes, huge_page_policy::never)) _exit(2);
+    if (tested.bytes() > limit / 2) _exit(4);
+    auto* const span = tested.carve(true, 0);
     if (span == nullptr) _exit(3);
     std::memset(span->base, 1, two_zones.fine_span_bytes);
     _exit(0);

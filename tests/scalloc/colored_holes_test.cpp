@@ -22,8 +22,8 @@ protected:
   static constexpr unsigned spans = 20, blocks = 64, bytes = 240;
 
   std::size_t page_of(unsigned block, std::size_t byte) {
-    const char* const base = it_->span_of(it_->blocks[block]).base;
-    return static_cast<std::size_t>(static_cast<char*>(it_->blocks[block]) + byte - base) /
+    const char* const base = tested_->span_of(tested_->blocks[block]).base;
+    return static_cast<std::size_t>(static_cast<char*>(tested_->blocks[block]) + byte - base) /
            os_pages::page_bytes();
   }
   // The first block from `block` on that lies in two pages.
@@ -34,16 +34,16 @@ protected:
 };
 
 TEST_F(colored_holes, are_the_pages_that_no_live_block_touches) {
-  it_->fill(spans * blocks + 1);
-  const std::set<void*> known(it_->blocks.begin(), it_->blocks.end());
+  tested_->fill(spans * blocks + 1);
+  const std::set<void*> known(tested_->blocks.begin(), tested_->blocks.end());
   std::set<std::uint32_t> colors;
   for (unsigned first = 0; first < spans * blocks; first += blocks) {
     const unsigned live = across_pages(first + 5 + first / blocks);
     release(first, live), release(live + 1, first + blocks);
-    colors.insert(it_->span_of(it_->blocks[first]).color);
+    colors.insert(tested_->span_of(tested_->blocks[first]).color);
   }
   EXPECT_GT(colors.size(), spans / 2);
-  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_TRUE(tested_->holes.sweep_all());
   for (unsigned first = 0; first < spans * blocks; first += blocks) {
     const unsigned live = across_pages(first + 5 + first / blocks), last = first + blocks - 1;
     // The page of the block freed last has the list.
@@ -52,11 +52,11 @@ TEST_F(colored_holes, are_the_pages_that_no_live_block_touches) {
     const std::size_t pages = page_of(last, bytes - 1) + 1;
     EXPECT_LT(holes_around(first), 1U << pages) << "a page without blocks counts as a hole";
   }
-  for (unsigned step = 0; step < blocks - 1; ++step) it_->take(0);  // of the hot span
-  for (unsigned step = 0; step < spans * (blocks - 1); ++step) EXPECT_TRUE(known.contains(it_->take(0)));
-  EXPECT_EQ(it_->spans_in(span_state::hot) + it_->spans_in(span_state::floating), spans + 1)
+  for (unsigned step = 0; step < blocks - 1; ++step) tested_->take(0);  // of the hot span
+  for (unsigned step = 0; step < spans * (blocks - 1); ++step) EXPECT_TRUE(known.contains(tested_->take(0)));
+  EXPECT_EQ(tested_->spans_in(span_state::hot) + tested_->spans_in(span_state::floating), spans + 1)
       << "a block was lost";
-  it_->check_all();
+  tested_->check_all();
 }
 
 }  // namespace

@@ -29,10 +29,10 @@ public:
   template <class Labs>
   void check(frontend<Traits>& front, const Labs& labs, const std::set<void*>& live) {
     listed_.clear();
-    front.spans().for_each_span([&](span_type& it) {
-      check_transition(it);
-      check_blocks(it);
-      check_place(front, it);
+    front.spans().for_each_span([&](span_type& span) {
+      check_transition(span);
+      check_blocks(span);
+      check_place(front, span);
     });
     for (void* const block : live)
       require(!contains(listed_, block), "a live block is in a list of free blocks");
@@ -45,14 +45,14 @@ private:
   static bool is_in_use(span_word word) {
     return word.state() != span_state::free && word.state() != span_state::expected;
   }
-  static const size_class& kind_of(const span_type& it) {
-    return classes::table[it.class_index.load(std::memory_order_relaxed)];
+  static const size_class& kind_of(const span_type& span) {
+    return classes::table[span.class_index.load(std::memory_order_relaxed)];
   }
 
   // One operation moves a word by one row of span_transitions at most.
-  void check_transition(const span_type& it) {
-    const span_word now = it.load_word(std::memory_order_relaxed);
-    const auto [seen, is_new] = words_.try_emplace(&it, now);
+  void check_transition(const span_type& span) {
+    const span_word now = span.load_word(std::memory_order_relaxed);
+    const auto [seen, is_new] = words_.try_emplace(&span, now);
     const span_word before = seen->second;
     seen->second = now;
     if (is_new || now == before) return;
@@ -75,23 +75,23 @@ private:
   }
 
   // A free block is in one list, once.
-  void check_blocks(const span_type& it) {
-    const span_word word = it.load_word(std::memory_order_relaxed);
+  void check_blocks(const span_type& span) {
+    const span_word word = span.load_word(std::memory_order_relaxed);
     if (!is_in_use(word)) return;
-    for (void* block = it.local_list; block != nullptr; block = it.secrets.next_of(block))
-      list(it.is_cached(block) || it.was_handed_out(block), block);
+    for (void* block = span.local_list; block != nullptr; block = span.secrets.next_of(block))
+      list(span.is_cached(block) || span.was_handed_out(block), block);
     std::uint32_t left = word.remote_count();
-    void* block = left > 0 ? it.base + word.remote_newest() : nullptr;
-    for (; block != nullptr && left > 0; block = it.secrets.next_of(block), --left)
-      list(it.was_handed_out(block), block);
+    void* block = left > 0 ? span.base + word.remote_newest() : nullptr;
+    for (; block != nullptr && left > 0; block = span.secrets.next_of(block), --left)
+      list(span.was_handed_out(block), block);
     // What a sweep has taken out of the list of a hot span counts there until the owner takes the list.
-    const lab_type* const owner = it.owner(std::memory_order_relaxed);
-    const std::uint32_t holes = it.holes | it.hot_holes.load(std::memory_order_relaxed);
+    const lab_type* const owner = span.owner(std::memory_order_relaxed);
+    const std::uint32_t holes = span.holes | span.hot_holes.load(std::memory_order_relaxed);
     const bool changes = owner != nullptr && owner->lists_lock.was_held();
-    require(block == nullptr && (changes || left <= blocks_in_holes(holes, kind_of(it), it.color)),
+    require(block == nullptr && (changes || left <= blocks_in_holes(holes, kind_of(span), span.color)),
             "the word miscounts the remotely freed blocks");
     if (word.state() != span_state::hot)
-      require(it.used() >= static_cast<std::int32_t>(word.remote_count()),
+      require(span.used() >= static_cast<std::int32_t>(word.remote_count()),
               "more blocks of a span are free than there are");
   }
 
@@ -102,16 +102,17 @@ private:
   }
 
   // Owner, map and hot span agree, unless a thread that holds the lock of the owner's lists changes them.
-  static void check_place(const frontend<Traits>& front, const span_type& it) {
-    const span_word word = it.load_word(std::memory_order_relaxed);
-    const lab_type* const owner = it.owner(std::memory_order_relaxed);
+  static void check_place(const frontend<Traits>& front, const span_type& span) {
+    const span_word word = span.load_word(std::memory_order_relaxed);
+    const lab_type* const owner = span.owner(std::memory_order_relaxed);
     if (!is_in_use(word)) return;
     require(owner != nullptr, "a span in use has no owner");
     if (owner->lists_lock.was_held()) return;
-    require(front.life().is_in_page_map(it), "the map names another owner");
+    require(front.life().is_in_page_map(span), "the map names another owner");
     if (word.state() != span_state::hot) return;
-    require(it.is_hot_in(*owner, it.class_index.load(std::memory_order_relaxed)), "a hot span is in a list");
-    require(owner->hot[it.class_index.load(std::memory_order_relaxed)] == &it,
+    require(span.is_hot_in(*owner, span.class_index.load(std::memory_order_relaxed)),
+            "a hot span is in a list");
+    require(owner->hot[span.class_index.load(std::memory_order_relaxed)] == &span,
             "a hot span is not where its owner allocates");
   }
 
@@ -121,10 +122,10 @@ private:
 
   void check_pool(frontend<Traits>& front) {
     pooled_.clear();
-    front.pool().for_each(front.spans(), [&](const span_type& it) {
-      require(it.is_free(), "a span in the pool is in use");
-      require(!contains(pooled_, &it), "a span is in the pool twice");
-      pooled_.push_back(&it);
+    front.pool().for_each(front.spans(), [&](const span_type& span) {
+      require(span.is_free(), "a span in the pool is in use");
+      require(!contains(pooled_, &span), "a span is in the pool twice");
+      pooled_.push_back(&span);
     });
   }
 

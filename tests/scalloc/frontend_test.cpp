@@ -42,39 +42,39 @@ struct heap_of : small_heap<concurrent::std_sync, Config> {
 using heap = heap_of<four_blocks>;
 
 TEST(frontend, allocates_in_address_order_from_one_hot_span) {
-  heap it{1};
-  const auto blocks = it.take(0, 4);
+  heap tested{1};
+  const auto blocks = tested.take(0, 4);
   for (unsigned index = 1; index < 4; ++index)
     EXPECT_EQ(static_cast<char*>(blocks[index]) - static_cast<char*>(blocks[0]), 256 * index);
-  EXPECT_EQ(it.state_of(blocks[0]), span_state::hot);
-  it.check({blocks.begin(), blocks.end()});
+  EXPECT_EQ(tested.state_of(blocks[0]), span_state::hot);
+  tested.check({blocks.begin(), blocks.end()});
 }
 
 TEST(frontend, floats_a_dry_span_and_reuses_it_past_the_threshold) {
-  heap it{1};
-  const auto blocks = it.take(0, 5);
-  EXPECT_EQ(it.state_of(blocks[0]), span_state::floating);
-  EXPECT_EQ(it.state_of(blocks[4]), span_state::hot);
-  it.free(0, blocks[0]);
-  it.free(0, blocks[1]);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::floating) << "half of the blocks is not more than half";
-  it.free(0, blocks[2]);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
-  it.take(0, 3);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
-  EXPECT_EQ(it.allocate(0), blocks[2]) << "the newest free block of the reusable span";
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::hot);
+  heap tested{1};
+  const auto blocks = tested.take(0, 5);
+  EXPECT_EQ(tested.state_of(blocks[0]), span_state::floating);
+  EXPECT_EQ(tested.state_of(blocks[4]), span_state::hot);
+  tested.free(0, blocks[0]);
+  tested.free(0, blocks[1]);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::floating) << "half of the blocks is not more than half";
+  tested.free(0, blocks[2]);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::reusable);
+  tested.take(0, 3);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::reusable);
+  EXPECT_EQ(tested.allocate(0), blocks[2]) << "the newest free block of the reusable span";
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::hot);
 }
 
 // Two spans become reusable, one after the other; returns which of them is used again first, 0 or 1.
 template <class Heap>
 unsigned reused_first() {
-  Heap it{1};
-  const auto blocks = it.take(0, 12);
+  Heap tested{1};
+  const auto blocks = tested.take(0, 12);
   for (const unsigned span : {0U, 1U})
-    for (unsigned index = 0; index < 3; ++index) it.free(0, blocks[4 * span + index]);
-  it.allocate(0);
-  return it.state_of(blocks[3]) == span_state::hot ? 0 : 1;
+    for (unsigned index = 0; index < 3; ++index) tested.free(0, blocks[4 * span + index]);
+  tested.allocate(0);
+  return tested.state_of(blocks[3]) == span_state::hot ? 0 : 1;
 }
 
 TEST(frontend, reuses_the_oldest_reusable_span_first_or_the_newest_as_configured) {
@@ -84,33 +84,33 @@ TEST(frontend, reuses_the_oldest_reusable_span_first_or_the_newest_as_configured
 
 TEST(frontend, returns_an_empty_span_at_once_whoever_frees_last) {
   for (const unsigned last : {0U, 1U}) {
-    heap it{2};
-    const auto blocks = it.take(0, 5);
-    for (unsigned index = 0; index < 3; ++index) it.free(0, blocks[index]);
-    it.free(last, blocks[3]);
-    EXPECT_EQ(it.state_of(blocks[3]), span_state::free);
-    EXPECT_EQ(it.owner_of(blocks[3]), 99U);
-    it.check({blocks[4]});
+    heap tested{2};
+    const auto blocks = tested.take(0, 5);
+    for (unsigned index = 0; index < 3; ++index) tested.free(0, blocks[index]);
+    tested.free(last, blocks[3]);
+    EXPECT_EQ(tested.state_of(blocks[3]), span_state::free);
+    EXPECT_EQ(tested.owner_of(blocks[3]), 99U);
+    tested.check({blocks[4]});
   }
 }
 
 TEST(frontend, keeps_a_hot_span_when_it_is_empty) {
-  heap it{1};
-  const auto blocks = it.take(0, 1);
-  it.free(0, blocks[0]);
-  EXPECT_EQ(it.state_of(blocks[0]), span_state::hot);
-  EXPECT_EQ(it.allocate(0), blocks[0]);
+  heap tested{1};
+  const auto blocks = tested.take(0, 1);
+  tested.free(0, blocks[0]);
+  EXPECT_EQ(tested.state_of(blocks[0]), span_state::hot);
+  EXPECT_EQ(tested.allocate(0), blocks[0]);
 }
 
 TEST(frontend, takes_remote_blocks_back_past_the_threshold_only) {
-  heap it{2};
-  const auto blocks = it.take(0, 4);
-  it.free(1, blocks[0]);
-  it.free(1, blocks[1]);
-  it.free(1, blocks[2]);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::hot);
-  EXPECT_EQ(it.allocate(0), blocks[2]);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::hot);
+  heap tested{2};
+  const auto blocks = tested.take(0, 4);
+  tested.free(1, blocks[0]);
+  tested.free(1, blocks[1]);
+  tested.free(1, blocks[2]);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::hot);
+  EXPECT_EQ(tested.allocate(0), blocks[2]);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::hot);
 
   heap other{2};
   const auto few = other.take(0, 4);
@@ -120,202 +120,203 @@ TEST(frontend, takes_remote_blocks_back_past_the_threshold_only) {
 }
 
 TEST(frontend, takes_the_few_remote_blocks_of_a_dry_span_along_so_that_frees_stay_fast) {
-  heap it{2};
-  const auto blocks = it.take(0, 4);
-  it.free(1, blocks[0]);
-  it.allocate(0);
-  auto& left = it.span_of(blocks[1]);
-  EXPECT_EQ(it.state_of(blocks[1]), span_state::floating);
+  heap tested{2};
+  const auto blocks = tested.take(0, 4);
+  tested.free(1, blocks[0]);
+  tested.allocate(0);
+  auto& left = tested.span_of(blocks[1]);
+  EXPECT_EQ(tested.state_of(blocks[1]), span_state::floating);
   EXPECT_EQ(left.load_word(std::memory_order_relaxed).remote_count(), 0U);
   EXPECT_EQ(left.used(), 3);
   bool due = true;
-  EXPECT_TRUE(it.front.try_deallocate(*it.labs[0], blocks[1], due));
+  EXPECT_TRUE(tested.front.try_deallocate(*tested.labs[0], blocks[1], due));
   EXPECT_FALSE(due);
 }
 
 TEST(frontend, looks_at_a_reused_span_as_little_as_at_a_new_one) {
-  heap it{1};
-  const auto blocks = it.take(0, 8);
-  for (const unsigned index : {0U, 1U, 2U}) it.free(0, blocks[index]);
-  void* const again = it.allocate(0);
-  ASSERT_EQ(it.state_of(blocks[3]), span_state::hot);
+  heap tested{1};
+  const auto blocks = tested.take(0, 8);
+  for (const unsigned index : {0U, 1U, 2U}) tested.free(0, blocks[index]);
+  void* const again = tested.allocate(0);
+  ASSERT_EQ(tested.state_of(blocks[3]), span_state::hot);
   for (void* const block : {again, blocks[3]}) {
     bool due = true;
-    EXPECT_TRUE(it.front.try_deallocate(*it.labs[0], block, due));
+    EXPECT_TRUE(tested.front.try_deallocate(*tested.labs[0], block, due));
     EXPECT_FALSE(due);
   }
 }
 
 // As a child of fork may find it: a block was taken, and not yet counted.
 TEST(frontend, counts_a_dry_span_anew) {
-  heap it{1};
-  const auto blocks = it.take(0, 4);
-  auto& miscounted = it.span_of(blocks[0]);
+  heap tested{1};
+  const auto blocks = tested.take(0, 4);
+  auto& miscounted = tested.span_of(blocks[0]);
   miscounted.countdown.set(miscounted.countdown.read_own() - 1);
   EXPECT_EQ(miscounted.used(), 3);
-  it.allocate(0);
+  tested.allocate(0);
   EXPECT_EQ(miscounted.used(), 4);
 }
 
 TEST(frontend, counts_local_and_remote_frees_of_a_floating_span_together) {
-  heap it{2};
-  const auto blocks = it.take(0, 5);
-  it.free(1, blocks[0]);
-  it.free(0, blocks[1]);
-  it.free(1, blocks[2]);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
-  it.free(0, blocks[3]);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::free);
+  heap tested{2};
+  const auto blocks = tested.take(0, 5);
+  tested.free(1, blocks[0]);
+  tested.free(0, blocks[1]);
+  tested.free(1, blocks[2]);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::reusable);
+  tested.free(0, blocks[3]);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::free);
 }
 
 TEST(frontend, never_reuses_where_reuse_is_off) {
-  heap_of<no_reuse> it{2};
-  const auto blocks = it.take(0, 5);
-  for (unsigned index = 0; index < 3; ++index) it.free(index % 2, blocks[index]);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::floating);
-  it.free(0, blocks[3]);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::free);
+  heap_of<no_reuse> tested{2};
+  const auto blocks = tested.take(0, 5);
+  for (unsigned index = 0; index < 3; ++index) tested.free(index % 2, blocks[index]);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::floating);
+  tested.free(0, blocks[3]);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::free);
 }
 
 TEST(frontend, leaves_empty_spans_to_the_next_malloc_where_return_is_lazy) {
-  heap_of<lazy_return> it{1};
-  const auto blocks = it.take(0, 9);
-  for (unsigned index = 0; index < 8; ++index) it.free(0, blocks[index]);
-  EXPECT_EQ(it.state_of(blocks[0]), span_state::reusable);
-  EXPECT_EQ(it.spans_in(span_state::free), 0U);
-  it.take(0, 4);
-  EXPECT_EQ(it.spans_in(span_state::free) + it.spans_in(span_state::hot), 2U);
+  heap_of<lazy_return> tested{1};
+  const auto blocks = tested.take(0, 9);
+  for (unsigned index = 0; index < 8; ++index) tested.free(0, blocks[index]);
+  EXPECT_EQ(tested.state_of(blocks[0]), span_state::reusable);
+  EXPECT_EQ(tested.spans_in(span_state::free), 0U);
+  tested.take(0, 4);
+  EXPECT_EQ(tested.spans_in(span_state::free) + tested.spans_in(span_state::hot), 2U);
 }
 
 // Fault 2.11-3 of the original: hot spans that were empty when their thread ended were lost.
 TEST(frontend, strands_nothing_when_threads_end) {
-  heap it{1};
+  heap tested{1};
   for (unsigned round = 0; round < 100; ++round) {
-    it.free(0, it.allocate(0));
-    it.end_thread(0);
-    EXPECT_EQ(it.spans_in(span_state::free), 1U);
+    tested.free(0, tested.allocate(0));
+    tested.end_thread(0);
+    EXPECT_EQ(tested.spans_in(span_state::free), 1U);
   }
-  EXPECT_EQ(it.spans_in(span_state::hot), 0U);
-  it.check({});
+  EXPECT_EQ(tested.spans_in(span_state::hot), 0U);
+  tested.check({});
 }
 
 TEST(frontend, gives_orphans_to_who_frees_a_block) {
-  heap it{2};
-  const auto blocks = it.take(0, 4);
-  it.end_thread(0);
-  EXPECT_EQ(it.state_of(blocks[0]), span_state::floating);
-  EXPECT_EQ(it.owner_of(blocks[0]), 99U);
-  it.free(1, blocks[0]);
-  EXPECT_EQ(it.owner_of(blocks[0]), 1U);
-  it.free(1, blocks[1]);
-  it.free(1, blocks[2]);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
-  it.check({blocks[3]});
+  heap tested{2};
+  const auto blocks = tested.take(0, 4);
+  tested.end_thread(0);
+  EXPECT_EQ(tested.state_of(blocks[0]), span_state::floating);
+  EXPECT_EQ(tested.owner_of(blocks[0]), 99U);
+  tested.free(1, blocks[0]);
+  EXPECT_EQ(tested.owner_of(blocks[0]), 1U);
+  tested.free(1, blocks[1]);
+  tested.free(1, blocks[2]);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::reusable);
+  tested.check({blocks[3]});
 }
 
 // A thread that frees and never allocates would keep what it adopts.
 TEST(frontend, leaves_orphans_to_who_needs_a_span_where_adoption_is_off) {
-  heap_of<no_adoption> it{3};
-  const auto blocks = it.take(0, 4);
-  it.end_thread(0);
+  heap_of<no_adoption> tested{3};
+  const auto blocks = tested.take(0, 4);
+  tested.end_thread(0);
   for (unsigned index = 0; index < 3; ++index) {
-    it.free(1, blocks[index]);
-    EXPECT_EQ(it.owner_of(blocks[3]), 99U);
+    tested.free(1, blocks[index]);
+    EXPECT_EQ(tested.owner_of(blocks[3]), 99U);
   }
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
-  const void* const next = it.allocate(2);
-  EXPECT_EQ(it.owner_of(const_cast<void*>(next)), 2U);
-  EXPECT_EQ(&it.span_of(const_cast<void*>(next)), &it.span_of(blocks[3])) << "no other span was needed";
-  it.free(1, blocks[3]);
-  it.check({const_cast<void*>(next)});
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::reusable);
+  const void* const next = tested.allocate(2);
+  EXPECT_EQ(tested.owner_of(const_cast<void*>(next)), 2U);
+  EXPECT_EQ(&tested.span_of(const_cast<void*>(next)), &tested.span_of(blocks[3]))
+      << "no other span was needed";
+  tested.free(1, blocks[3]);
+  tested.check({const_cast<void*>(next)});
 }
 
 // Fault 2.11-5 of the original: it judged the last free by the epoch from before the adoption.
 TEST(frontend, returns_a_reusable_orphan_whose_adopter_frees_the_last_block) {
-  heap_of<eight_blocks> it{2};
-  const auto blocks = it.take(0, 8);
-  for (unsigned index = 0; index < 5; ++index) it.free(0, blocks[index]);
-  it.end_thread(0);
-  ASSERT_EQ(it.state_of(blocks[7]), span_state::reusable);
-  it.free(1, blocks[5]);
-  ASSERT_EQ(it.owner_of(blocks[7]), 1U);
-  ASSERT_EQ(it.state_of(blocks[7]), span_state::reusable);
-  it.free(1, blocks[6]);
-  it.free(1, blocks[7]);
-  EXPECT_EQ(it.state_of(blocks[7]), span_state::free);
-  it.check({});
+  heap_of<eight_blocks> tested{2};
+  const auto blocks = tested.take(0, 8);
+  for (unsigned index = 0; index < 5; ++index) tested.free(0, blocks[index]);
+  tested.end_thread(0);
+  ASSERT_EQ(tested.state_of(blocks[7]), span_state::reusable);
+  tested.free(1, blocks[5]);
+  ASSERT_EQ(tested.owner_of(blocks[7]), 1U);
+  ASSERT_EQ(tested.state_of(blocks[7]), span_state::reusable);
+  tested.free(1, blocks[6]);
+  tested.free(1, blocks[7]);
+  EXPECT_EQ(tested.state_of(blocks[7]), span_state::free);
+  tested.check({});
 }
 
 // Fault 2.11-6 of the original: what a span had been in its last tenure kept it from becoming hot, and an
 // empty hot span passed for one to be returned.
 TEST(frontend, makes_a_recycled_span_as_hot_as_a_new_one) {
-  heap it{1};
-  const auto blocks = it.take(0, 5);
-  for (unsigned index = 0; index < 5; ++index) it.free(0, blocks[index]);
-  ASSERT_EQ(it.state_of(blocks[0]), span_state::free);
-  const auto again = it.take(0, 5);
-  ASSERT_EQ(&it.span_of(again[4]), &it.span_of(blocks[0]));
-  EXPECT_EQ(it.state_of(again[4]), span_state::hot);
-  it.free(0, again[4]);
-  EXPECT_EQ(it.state_of(again[4]), span_state::hot);
-  EXPECT_EQ(it.allocate(0), again[4]);
+  heap tested{1};
+  const auto blocks = tested.take(0, 5);
+  for (unsigned index = 0; index < 5; ++index) tested.free(0, blocks[index]);
+  ASSERT_EQ(tested.state_of(blocks[0]), span_state::free);
+  const auto again = tested.take(0, 5);
+  ASSERT_EQ(&tested.span_of(again[4]), &tested.span_of(blocks[0]));
+  EXPECT_EQ(tested.state_of(again[4]), span_state::hot);
+  tested.free(0, again[4]);
+  EXPECT_EQ(tested.state_of(again[4]), span_state::hot);
+  EXPECT_EQ(tested.allocate(0), again[4]);
 }
 
 TEST(frontend, gives_reusable_orphans_to_who_needs_a_span) {
-  heap it{2};
-  const auto blocks = it.take(0, 4);
-  for (unsigned index = 0; index < 3; ++index) it.free(0, blocks[index]);
-  it.end_thread(0);
-  EXPECT_EQ(it.state_of(blocks[3]), span_state::reusable);
-  const void* const next = it.allocate(1);
-  EXPECT_EQ(&it.span_of(const_cast<void*>(next)), &it.span_of(blocks[3]));
-  EXPECT_EQ(it.owner_of(blocks[3]), 1U);
+  heap tested{2};
+  const auto blocks = tested.take(0, 4);
+  for (unsigned index = 0; index < 3; ++index) tested.free(0, blocks[index]);
+  tested.end_thread(0);
+  EXPECT_EQ(tested.state_of(blocks[3]), span_state::reusable);
+  const void* const next = tested.allocate(1);
+  EXPECT_EQ(&tested.span_of(const_cast<void*>(next)), &tested.span_of(blocks[3]));
+  EXPECT_EQ(tested.owner_of(blocks[3]), 1U);
 }
 
 TEST(frontend, recycles_spans_of_others_before_carving_new_ones) {
-  heap it{2};
-  const auto blocks = it.take(0, 5);
-  for (unsigned index = 0; index < 4; ++index) it.free(0, blocks[index]);
+  heap tested{2};
+  const auto blocks = tested.take(0, 5);
+  for (unsigned index = 0; index < 4; ++index) tested.free(0, blocks[index]);
   std::size_t before = 0, after = 0;
-  it.front.spans().for_each_span([&](auto&) { ++before; });
-  it.take(1, 4);
-  it.front.spans().for_each_span([&](auto&) { ++after; });
+  tested.front.spans().for_each_span([&](auto&) { ++before; });
+  tested.take(1, 4);
+  tested.front.spans().for_each_span([&](auto&) { ++after; });
   EXPECT_EQ(before, after);
 }
 
 TEST(frontend, refuses_what_is_no_live_block) {
-  heap it{2};
-  const auto blocks = it.take(0, 5);
+  heap tested{2};
+  const auto blocks = tested.take(0, 5);
   auto* const inside = static_cast<char*>(blocks[0]) + 16;
-  EXPECT_DEATH((it.free(0, blocks[0]), it.free(0, blocks[0])), "heaplab: [^\n]*free[^\n]*: 0x");
-  EXPECT_DEATH((it.free(1, blocks[0]), it.free(1, blocks[0])), "heaplab: [^\n]*free[^\n]*: 0x");
-  EXPECT_DEATH(it.free(1, inside), "heaplab: not a live block: 0x");
-  for (unsigned index = 0; index < 4; ++index) it.free(0, blocks[index]);
-  EXPECT_DEATH(it.free(0, blocks[1]), "heaplab: not a live block: 0x");
+  EXPECT_DEATH((tested.free(0, blocks[0]), tested.free(0, blocks[0])), "heaplab: [^\n]*free[^\n]*: 0x");
+  EXPECT_DEATH((tested.free(1, blocks[0]), tested.free(1, blocks[0])), "heaplab: [^\n]*free[^\n]*: 0x");
+  EXPECT_DEATH(tested.free(1, inside), "heaplab: not a live block: 0x");
+  for (unsigned index = 0; index < 4; ++index) tested.free(0, blocks[index]);
+  EXPECT_DEATH(tested.free(0, blocks[1]), "heaplab: not a live block: 0x");
 }
 
 TEST(frontend, trims_free_spans) {
-  heap it{1};
-  const auto blocks = it.take(0, 5);
-  for (unsigned index = 0; index < 4; ++index) it.free(0, blocks[index]);
-  EXPECT_TRUE(it.front.reclaim().trim(0));
-  EXPECT_FALSE(it.front.reclaim().trim(0));
+  heap tested{1};
+  const auto blocks = tested.take(0, 5);
+  for (unsigned index = 0; index < 4; ++index) tested.free(0, blocks[index]);
+  EXPECT_TRUE(tested.front.reclaim().trim(0));
+  EXPECT_FALSE(tested.front.reclaim().trim(0));
   EXPECT_EQ(*static_cast<char*>(blocks[0]), 0) << "the memory has been given back";
 }
 
 TEST(frontend, is_out_of_memory_when_the_arena_is_full) {
-  heap it{1};
+  heap tested{1};
   std::vector<void*> blocks;
   for (;;) {
-    void* block = it.front.try_allocate(*it.labs[0], heap::class_index);
+    void* block = tested.front.try_allocate(*tested.labs[0], heap::class_index);
     bool is_zero;
-    if (block == nullptr) block = it.front.allocate_slow(*it.labs[0], heap::class_index, is_zero);
+    if (block == nullptr) block = tested.front.allocate_slow(*tested.labs[0], heap::class_index, is_zero);
     if (block == nullptr) break;
     blocks.push_back(block);
   }
   EXPECT_EQ(blocks.size(), four_blocks.arena_bytes / four_blocks.fine_span_bytes * 4);
-  for (void* const block : blocks) it.free(0, block);
-  EXPECT_NE(it.allocate(0), nullptr);
+  for (void* const block : blocks) tested.free(0, block);
+  EXPECT_NE(tested.allocate(0), nullptr);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(hardened_interleavings, remote_frees_against_the_owner) {
     heap.reset();
     heap.emplace(2);
     live.clear();
-    for (void*& it : blocks) live.insert(it = heap->allocate(0));
+    for (void*& block : blocks) live.insert(block = heap->allocate(0));
   };
   const auto free = [&](unsigned thread, unsigned index) {
     live.erase(blocks[index]);
@@ -88,7 +88,7 @@ TEST(hardened_interleavings, a_batch_against_the_owner) {
     heap.reset();
     heap.emplace(2);
     live.clear();
-    for (void*& it : blocks) live.insert(it = heap->allocate(0));
+    for (void*& block : blocks) live.insert(block = heap->allocate(0));
   };
   const auto owner = [&] {
     live.erase(blocks[3]);

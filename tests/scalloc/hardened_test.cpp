@@ -140,11 +140,11 @@ TEST(hardened, shuffle_links_every_block_once_in_an_order_that_differs) {
   std::vector<std::vector<std::ptrdiff_t>> orders;
   for (unsigned turn = 0; turn < 2; ++turn) {
     auto& order = orders.emplace_back();
-    for (void* it = link_shuffled<count>(secrets, span, count, random); it != nullptr;
-         it = secrets.next_of(it)) {
-      order.push_back(static_cast<char*>(it) - span);
+    for (void* block = link_shuffled<count>(secrets, span, count, random); block != nullptr;
+         block = secrets.next_of(block)) {
+      order.push_back(static_cast<char*>(block) - span);
       ASSERT_LE(order.size(), count);
-      EXPECT_TRUE(secrets.has_canary(it));
+      EXPECT_TRUE(secrets.has_canary(block));
     }
   }
   EXPECT_NE(orders[0], orders[1]);
@@ -163,9 +163,9 @@ TEST(hardened, shuffle_leads_every_block_to_every_place) {
   unsigned seen[count][count] = {};
   for (unsigned turn = 0; turn < turns; ++turn) {
     unsigned place = 0;
-    for (void* it = link_shuffled<count>(secrets, span, count, random); it != nullptr;
-         it = secrets.next_of(it))
-      ++seen[place++][(static_cast<char*>(it) - span) / kind.block_bytes];
+    for (void* block = link_shuffled<count>(secrets, span, count, random); block != nullptr;
+         block = secrets.next_of(block))
+      ++seen[place++][(static_cast<char*>(block) - span) / kind.block_bytes];
   }
   for (const auto& place : seen)
     for (const unsigned times : place) EXPECT_NEAR(times, turns / count, turns / count / 4);
@@ -183,29 +183,29 @@ TEST(hardened, random_source_differs_from_source_to_source_and_from_process_to_p
 }
 
 TEST(hardened, quarantine_lets_blocks_out_in_their_order_after_as_many_more) {
-  quarantine<4> it;
+  quarantine<4> tested;
   int blocks[9];
   for (unsigned index = 0; index < 9; ++index) {
-    void* const out = it.exchange(&blocks[index]);
+    void* const out = tested.exchange(&blocks[index]);
     EXPECT_EQ(out, index < 4 ? nullptr : &blocks[index - 4]) << index;
   }
   std::set<void*> rest;
-  it.drain([&](void* block) { rest.insert(block); });
+  tested.drain([&](void* block) { rest.insert(block); });
   EXPECT_EQ(rest, (std::set<void*>{&blocks[5], &blocks[6], &blocks[7], &blocks[8]}));
-  it.drain([](void*) { ADD_FAILURE() << "drained twice"; });
+  tested.drain([](void*) { ADD_FAILURE() << "drained twice"; });
 }
 
 class hardened_guards : public testing::TestWithParam<bool> {
 protected:
   void SetUp() override {
     keyed_platform::is_old = GetParam();
-    ASSERT_TRUE(it_.open(gib, huge_page_policy::never));
+    ASSERT_TRUE(tested_.open(gib, huge_page_policy::never));
   }
   void TearDown() override {
-    it_.close();
+    tested_.close();
     keyed_platform::is_old = false;
   }
-  arena<traits> it_;
+  arena<traits> tested_;
 };
 INSTANTIATE_TEST_SUITE_P(of_both_kinds, hardened_guards, testing::Bool());
 
@@ -217,7 +217,7 @@ TEST_P(hardened_guards, stand_between_fine_spans) {
   constexpr std::uint32_t period = settings_tested.guarded_span_period;
   constexpr std::size_t bytes = settings_tested.fine_span_bytes;
   std::set<char*> carved;
-  for (unsigned index = 0; index < 3 * period; ++index) carved.insert(it_.carve(true, 0)->base);
+  for (unsigned index = 0; index < 3 * period; ++index) carved.insert(tested_.carve(true, 0)->base);
   char* const first = *carved.begin() - bytes;
   for (std::uint32_t number = 0; number < 3 * period; ++number) {
     char* const base = first + number * bytes;
@@ -234,7 +234,7 @@ TEST_P(hardened_guards, stand_between_fine_spans) {
 
 TEST_P(hardened_guards, stand_behind_the_blocks_of_coarse_spans) {
   for (unsigned index = 0; index < 3; ++index) {
-    char* const base = it_.carve(false, 0)->base;
+    char* const base = tested_.carve(false, 0)->base;
     const std::size_t used = traits::classes::most_coarse_bytes();
     std::memset(base, 1, used);
     EXPECT_DEATH(touch(base + used), "");
@@ -244,14 +244,14 @@ TEST_P(hardened_guards, stand_behind_the_blocks_of_coarse_spans) {
 // Whatever its size: the record of a hardened span, unlike others, has no power of two of bytes.
 TEST(hardened, arena_numbers_are_those_of_spans_of_both_zones) {
   for (const std::size_t mebibytes : {64U, 66U, 100U, 1024U}) {
-    arena<traits> it;
-    ASSERT_TRUE(it.open(mebibytes << 20, huge_page_policy::never));
+    arena<traits> tested;
+    ASSERT_TRUE(tested.open(mebibytes << 20, huge_page_policy::never));
     for (const bool fine : {true, false}) {
-      auto& carved = *it.carve(fine, 0);
-      EXPECT_EQ(&it.span_number(it.number_of(carved)), &carved) << mebibytes;
-      EXPECT_EQ(it.find(carved.base), &carved) << mebibytes;
+      auto& carved = *tested.carve(fine, 0);
+      EXPECT_EQ(&tested.span_number(tested.number_of(carved)), &carved) << mebibytes;
+      EXPECT_EQ(tested.find(carved.base), &carved) << mebibytes;
     }
-    it.close();
+    tested.close();
   }
 }
 
@@ -259,11 +259,11 @@ TEST(hardened, arena_place_is_random_within_the_reservation) {
   std::set<std::size_t> places;
   for (std::uint64_t process = 0; process < 8; ++process) {
     keyed_platform::key = {process, process};
-    arena<traits> it;
-    ASSERT_TRUE(it.open(gib, huge_page_policy::never));
+    arena<traits> tested;
+    ASSERT_TRUE(tested.open(gib, huge_page_policy::never));
     // The records, always as large, come first.
-    places.insert(static_cast<std::size_t>(it.carve(true, 0)->base - keyed_platform::reserved));
-    it.close();
+    places.insert(static_cast<std::size_t>(tested.carve(true, 0)->base - keyed_platform::reserved));
+    tested.close();
   }
   EXPECT_GT(places.size(), 4U);
   EXPECT_LT(*places.rbegin() - *places.begin(), settings_tested.arena_scatter_bytes + 1);

@@ -21,97 +21,102 @@ class hole_sweep_interleavings : public ::testing::Test {
 protected:
   hole_sweep_interleavings() {
     hooked_platform::before_purge = [] {
-      if (explore::explorer* const it = explore::explorer::running()) it->point();
+      if (explore::explorer* const running = explore::explorer::running()) running->point();
     };
   }
   ~hole_sweep_interleavings() override { hooked_platform::before_purge = nullptr; }
 
   // Thread 0 has `filled` blocks, of which it then frees the first `freed`.
   void start(unsigned filled, unsigned freed) {
-    it_.reset();
-    it_.emplace(3);
-    it_->fill(filled);
-    for (unsigned index = 0; index < freed; ++index) it_->release(0, index);
+    tested_.reset();
+    tested_.emplace(3);
+    tested_->fill(filled);
+    for (unsigned index = 0; index < freed; ++index) tested_->release(0, index);
   }
   // Thread 0 has a hot span, of whose blocks other threads free the first three.
   void start_hot() {
     start(4, 0);
-    it_->release(1, 0), it_->release(1, 1), it_->release(2, 2);
+    tested_->release(1, 0), tested_->release(1, 1), tested_->release(2, 2);
   }
-  void sweep() { it_->holes.sweep_all(); }
+  void sweep() { tested_->holes.sweep_all(); }
 
   void expect_sound(const steps& setup, std::vector<steps> threads) {
     setup(), sweep();
-    const auto& swept = it_->span_of(it_->blocks[0]);
+    const auto& swept = tested_->span_of(tested_->blocks[0]);
     ASSERT_NE(swept.holes | swept.hot_holes.load(std::memory_order_relaxed), 0U) << "there is no hole";
-    it_->check_all();
+    tested_->check_all();
     const explore::outcome result =
-        explore::explorer(
-            {setup, std::move(threads), [this] { it_->check_all(); }, [this] { it_->check_step(it_->live); }})
+        explore::explorer({setup, std::move(threads), [this] { tested_->check_all(); },
+                           [this] { tested_->check_step(tested_->live); }})
             .explore();
     EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
     EXPECT_GT(result.runs, 10U);
   }
 
-  std::optional<holed_heap<explored_sync, four_pages>> it_;
+  std::optional<holed_heap<explored_sync, four_pages>> tested_;
 };
 
 TEST_F(hole_sweep_interleavings, against_frees_of_the_owner) {
-  expect_sound([&] { start(5, 2); }, {[&] { sweep(); }, [&] { it_->release(0, 2), it_->release(0, 3); }});
+  expect_sound([&] { start(5, 2); },
+               {[&] { sweep(); }, [&] { tested_->release(0, 2), tested_->release(0, 3); }});
 }
 
 TEST_F(hole_sweep_interleavings, against_the_last_frees_by_others) {
   expect_sound([&] { start(5, 2); },
-               {[&] { sweep(); }, [&] { it_->release(1, 2); }, [&] { it_->release(2, 3); }});
+               {[&] { sweep(); }, [&] { tested_->release(1, 2); }, [&] { tested_->release(2, 3); }});
 }
 
 // The owner's hot span is dry, and the swept span the only reusable one.
 TEST_F(hole_sweep_interleavings, against_the_owner_that_allocates) {
-  expect_sound([&] { start(8, 2); }, {[&] { sweep(); }, [&] { it_->take(0), it_->take(0), it_->take(0); }});
+  expect_sound([&] { start(8, 2); },
+               {[&] { sweep(); }, [&] { tested_->take(0), tested_->take(0), tested_->take(0); }});
 }
 
 TEST_F(hole_sweep_interleavings, against_a_remote_free_and_a_refill) {
-  expect_sound(
-      [&] { start(8, 1), it_->release(1, 1), it_->release(1, 2); },
-      {[&] { sweep(); }, [&] { it_->take(0), it_->take(0), it_->take(0); }, [&] { it_->release(2, 3); }});
+  expect_sound([&] { start(8, 1), tested_->release(1, 1), tested_->release(1, 2); },
+               {[&] { sweep(); }, [&] { tested_->take(0), tested_->take(0), tested_->take(0); },
+                [&] { tested_->release(2, 3); }});
 }
 
 TEST_F(hole_sweep_interleavings, of_a_hot_span_against_the_owner_that_allocates) {
-  expect_sound([&] { start_hot(); },
-               {[&] { sweep(); }, [&] { it_->take(0), it_->take(0), it_->take(0), it_->take(0); }});
+  expect_sound(
+      [&] { start_hot(); },
+      {[&] { sweep(); }, [&] { tested_->take(0), tested_->take(0), tested_->take(0), tested_->take(0); }});
 }
 
 TEST_F(hole_sweep_interleavings, of_a_hot_span_against_another_remote_free_and_the_owner) {
-  expect_sound([&] { start_hot(); },
-               {[&] { sweep(); }, [&] { it_->release(2, 3); }, [&] { it_->take(0), it_->take(0); }});
+  expect_sound([&] { start_hot(); }, {[&] { sweep(); }, [&] { tested_->release(2, 3); },
+                                      [&] { tested_->take(0), tested_->take(0); }});
 }
 
 TEST_F(hole_sweep_interleavings, of_a_hot_span_against_another_sweep_and_the_owner) {
-  expect_sound([&] { start_hot(); },
-               {[&] { sweep(); }, [&] { it_->release(1, 3), sweep(); }, [&] { it_->take(0), it_->take(0); }});
+  expect_sound([&] { start_hot(); }, {[&] { sweep(); }, [&] { tested_->release(1, 3), sweep(); },
+                                      [&] { tested_->take(0), tested_->take(0); }});
 }
 
 TEST_F(hole_sweep_interleavings, of_a_hot_span_against_the_end_of_the_owner) {
-  expect_sound([&] { start_hot(); }, {[&] { sweep(); }, [&] { it_->end_thread(0); }});
+  expect_sound([&] { start_hot(); }, {[&] { sweep(); }, [&] { tested_->end_thread(0); }});
 }
 
 TEST_F(hole_sweep_interleavings, of_a_hot_span_against_its_retirement_and_last_free) {
-  expect_sound([&] { start_hot(); }, {[&] { sweep(); }, [&] { it_->front.retire_hot_spans(*it_->labs[0]); },
-                                      [&] { it_->release(2, 3); }});
+  expect_sound([&] { start_hot(); },
+               {[&] { sweep(); }, [&] { tested_->front.retire_hot_spans(*tested_->labs[0]); },
+                [&] { tested_->release(2, 3); }});
 }
 
 TEST_F(hole_sweep_interleavings, against_the_end_of_the_owner) {
-  expect_sound([&] { start(5, 2); }, {[&] { sweep(); }, [&] { it_->end_thread(0); }});
+  expect_sound([&] { start(5, 2); }, {[&] { sweep(); }, [&] { tested_->end_thread(0); }});
 }
 
 TEST_F(hole_sweep_interleavings, against_the_reuse_of_an_orphan) {
-  expect_sound([&] { start(5, 2), it_->end_thread(0); },
-               {[&] { sweep(); }, [&] { it_->take(1), it_->take(1); }, [&] { it_->release(2, 2); }});
+  expect_sound(
+      [&] { start(5, 2), tested_->end_thread(0); },
+      {[&] { sweep(); }, [&] { tested_->take(1), tested_->take(1); }, [&] { tested_->release(2, 2); }});
 }
 
 TEST_F(hole_sweep_interleavings, against_the_adoption_of_an_orphan) {
-  expect_sound([&] { start(5, 2), it_->end_thread(0); },
-               {[&] { sweep(); }, [&] { it_->release(1, 2); }, [&] { it_->release(2, 3); }});
+  expect_sound([&] { start(5, 2), tested_->end_thread(0); },
+               {[&] { sweep(); }, [&] { tested_->release(1, 2); }, [&] { tested_->release(2, 3); }});
 }
 
 }  // namespace

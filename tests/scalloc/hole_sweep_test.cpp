@@ -33,208 +33,211 @@ constexpr config many_pages = [] {
 using hole_sweep_test = sweep_of<many_blocks>;
 
 TEST_F(hole_sweep_test, holes_are_purged_but_for_the_first_blocks_page) {
-  it_->fill(65);   // the second span is hot
-  release(0, 48);  // the last freed, 47, lies in the third page
-  EXPECT_TRUE(it_->holes.sweep_all());
+  tested_->fill(65);  // the second span is hot
+  release(0, 48);     // the last freed, 47, lies in the third page
+  EXPECT_TRUE(tested_->holes.sweep_all());
   EXPECT_EQ(holes_around(0), 0b0011U);
   EXPECT_EQ(pages_with_memory(0), 2U);
-  it_->check_all();
+  tested_->check_all();
 }
 
 TEST_F(hole_sweep_test, holes_need_whole_pages_of_free_blocks) {
-  it_->fill(65);
+  tested_->fill(65);
   release(1, 16), release(17, 32), release(33, 47);
-  EXPECT_FALSE(it_->holes.sweep_all());
+  EXPECT_FALSE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 4U);
-  it_->check_all();
+  tested_->check_all();
 }
 
 TEST_F(hole_sweep_test, holes_are_filled_again_with_every_block_once) {
-  it_->fill(129);
+  tested_->fill(129);
   release(0, 60), release(64, 120);
-  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_TRUE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 1U);
-  for (unsigned step = 0; step < 63 + 60 + 56; ++step) it_->take(0);
-  EXPECT_EQ(it_->spans_in(span_state::hot) + it_->spans_in(span_state::floating), 3U) << "a block was lost";
+  for (unsigned step = 0; step < 63 + 60 + 56; ++step) tested_->take(0);
+  EXPECT_EQ(tested_->spans_in(span_state::hot) + tested_->spans_in(span_state::floating), 3U)
+      << "a block was lost";
   EXPECT_EQ(holes_around(0) | holes_around(64), 0U);
-  it_->check_all();
+  tested_->check_all();
 }
 
 // Of the blocks that others freed, few or most of the span.
 TEST_F(hole_sweep_test, holes_hold_blocks_that_other_threads_freed) {
   for (const unsigned by_others : {20, 40}) {
     SetUp();
-    it_->fill(65);
+    tested_->fill(65);
     release(0, by_others, 1), release(by_others, 48);
-    EXPECT_TRUE(it_->holes.sweep_all());
+    EXPECT_TRUE(tested_->holes.sweep_all());
     EXPECT_NE(holes_around(0), 0U);
-    for (unsigned step = 0; step < 63 + 48; ++step) it_->take(0);
-    EXPECT_EQ(it_->spans_in(span_state::hot) + it_->spans_in(span_state::floating), 2U) << "a block was lost";
-    it_->check_all();
+    for (unsigned step = 0; step < 63 + 48; ++step) tested_->take(0);
+    EXPECT_EQ(tested_->spans_in(span_state::hot) + tested_->spans_in(span_state::floating), 2U)
+        << "a block was lost";
+    tested_->check_all();
   }
 }
 
 // The hot span has no listed block any more, but holes.
 TEST_F(hole_sweep_test, holes_of_a_thread_that_ends_keep_their_count) {
-  it_->fill(128);
+  tested_->fill(128);
   release(0, 48);
-  EXPECT_TRUE(it_->holes.sweep_all());
-  it_->fill(16);
+  EXPECT_TRUE(tested_->holes.sweep_all());
+  tested_->fill(16);
   ASSERT_NE(holes_around(0), 0U);
-  it_->end_thread(0);
+  tested_->end_thread(0);
   release(48, 64, 1), release(128, 144, 1);
-  EXPECT_EQ(it_->spans_in(span_state::free), 1U);
-  it_->check_all();
+  EXPECT_EQ(tested_->spans_in(span_state::free), 1U);
+  tested_->check_all();
 }
 
 TEST_F(hole_sweep_test, holes_of_a_span_that_becomes_free_are_forgotten) {
-  it_->fill(65);
+  tested_->fill(65);
   release(0, 48);
-  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_TRUE(tested_->holes.sweep_all());
   release(48, 64);
-  EXPECT_EQ(it_->spans_in(span_state::free), 1U);
-  for (unsigned step = 0; step < 63 + 64; ++step) it_->take(0);
-  it_->check_all();
+  EXPECT_EQ(tested_->spans_in(span_state::free), 1U);
+  for (unsigned step = 0; step < 63 + 64; ++step) tested_->take(0);
+  tested_->check_all();
 }
 
 TEST_F(hole_sweep_test, holes_are_looked_for_once_until_the_span_changes) {
-  it_->fill(65);
+  tested_->fill(65);
   release(0, 32);
-  EXPECT_TRUE(it_->holes.sweep_all());
-  EXPECT_FALSE(it_->holes.sweep_all());
+  EXPECT_TRUE(tested_->holes.sweep_all());
+  EXPECT_FALSE(tested_->holes.sweep_all());
   release(32, 48);
-  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_TRUE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 2U);
-  it_->check_all();
+  tested_->check_all();
 }
 
 // A program that writes to a freed block damages the list.
 TEST_F(hole_sweep_test, holes_are_left_alone_where_a_list_is_damaged) {
-  it_->fill(65);
+  tested_->fill(65);
   release(0, 48);
-  std::memset(it_->blocks[20], 0x5a, 16);
-  EXPECT_FALSE(it_->holes.sweep_all());
+  std::memset(tested_->blocks[20], 0x5a, 16);
+  EXPECT_FALSE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 4U);
 }
 
 TEST_F(hole_sweep_test, holes_are_left_alone_where_a_list_runs_in_a_circle) {
-  it_->fill(65);
+  tested_->fill(65);
   release(0, 48);
-  std::memcpy(it_->blocks[20], &it_->blocks[40], sizeof(void*));
-  EXPECT_FALSE(it_->holes.sweep_all());
+  std::memcpy(tested_->blocks[20], &tested_->blocks[40], sizeof(void*));
+  EXPECT_FALSE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 4U);
 }
 
 // Only the background purge thread waits for spans to be quiet.
 TEST_F(hole_sweep_test, holes_of_quiet_spans_are_purged_at_the_second_look) {
-  it_->fill(129);
+  tested_->fill(129);
   release(0, 48), release(64, 112);
   std::int64_t now = 1'000'000;
-  it_->holes.sweep_quiet(now);
+  tested_->holes.sweep_quiet(now);
   EXPECT_EQ(pages_with_memory(0), 4U);
-  it_->release(0, 48);  // the first span changes
-  it_->holes.sweep_quiet(now + many_blocks.decay_milliseconds - 1);
+  tested_->release(0, 48);  // the first span changes
+  tested_->holes.sweep_quiet(now + many_blocks.decay_milliseconds - 1);
   EXPECT_EQ(pages_with_memory(64), 4U) << "too early";
-  it_->holes.sweep_quiet(now += many_blocks.decay_milliseconds);
+  tested_->holes.sweep_quiet(now += many_blocks.decay_milliseconds);
   EXPECT_EQ(pages_with_memory(0), 4U);
   EXPECT_EQ(pages_with_memory(64), 2U);
-  it_->holes.sweep_quiet(now += many_blocks.decay_milliseconds);
+  tested_->holes.sweep_quiet(now += many_blocks.decay_milliseconds);
   EXPECT_EQ(pages_with_memory(0), 1U);
-  it_->check_all();
+  tested_->check_all();
 }
 
 // While the pages go back, nobody takes blocks from the span.
 TEST_F(hole_sweep_test, holes_are_purged_while_the_owner_allocates) {
-  it_->fill(128);
+  tested_->fill(128);
   release(0, 48);
   bool called = false;
   hooked_platform::before_purge = [&] {
     called = true;
-    for (unsigned step = 0; step < 80; ++step) it_->take(0);
+    for (unsigned step = 0; step < 80; ++step) tested_->take(0);
   };
-  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_TRUE(tested_->holes.sweep_all());
   EXPECT_TRUE(called);
-  it_->check_all();
+  tested_->check_all();
 }
 
 TEST_F(hole_sweep_test, holes_are_purged_while_the_last_blocks_are_freed) {
-  it_->fill(65);
+  tested_->fill(65);
   release(0, 48);
   hooked_platform::before_purge = [&] {
     release(48, 60), release(60, 64, 1);
-    for (unsigned step = 0; step < 80; ++step) it_->take(0);
+    for (unsigned step = 0; step < 80; ++step) tested_->take(0);
   };
-  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_TRUE(tested_->holes.sweep_all());
   hooked_platform::before_purge = nullptr;
-  EXPECT_EQ(it_->spans_in(span_state::free), 1U);
-  it_->check_all();
+  EXPECT_EQ(tested_->spans_in(span_state::free), 1U);
+  tested_->check_all();
 }
 
 TEST_F(hole_sweep_test, holes_are_purged_while_the_owner_ends) {
-  it_->fill(65);
+  tested_->fill(65);
   release(0, 48);
-  hooked_platform::before_purge = [&] { it_->end_thread(0); };
-  EXPECT_TRUE(it_->holes.sweep_all());
+  hooked_platform::before_purge = [&] { tested_->end_thread(0); };
+  EXPECT_TRUE(tested_->holes.sweep_all());
   hooked_platform::before_purge = nullptr;
-  EXPECT_EQ(it_->span_of(it_->blocks[0]).owner(std::memory_order_relaxed), &it_->front.orphanage());
-  for (unsigned step = 0; step < 63 + 48; ++step) it_->take(1);
-  it_->check_all();
+  EXPECT_EQ(tested_->span_of(tested_->blocks[0]).owner(std::memory_order_relaxed),
+            &tested_->front.orphanage());
+  for (unsigned step = 0; step < 63 + 48; ++step) tested_->take(1);
+  tested_->check_all();
 }
 
 using hole_sweep_beside_cached_blocks = sweep_of<many_blocks_and_a_cached_one>;
 
 // The span returns from the sweep, and not from its owner: the map forgets the owner all the same.
 TEST_F(hole_sweep_beside_cached_blocks, holes_are_purged_while_the_last_blocks_are_freed) {
-  it_->fill(65);
+  tested_->fill(65);
   release(0, 48);
   hooked_platform::before_purge = [&] { release(48, 60), release(60, 64, 1); };
-  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_TRUE(tested_->holes.sweep_all());
   hooked_platform::before_purge = nullptr;
-  EXPECT_EQ(it_->spans_in(span_state::free), 1U);
-  it_->check_all();
+  EXPECT_EQ(tested_->spans_in(span_state::free), 1U);
+  tested_->check_all();
 }
 
 // A child that is forked in the middle of a sweep may lose blocks, and hands none out twice.
 TEST_F(hole_sweep_test, holes_that_are_being_purged_are_lost_in_a_child_of_fork) {
-  it_->fill(65);
+  tested_->fill(65);
   release(0, 48);
   hooked_platform::before_purge = [&] {
-    it_->front.expect_lost_counts();
-    it_->holes.after_fork_in_child();
+    tested_->front.expect_lost_counts();
+    tested_->holes.after_fork_in_child();
   };
-  it_->holes.sweep_all();
+  tested_->holes.sweep_all();
   hooked_platform::before_purge = nullptr;
   EXPECT_EQ(holes_around(0), 0U);
-  for (unsigned step = 0; step < 200; ++step) it_->take(0);
+  for (unsigned step = 0; step < 200; ++step) tested_->take(0);
   release(48, 64);
 }
 
 using hole_sweep_of_page_sized_blocks = sweep_of<block_is_page>;
 
 TEST_F(hole_sweep_of_page_sized_blocks, pages_are_purged_but_for_the_first) {
-  it_->fill(5);
+  tested_->fill(5);
   release(0, 3);
-  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_TRUE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 2U);
-  for (unsigned step = 0; step < 6; ++step) it_->take(0);
-  EXPECT_EQ(it_->spans_in(span_state::floating) + it_->spans_in(span_state::hot), 2U);
-  it_->check_all();
+  for (unsigned step = 0; step < 6; ++step) tested_->take(0);
+  EXPECT_EQ(tested_->spans_in(span_state::floating) + tested_->spans_in(span_state::hot), 2U);
+  tested_->check_all();
 }
 
 using hole_sweep_inside_blocks = sweep_of<many_pages>;
 
 TEST_F(hole_sweep_inside_blocks, pages_are_purged_behind_the_link) {
-  it_->fill(65);
-  for (void* const block : it_->blocks)
+  tested_->fill(65);
+  for (void* const block : tested_->blocks)
     std::memset(static_cast<char*>(block) + 16, 1, many_pages.span_block_limit - 16);
   const unsigned before = pages_with_memory(0);
   release(0, 40), release(40, 50, 1);
-  EXPECT_TRUE(it_->holes.sweep_all());
+  EXPECT_TRUE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), before - 50 * 3);
   EXPECT_EQ(holes_around(0), 0U);
-  for (unsigned step = 0; step < 63 + 40; ++step) it_->take(0);
-  EXPECT_EQ(it_->spans_in(span_state::floating) + it_->spans_in(span_state::hot), 2U);
-  it_->check_all();
+  for (unsigned step = 0; step < 63 + 40; ++step) tested_->take(0);
+  EXPECT_EQ(tested_->spans_in(span_state::floating) + tested_->spans_in(span_state::hot), 2U);
+  tested_->check_all();
 }
 
 // A program of several threads, as far as the heap knows.
@@ -248,12 +251,12 @@ protected:
   hole_sweep_of_hot_spans() {
     fake_platform::reset();
     hooked_platform::before_purge = nullptr;
-    it_.fill(64);
+    tested_.fill(64);
   }
   void release(unsigned first, unsigned end) {
-    for (; first < end; ++first) it_.release(1, first);
+    for (; first < end; ++first) tested_.release(1, first);
   }
-  auto& span() { return it_.span_of(it_.blocks[0]); }
+  auto& span() { return tested_.span_of(tested_.blocks[0]); }
   unsigned pages_with_memory() {
     unsigned count = 0;
     for (std::size_t offset = 0; offset < many_blocks.fine_span_bytes; offset += os_pages::page_bytes())
@@ -261,57 +264,58 @@ protected:
     return count;
   }
   void expect_whole() {
-    it_.check_all();
-    EXPECT_EQ(it_.spans_in(span_state::hot), 1U);
+    tested_.check_all();
+    EXPECT_EQ(tested_.spans_in(span_state::hot), 1U);
   }
 
-  holed_heap<crowded_sync, many_blocks> it_{3};
+  holed_heap<crowded_sync, many_blocks> tested_{3};
 };
 
 TEST_F(hole_sweep_of_hot_spans, holes_go_back_while_the_owner_sleeps) {
   release(0, 64);
-  EXPECT_TRUE(it_.holes.sweep_all());
+  EXPECT_TRUE(tested_.holes.sweep_all());
   EXPECT_EQ(pages_with_memory(), 1U);
-  EXPECT_FALSE(it_.holes.sweep_all()) << "nothing has changed";
-  for (unsigned step = 0; step < 64; ++step) it_.take(0);
-  EXPECT_EQ(it_.spans_in(span_state::hot) + it_.spans_in(span_state::floating), 1U) << "a block was lost";
+  EXPECT_FALSE(tested_.holes.sweep_all()) << "nothing has changed";
+  for (unsigned step = 0; step < 64; ++step) tested_.take(0);
+  EXPECT_EQ(tested_.spans_in(span_state::hot) + tested_.spans_in(span_state::floating), 1U)
+      << "a block was lost";
   EXPECT_EQ(span().holes | span().hot_holes.load(std::memory_order_relaxed), 0U);
   expect_whole();
 }
 
 TEST_F(hole_sweep_of_hot_spans, holes_need_whole_pages_of_free_blocks) {
   release(1, 16), release(17, 32), release(33, 64);
-  EXPECT_FALSE(it_.holes.sweep_all());
+  EXPECT_FALSE(tested_.holes.sweep_all());
   EXPECT_EQ(pages_with_memory(), 4U) << "the last page has the first block of the list";
   expect_whole();
 }
 
 TEST_F(hole_sweep_of_hot_spans, holes_keep_their_count_where_the_owner_ends) {
   release(0, 48);
-  EXPECT_TRUE(it_.holes.sweep_all());
-  it_.end_thread(0);
+  EXPECT_TRUE(tested_.holes.sweep_all());
+  tested_.end_thread(0);
   release(48, 64);
-  EXPECT_EQ(it_.spans_in(span_state::free), 1U);
-  it_.check_all();
+  EXPECT_EQ(tested_.spans_in(span_state::free), 1U);
+  tested_.check_all();
 }
 
 // The owner takes the list, and ends before it has taken the holes.
 TEST_F(hole_sweep_of_hot_spans, holes_keep_their_count_where_the_owner_runs_dry) {
   release(0, 64);
-  EXPECT_TRUE(it_.holes.sweep_all());
-  it_.fill(16);
+  EXPECT_TRUE(tested_.holes.sweep_all());
+  tested_.fill(16);
   ASSERT_NE(span().hot_holes.load(std::memory_order_relaxed), 0U);
-  it_.end_thread(0);
-  for (unsigned step = 64; step < 80; ++step) it_.release(1, step);
-  EXPECT_EQ(it_.spans_in(span_state::free), 1U);
-  it_.check_all();
+  tested_.end_thread(0);
+  for (unsigned step = 64; step < 80; ++step) tested_.release(1, step);
+  EXPECT_EQ(tested_.spans_in(span_state::free), 1U);
+  tested_.check_all();
 }
 
 TEST_F(hole_sweep_of_hot_spans, holes_go_back_in_silence_after_two_looks) {
   release(0, 64);
-  it_.holes.sweep_quiet(1'000);
+  tested_.holes.sweep_quiet(1'000);
   EXPECT_EQ(pages_with_memory(), 4U);
-  it_.holes.sweep_quiet(2'000);
+  tested_.holes.sweep_quiet(2'000);
   EXPECT_EQ(pages_with_memory(), 1U);
   expect_whole();
 }

@@ -68,60 +68,60 @@ protected:
 };
 
 TEST_F(huge_pages_of_large_blocks, follow_from_blocks_of_about_the_size) {
-  heap it{0};
-  it.deallocate(fill(allocate(it, 5 * mebibyte), 5 * mebibyte));
-  EXPECT_EQ(asked_by_the_next(it, 128 * mebibyte), 0U);
-  EXPECT_EQ(asked_by_the_next(it, 7 * mebibyte), 8 * mebibyte) << "whole huge pages";
+  heap tested{0};
+  tested.deallocate(fill(allocate(tested, 5 * mebibyte), 5 * mebibyte));
+  EXPECT_EQ(asked_by_the_next(tested, 128 * mebibyte), 0U);
+  EXPECT_EQ(asked_by_the_next(tested, 7 * mebibyte), 8 * mebibyte) << "whole huge pages";
 }
 
 TEST_F(huge_pages_of_large_blocks, cost_one_look_at_a_block_that_was_never_written) {
-  heap it{0};
-  char* const block = allocate(it, 16 * mebibyte);
+  heap tested{0};
+  char* const block = allocate(tested, 16 * mebibyte);
   huge_page_log::looks_at_pages = 0;
-  it.deallocate(block);
+  tested.deallocate(block);
   EXPECT_EQ(huge_page_log::looks_at_pages, 1U);
-  it.deallocate(fill(allocate(it, 16 * mebibyte), 16 * mebibyte));
+  tested.deallocate(fill(allocate(tested, 16 * mebibyte), 16 * mebibyte));
   EXPECT_EQ(huge_page_log::looks_at_pages, 1U + settings_tested.huge_page_samples);
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_the_newest_block_in_use) {
-  heap it{0};
-  char* const first = fill(allocate(it, 8 * mebibyte), 8 * mebibyte);
-  EXPECT_EQ(asked_by_the_next(it, 32 * mebibyte), 0U) << "another size";
-  EXPECT_EQ(asked_by_the_next(it, 7 * mebibyte), 8 * mebibyte);
-  it.deallocate(first);
+  heap tested{0};
+  char* const first = fill(allocate(tested, 8 * mebibyte), 8 * mebibyte);
+  EXPECT_EQ(asked_by_the_next(tested, 32 * mebibyte), 0U) << "another size";
+  EXPECT_EQ(asked_by_the_next(tested, 7 * mebibyte), 8 * mebibyte);
+  tested.deallocate(first);
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_no_block_in_use_that_was_left_sparse) {
-  heap it{0};
+  heap tested{0};
   for (const std::size_t filled : {std::size_t{1}, 3 * mebibyte}) {
-    char* const first = fill(allocate(it, 8 * mebibyte), filled);
-    EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U) << filled;
-    it.deallocate(first);
-    it.deallocate(fill(allocate(it, 8 * mebibyte), 1));
+    char* const first = fill(allocate(tested, 8 * mebibyte), filled);
+    EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 0U) << filled;
+    tested.deallocate(first);
+    tested.deallocate(fill(allocate(tested, 8 * mebibyte), 1));
   }
-  char* const first = allocate(it, 8 * mebibyte);
+  char* const first = allocate(tested, 8 * mebibyte);
   for (std::size_t at = 0; at < 8 * mebibyte; at += mebibyte / 16) first[at] = 1;
-  EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U) << "data at even distances";
-  it.deallocate(first);
+  EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 0U) << "data at even distances";
+  tested.deallocate(first);
 }
 
 // Contents cannot tell these from blocks that were never written.
 TEST_F(huge_pages_of_large_blocks, follow_from_blocks_that_were_filled_with_zeros) {
-  heap it{0};
+  heap tested{0};
   const auto zeros = [&](std::size_t bytes) {
-    return static_cast<char*>(std::memset(allocate(it, bytes), 0, bytes));
+    return static_cast<char*>(std::memset(allocate(tested, bytes), 0, bytes));
   };
-  it.deallocate(zeros(8 * mebibyte));
-  EXPECT_EQ(asked_by_the_next(it, 6 * mebibyte), 6 * mebibyte);
-  EXPECT_EQ(asked_by_the_next(it, 32 * mebibyte), 0U) << "another size";
+  tested.deallocate(zeros(8 * mebibyte));
+  EXPECT_EQ(asked_by_the_next(tested, 6 * mebibyte), 6 * mebibyte);
+  EXPECT_EQ(asked_by_the_next(tested, 32 * mebibyte), 0U) << "another size";
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_a_block_in_use_that_was_filled_with_zeros) {
-  heap it{0};
-  char* const kept = static_cast<char*>(std::memset(allocate(it, 8 * mebibyte), 0, 8 * mebibyte));
-  EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 8 * mebibyte);
-  it.deallocate(kept);
+  heap tested{0};
+  char* const kept = static_cast<char*>(std::memset(allocate(tested, 8 * mebibyte), 0, 8 * mebibyte));
+  EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 8 * mebibyte);
+  tested.deallocate(kept);
 }
 
 // The pages of a block, 0 or 1 each, as the system has them.
@@ -129,59 +129,59 @@ std::size_t pages_present(char* block, std::size_t bytes) {
   std::vector<unsigned char> present(bytes / os_pages::page_bytes());
   EXPECT_EQ(mincore(block, bytes, present.data()), 0);
   return static_cast<std::size_t>(
-      std::count_if(present.begin(), present.end(), [](auto it) { return it & 1; }));
+      std::count_if(present.begin(), present.end(), [](auto state) { return state & 1; }));
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_no_blocks_that_were_never_written) {
-  heap it{0};
+  heap tested{0};
   std::vector<char*> kept;
   std::size_t pages = 0;
   for (unsigned times = 0; times < 20; ++times) {
-    EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U);
-    kept.push_back(allocate(it, 8 * mebibyte));
+    EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 0U);
+    kept.push_back(allocate(tested, 8 * mebibyte));
     pages += pages_present(kept.back(), 8 * mebibyte);
   }
   EXPECT_EQ(huge_page_log::asked, 0U);
   EXPECT_LE(pages, 4U) << "one block of the size has marks";
-  for (char* const block : kept) it.deallocate(block);
+  for (char* const block : kept) tested.deallocate(block);
 }
 
 // Where the marked block was, there may be pages by now that hold anything.
 TEST_F(huge_pages_of_large_blocks, follow_from_no_marked_block_that_may_have_moved) {
-  heap it{0};
-  auto* const marked = allocate(it, 5 * mebibyte);
-  auto* const moved = static_cast<char*>(it.reallocate(marked, 8 * mebibyte));
+  heap tested{0};
+  auto* const marked = allocate(tested, 5 * mebibyte);
+  auto* const moved = static_cast<char*>(tested.reallocate(marked, 8 * mebibyte));
   const unsigned before = huge_page_log::looks_for_marks;
-  auto* const next = allocate(it, 8 * mebibyte);
+  auto* const next = allocate(tested, 8 * mebibyte);
   EXPECT_EQ(huge_page_log::looks_for_marks, before);
-  it.deallocate(next);
-  it.deallocate(moved);
+  tested.deallocate(next);
+  tested.deallocate(moved);
 }
 
 TEST_F(huge_pages_of_large_blocks, leave_cleared_blocks_clear) {
-  heap it{0};
-  it.allow_huge_pages();
-  it.deallocate(allocate(it, 8 * mebibyte));
-  auto* const cleared = static_cast<char*>(it.allocate(8 * mebibyte, 16, true));
+  heap tested{0};
+  tested.allow_huge_pages();
+  tested.deallocate(allocate(tested, 8 * mebibyte));
+  auto* const cleared = static_cast<char*>(tested.allocate(8 * mebibyte, 16, true));
   EXPECT_TRUE(os_pages::is_zero(cleared, 8 * mebibyte));
-  it.deallocate(cleared);
+  tested.deallocate(cleared);
 }
 
 // Where the block was, there may be pages by now that nobody should read.
 TEST_F(huge_pages_of_large_blocks, follow_from_no_block_that_was_moved_or_freed) {
-  heap it{0};
+  heap tested{0};
   for (const bool is_freed : {false, true}) {
-    auto* block = allocate(it, 8 * mebibyte);
+    auto* block = allocate(tested, 8 * mebibyte);
     if (is_freed) {
-      it.deallocate(block);
+      tested.deallocate(block);
     } else {
-      block = static_cast<char*>(it.reallocate(block, 40 * mebibyte));
+      block = static_cast<char*>(tested.reallocate(block, 40 * mebibyte));
     }
     const unsigned before = huge_page_log::looks;
-    auto* const next = allocate(it, 8 * mebibyte);
+    auto* const next = allocate(tested, 8 * mebibyte);
     EXPECT_EQ(huge_page_log::looks, before) << is_freed;
-    it.deallocate(next);
-    if (!is_freed) it.deallocate(block);
+    tested.deallocate(next);
+    if (!is_freed) tested.deallocate(block);
   }
 }
 
@@ -190,72 +190,73 @@ TEST_F(huge_pages_of_large_blocks, follow_from_blocks_that_others_free_meanwhile
   struct quiet_log : system_platform {
     static bool advise_huge(void*, std::size_t, bool) { return true; }
   };
-  large_blocks<test_traits<concurrent::std_sync, settings_tested, quiet_log>> it{0};
-  it.allow_huge_pages();
+  large_blocks<test_traits<concurrent::std_sync, settings_tested, quiet_log>> tested{0};
+  tested.allow_huge_pages();
   std::vector<std::thread> threads;
   for (unsigned thread = 0; thread < 2; ++thread)
-    threads.emplace_back([&it] {
+    threads.emplace_back([&tested] {
       for (unsigned times = 0; times < 1000; ++times) {
-        auto* const block = static_cast<char*>(it.allocate(8 * mebibyte, 16, false));
+        auto* const block = static_cast<char*>(tested.allocate(8 * mebibyte, 16, false));
         for (std::size_t at = 0; at < mebibyte; at += 4096) block[at] = 1;
-        it.deallocate(block);
+        tested.deallocate(block);
       }
     });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(it.live_bytes(), 0U);
+  EXPECT_EQ(tested.live_bytes(), 0U);
 }
 
 TEST_F(huge_pages_of_large_blocks, end_with_a_block_that_was_left_sparse) {
-  heap it{0};
-  it.deallocate(fill(allocate(it, 8 * mebibyte), 8 * mebibyte));
-  it.deallocate(fill(allocate(it, 32 * mebibyte), 32 * mebibyte));
-  it.deallocate(fill(allocate(it, 8 * mebibyte), 1));
-  EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U);
-  EXPECT_EQ(asked_by_the_next(it, 32 * mebibyte), 32 * mebibyte) << "other sizes";
+  heap tested{0};
+  tested.deallocate(fill(allocate(tested, 8 * mebibyte), 8 * mebibyte));
+  tested.deallocate(fill(allocate(tested, 32 * mebibyte), 32 * mebibyte));
+  tested.deallocate(fill(allocate(tested, 8 * mebibyte), 1));
+  EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 0U);
+  EXPECT_EQ(asked_by_the_next(tested, 32 * mebibyte), 32 * mebibyte) << "other sizes";
 }
 
 TEST_F(huge_pages_of_large_blocks, outlast_some_that_look_sparse) {
-  heap it{0};
-  for (int times = 0; times < 10; ++times) it.deallocate(fill(allocate(it, 8 * mebibyte), 8 * mebibyte));
+  heap tested{0};
+  for (int times = 0; times < 10; ++times)
+    tested.deallocate(fill(allocate(tested, 8 * mebibyte), 8 * mebibyte));
   for (int times = 0; times < 7; ++times) {
-    EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 8 * mebibyte);
-    it.deallocate(fill(allocate(it, 8 * mebibyte), 1));
+    EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 8 * mebibyte);
+    tested.deallocate(fill(allocate(tested, 8 * mebibyte), 1));
   }
-  EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 0U);
+  EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 0U);
 }
 
 TEST_F(huge_pages_of_large_blocks, outlast_blocks_that_were_never_written) {
-  heap it{0};
-  it.deallocate(fill(allocate(it, 8 * mebibyte), 8 * mebibyte));
-  for (int times = 0; times < 3; ++times) EXPECT_EQ(asked_by_the_next(it, 8 * mebibyte), 8 * mebibyte);
+  heap tested{0};
+  tested.deallocate(fill(allocate(tested, 8 * mebibyte), 8 * mebibyte));
+  for (int times = 0; times < 3; ++times) EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 8 * mebibyte);
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_blocks_that_grew_through_the_size) {
-  heap it{0};
-  char* block = fill(allocate(it, 4 * mebibyte), 4 * mebibyte);
+  heap tested{0};
+  char* block = fill(allocate(tested, 4 * mebibyte), 4 * mebibyte);
   for (std::size_t size = 8 * mebibyte; size <= 64 * mebibyte; size *= 2)
-    block = fill(static_cast<char*>(it.reallocate(block, size)), size);
+    block = fill(static_cast<char*>(tested.reallocate(block, size)), size);
   EXPECT_EQ(huge_page_log::asked, 0U) << "the first time nothing is known";
-  it.deallocate(block);
+  tested.deallocate(block);
   for (std::size_t size = 4 * mebibyte; size <= 64 * mebibyte; size *= 2)
-    EXPECT_EQ(asked_by_the_next(it, size), size);
+    EXPECT_EQ(asked_by_the_next(tested, size), size);
 }
 
 TEST_F(huge_pages_of_large_blocks, are_not_inherited_by_a_block_made_of_a_smaller_one) {
-  heap it{64 * mebibyte};
-  it.deallocate(fill(allocate(it, 4 * mebibyte), 4 * mebibyte));
-  char* const first = allocate(it, 4 * mebibyte);
-  char* const of_huge_pages = fill(allocate(it, 4 * mebibyte), 4 * mebibyte);
+  heap tested{64 * mebibyte};
+  tested.deallocate(fill(allocate(tested, 4 * mebibyte), 4 * mebibyte));
+  char* const first = allocate(tested, 4 * mebibyte);
+  char* const of_huge_pages = fill(allocate(tested, 4 * mebibyte), 4 * mebibyte);
   ASSERT_EQ(huge_page_log::asked, 4 * mebibyte);
-  it.deallocate(of_huge_pages);
-  ASSERT_EQ(it.retained_bytes(), 4 * mebibyte);
+  tested.deallocate(of_huge_pages);
+  ASSERT_EQ(tested.retained_bytes(), 4 * mebibyte);
   huge_page_log::asked = 0;
-  char* const grown = allocate(it, 128 * mebibyte);
-  EXPECT_EQ(it.retained_bytes(), 0U);
+  char* const grown = allocate(tested, 128 * mebibyte);
+  EXPECT_EQ(tested.retained_bytes(), 0U);
   EXPECT_EQ(huge_page_log::asked, 0U);
   EXPECT_EQ(huge_page_log::forbidden, 128 * mebibyte) << "of the whole block: one mapping of the kernel's";
-  it.deallocate(grown);
-  it.deallocate(first);
+  tested.deallocate(grown);
+  tested.deallocate(first);
 }
 
 // The fine zone grows by parts of 4 MiB, each of which asks for huge pages or not.
@@ -271,20 +272,20 @@ class huge_pages_of_spans : public testing::Test {
 protected:
   using zone = arena<test_traits<concurrent::std_sync, small_parts, huge_page_log>>;
 
-  huge_pages_of_spans() { EXPECT_TRUE(it_.open(small_parts.arena_bytes, huge_page_policy::grown)); }
-  ~huge_pages_of_spans() override { it_.close(); }
+  huge_pages_of_spans() { EXPECT_TRUE(tested_.open(small_parts.arena_bytes, huge_page_policy::grown)); }
+  ~huge_pages_of_spans() override { tested_.close(); }
 
   // Carves spans of so many bytes, and uses a share of each. Returns for how many bytes huge pages were
   // asked.
   std::size_t asked_while_growing(std::size_t bytes, std::size_t percent) {
     huge_page_log::asked = 0;
     for (std::size_t done = 0; done < bytes; done += small_parts.fine_span_bytes)
-      it_.carve(true, 0)->set_resident_bytes(
+      tested_.carve(true, 0)->set_resident_bytes(
           static_cast<std::uint32_t>(small_parts.fine_span_bytes * percent / 100));
     return huge_page_log::asked;
   }
 
-  zone it_;
+  zone tested_;
 };
 
 TEST_F(huge_pages_of_spans, follow_from_dense_spans) {

@@ -65,84 +65,84 @@ struct heap_of : small_heap<Sync, Config> {
 using heap = heap_of<four_blocks>;
 
 TEST(idle_classes, hand_their_reusable_spans_over) {
-  heap it{1};
-  const auto blocks = it.leave_a_class();
-  EXPECT_TRUE(it.is_handed_over(blocks[3]));
-  EXPECT_TRUE(it.is_of(0, blocks[4])) << "a hot span stays";
-  it.check();
+  heap tested{1};
+  const auto blocks = tested.leave_a_class();
+  EXPECT_TRUE(tested.is_handed_over(blocks[3]));
+  EXPECT_TRUE(tested.is_of(0, blocks[4])) << "a hot span stays";
+  tested.check();
 }
 
 TEST(idle_classes, give_another_thread_what_it_needs) {
-  heap it{2};
-  const auto blocks = it.leave_a_class();
-  void* const next = it.take(1, 1)[0];
-  EXPECT_EQ(&it.span_of(next), &it.span_of(blocks[3]));
-  EXPECT_TRUE(it.is_of(1, blocks[3]));
-  it.free(0, blocks[3]);
-  it.free(1, next);
-  it.check();
+  heap tested{2};
+  const auto blocks = tested.leave_a_class();
+  void* const next = tested.take(1, 1)[0];
+  EXPECT_EQ(&tested.span_of(next), &tested.span_of(blocks[3]));
+  EXPECT_TRUE(tested.is_of(1, blocks[3]));
+  tested.free(0, blocks[3]);
+  tested.free(1, next);
+  tested.check();
 }
 
 TEST(idle_classes, get_their_spans_back_first) {
-  heap it{1};
-  const auto blocks = it.leave_a_class();
-  it.take(0, 3);  // the rest of the hot span
-  EXPECT_EQ(&it.span_of(it.take(0, 1)[0]), &it.span_of(blocks[3]));
-  EXPECT_TRUE(it.is_of(0, blocks[3]));
-  it.check();
+  heap tested{1};
+  const auto blocks = tested.leave_a_class();
+  tested.take(0, 3);  // the rest of the hot span
+  EXPECT_EQ(&tested.span_of(tested.take(0, 1)[0]), &tested.span_of(blocks[3]));
+  EXPECT_TRUE(tested.is_of(0, blocks[3]));
+  tested.check();
 }
 
 TEST(idle_classes, are_not_those_that_the_thread_uses) {
-  heap it{1};
-  const auto blocks = it.take(0, 5);
-  for (unsigned index = 0; index < 3; ++index) it.free(0, blocks[index]);
-  it.look_at_class();
-  void* const used = it.take(0, 1)[0];
-  it.look_at_class();
-  it.free(0, used);
-  it.look_at_class();
-  EXPECT_TRUE(it.is_of(0, blocks[3]));
-  it.check();
+  heap tested{1};
+  const auto blocks = tested.take(0, 5);
+  for (unsigned index = 0; index < 3; ++index) tested.free(0, blocks[index]);
+  tested.look_at_class();
+  void* const used = tested.take(0, 1)[0];
+  tested.look_at_class();
+  tested.free(0, used);
+  tested.look_at_class();
+  EXPECT_TRUE(tested.is_of(0, blocks[3]));
+  tested.check();
 }
 
 // As a thread does whose destructors have run.
 TEST(idle_classes, of_the_orphanage_stay_there) {
-  heap it{2};
-  const auto blocks = it.leave_a_class();
-  ASSERT_TRUE(it.is_handed_over(blocks[3]));
-  auto& orphanage = it.front.orphanage();
+  heap tested{2};
+  const auto blocks = tested.leave_a_class();
+  ASSERT_TRUE(tested.is_handed_over(blocks[3]));
+  auto& orphanage = tested.front.orphanage();
   for (unsigned look = 0; look < 2; ++look) {
     orphanage.class_to_look_at = heap::class_index;
-    it.front.life().hand_over_idle(orphanage);
+    tested.front.life().hand_over_idle(orphanage);
   }
-  EXPECT_TRUE(it.is_handed_over(blocks[3]));
-  it.check();
+  EXPECT_TRUE(tested.is_handed_over(blocks[3]));
+  tested.check();
 }
 
 TEST(idle_classes, stay_with_the_only_thread) {
-  heap_of<four_blocks, of_one_thread> it{1};
-  EXPECT_TRUE(it.is_of(0, it.leave_a_class()[3]));
+  heap_of<four_blocks, of_one_thread> tested{1};
+  EXPECT_TRUE(tested.is_of(0, tested.leave_a_class()[3]));
 }
 
 TEST(idle_classes, stay_where_the_policy_says_so) {
-  heap_of<kept> it{1};
-  EXPECT_TRUE(it.is_of(0, it.leave_a_class()[3]));
+  heap_of<kept> tested{1};
+  EXPECT_TRUE(tested.is_of(0, tested.leave_a_class()[3]));
 }
 
 // A span that was handed over has a block in the cache of the thread that had the span.
 TEST(idle_classes, take_cached_blocks_back_by_the_remote_list) {
-  heap_of<cached> it{2};
-  const auto blocks = it.take(0, 16);
-  for (const unsigned index : {0U, 1U, 2U, 3U, 4U, 5U, 6U}) it.free(0, blocks[index]);
-  it.free(1, blocks[7]);
-  it.look_at_class();
-  it.look_at_class();
-  ASSERT_EQ(it.cached_of(it.span_of(blocks[8])), 2);
-  ASSERT_EQ(it.span_of(blocks[0]).load_word(std::memory_order_seq_cst).state(), span_state::reusable);
-  ASSERT_TRUE(it.is_handed_over(blocks[0]));
-  it.front.return_cached_blocks(*it.labs[0]);
-  EXPECT_EQ(it.span_of(blocks[0]).load_word(std::memory_order_seq_cst).state(), span_state::free);
-  it.check();
+  heap_of<cached> tested{2};
+  const auto blocks = tested.take(0, 16);
+  for (const unsigned index : {0U, 1U, 2U, 3U, 4U, 5U, 6U}) tested.free(0, blocks[index]);
+  tested.free(1, blocks[7]);
+  tested.look_at_class();
+  tested.look_at_class();
+  ASSERT_EQ(tested.cached_of(tested.span_of(blocks[8])), 2);
+  ASSERT_EQ(tested.span_of(blocks[0]).load_word(std::memory_order_seq_cst).state(), span_state::reusable);
+  ASSERT_TRUE(tested.is_handed_over(blocks[0]));
+  tested.front.return_cached_blocks(*tested.labs[0]);
+  EXPECT_EQ(tested.span_of(blocks[0]).load_word(std::memory_order_seq_cst).state(), span_state::free);
+  tested.check();
 }
 
 }  // namespace

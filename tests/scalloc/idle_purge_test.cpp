@@ -66,139 +66,139 @@ protected:
     idle_platform::refuses = idle_platform::is_alive = false;
     idle_platform::slept = idle_platform::wakes = 0;
     idle_platform::process = 1;
-    it_.begin_process();
+    tested_.begin_process();
   }
   static std::size_t helpers() { return idle_platform::started.size(); }
 
-  idle_purge<test_traits<concurrent::std_sync, knobs, idle_platform>> it_;
+  idle_purge<test_traits<concurrent::std_sync, knobs, idle_platform>> tested_;
 };
 
 TEST_F(idle_purge_test, has_one_helper_however_often_it_is_asked) {
-  for (int times = 0; times < 5; ++times) EXPECT_TRUE(it_.ask(nullptr));
+  for (int times = 0; times < 5; ++times) EXPECT_TRUE(tested_.ask(nullptr));
   EXPECT_EQ(helpers(), 1U);
 }
 
 TEST_F(idle_purge_test, waits_before_each_round_until_little_is_left) {
-  it_.ask(nullptr);
+  tested_.ask(nullptr);
   work done;
-  it_.serve(idle_platform::started[0], done);
+  tested_.serve(idle_platform::started[0], done);
   EXPECT_EQ(done.rounds, 3U);
   EXPECT_EQ(idle_platform::slept, 300);
-  it_.ask(nullptr);
+  tested_.ask(nullptr);
   EXPECT_EQ(helpers(), 2U) << "the next memory, the next helper";
 }
 
 TEST_F(idle_purge_test, looks_again_where_it_was_asked_in_the_last_round) {
-  it_.ask(nullptr);
-  work done{.asks_in_round = {3}, .asked = &it_};
-  it_.serve(idle_platform::started[0], done);
+  tested_.ask(nullptr);
+  work done{.asks_in_round = {3}, .asked = &tested_};
+  tested_.serve(idle_platform::started[0], done);
   EXPECT_EQ(done.rounds, 4U);
   EXPECT_EQ(helpers(), 1U);
 }
 
 TEST_F(idle_purge_test, changes_its_helper_in_a_program_that_is_never_idle) {
-  it_.ask(nullptr);
+  tested_.ask(nullptr);
   constexpr unsigned rounds = knobs.helper_milliseconds / 100;
-  work done{.needed = 1000, .asks_in_round = {rounds - 2, rounds + 2}, .asked = &it_};
-  it_.serve(idle_platform::started[0], done);
+  work done{.needed = 1000, .asks_in_round = {rounds - 2, rounds + 2}, .asked = &tested_};
+  tested_.serve(idle_platform::started[0], done);
   EXPECT_EQ(done.rounds, rounds + 2);
   EXPECT_EQ(helpers(), 2U);
   EXPECT_NE(idle_platform::started[0], idle_platform::started[1]);
 }
 
 TEST_F(idle_purge_test, keeps_an_old_helper_where_nobody_asks_for_another) {
-  it_.ask(nullptr);
+  tested_.ask(nullptr);
   work done{.needed = 1000};
-  it_.serve(idle_platform::started[0], done);
+  tested_.serve(idle_platform::started[0], done);
   EXPECT_EQ(done.rounds, 1000U);
 }
 
 TEST_F(idle_purge_test, works_at_once_in_a_hurry) {
-  it_.ask(nullptr);
-  it_.hurry();
-  it_.hurry();
+  tested_.ask(nullptr);
+  tested_.hurry();
+  tested_.hurry();
   EXPECT_EQ(idle_platform::wakes, 1U);
   work done;
-  it_.serve(idle_platform::started[0], done);
+  tested_.serve(idle_platform::started[0], done);
   EXPECT_EQ(done.rounds, 3U);
   EXPECT_EQ(idle_platform::slept, 200);
 }
 
 TEST_F(idle_purge_test, hands_a_hurry_on_to_the_next_helper) {
-  it_.ask(nullptr);
-  work first{.needed = 1000, .asks_in_round = {knobs.helper_milliseconds / 100 + 1}, .asked = &it_};
-  it_.serve(idle_platform::started[0], first);
+  tested_.ask(nullptr);
+  work first{.needed = 1000, .asks_in_round = {knobs.helper_milliseconds / 100 + 1}, .asked = &tested_};
+  tested_.serve(idle_platform::started[0], first);
   ASSERT_EQ(helpers(), 2U);
-  it_.hurry();
+  tested_.hurry();
   work none;
-  it_.serve(idle_platform::started[0], none);
+  tested_.serve(idle_platform::started[0], none);
   EXPECT_EQ(none.rounds, 0U) << "the former helper works";
   idle_platform::slept = 0;
   work second{.needed = 1};
-  it_.serve(idle_platform::started[1], second);
+  tested_.serve(idle_platform::started[1], second);
   EXPECT_EQ(idle_platform::slept, 0);
 }
 
 // A child of vfork has its parent's memory: a helper would end with the child.
 TEST_F(idle_purge_test, starts_no_helper_in_another_process) {
   idle_platform::process = 2;
-  EXPECT_FALSE(it_.ask(nullptr));
+  EXPECT_FALSE(tested_.ask(nullptr));
   EXPECT_EQ(helpers(), 0U);
   idle_platform::process = 1;
-  EXPECT_TRUE(it_.ask(nullptr));
+  EXPECT_TRUE(tested_.ask(nullptr));
   EXPECT_EQ(helpers(), 1U);
 }
 
 TEST_F(idle_purge_test, keeps_a_helper_until_the_one_before_has_left) {
-  it_.ask(nullptr);
+  tested_.ask(nullptr);
   work done{.needed = 8};
-  it_.serve(idle_platform::started[0], done);
-  it_.ask(nullptr);
+  tested_.serve(idle_platform::started[0], done);
+  tested_.ask(nullptr);
   ASSERT_EQ(helpers(), 2U);
   idle_platform::is_alive = true;
-  work busy{.needed = 1000, .asks_in_round = {8, 12}, .asked = &it_};
-  it_.serve(idle_platform::started[1], busy);
+  work busy{.needed = 1000, .asks_in_round = {8, 12}, .asked = &tested_};
+  tested_.serve(idle_platform::started[1], busy);
   EXPECT_EQ(busy.rounds, 1000U);
   EXPECT_EQ(helpers(), 2U);
 }
 
 TEST_F(idle_purge_test, wakes_the_helper_that_it_relieves) {
-  it_.ask(nullptr);
+  tested_.ask(nullptr);
   EXPECT_EQ(idle_platform::wakes, 0U);
-  work busy{.needed = 1000, .asks_in_round = {8}, .asked = &it_};
-  it_.serve(idle_platform::started[0], busy);
+  work busy{.needed = 1000, .asks_in_round = {8}, .asked = &tested_};
+  tested_.serve(idle_platform::started[0], busy);
   EXPECT_EQ(busy.rounds, 8U);
   EXPECT_EQ(idle_platform::wakes, 1U);
 }
 
 TEST_F(idle_purge_test, leaves_the_helper_of_the_process_to_its_children) {
-  it_.ask(nullptr);
+  tested_.ask(nullptr);
   work done{.needed = 8};
-  it_.serve(idle_platform::started[0], done);
-  EXPECT_TRUE(it_.ask(nullptr));
+  tested_.serve(idle_platform::started[0], done);
+  EXPECT_TRUE(tested_.ask(nullptr));
   idle_platform::process = 2;
-  EXPECT_TRUE(it_.ask(nullptr)) << "it works for all";
+  EXPECT_TRUE(tested_.ask(nullptr)) << "it works for all";
   EXPECT_EQ(helpers(), 2U);
 }
 
 TEST_F(idle_purge_test, asks_the_system_once_in_a_decay_period_where_it_refuses_threads) {
   idle_platform::refuses = true;
-  EXPECT_FALSE(it_.ask(nullptr));
+  EXPECT_FALSE(tested_.ask(nullptr));
   idle_platform::refuses = false;
-  EXPECT_FALSE(it_.ask(nullptr));
-  EXPECT_FALSE(it_.has_helper());
+  EXPECT_FALSE(tested_.ask(nullptr));
+  EXPECT_FALSE(tested_.has_helper());
   EXPECT_EQ(helpers(), 0U);
   fake_platform::now += knobs.decay_milliseconds;
-  EXPECT_TRUE(it_.ask(nullptr));
-  EXPECT_TRUE(it_.has_helper());
+  EXPECT_TRUE(tested_.ask(nullptr));
+  EXPECT_TRUE(tested_.has_helper());
   EXPECT_EQ(helpers(), 1U);
 }
 
 TEST_F(idle_purge_test, starts_a_helper_in_the_child_of_a_fork) {
-  it_.ask(nullptr);
+  tested_.ask(nullptr);
   idle_platform::process = 2;
-  it_.after_fork_in_child();
-  it_.ask(nullptr);
+  tested_.after_fork_in_child();
+  tested_.ask(nullptr);
   EXPECT_EQ(helpers(), 2U);
 }
 

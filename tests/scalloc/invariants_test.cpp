@@ -20,60 +20,60 @@ struct hot_span {
 };
 
 TEST(invariants, counts_every_block_of_a_sound_span) {
-  hot_span it;
-  EXPECT_TRUE(it.span.counts_every_block());
+  hot_span hot;
+  EXPECT_TRUE(hot.span.counts_every_block());
 }
 
 TEST(invariants, miss_a_block_that_is_neither_used_nor_listed) {
-  hot_span it;
-  it.span.local_list = it.span.secrets.next_of(it.span.local_list);
-  EXPECT_FALSE(it.span.counts_every_block());
+  hot_span hot;
+  hot.span.local_list = hot.span.secrets.next_of(hot.span.local_list);
+  EXPECT_FALSE(hot.span.counts_every_block());
 }
 
 TEST(invariants, miss_a_block_that_is_used_and_listed) {
-  hot_span it;
-  it.span.countdown.increment();
-  EXPECT_FALSE(it.span.counts_every_block());
+  hot_span hot;
+  hot.span.countdown.increment();
+  EXPECT_FALSE(hot.span.counts_every_block());
 }
 
 TEST(invariants, see_a_local_list_that_runs_in_a_circle) {
-  hot_span it;
-  it.span.secrets.link(it.span.local_list, it.span.local_list);
-  EXPECT_FALSE(it.span.counts_every_block());
+  hot_span hot;
+  hot.span.secrets.link(hot.span.local_list, hot.span.local_list);
+  EXPECT_FALSE(hot.span.counts_every_block());
 }
 
 TEST(invariants, see_a_local_list_that_leaves_its_blocks) {
-  hot_span it;
-  it.span.local_list = it.span.base + 16;
-  it.span.secrets.link(it.span.local_list, nullptr);
-  EXPECT_FALSE(it.span.counts_every_block());
-  it.span.local_list = it.span.base + it.span.fresh * eight_blocks.span_block_limit;
-  it.span.secrets.link(it.span.local_list, nullptr);
-  EXPECT_FALSE(it.span.counts_every_block());
+  hot_span hot;
+  hot.span.local_list = hot.span.base + 16;
+  hot.span.secrets.link(hot.span.local_list, nullptr);
+  EXPECT_FALSE(hot.span.counts_every_block());
+  hot.span.local_list = hot.span.base + hot.span.fresh * eight_blocks.span_block_limit;
+  hot.span.secrets.link(hot.span.local_list, nullptr);
+  EXPECT_FALSE(hot.span.counts_every_block());
 }
 
 TEST(invariants, know_the_hot_span_of_a_buffer) {
-  hot_span it;
+  hot_span hot;
   heap::lab_type other;
-  EXPECT_TRUE(it.span.is_hot_in(*it.all.labs[0], index));
-  EXPECT_FALSE(it.span.is_hot_in(other, index));
-  EXPECT_FALSE(it.span.is_hot_in(*it.all.labs[0], index - 1));
-  it.all.labs[0]->floating[index].put_newest(it.span);
-  EXPECT_FALSE(it.span.is_hot_in(*it.all.labs[0], index));
+  EXPECT_TRUE(hot.span.is_hot_in(*hot.all.labs[0], index));
+  EXPECT_FALSE(hot.span.is_hot_in(other, index));
+  EXPECT_FALSE(hot.span.is_hot_in(*hot.all.labs[0], index - 1));
+  hot.all.labs[0]->floating[index].put_newest(hot.span);
+  EXPECT_FALSE(hot.span.is_hot_in(*hot.all.labs[0], index));
 }
 
 TEST(invariants, know_a_free_span) {
-  heap it{1};
-  void* const block = it.allocate(0);
-  heap::span_type& span = it.span_of(block);
+  heap tested{1};
+  void* const block = tested.allocate(0);
+  heap::span_type& span = tested.span_of(block);
   EXPECT_FALSE(span.is_free()) << "hot";
-  it.free(0, block);
-  it.end_thread(0);
+  tested.free(0, block);
+  tested.end_thread(0);
   EXPECT_TRUE(span.is_free());
-  span.set_owner(&*it.labs[0]);
+  span.set_owner(&*tested.labs[0]);
   EXPECT_FALSE(span.is_free()) << "owned";
   span.set_owner(nullptr);
-  it.labs[0]->floating[index].put_newest(span);
+  tested.labs[0]->floating[index].put_newest(span);
   EXPECT_FALSE(span.is_free()) << "in a list";
 }
 
@@ -88,29 +88,29 @@ struct floating_span {
 };
 
 TEST(invariants, see_a_list_with_a_span_of_another_buffer_or_class) {
-  floating_span it;
-  EXPECT_TRUE(it.owner.is_valid());
-  it.span.set_owner(&it.all.front.orphanage());
-  EXPECT_FALSE(it.owner.is_valid());
-  it.span.set_owner(&it.owner);
-  it.span.class_index.store(0, std::memory_order_relaxed);
-  EXPECT_FALSE(it.owner.is_valid());
+  floating_span floating;
+  EXPECT_TRUE(floating.owner.is_valid());
+  floating.span.set_owner(&floating.all.front.orphanage());
+  EXPECT_FALSE(floating.owner.is_valid());
+  floating.span.set_owner(&floating.owner);
+  floating.span.class_index.store(0, std::memory_order_relaxed);
+  EXPECT_FALSE(floating.owner.is_valid());
 }
 
 TEST(invariants, see_a_span_that_is_not_where_its_word_says) {
-  floating_span it;
-  EXPECT_TRUE(it.all.front.life().is_listed(it.span));
-  it.owner.floating[index].remove(it.span);
-  EXPECT_FALSE(it.all.front.life().is_listed(it.span));
-  it.owner.reusable[index].put_newest(it.span);
-  EXPECT_FALSE(it.all.front.life().is_listed(it.span));
+  floating_span floating;
+  EXPECT_TRUE(floating.all.front.life().is_listed(floating.span));
+  floating.owner.floating[index].remove(floating.span);
+  EXPECT_FALSE(floating.all.front.life().is_listed(floating.span));
+  floating.owner.reusable[index].put_newest(floating.span);
+  EXPECT_FALSE(floating.all.front.life().is_listed(floating.span));
 }
 
 TEST(invariants, see_an_event_that_is_due) {
-  floating_span it;
-  EXPECT_TRUE(it.all.front.life().has_no_due_event(it.span));
-  it.span.countdown.set(it.span.countdown.read_own() - 5);
-  EXPECT_FALSE(it.all.front.life().has_no_due_event(it.span));
+  floating_span floating;
+  EXPECT_TRUE(floating.all.front.life().has_no_due_event(floating.span));
+  floating.span.countdown.set(floating.span.countdown.read_own() - 5);
+  EXPECT_FALSE(floating.all.front.life().has_no_due_event(floating.span));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ struct explored_platform : fake_platform {
 private:
   template <class Result>
   static Result with_point(Result result) {
-    if (explore::explorer* const it = explore::explorer::running()) it->point();
+    if (explore::explorer* const running = explore::explorer::running()) running->point();
     return result;
   }
 };
@@ -66,9 +66,9 @@ void require(bool condition, const char* what) {
 }
 
 // Blocks of a few units, each marked with its own number at both ends.
-class scene {
+class large_scene {
 public:
-  ~scene() { clear(); }
+  ~large_scene() { clear(); }
 
   void start(std::size_t retained_limit) {
     clear();
@@ -133,93 +133,97 @@ private:
 
 using steps = std::function<void()>;
 
-explore::outcome explore_scene(scene& it, steps setup, std::vector<steps> threads) {
-  return explore::explorer({std::move(setup), std::move(threads), [&it] { it.check(); }}).explore();
+explore::outcome explore_scene(large_scene& scene, steps setup, std::vector<steps> threads) {
+  return explore::explorer({std::move(setup), std::move(threads), [&scene] { scene.check(); }}).explore();
 }
 
-void expect_sound(scene& it, steps setup, std::vector<steps> threads) {
-  const explore::outcome result = explore_scene(it, std::move(setup), std::move(threads));
+void expect_sound(large_scene& scene, steps setup, std::vector<steps> threads) {
+  const explore::outcome result = explore_scene(scene, std::move(setup), std::move(threads));
   EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
   EXPECT_GT(result.runs, 10U);
 }
 
 TEST(large_interleavings, two_threads_take_what_one_block_left) {
-  scene it;
-  expect_sound(it, [&] { it.start(16 * mib), it.allocate(1, 8), it.free(1); },
-               {[&] { it.allocate(2, 4); }, [&] { it.allocate(3, 4); }});
+  large_scene scene;
+  expect_sound(scene, [&] { scene.start(16 * mib), scene.allocate(1, 8), scene.free(1); },
+               {[&] { scene.allocate(2, 4); }, [&] { scene.allocate(3, 4); }});
 }
 
 TEST(large_interleavings, free_against_allocate_and_trim) {
-  scene it;
-  expect_sound(it, [&] { it.start(16 * mib), it.allocate(1, 4), it.allocate(2, 6); },
-               {[&] { it.free(1); }, [&] { it.allocate(3, 4); }, [&] { it.trim(); }});
+  large_scene scene;
+  expect_sound(scene, [&] { scene.start(16 * mib), scene.allocate(1, 4), scene.allocate(2, 6); },
+               {[&] { scene.free(1); }, [&] { scene.allocate(3, 4); }, [&] { scene.trim(); }});
 }
 
 // While one thread moves a block, others allocate where the block was and free what they have.
 TEST(large_interleavings, resize_against_others) {
-  scene it;
-  expect_sound(it, [&] { it.start(0), it.allocate(1, 4), it.allocate(2, 4); },
-               {[&] { it.resize(1, 64); }, [&] { it.free(2), it.allocate(3, 4); }});
+  large_scene scene;
+  expect_sound(scene, [&] { scene.start(0), scene.allocate(1, 4), scene.allocate(2, 4); },
+               {[&] { scene.resize(1, 64); }, [&] { scene.free(2), scene.allocate(3, 4); }});
 }
 
 // Both need the registry's first table.
 TEST(large_interleavings, first_blocks_of_two_threads) {
-  scene it;
-  expect_sound(it, [&] { it.start(0); }, {[&] { it.allocate(1, 4); }, [&] { it.allocate(2, 4); }});
+  large_scene scene;
+  expect_sound(scene, [&] { scene.start(0); },
+               {[&] { scene.allocate(1, 4); }, [&] { scene.allocate(2, 4); }});
 }
 
 TEST(large_interleavings, two_threads_need_a_larger_registry_and_another_frees) {
-  scene it;
-  expect_sound(it, [&] { it.start(0), it.allocate(1, 1), it.allocate(2, 1); },
-               {[&] { it.allocate(3, 1); }, [&] { it.allocate(4, 1); }, [&] { it.free(1); }});
+  large_scene scene;
+  expect_sound(scene, [&] { scene.start(0), scene.allocate(1, 1), scene.allocate(2, 1); },
+               {[&] { scene.allocate(3, 1); }, [&] { scene.allocate(4, 1); }, [&] { scene.free(1); }});
 }
 
 // The first thread's table may be too small before it is installed.
 TEST(large_interleavings, a_registry_outgrows_a_table_that_another_thread_has_mapped) {
-  scene it;
-  expect_sound(
-      it, [&] { it.start(0), it.allocate(1, 1), it.allocate(2, 1); },
-      {[&] { it.allocate(3, 1); }, [&] { it.allocate(4, 1), it.allocate(5, 1), it.allocate(6, 1); }});
+  large_scene scene;
+  expect_sound(scene, [&] { scene.start(0), scene.allocate(1, 1), scene.allocate(2, 1); },
+               {[&] { scene.allocate(3, 1); },
+                [&] { scene.allocate(4, 1), scene.allocate(5, 1), scene.allocate(6, 1); }});
 }
 
 TEST(large_interleavings, a_larger_registry_while_a_block_moves) {
-  scene it;
-  expect_sound(it, [&] { it.start(0), it.allocate(1, 1), it.allocate(2, 1); },
-               {[&] { it.resize(1, 64); }, [&] { it.allocate(3, 1), it.allocate(4, 1); }});
+  large_scene scene;
+  expect_sound(scene, [&] { scene.start(0), scene.allocate(1, 1), scene.allocate(2, 1); },
+               {[&] { scene.resize(1, 64); }, [&] { scene.allocate(3, 1), scene.allocate(4, 1); }});
 }
 
 TEST(large_interleavings, pages_that_the_system_refuses_to_take) {
-  scene it;
-  expect_sound(it,
+  large_scene scene;
+  expect_sound(scene,
                [&] {
-                 it.start(0), it.allocate(1, 4), it.allocate(2, 8);
+                 scene.start(0), scene.allocate(1, 4), scene.allocate(2, 8);
                  fake_platform::refused_unmaps = 2;
                },
-               {[&] { it.free(1), it.allocate(3, 2); }, [&] { it.free(2), it.allocate(4, 4); }});
+               {[&] { scene.free(1), scene.allocate(3, 2); }, [&] { scene.free(2), scene.allocate(4, 4); }});
 }
 
 // What was retained for long goes back while others want it.
 TEST(large_interleavings, decay_against_allocate_and_free) {
-  scene it;
-  expect_sound(it, [&] { it.start(16 * mib), it.allocate(1, 4), it.allocate(2, 6), it.free(1); },
-               {[&] { it.decay(); }, [&] { it.allocate(3, 4); }, [&] { it.free(2); }});
+  large_scene scene;
+  expect_sound(scene,
+               [&] { scene.start(16 * mib), scene.allocate(1, 4), scene.allocate(2, 6), scene.free(1); },
+               {[&] { scene.decay(); }, [&] { scene.allocate(3, 4); }, [&] { scene.free(2); }});
 }
 
 // The explorer reports threads that wait for ever.
 TEST(large_interleavings, no_lock_is_held_over_a_system_call) {
-  scene it;
+  large_scene scene;
   const auto setup = [&] {
     explored_platform::at_call = nullptr;
-    it.start(16 * mib);
-    for (unsigned number = 1; number <= 4; ++number) it.allocate(number, 4);
-    it.free(1), it.free(2);
-    explored_platform::at_call = [&] { it.count(); };
+    scene.start(16 * mib);
+    for (unsigned number = 1; number <= 4; ++number) scene.allocate(number, 4);
+    scene.free(1), scene.free(2);
+    explored_platform::at_call = [&] { scene.count(); };
   };
-  const steps counts = [&] { it.count(), it.count(), it.count(), it.count(); };
-  const steps outgrows_the_registry = [&] { it.allocate(5, 4), it.allocate(6, 4), it.allocate(7, 4); };
-  for (const steps& calls : {steps([&] { it.decay(); }), steps([&] { it.trim(); }),
-                             steps([&] { it.resize(3, 64); }), outgrows_the_registry})
-    expect_sound(it, setup, {calls, counts});
+  const steps counts = [&] { scene.count(), scene.count(), scene.count(), scene.count(); };
+  const steps outgrows_the_registry = [&] {
+    scene.allocate(5, 4), scene.allocate(6, 4), scene.allocate(7, 4);
+  };
+  for (const steps& calls : {steps([&] { scene.decay(); }), steps([&] { scene.trim(); }),
+                             steps([&] { scene.resize(3, 64); }), outgrows_the_registry})
+    expect_sound(scene, setup, {calls, counts});
   explored_platform::at_call = nullptr;
 }
 
@@ -229,9 +233,9 @@ TEST(large_interleavings, no_lock_is_held_over_a_system_call) {
 TEST(large_interleavings, find_pages_that_two_threads_have_for_their_tables) {
   const auto share_tables = [] {
     explored_platform::table = os_pages::allocate(os_pages::page_bytes());
-    scene it;
-    const explore::outcome result =
-        explore_scene(it, [&] { it.start(0); }, {[&] { it.allocate(1, 4); }, [&] { it.allocate(2, 4); }});
+    large_scene scene;
+    const explore::outcome result = explore_scene(
+        scene, [&] { scene.start(0); }, {[&] { scene.allocate(1, 4); }, [&] { scene.allocate(2, 4); }});
     if (result.failed) std::abort();
   };
   EXPECT_DEATH(share_tables(), "");

@@ -26,7 +26,7 @@ protected:
   ~large_refusals_test() override { fake_platform::reset(); }
 
   char* allocate(std::size_t bytes, bool zeroed = false) {
-    return static_cast<char*>(it_.allocate(bytes, 16, zeroed));
+    return static_cast<char*>(tested_.allocate(bytes, 16, zeroed));
   }
   char* allocate_filled(std::size_t bytes) {
     char* const block = allocate(bytes);
@@ -34,14 +34,14 @@ protected:
     return block;
   }
 
-  blocks it_{64 * mib};
+  blocks tested_{64 * mib};
 };
 
 TEST_F(large_refusals_test, no_pages_is_null) {
   fake_platform::refused_allocations = 1;
   EXPECT_EQ(allocate(2 * mib), nullptr);
-  EXPECT_EQ(it_.live_bytes(), 0U);
-  EXPECT_TRUE(it_.is_valid());
+  EXPECT_EQ(tested_.live_bytes(), 0U);
+  EXPECT_TRUE(tested_.is_valid());
 }
 
 TEST_F(large_refusals_test, no_pages_for_the_registry_is_null_and_the_block_goes_back) {
@@ -84,14 +84,14 @@ TEST_F(large_refusals_test, a_block_that_cannot_be_resized_is_copied) {
   for (const std::size_t bytes : {2 * mib, 8 * mib}) {
     char* const block = allocate_filled(bytes);
     fake_platform::refused_remaps = 1;
-    auto* const moved = static_cast<char*>(it_.reallocate(block, 2 * bytes));
+    auto* const moved = static_cast<char*>(tested_.reallocate(block, 2 * bytes));
     ASSERT_NE(moved, nullptr);
     EXPECT_EQ(moved[0], 7);
     EXPECT_EQ(moved[bytes - 1], 7);
-    EXPECT_EQ(it_.live_bytes(), 2 * bytes);
-    EXPECT_TRUE(it_.is_valid());
-    it_.deallocate(moved);
-    it_.trim(0);
+    EXPECT_EQ(tested_.live_bytes(), 2 * bytes);
+    EXPECT_TRUE(tested_.is_valid());
+    tested_.deallocate(moved);
+    tested_.trim(0);
   }
 }
 
@@ -99,23 +99,23 @@ TEST_F(large_refusals_test, a_block_that_can_be_neither_resized_nor_copied_stays
   char* const block = allocate_filled(2 * mib);
   fake_platform::refused_remaps = 1;
   fake_platform::refused_allocations = 2;  // at a huge page, and anywhere
-  EXPECT_EQ(it_.reallocate(block, 4 * mib), nullptr);
+  EXPECT_EQ(tested_.reallocate(block, 4 * mib), nullptr);
   EXPECT_EQ(block[2 * mib - 1], 7);
-  EXPECT_EQ(it_.usable_size(block), 2 * mib);
-  it_.deallocate(block);
+  EXPECT_EQ(tested_.usable_size(block), 2 * mib);
+  tested_.deallocate(block);
 }
 
 TEST_F(large_refusals_test, a_retained_block_that_cannot_grow_goes_back) {
-  it_.deallocate(allocate_filled(2 * mib));
-  ASSERT_EQ(it_.retained_bytes(), 2 * mib);
+  tested_.deallocate(allocate_filled(2 * mib));
+  ASSERT_EQ(tested_.retained_bytes(), 2 * mib);
   fake_platform::refused_remaps = 1;
   char* const block = allocate(3 * mib, true);
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(block[0], 0);
-  EXPECT_EQ(it_.retained_bytes(), 0U);
+  EXPECT_EQ(tested_.retained_bytes(), 0U);
   EXPECT_EQ(fake_platform::unmaps, 1U);
-  EXPECT_TRUE(it_.is_valid());
-  it_.deallocate(block);
+  EXPECT_TRUE(tested_.is_valid());
+  tested_.deallocate(block);
 }
 
 TEST_F(large_refusals_test, pages_that_the_system_refuses_serve_the_next_block_and_are_zero) {
@@ -139,54 +139,54 @@ TEST_F(large_refusals_test, pages_that_the_system_refuses_serve_the_next_block_a
 TEST_F(large_refusals_test, retained_blocks_go_back_after_a_decay_period) {
   void* const first = allocate(2 * mib);
   void* const second = allocate(3 * mib);
-  it_.deallocate(first);
+  tested_.deallocate(first);
   fake_platform::now += knobs.decay_milliseconds;
-  it_.deallocate(second);
-  EXPECT_EQ(it_.retained_bytes(), 5 * mib) << "not longer than the period";
+  tested_.deallocate(second);
+  EXPECT_EQ(tested_.retained_bytes(), 5 * mib) << "not longer than the period";
   fake_platform::now += 1;
-  void* const other = it_.allocate(2 * mib, 64 * mib, false);
-  EXPECT_EQ(it_.retained_bytes(), 3 * mib) << "the first was retained for longer";
-  it_.deallocate(other);
+  void* const other = tested_.allocate(2 * mib, 64 * mib, false);
+  EXPECT_EQ(tested_.retained_bytes(), 3 * mib) << "the first was retained for longer";
+  tested_.deallocate(other);
 }
 
 TEST(large_refusals, live_account_remembers_the_peak_of_this_period_and_the_one_before) {
-  live_account<traits> it;
+  live_account<traits> account;
   constexpr std::int64_t period = knobs.decay_milliseconds;
-  it.set(10, 5 * period);
-  it.set(3, 5 * period + 1);
-  EXPECT_EQ(it.recent_peak(), 10U);
-  it.set(4, 6 * period + 1);
-  EXPECT_EQ(it.recent_peak(), 10U) << "the peak of the period before";
-  it.set(2, 7 * period + 2);
-  EXPECT_EQ(it.recent_peak(), 4U);
-  it.set(1, 10 * period);
-  EXPECT_EQ(it.recent_peak(), 2U) << "nothing changed for more than a period";
-  EXPECT_EQ(it.bytes(), 1U);
+  account.set(10, 5 * period);
+  account.set(3, 5 * period + 1);
+  EXPECT_EQ(account.recent_peak(), 10U);
+  account.set(4, 6 * period + 1);
+  EXPECT_EQ(account.recent_peak(), 10U) << "the peak of the period before";
+  account.set(2, 7 * period + 2);
+  EXPECT_EQ(account.recent_peak(), 4U);
+  account.set(1, 10 * period);
+  EXPECT_EQ(account.recent_peak(), 2U) << "nothing changed for more than a period";
+  EXPECT_EQ(account.bytes(), 1U);
 }
 
 // --- planted faults: with assertions the fault is fatal, and without them is_valid() tells ---
 
-void check(const auto& it) {
-  if (!it.is_valid()) std::abort();
+void check(const auto& tested) {
+  if (!tested.is_valid()) std::abort();
 }
 
 TEST_F(large_refusals_test, invariants_see_pages_that_are_live_twice) {
   char* const block = allocate(2 * mib);
-  check(it_);
-  EXPECT_DEATH((fake_platform::planted = block, allocate(3 * mib), check(it_)), "");
-  it_.deallocate(block);
+  check(tested_);
+  EXPECT_DEATH((fake_platform::planted = block, allocate(3 * mib), check(tested_)), "");
+  tested_.deallocate(block);
 }
 
 TEST_F(large_refusals_test, invariants_see_pages_that_are_live_and_retained) {
   char* const freed = allocate(2 * mib);
-  it_.deallocate(freed);
-  ASSERT_EQ(it_.retained_bytes(), 2 * mib);
-  check(it_);
+  tested_.deallocate(freed);
+  ASSERT_EQ(tested_.retained_bytes(), 2 * mib);
+  check(tested_);
   // An alignment that no retained block has, so that none is taken.
   const auto plant = [&] {
     fake_platform::planted = freed + mib;
-    it_.allocate(mib, std::size_t{1} << 40, false);
-    check(it_);
+    tested_.allocate(mib, std::size_t{1} << 40, false);
+    check(tested_);
   };
   EXPECT_DEATH(plant(), "");
 }
@@ -198,10 +198,10 @@ TEST_F(large_refusals_test, invariants_see_what_is_retained_twice) {
   live.set(0, 1);
   char* const page = static_cast<char*>(os_pages::allocate(4 * mib, os_pages::huge_page_bytes));
   const auto put_both = [&](char* first, std::int64_t since, char* second, std::int64_t later) {
-    retained_mappings<traits> it{64 * mib};
-    it.put(first, mib, live, since, leave);
-    it.put(second, mib, live, later, leave);
-    check(it);
+    retained_mappings<traits> retained{64 * mib};
+    retained.put(first, mib, live, since, leave);
+    retained.put(second, mib, live, later, leave);
+    check(retained);
   };
   put_both(page, 1, page + mib, 2);
   put_both(page, 2, page + mib, 1);  // a thread read the clock, and then waited for the lock
@@ -260,24 +260,24 @@ TEST_F(large_refusals_of_the_registry, a_table_that_is_not_wanted_any_more_stays
 }
 
 TEST_F(large_refusals_test, a_block_that_moves_keeps_its_room_in_the_registry) {
-  growing_registry<traits> it;
+  growing_registry<traits> registry;
   const auto block = [](std::size_t number) { return reinterpret_cast<char*>(number * mib); };
-  ASSERT_TRUE(it.add(block(1), 1));
-  ASSERT_EQ(it.begin_move(block(1)), 1U);
+  ASSERT_TRUE(registry.add(block(1), 1));
+  ASSERT_EQ(registry.begin_move(block(1)), 1U);
   fake_platform::refused_allocations = 1000;
   std::size_t added = 0;
-  while (it.add(block(2 + added), 1)) ++added;
-  it.end_move(block(2 + added), 1);
-  EXPECT_EQ(it.count(), added + 1);
-  EXPECT_TRUE(it.is_valid());
+  while (registry.add(block(2 + added), 1)) ++added;
+  registry.end_move(block(2 + added), 1);
+  EXPECT_EQ(registry.count(), added + 1);
+  EXPECT_TRUE(registry.is_valid());
 }
 
 TEST_F(large_refusals_test, invariants_see_an_entry_of_no_size) {
-  growing_registry<traits> it;
-  it.add(reinterpret_cast<char*>(1 * mib), 1);
-  EXPECT_TRUE(it.is_valid());
-  it.add(reinterpret_cast<char*>(2 * mib), 0);
-  EXPECT_FALSE(it.is_valid());
+  growing_registry<traits> registry;
+  registry.add(reinterpret_cast<char*>(1 * mib), 1);
+  EXPECT_TRUE(registry.is_valid());
+  registry.add(reinterpret_cast<char*>(2 * mib), 0);
+  EXPECT_FALSE(registry.is_valid());
 }
 
 }  // namespace

@@ -23,20 +23,20 @@ using classes = traits::classes;
 
 class page_map_test : public ::testing::Test {
 protected:
-  void open(std::size_t bytes) { ASSERT_TRUE(it_.open(bytes, huge_page_policy::never)); }
-  void TearDown() override { it_.close(); }
+  void open(std::size_t bytes) { ASSERT_TRUE(tested_.open(bytes, huge_page_policy::never)); }
+  void TearDown() override { tested_.close(); }
 
   // A span of the class, carved and owned.
   span_type& owned(unsigned class_index, unsigned column = 0) {
-    span_type& result = *it_.carve(classes::table[class_index].fine, column);
+    span_type& result = *tested_.carve(classes::table[class_index].fine, column);
     result.class_index.store(class_index, std::memory_order_relaxed);
-    result.color = classes::color_of(it_.number_of(result), classes::table[class_index]);
-    it_.set_place(result, &owner_->hot[class_index]);
+    result.color = classes::color_of(tested_.number_of(result), classes::table[class_index]);
+    tested_.set_place(result, &owner_->hot[class_index]);
     return result;
   }
-  auto place_of(const void* block) const { return it_.place_at(it_.step_of(block)); }
+  auto place_of(const void* block) const { return tested_.place_at(tested_.step_of(block)); }
 
-  arena<traits> it_;
+  arena<traits> tested_;
   std::unique_ptr<lab<traits>> owner_ = std::make_unique<lab<traits>>();
 };
 
@@ -52,7 +52,7 @@ TEST_F(page_map_test, knows_the_blocks_of_all_classes_that_are_cached) {
         ASSERT_EQ(place_of(of_class.block_at(number, kind)),
                   kind.most_cached > 0 ? &owner_->hot[index] : nullptr)
             << kind.block_bytes;
-      it_.set_place(of_class, nullptr);
+      tested_.set_place(of_class, nullptr);
       for (unsigned number = 0; number < kind.blocks; ++number)
         ASSERT_EQ(place_of(of_class.block_at(number, kind)), nullptr) << kind.block_bytes;
     }
@@ -90,21 +90,22 @@ TEST_F(page_map_test, knows_the_fine_zone_alone_once_the_arena_has_shrunk) {
   char* const block = large.block_at(0, classes::table[coarse]);
   EXPECT_EQ(place_of(block), &owner_->hot[coarse]);
   for (const std::size_t bytes : {512 * mib, 128 * mib}) {
-    ASSERT_TRUE(it_.shrink(bytes));
+    ASSERT_TRUE(tested_.shrink(bytes));
     for (const span_type* const fine : fine_spans) EXPECT_EQ(place_of(fine->base), &owner_->hot[5]);
     EXPECT_EQ(place_of(block), nullptr);
     for (char* in_gap = fine_spans.front()->base + bytes; in_gap < large.base - bytes; in_gap += 4096 * mib)
       EXPECT_EQ(place_of(in_gap), nullptr);
   }
-  while (it_.carve(true, 0) != nullptr) continue;
-  while (it_.carve(false, 0) != nullptr) continue;
+  while (tested_.carve(true, 0) != nullptr) continue;
+  while (tested_.carve(false, 0) != nullptr) continue;
 }
 
 TEST_F(page_map_test, has_the_spans_of_two_columns_in_different_lines) {
   open(64 * mib);
   std::set<std::uint32_t> lines[2];
   for (unsigned step = 0; step < 100; ++step)
-    lines[step % 2].insert(it_.number_of(*it_.carve(true, step % 2)) / page_map<traits>::words_in_line);
+    lines[step % 2].insert(tested_.number_of(*tested_.carve(true, step % 2)) /
+                           page_map<traits>::words_in_line);
   for (const std::uint32_t line : lines[0]) EXPECT_FALSE(lines[1].contains(line));
   EXPECT_EQ(lines[0].size(), 7U);
 }
@@ -113,7 +114,7 @@ TEST_F(page_map_test, leaves_no_span_to_a_column_that_asks_for_none) {
   open(64 * mib);
   std::set<char*> bases;
   for (unsigned step = 0;; ++step) {
-    const span_type* const carved = it_.carve(true, step < 100 ? step : 0);
+    const span_type* const carved = tested_.carve(true, step < 100 ? step : 0);
     if (carved == nullptr) break;
     EXPECT_TRUE(bases.insert(carved->base).second);
   }

@@ -76,22 +76,22 @@ struct pool_of {
     const size_class& kind = pool_traits<Config>::classes::table[class_index];
     std::vector<span_type*> result;
     for (unsigned step = 0; step < count; ++step) {
-      span_type* const it = spans.carve(kind.fine, 0);
-      if (it == nullptr) throw std::bad_alloc();
-      it->class_index.store(class_index, std::memory_order_relaxed);
-      it->word.store(span_word{}.take().retire().all_free().bits(), std::memory_order_relaxed);
-      it->set_resident_bytes(kind.real_span_bytes);
-      it->base[0] = 1;
-      result.push_back(it);
+      span_type* const span = spans.carve(kind.fine, 0);
+      if (span == nullptr) throw std::bad_alloc();
+      span->class_index.store(class_index, std::memory_order_relaxed);
+      span->word.store(span_word{}.take().retire().all_free().bits(), std::memory_order_relaxed);
+      span->set_resident_bytes(kind.real_span_bytes);
+      span->base[0] = 1;
+      result.push_back(span);
     }
     return result;
   }
   void put(const std::vector<span_type*>& all) {
-    for (span_type* const it : all) pool.put(spans, *it, 0);
+    for (span_type* const span : all) pool.put(spans, *span, 0);
   }
   std::size_t resident() {
     std::size_t bytes = 0;
-    spans.for_each_span([&](const span_type& it) { bytes += it.resident_bytes(); });
+    spans.for_each_span([&](const span_type& span) { bytes += span.resident_bytes(); });
     return bytes;
   }
   std::size_t bound() const { return Config.retained_span_bytes + spans.fine_bytes() / 16; }

@@ -29,20 +29,20 @@ void print_classes() {
   std::printf("| block, B | blocks | real span, KiB | unused in a block, %% | in a span, %% | colors |\n");
   std::printf("|--:|--:|--:|--:|--:|--:|\n");
   std::size_t smallest = 0;
-  for (const size_class& it : classes::table) {
-    const std::size_t used = std::size_t{it.blocks} * it.block_bytes;
-    std::printf("| %u | %u | %u | %.1f | %.1f | %u |\n", it.block_bytes, it.blocks, it.real_span_bytes / 1024,
-                percent(it.block_bytes - smallest, it.block_bytes),
-                percent(it.real_span_bytes - used, it.real_span_bytes), it.colors);
-    smallest = it.block_bytes + 1;
+  for (const size_class& kind : classes::table) {
+    const std::size_t used = std::size_t{kind.blocks} * kind.block_bytes;
+    std::printf("| %u | %u | %u | %.1f | %.1f | %u |\n", kind.block_bytes, kind.blocks,
+                kind.real_span_bytes / 1024, percent(kind.block_bytes - smallest, kind.block_bytes),
+                percent(kind.real_span_bytes - used, kind.real_span_bytes), kind.colors);
+    smallest = kind.block_bytes + 1;
   }
 }
 
 template <const config& Config>
 std::uint32_t largest_fine_block() {
   std::uint32_t largest = 0;
-  for (const size_class& it : size_classes<Config>::table)
-    if (it.fine) largest = it.block_bytes;
+  for (const size_class& kind : size_classes<Config>::table)
+    if (kind.fine) largest = kind.block_bytes;
   return largest;
 }
 

@@ -23,20 +23,20 @@ class record_sweep_test : public ::testing::Test {
 protected:
   // Spans of whole pages of records, all of them purged.
   std::vector<span_type*> purged(std::uint32_t pages) {
-    const auto all = it_.used(0, pages * page_);
-    it_.put(all);
-    it_.pool.purge_all(it_.spans, 0);
+    const auto all = tested_.used(0, pages * page_);
+    tested_.put(all);
+    tested_.pool.purge_all(tested_.spans, 0);
     return all;
   }
-  void sweep() { it_.pool.sweep_records(it_.spans, os_pages::page_bytes()); }
+  void sweep() { tested_.pool.sweep_records(tested_.spans, os_pages::page_bytes()); }
 
   // The span as after a tenure in which blocks were handed out.
-  static span_type* used(span_type& it) {
-    const span_word word = it.load_word(std::memory_order_relaxed).take();
-    it.word.store(word.retire().all_free().bits(), std::memory_order_relaxed);
-    it.set_resident_bytes(kept.fine_span_bytes);
-    it.base[0] = 1;
-    return &it;
+  static span_type* used(span_type& span) {
+    const span_word word = span.load_word(std::memory_order_relaxed).take();
+    span.word.store(word.retire().all_free().bits(), std::memory_order_relaxed);
+    span.set_resident_bytes(kept.fine_span_bytes);
+    span.base[0] = 1;
+    return &span;
   }
 
   // The record of a carved span names the span's place.
@@ -49,56 +49,56 @@ protected:
   // All spans that the pool hands out, and then `carved` new ones.
   std::set<span_type*> taken(std::size_t carved) {
     std::set<span_type*> result;
-    while (span_type* const span = it_.pool.get(it_.spans, 0, 0))
+    while (span_type* const span = tested_.pool.get(tested_.spans, 0, 0))
       EXPECT_TRUE(result.insert(span).second) << "handed out twice";
     for (std::size_t step = 0; step < carved; ++step) {
-      span_type* const span = it_.spans.carve(true, 0);
+      span_type* const span = tested_.spans.carve(true, 0);
       EXPECT_TRUE(result.insert(span).second) << "handed out twice";
-      EXPECT_EQ(it_.spans.find(span->base), span);
+      EXPECT_EQ(tested_.spans.find(span->base), span);
       EXPECT_EQ(span->load_word(std::memory_order_relaxed).state(), span_state::expected);
     }
     return result;
   }
 
   const std::uint32_t page_ = dropped_records<pool_traits<kept>>::spans_in_page();
-  pool it_;
+  pool tested_;
 };
 
 TEST_F(record_sweep_test, drops_the_records_of_spans_without_memory) {
   const auto all = purged(200);
   sweep();
   EXPECT_EQ(dropped(all), all.size());
-  EXPECT_EQ(it_.pool.get(it_.spans, 0, 0), nullptr);
-  const std::size_t carved = it_.spans.fine_bytes();
+  EXPECT_EQ(tested_.pool.get(tested_.spans, 0, 0), nullptr);
+  const std::size_t carved = tested_.spans.fine_bytes();
   EXPECT_EQ(taken(all.size()), std::set(all.begin(), all.end())) << "before new ones";
-  EXPECT_EQ(it_.spans.fine_bytes(), carved);
-  it_.spans.carve(true, 0);
-  EXPECT_GT(it_.spans.fine_bytes(), carved);
+  EXPECT_EQ(tested_.spans.fine_bytes(), carved);
+  tested_.spans.carve(true, 0);
+  EXPECT_GT(tested_.spans.fine_bytes(), carved);
 }
 
 TEST_F(record_sweep_test, leaves_the_last_page_that_is_not_full) {
-  auto all = it_.used(0, 3 * page_ + 1);
-  it_.put(all);
-  it_.pool.purge_all(it_.spans, 0);
+  auto all = tested_.used(0, 3 * page_ + 1);
+  tested_.put(all);
+  tested_.pool.purge_all(tested_.spans, 0);
   sweep();
   EXPECT_EQ(dropped(all), 3 * page_);
-  EXPECT_EQ(it_.pool.get(it_.spans, 0, 0), all.back());
+  EXPECT_EQ(tested_.pool.get(tested_.spans, 0, 0), all.back());
 }
 
 TEST_F(record_sweep_test, leaves_a_page_with_a_span_that_is_used_or_has_memory) {
   const auto all = purged(6);
   std::set<std::uint32_t> pages_in_use;
   for (int step = 0; step < 2; ++step) {
-    span_type* const used = it_.pool.get(it_.spans, 0, 0);
-    pages_in_use.insert(it_.spans.number_of(*used) / page_);
+    span_type* const used = tested_.pool.get(tested_.spans, 0, 0);
+    pages_in_use.insert(tested_.spans.number_of(*used) / page_);
     if (step == 0) continue;
     used->set_resident_bytes(kept.fine_span_bytes);
-    it_.pool.put(it_.spans, *used, 0);
+    tested_.pool.put(tested_.spans, *used, 0);
   }
   sweep();
-  for (const span_type* const it : all) {
-    const std::uint32_t number = it_.spans.number_of(*it);
-    EXPECT_EQ(is_dropped(*it), !pages_in_use.contains(number / page_)) << number;
+  for (const span_type* const span : all) {
+    const std::uint32_t number = tested_.spans.number_of(*span);
+    EXPECT_EQ(is_dropped(*span), !pages_in_use.contains(number / page_)) << number;
   }
   const std::size_t gone = all.size() - pages_in_use.size() * page_;
   EXPECT_EQ(taken(gone).size(), all.size() - 1) << "but the used one";
@@ -109,8 +109,9 @@ TEST_F(record_sweep_test, sweeps_again_and_again) {
   for (int round = 0; round < 5; ++round) {
     sweep();
     ASSERT_EQ(dropped(all), all.size());
-    for (std::uint32_t step = 0; step < all.size(); ++step) it_.put({used(*it_.spans.carve(true, 0))});
-    EXPECT_TRUE(it_.pool.purge_all(it_.spans, 0));
+    for (std::uint32_t step = 0; step < all.size(); ++step)
+      tested_.put({used(*tested_.spans.carve(true, 0))});
+    EXPECT_TRUE(tested_.pool.purge_all(tested_.spans, 0));
   }
 }
 
@@ -120,8 +121,8 @@ TEST_F(record_sweep_test, lets_epochs_go_on) {
   all[3]->word.store(high.bits(), std::memory_order_relaxed);
   sweep();
   ASSERT_EQ(dropped(all), all.size());
-  for (const span_type* const it : taken(all.size()))
-    EXPECT_GT(it->load_word(std::memory_order_relaxed).epoch(), high.epoch());
+  for (const span_type* const span : taken(all.size()))
+    EXPECT_GT(span->load_word(std::memory_order_relaxed).epoch(), high.epoch());
 }
 
 TEST_F(record_sweep_test, leaves_epochs_that_begin_anew_soon) {
@@ -151,18 +152,18 @@ TEST_F(record_sweep_test, loses_no_span_where_there_is_no_memory_for_a_map) {
     EXPECT_EQ(dropped(all), 0U);
     const auto again = taken(0);
     EXPECT_EQ(again, std::set(all.begin(), all.end()));
-    for (span_type* const it : again) it_.put({used(*it)});
-    it_.pool.purge_all(it_.spans, 0);
+    for (span_type* const span : again) tested_.put({used(*span)});
+    tested_.pool.purge_all(tested_.spans, 0);
   }
 }
 
 TEST_F(record_sweep_test, waits_until_much_may_go) {
   const std::uint32_t worth = kept.record_sweep_bytes / sizeof(span_type) / page_;
   auto all = purged(worth - 1);
-  it_.pool.sweep_records(it_.spans, kept.record_sweep_bytes);
+  tested_.pool.sweep_records(tested_.spans, kept.record_sweep_bytes);
   EXPECT_EQ(dropped(all), 0U);
   all = purged(1);
-  it_.pool.sweep_records(it_.spans, kept.record_sweep_bytes);
+  tested_.pool.sweep_records(tested_.spans, kept.record_sweep_bytes);
   EXPECT_EQ(dropped(all), page_);
 }
 
@@ -174,11 +175,11 @@ TEST_F(record_sweep_test, loses_no_span_while_threads_use_the_pool) {
     for (unsigned round = 0; round < rounds; ++round) {
       std::vector<span_type*> own;
       for (unsigned step = 0; step < page_; ++step) {
-        span_type* const span = it_.pool.get(it_.spans, 0, thread);
-        own.push_back(used(span == nullptr ? *it_.spans.carve(true, 0) : *span));
+        span_type* const span = tested_.pool.get(tested_.spans, 0, thread);
+        own.push_back(used(span == nullptr ? *tested_.spans.carve(true, 0) : *span));
       }
-      for (span_type* const span : own) it_.pool.put(it_.spans, *span, thread);
-      it_.pool.purge_all(it_.spans, 0);
+      for (span_type* const span : own) tested_.pool.put(tested_.spans, *span, thread);
+      tested_.pool.purge_all(tested_.spans, 0);
     }
   };
   {
@@ -187,10 +188,10 @@ TEST_F(record_sweep_test, loses_no_span_while_threads_use_the_pool) {
     for (unsigned round = 0; round < rounds; ++round) sweep();
   }
   sweep();
-  const std::size_t carved = it_.spans.fine_bytes() / kept.fine_span_bytes;
+  const std::size_t carved = tested_.spans.fine_bytes() / kept.fine_span_bytes;
   const std::size_t pooled = taken(0).size();
   EXPECT_EQ(taken(carved - pooled).size(), carved - pooled);
-  EXPECT_EQ(it_.spans.fine_bytes() / kept.fine_span_bytes, carved) << "a span was lost";
+  EXPECT_EQ(tested_.spans.fine_bytes() / kept.fine_span_bytes, carved) << "a span was lost";
 }
 
 }  // namespace

@@ -31,21 +31,21 @@ struct plain_span {
 };
 
 TEST(remote_batch, links_its_blocks_and_is_empty_before_they_go_back) {
-  plain_span it, other;
+  plain_span span, other;
   void* blocks[4];
   remote_batch<plain_span> batch;
   batch.take([](auto&...) { ADD_FAILURE() << "an empty batch"; });
-  EXPECT_FALSE(batch.is_of(it));
+  EXPECT_FALSE(batch.is_of(span));
   for (unsigned index = 0; index < 3; ++index) {
-    index == 0 ? batch.begin(it, &blocks[index]) : batch.add(it, &blocks[index]);
-    EXPECT_TRUE(batch.is_of(it));
+    index == 0 ? batch.begin(span, &blocks[index]) : batch.add(span, &blocks[index]);
+    EXPECT_TRUE(batch.is_of(span));
     EXPECT_FALSE(batch.is_of(other));
     EXPECT_EQ(batch.count(), index + 1);
   }
   unsigned visits = 0;
   batch.take([&](plain_span& of, const freed_chain& chain) {
     ++visits;
-    EXPECT_EQ(&of, &it);
+    EXPECT_EQ(&of, &span);
     EXPECT_EQ(chain.count(), 3U);
     EXPECT_EQ(chain.newest(), &blocks[2]);
     EXPECT_EQ(chain.oldest(), &blocks[0]);
@@ -55,13 +55,13 @@ TEST(remote_batch, links_its_blocks_and_is_empty_before_they_go_back) {
     batch.take([](auto&...) { ADD_FAILURE() << "given back twice"; });
   });
   EXPECT_EQ(visits, 1U);
-  EXPECT_FALSE(batch.is_of(it));
+  EXPECT_FALSE(batch.is_of(span));
   batch.begin(other, &blocks[3]);
   EXPECT_TRUE(batch.is_of(other));
 }
 
-std::uint32_t returned(const auto& it) {
-  return it.load_word(std::memory_order_relaxed).remote_count();
+std::uint32_t returned(const auto& span) {
+  return span.load_word(std::memory_order_relaxed).remote_count();
 }
 
 // Blocks of a span go back together, when a block of another span of the class comes.
@@ -69,7 +69,7 @@ TEST(remote_batch, waits_for_blocks_of_one_span) {
   small_heap<concurrent::std_sync, sixteen_blocks> heap(2);
   constexpr unsigned many = 16;
   std::vector<void*> blocks(2 * many);
-  for (void*& it : blocks) it = heap.allocate(0);
+  for (void*& block : blocks) block = heap.allocate(0);
   auto& one = heap.span_of(blocks.front());
   auto& two = heap.span_of(blocks.back());
   ASSERT_NE(&one, &two);
@@ -92,18 +92,18 @@ template <const config& Config>
 void expect_full_with(unsigned count) {
   small_heap<concurrent::std_sync, Config> heap(2);
   std::vector<void*> blocks(count);
-  for (void*& it : blocks) it = heap.allocate(0);
+  for (void*& block : blocks) block = heap.allocate(0);
   auto& span = heap.span_of(blocks.front());
-  for (void* const it : blocks) {
+  for (void* const block : blocks) {
     EXPECT_EQ(returned(span), 0U);
-    heap.free_later(1, it);
+    heap.free_later(1, block);
   }
   EXPECT_EQ(returned(span), count);
   // The owner gets every block, those never used before and those that came back.
   std::set<void*> got;
   for (unsigned step = 0; step < 16; ++step) got.insert(heap.allocate(0));
   EXPECT_EQ(got.size(), 16U);
-  for (void* const it : blocks) EXPECT_TRUE(got.contains(it));
+  for (void* const block : blocks) EXPECT_TRUE(got.contains(block));
 }
 
 TEST(remote_batch, goes_back_when_it_has_as_many_blocks_or_bytes_as_it_may) {

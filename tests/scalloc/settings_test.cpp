@@ -16,7 +16,7 @@ constexpr config knobs = standard();
 class settings_test : public testing::Test {
 protected:
   void TearDown() override {
-    for (const setting& it : setting_table) unsetenv(it.variable);
+    for (const setting& row : setting_table) unsetenv(row.variable);
   }
   // What read_environment says on standard error with `variable` set to `value`.
   std::string read(const char* variable, const char* value) {

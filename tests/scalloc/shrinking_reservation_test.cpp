@@ -9,12 +9,12 @@ namespace {
 
 class shrinking_reservation_test : public ::testing::Test {
 protected:
-  shrinking_reservation_test() { it_.set(bytes_.data(), bytes_.size()); }
+  shrinking_reservation_test() { tested_.set(bytes_.data(), bytes_.size()); }
 
   // Marks what leaves.
   std::size_t keep(std::size_t first, std::size_t last) {
     std::size_t left = 0;
-    for (const std::span<char> part : it_.keep(first, last))
+    for (const std::span<char> part : tested_.keep(first, last))
       for (char& byte : part) left += byte++ == 0 ? 1 : 1000;
     return left;
   }
@@ -22,22 +22,22 @@ protected:
     for (std::size_t index = 0; index < bytes_.size(); ++index)
       if ((bytes_[index] == 0) != (index < first || index >= bytes_.size() - last)) return false;
     std::size_t all = 0;
-    for (const std::span<char> part : it_.all()) {
+    for (const std::span<char> part : tested_.all()) {
       all += part.size();
       for (const char byte : part)
         if (byte != 0) return false;
     }
-    return all == it_.bytes() && all == std::min(first + last, bytes_.size());
+    return all == tested_.bytes() && all == std::min(first + last, bytes_.size());
   }
 
   std::vector<char> bytes_ = std::vector<char>(100);
-  shrinking_reservation it_;
+  shrinking_reservation tested_;
 };
 
 TEST_F(shrinking_reservation_test, is_whole_at_first) {
-  EXPECT_EQ(it_.bytes(), 100U);
-  EXPECT_EQ(it_.first(), 100U);
-  EXPECT_EQ(it_.last(), 100U);
+  EXPECT_EQ(tested_.bytes(), 100U);
+  EXPECT_EQ(tested_.first(), 100U);
+  EXPECT_EQ(tested_.last(), 100U);
   EXPECT_TRUE(are_there(100, 0));
 }
 

@@ -32,29 +32,29 @@ TYPED_TEST(size_classes_test, gives_every_size_the_smallest_class_that_holds_it)
 TYPED_TEST(size_classes_test, keeps_blocks_in_their_span) {
   const config& knobs =
       std::is_same_v<TypeParam, size_classes<paper_config>> ? paper_config : standard_config;
-  for (const size_class& it : TypeParam::table) {
-    const std::size_t span = it.fine ? knobs.fine_span_bytes : knobs.coarse_span_bytes;
-    EXPECT_GE(it.blocks, 1U);
-    EXPECT_EQ(it.block_bytes % 16, 0U);
-    const std::size_t last_color = (it.colors - std::size_t{1}) * color_step;
-    EXPECT_LE(last_color + std::size_t{it.blocks} * it.block_bytes, it.real_span_bytes);
-    EXPECT_LE(it.real_span_bytes, span);
+  for (const size_class& kind : TypeParam::table) {
+    const std::size_t span = kind.fine ? knobs.fine_span_bytes : knobs.coarse_span_bytes;
+    EXPECT_GE(kind.blocks, 1U);
+    EXPECT_EQ(kind.block_bytes % 16, 0U);
+    const std::size_t last_color = (kind.colors - std::size_t{1}) * color_step;
+    EXPECT_LE(last_color + std::size_t{kind.blocks} * kind.block_bytes, kind.real_span_bytes);
+    EXPECT_LE(kind.real_span_bytes, span);
   }
 }
 
 TYPED_TEST(size_classes_test, divides_every_offset_by_the_reciprocal) {
-  for (const size_class& it : TypeParam::table)
+  for (const size_class& kind : TypeParam::table)
     for (std::uint64_t offset = 0; offset < 2 * mib; offset += offset % 4096 < 512 ? 1 : 37)
-      ASSERT_EQ((offset * it.reciprocal) >> reciprocal_shift, offset / it.block_bytes)
-          << offset << " / " << it.block_bytes;
+      ASSERT_EQ((offset * kind.reciprocal) >> reciprocal_shift, offset / kind.block_bytes)
+          << offset << " / " << kind.block_bytes;
 }
 
 // Whether the blocks of every span of the class begin at multiples of `alignment`.
 template <class Classes>
-bool are_aligned_in_all_colors(const size_class& it, std::size_t alignment) {
+bool are_aligned_in_all_colors(const size_class& kind, std::size_t alignment) {
   for (std::uint32_t span = 0; span < 1024; ++span)
-    for (std::size_t block = 0; block < std::min(it.blocks, 2U); ++block)
-      if ((Classes::color_of(span, it) + block * it.block_bytes) % alignment != 0) return false;
+    for (std::size_t block = 0; block < std::min(kind.blocks, 2U); ++block)
+      if ((Classes::color_of(span, kind) + block * kind.block_bytes) % alignment != 0) return false;
   return true;
 }
 
@@ -80,11 +80,11 @@ TYPED_TEST(size_classes_test, finds_aligned_classes) {
 }
 
 TYPED_TEST(size_classes_test, uses_every_color_about_equally) {
-  for (const size_class& it : TypeParam::table) {
-    std::vector<unsigned> uses(it.colors);
-    for (std::uint32_t span = 0; span < 64U * it.colors; ++span) {
-      const std::size_t color = TypeParam::color_of(span, it) / color_step;
-      ASSERT_LT(color, it.colors);
+  for (const size_class& kind : TypeParam::table) {
+    std::vector<unsigned> uses(kind.colors);
+    for (std::uint32_t span = 0; span < 64U * kind.colors; ++span) {
+      const std::size_t color = TypeParam::color_of(span, kind) / color_step;
+      ASSERT_LT(color, kind.colors);
       ++uses[color];
     }
     for (const unsigned count : uses) EXPECT_NEAR(count, 64, 2);

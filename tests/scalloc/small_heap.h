@@ -93,13 +93,13 @@ public:
 
   void free(unsigned thread, void* block) {
     lab_type& local = *labs[thread];
-    span_type& it = span_of(block);
-    if constexpr (Config.hardened) withdraw(it, block);
+    span_type& span = span_of(block);
+    if constexpr (Config.hardened) withdraw(span, block);
     bool due;
     if (!front.try_deallocate(local, block, due))
-      front.deallocate_slow(local, it, block);
+      front.deallocate_slow(local, span, block);
     else if (due)
-      front.after_free(local, it);
+      front.after_free(local, span);
   }
 
   // The thread looks for a span of another class, and on that occasion at the class of the tests
@@ -128,9 +128,9 @@ public:
   }
 
   span_type& span_of(void* block) {
-    span_type* const it = front.spans().find(block);
-    require(it != nullptr, "not in the arena");
-    return *it;
+    span_type* const span = front.spans().find(block);
+    require(span != nullptr, "not in the arena");
+    return *span;
   }
 
   static std::int32_t cached_of(const span_type& hot) {
@@ -142,8 +142,9 @@ public:
 
   std::size_t spans_in(span_state state) {
     std::size_t result = 0;
-    front.spans().for_each_span(
-        [&](span_type& it) { result += it.load_word(std::memory_order_seq_cst).state() == state ? 1U : 0U; });
+    front.spans().for_each_span([&](span_type& span) {
+      result += span.load_word(std::memory_order_seq_cst).state() == state ? 1U : 0U;
+    });
     return result;
   }
 
@@ -153,25 +154,25 @@ public:
   // What must hold when no thread is at work, with `live` blocks out.
   void check(const std::set<void*>& live) {
     std::size_t counted = 0, free_spans = 0, free_bytes = 0;
-    front.spans().for_each_span([&](span_type& it) {
-      const span_word word = it.load_word(std::memory_order_seq_cst);
-      lab_type* const owner = it.owner(std::memory_order_seq_cst);
+    front.spans().for_each_span([&](span_type& span) {
+      const span_word word = span.load_word(std::memory_order_seq_cst);
+      lab_type* const owner = span.owner(std::memory_order_seq_cst);
       if (word.state() == span_state::expected) return;  // its record was dropped
-      require(front.life().is_in_page_map(it), "the map names another owner");
+      require(front.life().is_in_page_map(span), "the map names another owner");
       if (word.state() == span_state::free) {
         ++free_spans;
-        free_bytes += it.resident_bytes();
-        require(it.is_free(), "a free span has an owner");
+        free_bytes += span.resident_bytes();
+        require(span.is_free(), "a free span has an owner");
         return;
       }
-      const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
+      const auto out = span.used() - static_cast<std::int32_t>(word.remote_count());
       require(owner != nullptr, "a span that is not free has no owner");
-      const std::int32_t cached = word.state() == span_state::hot ? cached_of(it) : 0;
+      const std::int32_t cached = word.state() == span_state::hot ? cached_of(span) : 0;
       require(out + cached >= 0, "more blocks are free than there are");
       counted += static_cast<std::size_t>(out);
-      require(front.life().has_no_due_event(it), "an event is due that nobody has performed");
-      require(front.life().is_listed(it), "a span is not in the list where its word says");
-      if (word.state() == span_state::hot) require(it.counts_every_block(), "a hot span has lost a block");
+      require(front.life().has_no_due_event(span), "an event is due that nobody has performed");
+      require(front.life().is_listed(span), "a span is not in the list where its word says");
+      if (word.state() == span_state::hot) require(span.counts_every_block(), "a hot span has lost a block");
     });
     for (const auto& local : labs) {
       require(local->is_valid(), "a list holds what is not its own");
@@ -186,10 +187,10 @@ public:
       require(front.pool().retained_bytes() == free_bytes, "retained memory is counted wrongly");
     std::set<span_type*> pooled;
     for (unsigned column = 0; column < 2; ++column)
-      while (span_type* const it = front.pool().get(front.spans(), class_index, column))
-        require(pooled.insert(it).second, "a span is in the pool twice");
+      while (span_type* const span = front.pool().get(front.spans(), class_index, column))
+        require(pooled.insert(span).second, "a span is in the pool twice");
     require(pooled.size() == free_spans, "a free span is not in the pool");
-    for (span_type* const it : pooled) front.pool().put(front.spans(), *it, 0);
+    for (span_type* const span : pooled) front.pool().put(front.spans(), *span, 0);
     // Every other block can still be had, once.
     std::set<void*> blocks = live;
     for (unsigned step = 0; step < 12; ++step)

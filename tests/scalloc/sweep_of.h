@@ -25,28 +25,28 @@ protected:
   void SetUp() override {
     fake_platform::reset();
     hooked_platform::before_purge = nullptr;
-    it_ = std::make_unique<holed_heap<concurrent::std_sync, Config>>(3);
+    tested_ = std::make_unique<holed_heap<concurrent::std_sync, Config>>(3);
   }
   ~sweep_of() override { hooked_platform::before_purge = nullptr; }
 
   // Frees blocks [first, end) by a thread.
   void release(unsigned first, unsigned end, unsigned thread = 0) {
-    for (; first < end; ++first) it_->release(thread, first);
+    for (; first < end; ++first) tested_->release(thread, first);
   }
   // Of the span of a block.
   unsigned pages_with_memory(unsigned block) {
-    const char* const base = it_->span_of(it_->blocks[block]).base;
+    const char* const base = tested_->span_of(tested_->blocks[block]).base;
     unsigned count = 0;
     for (std::size_t offset = 0; offset < Config.fine_span_bytes; offset += os_pages::page_bytes())
       count += has_memory(base + offset) ? 1U : 0U;
     return count;
   }
   std::uint32_t holes_around(unsigned block) {
-    const auto& it = it_->span_of(it_->blocks[block]);
-    return it.holes | it.hot_holes.load(std::memory_order_relaxed);
+    const auto& span = tested_->span_of(tested_->blocks[block]);
+    return span.holes | span.hot_holes.load(std::memory_order_relaxed);
   }
 
-  std::unique_ptr<holed_heap<concurrent::std_sync, Config>> it_;
+  std::unique_ptr<holed_heap<concurrent::std_sync, Config>> tested_;
 };
 
 }  // namespace heaplab::scalloc::testing

@@ -94,7 +94,7 @@ TEST_F(unlocked_calls_interleavings, the_arena_shrinks) {
   span<traits>* carved[2] = {};
   const auto setup = [&] { start([this] { spans().carve(true, 0); }), spans().carve(true, 0); };
   const auto check = [&] {
-    for (span<traits>* const it : carved) require(it->base[0] == 0, "a span lies in the gap");
+    for (span<traits>* const span : carved) require(span->base[0] == 0, "a span lies in the gap");
     require(spans().bytes() == knobs.arena_bytes / 4, "the arena is not as large as asked");
     require(!spans().shrink(knobs.arena_bytes / 4), "the arena could shrink more");
   };

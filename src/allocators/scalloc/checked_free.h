@@ -26,13 +26,13 @@ public:
     const std::size_t step = Front.spans().step_of(block);
     if (!Front.spans().in_carved_fine_zone(step)) [[unlikely]]
       return deallocate_elsewhere(block);
-    span_type& it = Front.spans().fine_span_at(step);
-    if (!it.is_quietly_owned_by(*thread::buffer())) [[unlikely]]
-      return deallocate_of_other(it, block);
-    withdraw_own(it, block);
-    if (!has_small_blocks(it)) [[unlikely]]
-      return wipe_and_quarantine(it, block);
-    wipe_small(it, block);
+    span_type& span = Front.spans().fine_span_at(step);
+    if (!span.is_quietly_owned_by(*thread::buffer())) [[unlikely]]
+      return deallocate_of_other(span, block);
+    withdraw_own(span, block);
+    if (!has_small_blocks(span)) [[unlikely]]
+      return wipe_and_quarantine(span, block);
+    wipe_small(span, block);
     quarantine(block);
   }
 
@@ -43,31 +43,31 @@ private:
 
   // Gives a block back that leaves quarantine.
   HEAPLAB_FAST_PATH static void release(void* block) {
-    span_type& it = Front.spans().fine_span_at(Front.spans().step_of(block));
-    check_untouched(it, block);
+    span_type& span = Front.spans().fine_span_at(Front.spans().step_of(block));
+    check_untouched(span, block);
     bool due;
-    if (!Front.try_deallocate(*thread::buffer(), it, block, due)) [[unlikely]]
-      return release_later(it, block);
+    if (!Front.try_deallocate(*thread::buffer(), span, block, due)) [[unlikely]]
+      return release_later(span, block);
     if (due) [[unlikely]]
-      after_free(it);
+      after_free(span);
   }
 
   // --- out of line, for the registers that calls need; not rare ---
 
-  [[gnu::noinline]] static void wipe_and_quarantine(span_type& it, void* block) {
-    wipe_fine(it, block);
+  [[gnu::noinline]] static void wipe_and_quarantine(span_type& span, void* block) {
+    wipe_fine(span, block);
     quarantine(block);
   }
 
   // A block of the fine zone, of another owner, where others have freed blocks of the span, or of no bytes.
-  [[gnu::noinline]] static void deallocate_of_other(span_type& it, void* block) {
+  [[gnu::noinline]] static void deallocate_of_other(span_type& span, void* block) {
     Traits::ensure_open();
-    if (it.secrets.is_of_guard()) [[unlikely]]
-      return withdraw_empty(it, block);
-    withdraw_fine(it, block);
-    wipe_fine(it, block);
+    if (span.secrets.is_of_guard()) [[unlikely]]
+      return withdraw_empty(span, block);
+    withdraw_fine(span, block);
+    wipe_fine(span, block);
     if (!has_buffer()) [[unlikely]]
-      return Front.deallocate_slow(*thread::buffer(), it, block);
+      return Front.deallocate_slow(*thread::buffer(), span, block);
     quarantine(block);
   }
 
@@ -81,16 +81,16 @@ private:
     return thread::has_buffer();
   }
 
-  [[gnu::noinline]] static void release_later(span_type& it, void* block) {
+  [[gnu::noinline]] static void release_later(span_type& span, void* block) {
     Traits::ensure_open();
-    Front.deallocate_later(*thread::buffer(), it, block);
+    Front.deallocate_later(*thread::buffer(), span, block);
   }
 
   // --- rare ---
 
-  HEAPLAB_SLOW_PATH static void after_free(span_type& it) {
+  HEAPLAB_SLOW_PATH static void after_free(span_type& span) {
     Traits::ensure_open();
-    Front.after_free(*thread::buffer(), it);
+    Front.after_free(*thread::buffer(), span);
   }
 
   // Blocks of the coarse zone, with mappings of their own, null, and what is no block. None goes into
@@ -98,10 +98,10 @@ private:
   HEAPLAB_SLOW_PATH static void deallocate_elsewhere(void* block) {
     if (block == nullptr) return;
     Traits::ensure_open();
-    span_type* const it = Front.spans().find(block);
-    if (it == nullptr) return Large.deallocate(block);
-    withdraw(*it, block);
-    Front.deallocate_slow(*thread::buffer(), *it, block);
+    span_type* const span = Front.spans().find(block);
+    if (span == nullptr) return Large.deallocate(block);
+    withdraw(*span, block);
+    Front.deallocate_slow(*thread::buffer(), *span, block);
   }
 
   static constinit inline thread_local std::uint32_t frees_without_buffer_ = 0;

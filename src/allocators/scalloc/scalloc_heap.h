@@ -106,8 +106,8 @@ public:
   }
 
   static std::size_t usable_size(void* block) noexcept {
-    const span_type* const it = front_.spans().find(block);
-    if (it != nullptr) return usable_in_span(*it, block);
+    const span_type* const span = front_.spans().find(block);
+    if (span != nullptr) return usable_in_span(*span, block);
     ensure_open();
     return large_.usable_size(block);
   }
@@ -116,19 +116,19 @@ public:
     requires(Config.hardened)
   {
     const std::size_t usable = usable_size(block);
-    const span_type* const it = front_.spans().find(block);
+    const span_type* const span = front_.spans().find(block);
     if (was_resized && bytes <= usable && keeps_large_.load(std::memory_order_relaxed)) return;
-    if (!may_be_size_of(it, usable, bytes, alignment, was_resized))
+    if (!may_be_size_of(span, usable, bytes, alignment, was_resized))
       fatal("freed with a wrong size", block, usable);
   }
 
   static void* reallocate(void* block, std::size_t bytes) noexcept {
-    const span_type* const it = front_.spans().find(block);
-    if (it == nullptr) {
+    const span_type* const span = front_.spans().find(block);
+    if (span == nullptr) {
       if (bytes > Config.span_request_limit()) return reallocate_large(block, bytes);
     } else {
       // In place, unless too much of the block would be unused.
-      const std::size_t usable = usable_in_span(*it, block);
+      const std::size_t usable = usable_in_span(*span, block);
       if (bytes <= usable && (bytes > usable / Config.shrink_divisor || usable <= class_step)) return block;
       if (bytes > usable && bytes <= Config.span_request_limit()) bytes = classes::grown(usable, bytes);
     }
@@ -232,12 +232,12 @@ private:
   }
 
   // Bytes that the program may use. fatal() where no block begins, hardened: where no live block begins.
-  static std::size_t usable_in_span(const span_type& it, const void* block) {
+  static std::size_t usable_in_span(const span_type& span, const void* block) {
     if constexpr (Config.hardened) {
-      require_live(it, block);
-      if (it.secrets.is_of_guard()) return 0;
+      require_live(span, block);
+      if (span.secrets.is_of_guard()) return 0;
     }
-    return front_.class_of(it, block).block_bytes - Config.canary_bytes;
+    return front_.class_of(span, block).block_bytes - Config.canary_bytes;
   }
 
   template <contents Wanted>
@@ -292,13 +292,13 @@ private:
   HEAPLAB_OUT_OF_LINE static void deallocate_slow(void* block) noexcept {
     if (block == nullptr) return;
     ensure_open();
-    span_type* const it = front_.spans().find(block);
-    if (it == nullptr) return large_.deallocate(block);
+    span_type* const span = front_.spans().find(block);
+    if (span == nullptr) return large_.deallocate(block);
     if constexpr (policy::caches_by_core) {
-      thread::deallocate_slow(*it, block);
+      thread::deallocate_slow(*span, block);
     } else {
       const typename policy::use in_use(thread::has_buffer() ? thread::buffer() : nullptr);
-      front_.deallocate_slow(*thread::buffer(), *it, block);
+      front_.deallocate_slow(*thread::buffer(), *span, block);
     }
   }
 

@@ -18,12 +18,12 @@ template <class Traits>
 HEAPLAB_SLOW_PATH heap_statistics statistics_of(frontend<Traits>& front, large_blocks<Traits>& large) {
   heap_statistics result{
       .reserved = front.spans().bytes(), .mapped = large.live_bytes(), .mappings = large.count()};
-  front.spans().for_each_span([&result](const span<Traits>& it) {
-    const span_word word = it.load_word(std::memory_order_acquire);
-    const size_class& kind = Traits::classes::table[it.class_index.load(std::memory_order_relaxed)];
-    result.committed += it.resident_bytes();
+  front.spans().for_each_span([&result](const span<Traits>& span) {
+    const span_word word = span.load_word(std::memory_order_acquire);
+    const size_class& kind = Traits::classes::table[span.class_index.load(std::memory_order_relaxed)];
+    result.committed += span.resident_bytes();
     if (!word.allows(span_event::push)) return;
-    const auto out = it.used() - static_cast<std::int32_t>(word.remote_count());
+    const auto out = span.used() - static_cast<std::int32_t>(word.remote_count());
     const auto live = std::min(static_cast<std::uint32_t>(std::max(out, 0)), kind.blocks);
     result.live += std::size_t{live} * kind.block_bytes;
     result.free_blocks += kind.blocks - live;

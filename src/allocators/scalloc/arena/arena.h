@@ -130,9 +130,9 @@ public:
   // What the page map has for a block there.
   HEAPLAB_FAST_PATH auto place_at(std::size_t step) const { return owners_.find(step); }
   // For whoever may change the span's owner, or has taken the free span.
-  void set_place(const span_type& it, typename page_map<Traits>::hot_place place) {
-    const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-    owners_.set(step_of(it.block_at(0, kind)), kind, place);
+  void set_place(const span_type& span, typename page_map<Traits>::hot_place place) {
+    const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
+    owners_.set(step_of(span.block_at(0, kind)), kind, place);
   }
 
   // The span at any address. Null: no span has been carved there.
@@ -149,17 +149,19 @@ public:
   }
 
   span_type& span_number(std::uint32_t number) const { return records_[number]; }
-  std::uint32_t number_of(const span_type& it) const { return static_cast<std::uint32_t>(&it - records_); }
+  std::uint32_t number_of(const span_type& span) const {
+    return static_cast<std::uint32_t>(&span - records_);
+  }
 
   // A span in state expected. `column`: of the thread's buffer. Null: no address space or no memory.
   span_type* carve(bool fine, unsigned column) {
     const concurrent::lock_holder hold(lock_);
-    span_type* const it = fine ? carve_fine(column) : carve_coarse();
+    span_type* const span = fine ? carve_fine(column) : carve_coarse();
     if constexpr (settings.hardened) {
-      if (it != nullptr && !fine) guard_end<Traits>(it->base, it - coarse_.records());
-      if (it != nullptr && fine && becomes_guard_now(*it)) return carve_fine(column);
+      if (span != nullptr && !fine) guard_end<Traits>(span->base, span - coarse_.records());
+      if (span != nullptr && fine && becomes_guard_now(*span)) return carve_fine(column);
     }
-    return it;
+    return span;
   }
 
   // For a hardened heap. Spans are numbered as they are carved, and the first of every guarded_span_period
@@ -170,7 +172,7 @@ public:
     if (const std::size_t known = guard_places_.load(std::memory_order_acquire)) return known;
     const concurrent::lock_holder hold(lock_);
     if (fine_.carved_bytes() == 0)
-      if (span_type* const it = carve_fine(0)) becomes_guard_now(*it);
+      if (span_type* const span = carve_fine(0)) becomes_guard_now(*span);
     return guard_places_.load(std::memory_order_relaxed);
   }
 
@@ -210,7 +212,7 @@ public:
   // Visits every span ever carved.
   template <class Visit>
   void for_each_span(Visit&& visit) {
-    visit_spans(0, [&](span_type& it) { return visit(it), true; });
+    visit_spans(0, [&](span_type& span) { return visit(span), true; });
   }
 
   // The size of the arena's address space. relaxed: the number publishes nothing.
@@ -223,9 +225,9 @@ public:
   void after_fork_in_child() { lock_.forget_holder(); }
 
 private:
-  bool becomes_guard_now(span_type& it) {
-    const bool is_guard = becomes_guard<Traits>(it, number_of(it));
-    guard_places_.store(number_of(it) / settings.guarded_span_period + 1, std::memory_order_release);
+  bool becomes_guard_now(span_type& span) {
+    const bool is_guard = becomes_guard<Traits>(span, number_of(span));
+    guard_places_.store(number_of(span) / settings.guarded_span_period + 1, std::memory_order_release);
     return is_guard;
   }
 
@@ -245,11 +247,11 @@ private:
   bool carve_fine_spans(std::uint32_t count) {
     const std::size_t used = fine_.carved_bytes(), bytes = std::size_t{count} << fine_shift;
     const std::size_t limit = std::min(reserved_.first(), bytes_ - coarse_.carved_bytes());
-    span_type* it = fine_.prepare(settings.fine_span_bytes, bytes, limit);
-    if (it == nullptr || !owners_.cover(true, used + bytes)) return false;
+    span_type* span = fine_.prepare(settings.fine_span_bytes, bytes, limit);
+    if (span == nullptr || !owners_.cover(true, used + bytes)) return false;
     if (huge_pages_ == huge_page_policy::grown && used + bytes > next_part_) begin_part(used);
-    for (std::size_t offset = 0; offset < bytes; offset += settings.fine_span_bytes, ++it)
-      it->base = base_ + used + offset;
+    for (std::size_t offset = 0; offset < bytes; offset += settings.fine_span_bytes, ++span)
+      span->base = base_ + used + offset;
     const std::size_t end = (used + bytes) >> step_shift;
     if (end > border_.load(std::memory_order_relaxed)) border_.store(end, std::memory_order_relaxed);
     fine_.publish(bytes);
@@ -282,27 +284,27 @@ private:
   }
 
   span_type* renewed(std::uint32_t number) {
-    span_type& it = records_[number];
-    it.base = base_ + (std::size_t{number} << fine_shift);
-    it.word.store(span_word::expected(dropped_.epoch()).bits(), std::memory_order_relaxed);
-    return &it;
+    span_type& span = records_[number];
+    span.base = base_ + (std::size_t{number} << fine_shift);
+    span.word.store(span_word::expected(dropped_.epoch()).bits(), std::memory_order_relaxed);
+    return &span;
   }
 
   span_type* carve_coarse() {
     const std::size_t limit = std::min(reserved_.last(), bytes_ - fine_.carved_bytes());
-    span_type* const it = coarse_.prepare(settings.coarse_span_bytes, settings.coarse_span_bytes, limit);
+    span_type* const span = coarse_.prepare(settings.coarse_span_bytes, settings.coarse_span_bytes, limit);
     const std::size_t used = coarse_.carved_bytes() + settings.coarse_span_bytes;
-    if (it == nullptr || !owners_.cover(false, used)) return nullptr;
+    if (span == nullptr || !owners_.cover(false, used)) return nullptr;
     const std::size_t begin = bytes_ - used;
-    it->base = base_ + begin;
+    span->base = base_ + begin;
     const std::size_t step = begin >> step_shift;
     if (step < border_.load(std::memory_order_relaxed)) border_.store(step, std::memory_order_relaxed);
     coarse_.publish(settings.coarse_span_bytes);
-    return it;
+    return span;
   }
 
   static void unmap(shrinking_reservation::parts parts) {
-    for (const std::span<char> it : parts) platform::unmap(it.data(), it.size());
+    for (const std::span<char> part : parts) platform::unmap(part.data(), part.size());
   }
 
   bool reserve(std::size_t bytes) {

@@ -26,8 +26,8 @@ public:
   std::optional<std::uint32_t> take(unsigned column) { return take_from(next_of(column)); }
 
   std::optional<std::uint32_t> take_any() {
-    const auto it = std::ranges::find_if(next_, is_run);
-    return it == next_.end() ? std::nullopt : take_from(*it);
+    const auto found = std::ranges::find_if(next_, is_run);
+    return found == next_.end() ? std::nullopt : take_from(*found);
   }
 
 private:

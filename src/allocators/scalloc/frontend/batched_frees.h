@@ -10,33 +10,33 @@
 namespace heaplab::scalloc {
 
 template <class Traits>
-void frontend<Traits>::deallocate_later(lab_type& local, span_type& it, void* block) {
-  auto& batch = local.remote[it.class_index.load(std::memory_order_relaxed)];
-  if (!batch.is_of(it)) return begin_batch(local, it, block);
-  batch.add(it, block);
-  if (is_full(batch, it)) give_back(local, batch);
+void frontend<Traits>::deallocate_later(lab_type& local, span_type& span, void* block) {
+  auto& batch = local.remote[span.class_index.load(std::memory_order_relaxed)];
+  if (!batch.is_of(span)) return begin_batch(local, span, block);
+  batch.add(span, block);
+  if (is_full(batch, span)) give_back(local, batch);
 }
 
 template <class Traits>
-[[gnu::noinline]] void frontend<Traits>::begin_batch(lab_type& local, span_type& it, void* block) {
-  if (it.owner(std::memory_order_relaxed) == &local) return deallocate_slow(local, it, block);
-  auto& batch = local.remote[it.class_index.load(std::memory_order_relaxed)];
+[[gnu::noinline]] void frontend<Traits>::begin_batch(lab_type& local, span_type& span, void* block) {
+  if (span.owner(std::memory_order_relaxed) == &local) return deallocate_slow(local, span, block);
+  auto& batch = local.remote[span.class_index.load(std::memory_order_relaxed)];
   give_back(local, batch);
-  batch.begin(it, block);
-  if (is_full(batch, it)) give_back(local, batch);
+  batch.begin(span, block);
+  if (is_full(batch, span)) give_back(local, batch);
 }
 
 template <class Traits>
 template <class Batch>
-bool frontend<Traits>::is_full(const Batch& batch, const span_type& it) {
+bool frontend<Traits>::is_full(const Batch& batch, const span_type& span) {
   return batch.count() >= Traits::settings.remote_batch_blocks ||
-         batch.count() * it.secrets.block_bytes() >= Traits::settings.remote_batch_bytes;
+         batch.count() * span.secrets.block_bytes() >= Traits::settings.remote_batch_bytes;
 }
 
 template <class Traits>
 template <class Batch>
 [[gnu::noinline]] void frontend<Traits>::give_back(lab_type& local, Batch& batch) {
-  batch.take([&](span_type& it, const freed_chain& freed) { deallocate_remote(local, it, freed); });
+  batch.take([&](span_type& span, const freed_chain& freed) { deallocate_remote(local, span, freed); });
 }
 
 }  // namespace heaplab::scalloc

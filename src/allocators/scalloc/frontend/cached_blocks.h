@@ -27,8 +27,8 @@ namespace heaplab::scalloc {
 
 // The same as cache, for a block that does not take the fast path. False: nothing was done.
 template <class Traits>
-bool frontend<Traits>::try_cache(const lab_type& local, const span_type& it, void* block) {
-  const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+bool frontend<Traits>::try_cache(const lab_type& local, const span_type& span, void* block) {
+  const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
   span_type& hot = *local.hot[class_index];
   if (!has_room(hot)) return false;
   cache(hot, block);
@@ -64,10 +64,10 @@ void frontend<Traits>::return_cached_blocks(lab_type& local, span_type& hot) {
   void* own = nullptr;  // the last block of the hot span itself that was passed
   std::uint32_t listed = 0, cached = 0;
   for (void* block = hot.local_list; block != nullptr;) {
-    void* const it = block;
-    block = hot.secrets.next_of(it);
-    if (!hot.is_cached(it)) {
-      own = it;
+    void* const current = block;
+    block = hot.secrets.next_of(current);
+    if (!hot.is_cached(current)) {
+      own = current;
       ++listed;
       continue;
     }
@@ -77,11 +77,11 @@ void frontend<Traits>::return_cached_blocks(lab_type& local, span_type& hot) {
     } else {
       hot.secrets.link(own, block);
     }
-    span_type& home = *life_.spans().find(it);
+    span_type& home = *life_.spans().find(current);
     // A span that was handed over is another's (hand_over_idle).
     if (home.owner(std::memory_order_relaxed) != &local)
-      deallocate_remote(local, home, freed_block{it});
-    else if (push(local, home, it))
+      deallocate_remote(local, home, freed_block{current});
+    else if (push(local, home, current))
       after_free(local, home);
   }
   if (!counts_are_exact_) hot.holes = 0;

@@ -93,22 +93,22 @@ public:
   // --- everything else ---
 
   // Frees a block of a class that is not cached, that is marked, or of which the page map says nothing.
-  static void deallocate_slow(span_type& it, void* block) {
+  static void deallocate_slow(span_type& span, void* block) {
     const auto place = Front.spans().place_at(Front.spans().step_of(block));
     if (place != nullptr && frontend<Traits>::is_marked(block, place) &&
         stacks_.holds(lab_type::class_at(place), block))
       frontend<Traits>::refuse_double_free(block);
     // The owner's own free looks for the block in the owner's lists.
-    lab_type* const owner = it.owner(std::memory_order_acquire);
-    if (owner == nullptr || owner == &Front.orphanage()) return Front.deallocate_slow(none_, it, block);
+    lab_type* const owner = span.owner(std::memory_order_acquire);
+    if (owner == nullptr || owner == &Front.orphanage()) return Front.deallocate_slow(none_, span, block);
     const use in_use(owner);
-    Front.deallocate_slow(*owner, it, block);
+    Front.deallocate_slow(*owner, span, block);
   }
 
   // The buffer of this CPU. Of a CPU that has none yet, an empty buffer that is never written.
   static lab_type* buffer() {
-    lab_type* const it = cores_[core()].buffer.load(std::memory_order_acquire);
-    return it == nullptr ? &none_ : it;
+    lab_type* const lab = cores_[core()].buffer.load(std::memory_order_acquire);
+    return lab == nullptr ? &none_ : lab;
   }
 
   // The same, made if need be; `make_room` is called where no memory is left, and says whether to try again.
@@ -117,12 +117,12 @@ public:
   static lab_type* own_buffer(MakeRoom make_room) {
     const unsigned number = core();
     add_stacks();
-    if (lab_type* const it = cores_[number].buffer.load(std::memory_order_acquire)) return it;
+    if (lab_type* const lab = cores_[number].buffer.load(std::memory_order_acquire)) return lab;
     if (stacks_.are_possible()) Front.pool().see_processor(number);
-    lab_type* it = labs_.attach(stacks::cpus, number);
-    if (it == nullptr && make_room()) it = labs_.attach(stacks::cpus, number);
-    if (it != nullptr) cores_[number].buffer.store(it, std::memory_order_release);
-    return it;
+    lab_type* lab = labs_.attach(stacks::cpus, number);
+    if (lab == nullptr && make_room()) lab = labs_.attach(stacks::cpus, number);
+    if (lab != nullptr) cores_[number].buffer.store(lab, std::memory_order_release);
+    return lab;
   }
 
   // Called by the user of `local`, whose cache had no block of the class: the cache gets what the hot span
@@ -262,10 +262,10 @@ private:
         Front.take_back(none_, &block, 1);
   }
 
-  static bool was_idle(core_state& it) {
-    const std::uint32_t calls = it.calls.load(std::memory_order_relaxed);
-    const bool is_idle = calls == it.seen_calls && it.buffer.load(std::memory_order_acquire) != nullptr;
-    it.seen_calls = calls;
+  static bool was_idle(core_state& state) {
+    const std::uint32_t calls = state.calls.load(std::memory_order_relaxed);
+    const bool is_idle = calls == state.seen_calls && state.buffer.load(std::memory_order_acquire) != nullptr;
+    state.seen_calls = calls;
     return is_idle;
   }
 

@@ -40,9 +40,9 @@ public:
     has_key_ = pthread_key_create(&thread_end_, end_of_thread) == 0;
   }
 
-  static void end(void* it) {
+  static void end(void* lab) {
     local_ = &ended_;
-    labs_.detach(Front, *static_cast<lab_type*>(it));
+    labs_.detach(Front, *static_cast<lab_type*>(lab));
   }
 
   static void after_fork_in_child() { labs_.after_fork_in_child(Front, local_); }
@@ -53,15 +53,15 @@ private:
     if (Traits::settings.pool_columns == 0)
       if (const int processor = sched_getcpu(); processor >= 0)
         Front.pool().see_processor(static_cast<unsigned>(processor));
-    lab_type* it = labs_.attach(Front.columns());
-    if (it == nullptr && make_room()) it = labs_.attach(Front.columns());
-    if (it == nullptr) return nullptr;
-    local_ = it;
+    lab_type* lab = labs_.attach(Front.columns());
+    if (lab == nullptr && make_room()) lab = labs_.attach(Front.columns());
+    if (lab == nullptr) return nullptr;
+    local_ = lab;
     // pthread_setspecific may allocate, from the buffer just set. Without a key, the buffer of a thread that
     // ends stays unused for the rest of the process's life.
-    if (has_key_ && pthread_setspecific(thread_end_, it) != 0)
+    if (has_key_ && pthread_setspecific(thread_end_, lab) != 0)
       fatal("no thread-specific data for a thread's end");
-    return it;
+    return lab;
   }
 
   static constinit inline lab_registry<Traits> labs_;

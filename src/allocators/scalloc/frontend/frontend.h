@@ -111,10 +111,11 @@ public:
   }
 
   // The same, where the span is known, for a block that is not cached.
-  HEAPLAB_FAST_PATH static bool try_deallocate(const lab_type& local, span_type& it, void* block, bool& due) {
-    if (!it.is_owned_by(local) || it.local_list == block) [[unlikely]]
+  HEAPLAB_FAST_PATH static bool try_deallocate(const lab_type& local, span_type& span, void* block,
+                                               bool& due) {
+    if (!span.is_owned_by(local) || span.local_list == block) [[unlikely]]
       return false;
-    due = push(local, it, block);
+    due = push(local, span, block);
     return true;
   }
 
@@ -140,8 +141,8 @@ public:
   // Null: no memory. `is_zero`: whether the block is known to hold nothing but zeros.
   void* allocate_slow(lab_type& local, unsigned class_index, bool& is_zero);
 
-  // fatal() for an address at which no live block of `it` begins, as far as the span's record shows.
-  void deallocate_slow(lab_type& local, span_type& it, void* block);
+  // fatal() for an address at which no live block of `span` begins, as far as the span's record shows.
+  void deallocate_slow(lab_type& local, span_type& span, void* block);
 
   // Between the buffer and a cache in front of it (calling_core.h): takes up to `most` blocks from the list
   // of the hot span, marks them, and returns how many; frees marked blocks of one class, which were live
@@ -151,10 +152,10 @@ public:
 
   // Of a hardened heap, with a block that leaves quarantine and that try_deallocate has not taken: gives the
   // block back, or lets it wait for others of its span.
-  void deallocate_later(lab_type& local, span_type& it, void* block);
+  void deallocate_later(lab_type& local, span_type& span, void* block);
 
   // After a local free that was `due`.
-  void after_free(lab_type& local, span_type& it);
+  void after_free(lab_type& local, span_type& span);
 
   // Frees the cached blocks of all hot spans. Called by the owner.
   void return_cached_blocks(lab_type& local);
@@ -172,7 +173,7 @@ public:
   // there; the blocks that begin in the pages that borrow() returns are in that chain no more. A null chain
   // is lost.
   template <class Borrow>
-  void borrow_remote(span_type& it, Borrow&& borrow);
+  void borrow_remote(span_type& span, Borrow&& borrow);
 
   life_type& life() { return life_; }
   const life_type& life() const { return life_; }
@@ -187,8 +188,8 @@ public:
   void expect_lost_counts() { counts_are_exact_ = false; }
 
   // The size class of a live block; fatal() for an address at which no block begins.
-  static const size_class& class_of(const span_type& it, const void* block) {
-    return class_of(it, it.load_word(std::memory_order_acquire), block);
+  static const size_class& class_of(const span_type& span, const void* block) {
+    return class_of(span, span.load_word(std::memory_order_acquire), block);
   }
 
 private:
@@ -224,37 +225,37 @@ private:
   }
 
   // The same with several blocks, which are linked.
-  static bool push(const lab_type& local, span_type& it, const freed_chain& chain) {
-    it.secrets.link(chain.oldest(), it.local_list);
-    atomic_ref<void*>(it.local_list).store(chain.newest(), std::memory_order_release);
-    const std::int32_t left = it.countdown.read_own() - static_cast<std::int32_t>(chain.count());
-    it.countdown.set(left);
-    return left <= 0 || !it.is_quietly_owned_by(local);
+  static bool push(const lab_type& local, span_type& span, const freed_chain& chain) {
+    span.secrets.link(chain.oldest(), span.local_list);
+    atomic_ref<void*>(span.local_list).store(chain.newest(), std::memory_order_release);
+    const std::int32_t left = span.countdown.read_own() - static_cast<std::int32_t>(chain.count());
+    span.countdown.set(left);
+    return left <= 0 || !span.is_quietly_owned_by(local);
   }
 
   // Called by the owner. True: after_free must be called for the span.
-  HEAPLAB_FAST_PATH static bool push(const lab_type& local, span_type& it, void* block) {
-    it.secrets.link(block, it.local_list);
+  HEAPLAB_FAST_PATH static bool push(const lab_type& local, span_type& span, void* block) {
+    span.secrets.link(block, span.local_list);
     // release publishes the link to a sweep of holes.
-    atomic_ref<void*>(it.local_list).store(block, std::memory_order_release);
+    atomic_ref<void*>(span.local_list).store(block, std::memory_order_release);
     // After the count another thread may own the span. The count goes down before the attention bit is read,
     // as a remote free sets the bit before it reads the count (Dekker pattern).
-    const bool is_spent = it.countdown.decrement_is_spent();
-    return is_spent || !it.is_quietly_owned_by(local);
+    const bool is_spent = span.countdown.decrement_is_spent();
+    return is_spent || !span.is_quietly_owned_by(local);
   }
 
   // Freeing.
-  bool is_free_already(lab_type& local, span_type& it, const void* block);
-  static const size_class& class_of(const span_type& it, span_word seen, const void* block);
-  static const size_class& class_at(const span_type& it, const void* block);
+  bool is_free_already(lab_type& local, span_type& span, const void* block);
+  static const size_class& class_of(const span_type& span, span_word seen, const void* block);
+  static const size_class& class_at(const span_type& span, const void* block);
   template <class Freed>
-  void deallocate_remote(lab_type& local, span_type& it, Freed freed);
+  void deallocate_remote(lab_type& local, span_type& span, Freed freed);
   template <class Freed>
-  span_word push_remote(span_type& it, Freed freed);
-  void settle_remote(span_type& it, span_word before, std::uint32_t count, lab_type* local);
-  void begin_batch(lab_type& local, span_type& it, void* block);
+  span_word push_remote(span_type& span, Freed freed);
+  void settle_remote(span_type& span, span_word before, std::uint32_t count, lab_type* local);
+  void begin_batch(lab_type& local, span_type& span, void* block);
   template <class Batch>
-  static bool is_full(const Batch& batch, const span_type& it);
+  static bool is_full(const Batch& batch, const span_type& span);
   template <class Batch>
   void give_back(lab_type& local, Batch& batch);
 
@@ -274,7 +275,7 @@ private:
 
   // Cached blocks.
   static constexpr bool caches_blocks = life_type::caches_blocks;
-  bool try_cache(const lab_type& local, const span_type& it, void* block);
+  bool try_cache(const lab_type& local, const span_type& span, void* block);
   static void cache_more(lab_type& local, unsigned class_index);
   static void cache_fewer(lab_type& local, unsigned class_index);
   void return_cached_blocks(lab_type& local, span_type& hot);

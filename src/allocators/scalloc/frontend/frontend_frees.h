@@ -10,35 +10,36 @@
 namespace heaplab::scalloc {
 
 template <class Traits>
-void frontend<Traits>::deallocate_slow(lab_type& local, span_type& it, void* block) {
-  if (it.owner(std::memory_order_relaxed) != &local) return deallocate_remote(local, it, freed_block{block});
-  class_at(it, block);
-  if (is_free_already(local, it, block)) refuse_double_free(block);
+void frontend<Traits>::deallocate_slow(lab_type& local, span_type& span, void* block) {
+  if (span.owner(std::memory_order_relaxed) != &local)
+    return deallocate_remote(local, span, freed_block{block});
+  class_at(span, block);
+  if (is_free_already(local, span, block)) refuse_double_free(block);
   if constexpr (caches_blocks) {
-    mark(block, life_type::place_in(&local, it));
-    if (try_cache(local, it, block)) return;
+    mark(block, life_type::place_in(&local, span));
+    if (try_cache(local, span, block)) return;
   }
-  if (push(local, it, block)) after_free(local, it);
+  if (push(local, span, block)) after_free(local, span);
 }
 
 // Neighbours in the array that are of one span go back together, as far as the hot span does not cache them.
 template <class Traits>
 void frontend<Traits>::take_back(lab_type& local, void* const* blocks, unsigned count) {
   while (count > 0) {
-    span_type& it = *life_.spans().find(*blocks);
-    const bool is_own = it.owner(std::memory_order_relaxed) == &local;
+    span_type& span = *life_.spans().find(*blocks);
+    const bool is_own = span.owner(std::memory_order_relaxed) == &local;
     freed_chain chain;
-    for (; count > 0 && it.spans_over(*blocks); ++blocks, --count) {
-      if (is_own && try_cache(local, it, *blocks)) continue;
-      it.secrets.link(*blocks, chain.newest_block);
+    for (; count > 0 && span.spans_over(*blocks); ++blocks, --count) {
+      if (is_own && try_cache(local, span, *blocks)) continue;
+      span.secrets.link(*blocks, chain.newest_block);
       chain.newest_block = *blocks;
       if (chain.length++ == 0) chain.oldest_block = *blocks;
     }
     if (chain.length == 0) continue;
     if (!is_own)
-      deallocate_remote(local, it, chain);
-    else if (push(local, it, chain))
-      after_free(local, it);
+      deallocate_remote(local, span, chain);
+    else if (push(local, span, chain))
+      after_free(local, span);
   }
 }
 
@@ -46,112 +47,113 @@ void frontend<Traits>::take_back(lab_type& local, void* const* blocks, unsigned 
 // the first of its span's. The lock keeps a sweep of holes from changing the lists; other threads only put
 // blocks before those of the remote list.
 template <class Traits>
-bool frontend<Traits>::is_free_already(lab_type& local, span_type& it, const void* block) {
-  if constexpr (!caches_blocks) return it.local_list == block;
-  const place_type place = life_type::place_in(&local, it);
+bool frontend<Traits>::is_free_already(lab_type& local, span_type& span, const void* block) {
+  if constexpr (!caches_blocks) return span.local_list == block;
+  const place_type place = life_type::place_in(&local, span);
   if (!is_marked(block, place)) return false;
   const concurrent::lock_holder hold(local.lists_lock);
-  const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
+  const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
   const auto holds = [&](const void* first) {
     // A list that a double free has closed to a ring is no longer than this.
     std::uint32_t left = kind.blocks + kind.most_cached;
-    for (; first != nullptr && left > 0; first = it.secrets.next_of(first), --left)
+    for (; first != nullptr && left > 0; first = span.secrets.next_of(first), --left)
       if (first == block) return true;
     return false;
   };
-  const span_word seen = it.load_word(std::memory_order_acquire);
-  return holds((*place)->local_list) || holds(it.local_list) ||
-         (seen.remote_count() > 0 && holds(it.base + seen.remote_newest()));
+  const span_word seen = span.load_word(std::memory_order_acquire);
+  return holds((*place)->local_list) || holds(span.local_list) ||
+         (seen.remote_count() > 0 && holds(span.base + seen.remote_newest()));
 }
 
 template <class Traits>
-HEAPLAB_OUT_OF_LINE void frontend<Traits>::after_free(lab_type& local, span_type& it) {
+HEAPLAB_OUT_OF_LINE void frontend<Traits>::after_free(lab_type& local, span_type& span) {
   // The word is read before the owner: if this thread still owns the span, the word is of its tenure.
-  const span_state state = it.load_word(std::memory_order_seq_cst).state();
-  if (it.owner(std::memory_order_acquire) != &local) return;
+  const span_state state = span.load_word(std::memory_order_seq_cst).state();
+  if (span.owner(std::memory_order_acquire) != &local) return;
   if (state == span_state::hot) {
-    if (it.used() < -local.cache_limit[it.class_index.load(std::memory_order_relaxed)])
-      fatal("a block was freed twice in the span of", it.base);
-    return it.set_owner(&local);
+    if (span.used() < -local.cache_limit[span.class_index.load(std::memory_order_relaxed)])
+      fatal("a block was freed twice in the span of", span.base);
+    return span.set_owner(&local);
   }
-  const std::optional<span_event> event = life_.move_if_due(it);
-  if (event) life_.count_event(local, it);
-  if (event == span_event::all_free) return life_.return_span(it, local.column);
+  const std::optional<span_event> event = life_.move_if_due(span);
+  if (event) life_.count_event(local, span);
+  if (event == span_event::all_free) return life_.return_span(span, local.column);
   // While the remote list has blocks, every free of the owner comes here.
-  if (!event && it.load_word(std::memory_order_seq_cst).remote_count() > 0) return;
+  if (!event && span.load_word(std::memory_order_seq_cst).remote_count() > 0) return;
   {
     const concurrent::lock_holder hold(local.lists_lock);
-    if (it.owner(std::memory_order_relaxed) != &local) return;
-    if (event) life_.place(local, it);
-    if (life_.clear_attention(local, it)) return;
+    if (span.owner(std::memory_order_relaxed) != &local) return;
+    if (event) life_.place(local, span);
+    if (life_.clear_attention(local, span)) return;
   }
-  life_.apply_due_event(it, local.column);
+  life_.apply_due_event(span, local.column);
 }
 
 template <class Traits>
 template <class Freed>
-void frontend<Traits>::deallocate_remote(lab_type& local, span_type& it, Freed freed) {
-  const span_word before = push_remote(it, freed);
+void frontend<Traits>::deallocate_remote(lab_type& local, span_type& span, Freed freed) {
+  const span_word before = push_remote(span, freed);
   if (before.state() == span_state::hot) {
-    const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+    const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
     const auto count = static_cast<std::int32_t>(before.remote_count() + freed.count());
-    if (count == life_.limits_of(class_index).refill_count) life_.count_event(local, it);
+    if (count == life_.limits_of(class_index).refill_count) life_.count_event(local, span);
     return;
   }
-  settle_remote(it, before, freed.count(), &local);
+  settle_remote(span, before, freed.count(), &local);
   if (Traits::settings.adopt_on_free && local.adopts &&
-      it.owner(std::memory_order_relaxed) == &life_.orphanage())
-    life_.adopt(local, it);
+      span.owner(std::memory_order_relaxed) == &life_.orphanage())
+    life_.adopt(local, span);
 }
 
 // After a push into a span that was not hot. `local`: the buffer of the thread that freed the blocks; null:
 // none.
 template <class Traits>
-void frontend<Traits>::settle_remote(span_type& it, span_word before, std::uint32_t count, lab_type* local) {
+void frontend<Traits>::settle_remote(span_type& span, span_word before, std::uint32_t count,
+                                     lab_type* local) {
   // The blocks are free, so that the span may have another owner or be in the pool by now. Everything below
   // is correct in any state of the span.
-  if (before.remote_count() == 0) it.ask_for_attention();
+  if (before.remote_count() == 0) span.ask_for_attention();
   // Saves the call in the common case that no event is due.
-  const std::int32_t live = it.used() - static_cast<std::int32_t>(before.remote_count() + count);
-  const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+  const std::int32_t live = span.used() - static_cast<std::int32_t>(before.remote_count() + count);
+  const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
   const std::uint32_t column = local != nullptr ? local->column : 0;
-  if (live <= life_.event_floor(before.state(), class_index) && life_.apply_due_event(it, column) &&
+  if (live <= life_.event_floor(before.state(), class_index) && life_.apply_due_event(span, column) &&
       local != nullptr)
-    life_.count_event(*local, it);
+    life_.count_event(*local, span);
 }
 
 // Returns the word as the push found it.
 template <class Traits>
 template <class Freed>
-span_word frontend<Traits>::push_remote(span_type& it, Freed freed) {
-  const std::uint32_t offset = it.offset_of(freed.newest());
-  span_word before = it.load_word(std::memory_order_acquire);
-  const size_class& kind = class_of(it, before, freed.newest());
+span_word frontend<Traits>::push_remote(span_type& span, Freed freed) {
+  const std::uint32_t offset = span.offset_of(freed.newest());
+  span_word before = span.load_word(std::memory_order_acquire);
+  const size_class& kind = class_of(span, before, freed.newest());
   if constexpr (caches_blocks)
-    mark(freed.newest(), life_type::place_in(it.owner(std::memory_order_relaxed), it));
+    mark(freed.newest(), life_type::place_in(span.owner(std::memory_order_relaxed), span));
   for (;;) {
     const bool first = before.remote_count() == 0;
     if (!before.allows(span_event::push) || before.remote_count() + freed.count() > kind.blocks ||
         (!first && before.remote_newest() == offset))
       refuse_double_free(freed.newest());
-    it.secrets.link(freed.oldest(), first ? nullptr : it.base + before.remote_newest());
+    span.secrets.link(freed.oldest(), first ? nullptr : span.base + before.remote_newest());
     // release publishes the links, and pairs with refill. seq_cst orders the push before the load of `used`
     // in apply_due_event (Dekker pattern).
-    if (it.try_move(before, before.push(offset, freed.count()), std::memory_order_seq_cst)) return before;
+    if (span.try_move(before, before.push(offset, freed.count()), std::memory_order_seq_cst)) return before;
   }
 }
 
 template <class Traits>
-const size_class& frontend<Traits>::class_of(const span_type& it, span_word seen, const void* block) {
+const size_class& frontend<Traits>::class_of(const span_type& span, span_word seen, const void* block) {
   if (!seen.allows(span_event::push)) fatal("not a live block", block);
-  return class_at(it, block);
+  return class_at(span, block);
 }
 
 // The same for a span that is known not to be free.
 template <class Traits>
-const size_class& frontend<Traits>::class_at(const span_type& it, const void* block) {
-  const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-  const std::uint64_t offset = it.offset_of(block) - it.color;
+const size_class& frontend<Traits>::class_at(const span_type& span, const void* block) {
+  const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
+  const std::uint64_t offset = span.offset_of(block) - span.color;
   const std::uint64_t index = (offset * kind.reciprocal) >> reciprocal_shift;
   if (index >= kind.blocks || index * kind.block_bytes != offset) fatal("not a live block", block);
   return kind;

@@ -13,35 +13,35 @@ namespace heaplab::scalloc {
 
 template <class Traits>
 template <class Borrow>
-void frontend<Traits>::borrow_remote(span_type& it, Borrow&& borrow) {
+void frontend<Traits>::borrow_remote(span_type& span, Borrow&& borrow) {
   span_word seen;
   {
-    lab_type* const owner = it.owner(std::memory_order_acquire);
+    lab_type* const owner = span.owner(std::memory_order_acquire);
     if (owner == nullptr) return;
     const concurrent::lock_holder hold(owner->lists_lock);
-    if (it.owner(std::memory_order_relaxed) != owner) return;
+    if (span.owner(std::memory_order_relaxed) != owner) return;
     // The owner must find the list that counts the blocks of these holes.
-    if (it.hot_holes.load(std::memory_order_relaxed) != 0) return;
-    seen = it.load_word(std::memory_order_acquire);
+    if (span.hot_holes.load(std::memory_order_relaxed) != 0) return;
+    seen = span.load_word(std::memory_order_acquire);
     do {
       if (seen.state() != span_state::hot || seen.remote_count() == 0) return;
       // acquire pairs with push_remote: the links of the blocks are visible.
-    } while (!it.try_move(seen, seen.refill(), std::memory_order_acquire));
+    } while (!span.try_move(seen, seen.refill(), std::memory_order_acquire));
   }
   freed_chain back{.length = seen.remote_count()};
-  const std::uint32_t named = borrow(static_cast<void*>(it.base + seen.remote_newest()), back);
+  const std::uint32_t named = borrow(static_cast<void*>(span.base + seen.remote_newest()), back);
   if (back.oldest() == nullptr) return;
   // As long as the blocks are out the span is in use and has an owner.
   span_word before;
   for (;;) {
-    lab_type* const owner = it.owner(std::memory_order_acquire);
+    lab_type* const owner = span.owner(std::memory_order_acquire);
     const concurrent::lock_holder hold(owner->lists_lock);
-    if (it.owner(std::memory_order_relaxed) != owner) continue;
-    it.hot_holes.store(it.hot_holes.load(std::memory_order_relaxed) | named, std::memory_order_relaxed);
-    before = push_remote(it, back);
+    if (span.owner(std::memory_order_relaxed) != owner) continue;
+    span.hot_holes.store(span.hot_holes.load(std::memory_order_relaxed) | named, std::memory_order_relaxed);
+    before = push_remote(span, back);
     break;
   }
-  if (before.state() != span_state::hot) settle_remote(it, before, back.count(), nullptr);
+  if (before.state() != span_state::hot) settle_remote(span, before, back.count(), nullptr);
 }
 
 // Called by the owner, where the local list is empty. Takes the hot holes together with the remote list,

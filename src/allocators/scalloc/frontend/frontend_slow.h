@@ -126,9 +126,9 @@ template <class Traits>
 span<Traits>* frontend<Traits>::get_span(lab_type& local, unsigned class_index) {
   if (!Traits::settings.eager_return) return_empty_reusables(local, class_index);
   if (local.reusable[class_index].looks_empty()) recheck_oldest_floating(local, class_index);
-  if (span_type* const it = reuse(local, local, class_index)) return it;
+  if (span_type* const span = reuse(local, local, class_index)) return span;
   life_.hand_over_idle(local);
-  if (span_type* const it = reuse(life_.orphanage(), local, class_index)) return it;
+  if (span_type* const span = reuse(life_.orphanage(), local, class_index)) return span;
   return take_free_span(local, class_index);
 }
 
@@ -144,17 +144,17 @@ span<Traits>* frontend<Traits>::reuse(lab_type& from, lab_type& local, unsigned 
 template <class Traits>
 span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, unsigned class_index) {
   auto& reusable = from.reusable[class_index];
-  while (span_type* const it =
+  while (span_type* const span =
              Traits::settings.reuse_newest ? reusable.take_newest() : reusable.take_oldest()) {
-    span_word seen = it->load_word(std::memory_order_acquire);
-    local.hot[class_index] = it;  // before the span is hot: repair_hot_spans relies on it
+    span_word seen = span->load_word(std::memory_order_acquire);
+    local.hot[class_index] = span;  // before the span is hot: repair_hot_spans relies on it
     while (seen.state() == span_state::reusable) {
-      it->make_holes_hot();
-      if (!it->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
-      life_.give(*it, &local);
+      span->make_holes_hot();
+      if (!span->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
+      life_.give(*span, &local);
       cache_more(local, class_index);
-      it->set_used(it->used(), life_type::hot_floor(local, class_index));
-      return it;
+      span->set_used(span->used(), life_type::hot_floor(local, class_index));
+      return span;
     }
     // The thread that freed the last block of this span is about to return the span.
   }
@@ -182,25 +182,26 @@ template <class Traits>
 span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_index) {
   const size_class& kind = classes::table[class_index];
   life_.pool().decay_unless_helped(life_.spans());
-  span_type* it = life_.pool().get(life_.spans(), class_index, local.column);
-  if (it == nullptr) it = life_.spans().carve(kind.fine, local.column);
-  if (it == nullptr) return nullptr;
-  HEAPLAB_ASSERT(it->is_free() || it->load_word(std::memory_order_relaxed).state() == span_state::expected);
-  it->class_index.store(class_index, std::memory_order_relaxed);
+  span_type* span = life_.pool().get(life_.spans(), class_index, local.column);
+  if (span == nullptr) span = life_.spans().carve(kind.fine, local.column);
+  if (span == nullptr) return nullptr;
+  HEAPLAB_ASSERT(span->is_free() ||
+                 span->load_word(std::memory_order_relaxed).state() == span_state::expected);
+  span->class_index.store(class_index, std::memory_order_relaxed);
   if constexpr (Traits::settings.hardened)
-    it->secrets.renew(kind, life_.spans().span_bytes(kind.fine), it->live.granules, local.random);
-  it->color = classes::color_of(life_.spans().number_of(*it), kind);
-  it->local_list = nullptr;
-  it->fresh = 0;
-  it->holes = 0;
-  it->hot_holes.store(0, std::memory_order_relaxed);
+    span->secrets.renew(kind, life_.spans().span_bytes(kind.fine), span->live.granules, local.random);
+  span->color = classes::color_of(life_.spans().number_of(*span), kind);
+  span->local_list = nullptr;
+  span->fresh = 0;
+  span->holes = 0;
+  span->hot_holes.store(0, std::memory_order_relaxed);
   cache_fewer(local, class_index);
-  it->set_used(0, life_type::hot_floor(local, class_index));
-  life_.give(*it, &local);
+  span->set_used(0, life_type::hot_floor(local, class_index));
+  life_.give(*span, &local);
   // release publishes the stores above to the threads that read the word of this tenure. A store suffices:
   // only the thread that took a free span moves the span.
-  it->word.store(it->load_word(std::memory_order_relaxed).take().bits(), std::memory_order_release);
-  return it;
+  span->word.store(span->load_word(std::memory_order_relaxed).take().bits(), std::memory_order_release);
+  return span;
 }
 
 // Finds a span that its owner and another thread emptied at the same instant (span_life.h).
@@ -223,9 +224,9 @@ template <class Traits>
 void frontend<Traits>::return_empty_reusables(lab_type& local, unsigned class_index) {
   const concurrent::lock_holder hold(local.lists_lock);
   auto& reusable = local.reusable[class_index];
-  for (span_type* it = reusable.oldest(); it != nullptr;) {
-    span_type& candidate = *it;
-    it = candidate.hook.newer;
+  for (span_type* next = reusable.oldest(); next != nullptr;) {
+    span_type& candidate = *next;
+    next = candidate.hook.newer;
     span_word seen = candidate.load_word(std::memory_order_acquire);
     const std::int32_t live = candidate.used() - static_cast<std::int32_t>(seen.remote_count());
     if (seen.state() != span_state::reusable || live != 0) continue;

@@ -95,9 +95,9 @@ struct alignas(hot_alignment<Traits>) lab {
   // the lists.
   bool is_valid() const {
     const auto holds_own = [this](const auto& list, unsigned index) {
-      for (const span_type* it = list.oldest(); it != nullptr; it = it->hook.newer)
-        if (it->owner(std::memory_order_relaxed) != this ||
-            (index != any_class && it->class_index.load(std::memory_order_relaxed) != index))
+      for (const span_type* span = list.oldest(); span != nullptr; span = span->hook.newer)
+        if (span->owner(std::memory_order_relaxed) != this ||
+            (index != any_class && span->class_index.load(std::memory_order_relaxed) != index))
           return false;
       return true;
     };

@@ -37,24 +37,24 @@ public:
   template <class Make>
   lab_type* choose(std::uint32_t, std::size_t, lab_type*, Make&& make) {
     if (idle_ != nullptr) return take_idle();
-    lab_type* const it = make();
-    if (it != nullptr) it->column = made_++;
-    return it;
+    lab_type* const lab = make();
+    if (lab != nullptr) lab->column = made_++;
+    return lab;
   }
 
   // No thread uses the buffer any more.
-  void put_back(lab_type& it) {
-    it.next_idle = idle_;
-    idle_ = &it;
+  void put_back(lab_type& lab) {
+    lab.next_idle = idle_;
+    idle_ = &lab;
   }
 
   void forget_idle() { idle_ = nullptr; }
 
 private:
   lab_type* take_idle() {
-    lab_type* const it = idle_;
-    idle_ = it->next_idle;
-    return it;
+    lab_type* const lab = idle_;
+    idle_ = lab->next_idle;
+    return lab;
   }
 
   lab_type* idle_ = nullptr;
@@ -76,27 +76,27 @@ public:
   // Holds the lock of a buffer while an operation uses the buffer. The thread may have no buffer: null.
   class use {
   public:
-    explicit use(lab_type* it) : it_(it) {
-      if (it_ != nullptr) it_->use_lock.lock();
+    explicit use(lab_type* lab) : lab_(lab) {
+      if (lab_ != nullptr) lab_->use_lock.lock();
     }
     ~use() {
-      if (it_ != nullptr) it_->use_lock.unlock();
+      if (lab_ != nullptr) lab_->use_lock.unlock();
     }
     use(const use&) = delete;
     use& operator=(const use&) = delete;
 
   private:
-    lab_type* const it_;
+    lab_type* const lab_;
   };
 
   template <class Make>
   lab_type* choose(std::uint32_t thread, std::size_t columns, lab_type* known, Make&& make) {
     const auto column = static_cast<std::uint32_t>(thread % columns);
-    for (lab_type* it = known; it != nullptr; it = it->next_known)
-      if (it->column == column) return it;
-    lab_type* const it = make();
-    if (it != nullptr) it->column = column;
-    return it;
+    for (lab_type* lab = known; lab != nullptr; lab = lab->next_known)
+      if (lab->column == column) return lab;
+    lab_type* const lab = make();
+    if (lab != nullptr) lab->column = column;
+    return lab;
   }
 
   void put_back(lab_type&) {}
@@ -118,38 +118,38 @@ public:
 
   class use {
   public:
-    explicit use(lab_type* it) : it_(it) {
-      if (it_ != nullptr) it_->use_lock.lock();
-      hold(it_);
+    explicit use(lab_type* lab) : lab_(lab) {
+      if (lab_ != nullptr) lab_->use_lock.lock();
+      hold(lab_);
     }
     // Does not wait: is_held() tells whether the thread holds the lock.
-    use(lab_type& it, unless_held) : it_(it.use_lock.try_lock() ? &it : nullptr) { hold(it_); }
+    use(lab_type& lab, unless_held) : lab_(lab.use_lock.try_lock() ? &lab : nullptr) { hold(lab_); }
     ~use() {
-      if (it_ == nullptr) return;
+      if (lab_ == nullptr) return;
       hold(nullptr);
-      it_->use_lock.unlock();
+      lab_->use_lock.unlock();
     }
     use(const use&) = delete;
     use& operator=(const use&) = delete;
 
-    bool is_held() const { return it_ != nullptr; }
+    bool is_held() const { return lab_ != nullptr; }
     // Null: the calling thread uses no buffer.
     static lab_type* held_by_thread() { return held_; }
 
   private:
     // A signal handler that forks finds the lock held before held_ says so.
-    static void hold(lab_type* it) {
+    static void hold(lab_type* lab) {
       std::atomic_signal_fence(std::memory_order_seq_cst);
-      held_ = it;
+      held_ = lab;
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
 
     static constinit inline thread_local lab_type* held_ = nullptr;
-    lab_type* const it_;
+    lab_type* const lab_;
   };
 
   // Buffers stay what they are when threads end.
-  void put_back(lab_type& it) { it.adopts = true; }
+  void put_back(lab_type& lab) { lab.adopts = true; }
 };
 
 template <class Traits>

@@ -28,28 +28,28 @@ public:
   // thread.
   lab_type* attach(std::size_t columns, std::optional<std::uint32_t> number = {}) {
     lab_type* fresh = nullptr;
-    if (lab_type* const it = try_attach(columns, number, fresh)) return it;
+    if (lab_type* const lab = try_attach(columns, number, fresh)) return lab;
     void* const pages = Traits::platform::allocate(lab_bytes(), os_pages::page_bytes());
     if (pages == nullptr) return nullptr;
     fresh = new (pages) lab_type;
-    lab_type* const it = try_attach(columns, number, fresh);
+    lab_type* const lab = try_attach(columns, number, fresh);
     if (fresh != nullptr) Traits::platform::unmap(pages, lab_bytes());
-    return it;
+    return lab;
   }
 
   // By a thread that has the buffer and does not use the buffer again. Where the buffer is the thread's own,
   // nobody else gets it before it is put back, so that others may begin and end while it is emptied.
-  void detach(frontend<Traits>& front, lab_type& it) {
+  void detach(frontend<Traits>& front, lab_type& lab) {
     if constexpr (policy::has_fast_path) {
-      empty(front, it);
+      empty(front, lab);
       const concurrent::lock_holder hold(lock_);
-      it.threads = 0;
-      policy_.put_back(it);
+      lab.threads = 0;
+      policy_.put_back(lab);
     } else {
       const concurrent::lock_holder hold(lock_);
-      if (--it.threads > 0) return;
-      const typename policy::use in_use(&it);
-      empty(front, it);
+      if (--lab.threads > 0) return;
+      const typename policy::use in_use(&lab);
+      empty(front, lab);
     }
   }
 
@@ -61,33 +61,33 @@ public:
     lock_.forget_holder();
     front.expect_lost_counts();
     bool torn = front.life().forget_torn_lists(front.orphanage());
-    for (lab_type* it = known_; it != nullptr; it = it->next_known)
-      torn |= front.life().forget_torn_lists(*it);
+    for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known)
+      torn |= front.life().forget_torn_lists(*lab);
     if (torn) front.life().refill_torn_lists();
     forget_holders(front.orphanage());
-    for (lab_type* it = known_; it != nullptr; it = it->next_known) forget_holders(*it, it == survivor);
+    for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known) forget_holders(*lab, lab == survivor);
     front.life().repair_hot_spans(front.orphanage());
     // A signal may have interrupted a malloc of the surviving thread, which goes on with its own buffer.
-    for (lab_type* it = known_; it != nullptr; it = it->next_known)
-      if (it != survivor || !policy::survivor_is_whole) front.life().repair_hot_spans(*it);
+    for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known)
+      if (lab != survivor || !policy::survivor_is_whole) front.life().repair_hot_spans(*lab);
     policy_.forget_idle();
-    for (lab_type* it = known_; it != nullptr; it = it->next_known) {
-      it->threads = it == survivor ? 1 : 0;
-      if (it == survivor) continue;
-      empty(front, *it);
-      policy_.put_back(*it);
+    for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known) {
+      lab->threads = lab == survivor ? 1 : 0;
+      if (lab == survivor) continue;
+      empty(front, *lab);
+      policy_.put_back(*lab);
     }
   }
 
 private:
-  static void forget_holders(lab_type& it, bool is_of_survivor = false) {
-    it.lists_lock.forget_holder();
-    if (!is_of_survivor || !policy::survivor_is_whole) it.use_lock.forget_holder();
+  static void forget_holders(lab_type& lab, bool is_of_survivor = false) {
+    lab.lists_lock.forget_holder();
+    if (!is_of_survivor || !policy::survivor_is_whole) lab.use_lock.forget_holder();
   }
 
-  static void empty(frontend<Traits>& front, lab_type& it) {
-    it.adopts = false;
-    front.abandon(it);
+  static void empty(frontend<Traits>& front, lab_type& lab) {
+    lab.adopts = false;
+    front.abandon(lab);
   }
 
   static std::size_t lab_bytes() { return align_up(sizeof(lab_type), os_pages::page_bytes()); }
@@ -95,22 +95,22 @@ private:
   // Null: `fresh` is needed and null. Where `fresh` becomes the thread's buffer, `fresh` is null afterwards.
   lab_type* try_attach(std::size_t columns, std::optional<std::uint32_t> number, lab_type*& fresh) {
     const concurrent::lock_holder hold(lock_);
-    lab_type* const it = policy_.choose(number.value_or(threads_started_), columns, known_,
-                                        [&] { return make_known(std::exchange(fresh, nullptr)); });
-    if (it == nullptr) return nullptr;
+    lab_type* const lab = policy_.choose(number.value_or(threads_started_), columns, known_,
+                                         [&] { return make_known(std::exchange(fresh, nullptr)); });
+    if (lab == nullptr) return nullptr;
     ++threads_started_;
     // Threads that have the buffer already read this without the registry's lock.
-    if (it->threads++ == 0) it->adopts = true;
-    return it;
+    if (lab->threads++ == 0) lab->adopts = true;
+    return lab;
   }
 
-  lab_type* make_known(lab_type* it) {
-    if (it == nullptr) return nullptr;
-    it->next_known = known_;
+  lab_type* make_known(lab_type* lab) {
+    if (lab == nullptr) return nullptr;
+    lab->next_known = known_;
     // A child of fork finds every known buffer whole.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    known_ = it;
-    return it;
+    known_ = lab;
+    return lab;
   }
 
   concurrent::futex_lock<typename Traits::sync> lock_;

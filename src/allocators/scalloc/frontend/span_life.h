@@ -60,16 +60,16 @@ public:
 
   // Moves the word by the event that is due. Returns the event, after which the caller moves the span;
   // nothing if none was due. Correct for any span at any time, by any thread.
-  std::optional<span_event> move_if_due(span_type& it);
+  std::optional<span_event> move_if_due(span_type& span);
   // Performs the event that is due. False: none was. Correct for any span at any time, by any thread.
-  bool apply_due_event(span_type& it, std::uint32_t column);
+  bool apply_due_event(span_type& span, std::uint32_t column);
   // An event may be due when at most this many blocks are used.
   std::int32_t event_floor(span_state state, unsigned class_index) const;
   // The floor of a hot span, where no event is due. With this floor the span has room for cached blocks while
   // its countdown is above `fresh` (frontend::has_room).
   static std::int32_t hot_floor(const lab_type& local, unsigned class_index);
   // A thread that sees many spans lose blocks asks for somebody who looks for holes.
-  void count_event(lab_type& local, const span_type& it);
+  void count_event(lab_type& local, const span_type& span);
 
   // --- from hot to floating; called by the owner ---
 
@@ -80,23 +80,23 @@ public:
   // blocks. Called by the owner, which holds the lock of its lists, without which no thread returns the span,
   // so that the counts stay those of this tenure. False: a remote free came in between, and may have read the
   // counts while they changed.
-  bool clear_attention(lab_type& local, span_type& it);
+  bool clear_attention(lab_type& local, span_type& span);
 
   // --- owners and lists ---
 
   // Puts a span of `owner` into the list that its word names. Called by the holder of the lock of owner's
   // lists.
-  void place(lab_type& owner, span_type& it);
+  void place(lab_type& owner, span_type& span);
   // The span changes hands; null: nobody's. Called by the holder of the lock of the present owner's lists, or
   // by the thread that took the free span.
-  void give(span_type& it, lab_type* owner, std::uintptr_t flag = 0);
+  void give(span_type& span, lab_type* owner, std::uintptr_t flag = 0);
   // What the page map has for the blocks of a span.
-  static place_type place_in(lab_type* owner, const span_type& it);
+  static place_type place_in(lab_type* owner, const span_type& span);
   // Precondition: this thread made the span free. Takes the span from its owner, which no other thread does;
   // a span whose holes are being purged is left to the thread that purges them.
-  void return_span(span_type& it, std::uint32_t column);
+  void return_span(span_type& span, std::uint32_t column);
   // Makes the owner of `local`, which frees a block of an orphan, the owner of the orphan.
-  void adopt(lab_type& local, span_type& it);
+  void adopt(lab_type& local, span_type& span);
   // Hands some reusable spans of an idle class over to the orphanage. Called by the owner, which looks for a
   // span.
   void hand_over_idle(lab_type& local);
@@ -117,18 +117,18 @@ public:
   // --- invariants of a span at rest: no thread is working on the span ---
 
   // Whether the span is in the list where its word says.
-  bool is_listed(const span_type& it) const;
+  bool is_listed(const span_type& span) const;
   // Whether the page map agrees with the record.
-  bool is_in_page_map(const span_type& it) const;
+  bool is_in_page_map(const span_type& span) const;
   // Whether every due event has been applied.
-  bool has_no_due_event(const span_type& it) const;
+  bool has_no_due_event(const span_type& span) const;
 
 private:
   static bool is_idle(lab_type& local, unsigned class_index);
   using list_type = concurrent::checked_deque<typename Traits::sync, span_type>;
   unsigned hand_over(list_type& from, list_type& to, unsigned most);
-  static auto* list_of(lab_type& owner, const span_type& it);
-  void sync_list(span_type& it);
+  static auto* list_of(lab_type& owner, const span_type& span);
+  void sync_list(span_type& span);
 
   arena<Traits> spans_;
   span_pool<Traits> pool_;

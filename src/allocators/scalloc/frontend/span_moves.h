@@ -52,100 +52,100 @@ void span_life<Traits>::retire(lab_type& local, span_type& hot) {
 }
 
 template <class Traits>
-std::optional<span_event> span_life<Traits>::move_if_due(span_type& it) {
+std::optional<span_event> span_life<Traits>::move_if_due(span_type& span) {
   // seq_cst: after this thread's change of one count, and before its load of the other (Dekker pattern).
-  span_word seen = it.load_word(std::memory_order_seq_cst);
+  span_word seen = span.load_word(std::memory_order_seq_cst);
   for (;;) {
-    const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+    const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
     // The counts are read after the word: if the compare-and-swap finds the word unchanged, the counts are of
     // its tenure.
-    const std::int32_t live = it.used() - static_cast<std::int32_t>(seen.remote_count());
+    const std::int32_t live = span.used() - static_cast<std::int32_t>(seen.remote_count());
     const std::optional<span_event> event = due_event(seen.state(), live, limits_[class_index]);
     if (!event) return event;
-    if (live < 0 && it.load_word(std::memory_order_seq_cst) == seen)
-      fatal("a block was freed twice in the span of", it.base);
+    if (live < 0 && span.load_word(std::memory_order_seq_cst) == seen)
+      fatal("a block was freed twice in the span of", span.base);
     const span_word next = *event == span_event::all_free ? seen.all_free() : seen.mostly_free();
-    if (it.try_move(seen, next, std::memory_order_acq_rel)) return event;
+    if (span.try_move(seen, next, std::memory_order_acq_rel)) return event;
   }
 }
 
 template <class Traits>
-bool span_life<Traits>::apply_due_event(span_type& it, std::uint32_t column) {
-  const std::optional<span_event> event = move_if_due(it);
+bool span_life<Traits>::apply_due_event(span_type& span, std::uint32_t column) {
+  const std::optional<span_event> event = move_if_due(span);
   if (event == span_event::all_free)
-    return_span(it, column);
+    return_span(span, column);
   else if (event)
-    sync_list(it);
+    sync_list(span);
   return event.has_value();
 }
 
 // The list of `owner` where the span belongs, mostly as its word says; null: none.
 template <class Traits>
-auto* span_life<Traits>::list_of(lab_type& owner, const span_type& it) {
-  if (it.purging != purge_state::none) return &owner.purging;
-  const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
-  const span_state state = it.load_word(std::memory_order_acquire).state();
+auto* span_life<Traits>::list_of(lab_type& owner, const span_type& span) {
+  if (span.purging != purge_state::none) return &owner.purging;
+  const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
+  const span_state state = span.load_word(std::memory_order_acquire).state();
   return state == span_state::floating   ? &owner.floating[class_index]
          : state == span_state::reusable ? &owner.reusable[class_index]
                                          : nullptr;
 }
 
 template <class Traits>
-void span_life<Traits>::place(lab_type& owner, span_type& it) {
-  auto* const list = list_of(owner, it);
-  if (it.hook.in != nullptr && it.hook.in != list) it.hook.in->remove(it);
-  if (list != nullptr) list->put_newest(it);
+void span_life<Traits>::place(lab_type& owner, span_type& span) {
+  auto* const list = list_of(owner, span);
+  if (span.hook.in != nullptr && span.hook.in != list) span.hook.in->remove(span);
+  if (list != nullptr) list->put_newest(span);
 }
 
 // Puts the span into the list of its owner that its word names. Correct for any span at any time, by any
 // thread.
 template <class Traits>
-void span_life<Traits>::sync_list(span_type& it) {
-  while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
+void span_life<Traits>::sync_list(span_type& span) {
+  while (lab_type* const owner = span.owner(std::memory_order_acquire)) {
     const concurrent::lock_holder hold(owner->lists_lock);
-    if (it.owner(std::memory_order_relaxed) == owner) return place(*owner, it);
+    if (span.owner(std::memory_order_relaxed) == owner) return place(*owner, span);
   }
 }
 
 template <class Traits>
-auto span_life<Traits>::place_in(lab_type* owner, const span_type& it) ->
+auto span_life<Traits>::place_in(lab_type* owner, const span_type& span) ->
     typename page_map<Traits>::hot_place {
-  return owner == nullptr ? nullptr : &owner->hot[it.class_index.load(std::memory_order_relaxed)];
+  return owner == nullptr ? nullptr : &owner->hot[span.class_index.load(std::memory_order_relaxed)];
 }
 
 template <class Traits>
-void span_life<Traits>::give(span_type& it, lab_type* owner, std::uintptr_t flag) {
+void span_life<Traits>::give(span_type& span, lab_type* owner, std::uintptr_t flag) {
   if constexpr (caches_blocks)
-    if (owner != it.owner(std::memory_order_relaxed)) spans_.set_place(it, place_in(owner, it));
-  it.set_owner(owner, flag);
+    if (owner != span.owner(std::memory_order_relaxed)) spans_.set_place(span, place_in(owner, span));
+  span.set_owner(owner, flag);
 }
 
 template <class Traits>
-void span_life<Traits>::return_span(span_type& it, std::uint32_t column) {
-  while (lab_type* const owner = it.owner(std::memory_order_acquire)) {
+void span_life<Traits>::return_span(span_type& span, std::uint32_t column) {
+  while (lab_type* const owner = span.owner(std::memory_order_acquire)) {
     const concurrent::lock_holder hold(owner->lists_lock);
-    if (it.owner(std::memory_order_relaxed) != owner) continue;
-    if (it.purging != purge_state::none) {
-      it.purging = purge_state::under_way_and_free;
+    if (span.owner(std::memory_order_relaxed) != owner) continue;
+    if (span.purging != purge_state::none) {
+      span.purging = purge_state::under_way_and_free;
       return;
     }
-    if (it.hook.in != nullptr) it.hook.in->remove(it);
-    give(it, nullptr);
+    if (span.hook.in != nullptr) span.hook.in->remove(span);
+    give(span, nullptr);
   }
-  pool_.put(spans_, it, column);
+  pool_.put(spans_, span, column);
   pool_.decay_unless_helped(spans_);
 }
 
 template <class Traits>
-bool span_life<Traits>::clear_attention(lab_type& local, span_type& it) {
-  const span_word seen = it.load_word(std::memory_order_seq_cst);
+bool span_life<Traits>::clear_attention(lab_type& local, span_type& span) {
+  const span_word seen = span.load_word(std::memory_order_seq_cst);
   if (seen.remote_count() > 0) return true;
-  const std::int32_t floor = event_floor(seen.state(), it.class_index.load(std::memory_order_relaxed));
-  if (floor < it.countdown_floor.load(std::memory_order_relaxed)) it.lower_floor(floor);
-  it.set_owner(&local, 0, std::memory_order_seq_cst);
-  if (it.load_word(std::memory_order_seq_cst) == seen) return true;
+  const std::int32_t floor = event_floor(seen.state(), span.class_index.load(std::memory_order_relaxed));
+  if (floor < span.countdown_floor.load(std::memory_order_relaxed)) span.lower_floor(floor);
+  span.set_owner(&local, 0, std::memory_order_seq_cst);
+  if (span.load_word(std::memory_order_seq_cst) == seen) return true;
   // The store to the owner may have erased the attention bit of that remote free.
-  it.ask_for_attention();
+  span.ask_for_attention();
   return false;
 }
 
@@ -160,9 +160,9 @@ std::int32_t span_life<Traits>::hot_floor(const lab_type& local, unsigned class_
 }
 
 template <class Traits>
-void span_life<Traits>::count_event(lab_type& local, const span_type& it) {
+void span_life<Traits>::count_event(lab_type& local, const span_type& span) {
   if (!Traits::settings.purges_holes || !local.adopts) return;
-  local.emptied_bytes += classes::table[it.class_index.load(std::memory_order_relaxed)].real_span_bytes;
+  local.emptied_bytes += classes::table[span.class_index.load(std::memory_order_relaxed)].real_span_bytes;
   if (local.emptied_bytes < Traits::settings.hole_sweep_bytes) [[likely]]
     return;
   local.emptied_bytes = 0;
@@ -170,16 +170,16 @@ void span_life<Traits>::count_event(lab_type& local, const span_type& it) {
 }
 
 template <class Traits>
-void span_life<Traits>::adopt(lab_type& local, span_type& it) {
+void span_life<Traits>::adopt(lab_type& local, span_type& span) {
   {
     const concurrent::lock_holder hold(orphanage_.lists_lock);
-    if (it.owner(std::memory_order_relaxed) != &orphanage_) return;
-    const span_state state = it.load_word(std::memory_order_acquire).state();
+    if (span.owner(std::memory_order_relaxed) != &orphanage_) return;
+    const span_state state = span.load_word(std::memory_order_acquire).state();
     if (state != span_state::floating && state != span_state::reusable) return;
-    if (it.hook.in != nullptr) it.hook.in->remove(it);
-    give(it, &local, span_type::attention);
+    if (span.hook.in != nullptr) span.hook.in->remove(span);
+    give(span, &local, span_type::attention);
   }
-  sync_list(it);
+  sync_list(span);
 }
 
 // Hands at most `most` spans over, the oldest first. Returns how many of `most` are left. Called by the
@@ -187,10 +187,10 @@ void span_life<Traits>::adopt(lab_type& local, span_type& it) {
 template <class Traits>
 unsigned span_life<Traits>::hand_over(list_type& from, list_type& to, unsigned most) {
   for (; most > 0; --most) {
-    span_type* const it = from.take_oldest();
-    if (it == nullptr) break;
-    give(*it, &orphanage_);
-    to.put_newest(*it);
+    span_type* const span = from.take_oldest();
+    if (span == nullptr) break;
+    give(*span, &orphanage_);
+    to.put_newest(*span);
   }
   return most;
 }
@@ -239,34 +239,34 @@ bool span_life<Traits>::hand_over_some(lab_type& local) {
 // --- invariants ---
 
 template <class Traits>
-bool span_life<Traits>::is_listed(const span_type& it) const {
-  lab_type* const owner = it.owner(std::memory_order_seq_cst);
-  const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
-  if (it.purging != purge_state::none) return owner->purging.contains(it);
-  switch (it.load_word(std::memory_order_seq_cst).state()) {
+bool span_life<Traits>::is_listed(const span_type& span) const {
+  lab_type* const owner = span.owner(std::memory_order_seq_cst);
+  const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
+  if (span.purging != purge_state::none) return owner->purging.contains(span);
+  switch (span.load_word(std::memory_order_seq_cst).state()) {
     case span_state::floating:
-      return owner->floating[class_index].contains(it);
+      return owner->floating[class_index].contains(span);
     case span_state::reusable:
-      return owner->reusable[class_index].contains(it);
+      return owner->reusable[class_index].contains(span);
     default:
-      return it.hook.in == nullptr;
+      return span.hook.in == nullptr;
   }
 }
 
 template <class Traits>
-bool span_life<Traits>::is_in_page_map(const span_type& it) const {
-  const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-  const auto wanted = kind.most_cached > 0 ? place_in(it.owner(std::memory_order_seq_cst), it) : nullptr;
+bool span_life<Traits>::is_in_page_map(const span_type& span) const {
+  const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
+  const auto wanted = kind.most_cached > 0 ? place_in(span.owner(std::memory_order_seq_cst), span) : nullptr;
   for (std::uint32_t number = 0; number < kind.blocks; ++number)
-    if (caches_blocks && spans_.place_at(spans_.step_of(it.block_at(number, kind))) != wanted) return false;
+    if (caches_blocks && spans_.place_at(spans_.step_of(span.block_at(number, kind))) != wanted) return false;
   return true;
 }
 
 template <class Traits>
-bool span_life<Traits>::has_no_due_event(const span_type& it) const {
-  const span_word word = it.load_word(std::memory_order_seq_cst);
-  const std::int32_t live = it.used() - static_cast<std::int32_t>(word.remote_count());
-  const unsigned class_index = it.class_index.load(std::memory_order_relaxed);
+bool span_life<Traits>::has_no_due_event(const span_type& span) const {
+  const span_word word = span.load_word(std::memory_order_seq_cst);
+  const std::int32_t live = span.used() - static_cast<std::int32_t>(word.remote_count());
+  const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
   return due_event(word.state(), live, limits_[class_index]) == std::nullopt;
 }
 

@@ -19,12 +19,12 @@ class span_reclaim {
 public:
   explicit span_reclaim(span_life<Traits>& life) : life_(life) {}
 
-  // True: find(it) found holes, under the lock of the lists of the span's owner, and until end_purge nobody
+  // True: find() found holes, under the lock of the lists of the span's owner, and until end_purge nobody
   // takes blocks from the span, which is not hot.
   template <class Find>
-  bool begin_purge(span_type& it, Find&& find);
+  bool begin_purge(span_type& span, Find&& find);
   // Nothing happens where begin_purge has not returned true before, as in the child of a fork.
-  void end_purge(span_type& it);
+  void end_purge(span_type& span);
 
   // Called by the background purge thread: purges what span_pool::give_way has left.
   void give_way_further() { life_.pool().give_way_further(life_.spans()); }
@@ -41,36 +41,36 @@ private:
 
 template <class Traits>
 template <class Find>
-bool span_reclaim<Traits>::begin_purge(span_type& it, Find&& find) {
-  lab_type* const owner = it.owner(std::memory_order_acquire);
+bool span_reclaim<Traits>::begin_purge(span_type& span, Find&& find) {
+  lab_type* const owner = span.owner(std::memory_order_acquire);
   if (owner == nullptr) return false;
   const concurrent::lock_holder hold(owner->lists_lock);
-  if (it.owner(std::memory_order_relaxed) != owner || it.purging != purge_state::none) return false;
-  const span_state state = it.load_word(std::memory_order_acquire).state();
+  if (span.owner(std::memory_order_relaxed) != owner || span.purging != purge_state::none) return false;
+  const span_state state = span.load_word(std::memory_order_acquire).state();
   if (state != span_state::floating && state != span_state::reusable) return false;
-  it.holes |= it.hot_holes.exchange(0, std::memory_order_relaxed);
+  span.holes |= span.hot_holes.exchange(0, std::memory_order_relaxed);
   if (!find()) return false;
-  it.purging = purge_state::under_way;
-  life_.place(*owner, it);
+  span.purging = purge_state::under_way;
+  life_.place(*owner, span);
   return true;
 }
 
 template <class Traits>
-void span_reclaim<Traits>::end_purge(span_type& it) {
+void span_reclaim<Traits>::end_purge(span_type& span) {
   std::uint32_t column = 0;
   for (;;) {
-    lab_type* const owner = it.owner(std::memory_order_acquire);
+    lab_type* const owner = span.owner(std::memory_order_acquire);
     if (owner == nullptr) return;
     const concurrent::lock_holder hold(owner->lists_lock);
-    if (it.owner(std::memory_order_relaxed) != owner) continue;
-    const purge_state before = std::exchange(it.purging, purge_state::none);
-    if (before != purge_state::under_way_and_free) return life_.place(*owner, it);
-    if (it.hook.in != nullptr) it.hook.in->remove(it);
-    life_.give(it, nullptr);
+    if (span.owner(std::memory_order_relaxed) != owner) continue;
+    const purge_state before = std::exchange(span.purging, purge_state::none);
+    if (before != purge_state::under_way_and_free) return life_.place(*owner, span);
+    if (span.hook.in != nullptr) span.hook.in->remove(span);
+    life_.give(span, nullptr);
     column = owner->column;
     break;
   }
-  life_.pool().put(life_.spans(), it, column);
+  life_.pool().put(life_.spans(), span, column);
 }
 
 template <class Traits>
@@ -84,7 +84,7 @@ bool span_reclaim<Traits>::purge_unneeded(std::int64_t now) {
 
 template <class Traits>
 bool span_reclaim<Traits>::trim(std::size_t pad) {
-  life_.spans().for_each_span([this](span_type& it) { life_.apply_due_event(it, 0); });
+  life_.spans().for_each_span([this](span_type& span) { life_.apply_due_event(span, 0); });
   const bool any = life_.pool().purge_all(life_.spans(), pad);
   life_.pool().sweep_records(life_.spans(), os_pages::page_bytes());
   return any;

@@ -19,11 +19,11 @@ bool span_life<Traits>::forget_torn_lists(lab_type& local) {
 // lock. So a span is in no list but its present owner's, at whatever instruction a thread was stopped.
 template <class Traits>
 void span_life<Traits>::refill_torn_lists() {
-  spans_.for_each_span([](span_type& it) {
-    lab_type* const owner = it.owner(std::memory_order_relaxed);
+  spans_.for_each_span([](span_type& span) {
+    lab_type* const owner = span.owner(std::memory_order_relaxed);
     if (owner == nullptr || !owner->lists_lock.was_held()) return;
-    it.hook = {};
-    if (auto* const list = list_of(*owner, it)) list->put_newest(it);
+    span.hook = {};
+    if (auto* const list = list_of(*owner, span)) list->put_newest(span);
   });
 }
 
@@ -34,19 +34,19 @@ void span_life<Traits>::refill_torn_lists() {
 template <class Traits>
 void span_life<Traits>::repair_hot_spans(lab_type& local) {
   for (unsigned index = 0; index < classes::count; ++index) {
-    span_type& it = *local.hot[index];
-    const bool is_hot = it.load_word(std::memory_order_relaxed).state() == span_state::hot;
-    if (is_hot && it.owner(std::memory_order_relaxed) == &orphanage_) give(it, &local);
-    const bool is_own = it.owner(std::memory_order_relaxed) == &local;
+    span_type& span = *local.hot[index];
+    const bool is_hot = span.load_word(std::memory_order_relaxed).state() == span_state::hot;
+    if (is_hot && span.owner(std::memory_order_relaxed) == &orphanage_) give(span, &local);
+    const bool is_own = span.owner(std::memory_order_relaxed) == &local;
     if (is_hot && is_own) {
       // If the floor is that of a hot span, the fork did not fall between the changes of counts and word, and
       // the counts are right. A write without need would make the child copy a page of records.
-      if (it.countdown_floor.load(std::memory_order_relaxed) != hot_floor(local, index))
-        it.set_used(it.used(), hot_floor(local, index));
+      if (span.countdown_floor.load(std::memory_order_relaxed) != hot_floor(local, index))
+        span.set_used(span.used(), hot_floor(local, index));
       continue;
     }
     local.hot[index] = &no_span<Traits>;
-    if (is_own) sync_list(it), apply_due_event(it, local.column);
+    if (is_own) sync_list(span), apply_due_event(span, local.column);
   }
 }
 

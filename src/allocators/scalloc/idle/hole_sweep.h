@@ -71,17 +71,17 @@ private:
   bool look_at_spans(std::size_t spans, std::size_t purges, bool only_quiet) {
     purged_ = 0;
     bool refused = false;
-    position_ = front_.spans().visit_spans(position_, [&](span_type& it) {
-      if (!is_worth_a_purge(it, only_quiet)) return --spans > 0;
-      if (it.load_word(std::memory_order_relaxed).state() == span_state::hot) {
-        sweep_hot(it);
+    position_ = front_.spans().visit_spans(position_, [&](span_type& span) {
+      if (!is_worth_a_purge(span, only_quiet)) return --spans > 0;
+      if (span.load_word(std::memory_order_relaxed).state() == span_state::hot) {
+        sweep_hot(span);
         return --spans > 0 && purged_ < purges;
       }
       // The background purge thread takes the locks of others only during a visit.
       if (only_quiet && !is_visiting_) is_visiting_ = sections::begin_visit();
       refused = only_quiet && !is_visiting_;
       if (refused) return false;
-      begin(it);
+      begin(span);
       return --spans > 0 && purged_ < purges;
     });
     flush();
@@ -92,31 +92,31 @@ private:
 
   // Whether the span may have holes, and has not been swept since it last changed; for the background purge
   // thread, whether the span is as that thread saw it at the last look.
-  bool is_worth_a_purge(span_type& it, bool only_quiet) {
-    const span_word word = it.load_word(std::memory_order_acquire);
+  bool is_worth_a_purge(span_type& span, bool only_quiet) {
+    const span_word word = span.load_word(std::memory_order_acquire);
     const bool is_hot = word.state() == span_state::hot;
     if (!is_hot && word.state() != span_state::floating && word.state() != span_state::reusable) return false;
     // The thread of a program that has one thread moves words without atomic instructions.
     if (is_hot && (word.remote_count() == 0 || sync::is_alone())) return false;
-    const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-    const std::int32_t used = it.used();
+    const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
+    const std::int32_t used = span.used();
     const std::int64_t remote = word.remote_count();
     const std::int64_t free_bytes = (is_hot ? remote : kind.blocks - used + remote) * kind.block_bytes;
     if (free_bytes < static_cast<std::int64_t>(os_pages::page_bytes())) return false;
     const std::uint32_t swept = mark_of(word, used), seen = swept | 1;
-    if (it.last_seen == swept) return false;
-    const bool is_quiet = it.last_seen == seen;
-    it.last_seen = is_quiet || !only_quiet ? swept : seen;
-    if (it.last_seen == seen) waiting_ += static_cast<std::size_t>(free_bytes);
-    return it.last_seen == swept;
+    if (span.last_seen == swept) return false;
+    const bool is_quiet = span.last_seen == seen;
+    span.last_seen = is_quiet || !only_quiet ? swept : seen;
+    if (span.last_seen == seen) waiting_ += static_cast<std::size_t>(free_bytes);
+    return span.last_seen == swept;
   }
 
-  void begin(span_type& it) {
+  void begin(span_type& span) {
     if (range_count_ + most_ranges_of_a_span > limit || span_count_ == limit) flush();
-    spans_[span_count_] = &it;
+    spans_[span_count_] = &span;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     span_count_ += 1;
-    if (!front_.reclaim().begin_purge(it, [&] { return find_ranges(it); })) --span_count_;
+    if (!front_.reclaim().begin_purge(span, [&] { return find_ranges(span); })) --span_count_;
   }
 
   // What tells whether the span has changed: an even number.
@@ -125,16 +125,16 @@ private:
     return static_cast<std::uint32_t>(both >> 32) & ~1U;
   }
 
-  bool find_ranges(span_type& it) {
+  bool find_ranges(span_type& span) {
     const std::size_t before = range_count_;
-    const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-    span_holes<Traits> holes(it, kind);
-    it.holes |= add_all(holes, it, kind);
+    const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
+    span_holes<Traits> holes(span, kind);
+    span.holes |= add_all(holes, span, kind);
     return range_count_ > before;
   }
 
   // Adds the ranges of all holes. Returns those that the record must name.
-  std::uint32_t add_all(span_holes<Traits>& holes, const span_type& it, const size_class& kind) {
+  std::uint32_t add_all(span_holes<Traits>& holes, const span_type& span, const size_class& kind) {
     if (!span_holes<Traits>::are_named(kind)) {
       holes.for_each_inside([&](char* begin, std::size_t bytes) { add(begin, bytes); });
       return 0;
@@ -143,7 +143,7 @@ private:
     const std::size_t page = os_pages::page_bytes();
     for (std::uint32_t left = named; left != 0;) {
       const int first = std::countr_zero(left), count = std::countr_one(left >> first);
-      add(it.base + static_cast<std::size_t>(first) * page, static_cast<std::size_t>(count) * page);
+      add(span.base + static_cast<std::size_t>(first) * page, static_cast<std::size_t>(count) * page);
       left = first + count < 32 ? left >> (first + count) << (first + count) : 0;
     }
     return named;
@@ -152,18 +152,18 @@ private:
   // Of a hot span. The owner may be asleep, and only it takes blocks from the local list; but the blocks that
   // others freed are the sweep's once it has taken the remote list. They go back as a free by another thread
   // does, less those that begin in a hole. Until then they count as used.
-  void sweep_hot(span_type& it) {
+  void sweep_hot(span_type& span) {
     flush();
-    front_.borrow_remote(it, [&](void* chain, freed_chain& back) {
-      const size_class& kind = classes::table[it.class_index.load(std::memory_order_relaxed)];
-      span_holes<Traits> holes(it, kind, chain);
-      const std::uint32_t named = add_all(holes, it, kind);
+    front_.borrow_remote(span, [&](void* chain, freed_chain& back) {
+      const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
+      span_holes<Traits> holes(span, kind, chain);
+      const std::uint32_t named = add_all(holes, span, kind);
       back.newest_block = chain;
       back.oldest_block = holes.last();
       flush();
       return named;
     });
-    it.last_seen = mark_of(it.load_word(std::memory_order_acquire), it.used());
+    span.last_seen = mark_of(span.load_word(std::memory_order_acquire), span.used());
   }
 
   void add(char* begin, std::size_t bytes) {

@@ -71,7 +71,7 @@ public:
   }
 
   void after_fork_in_child() {
-    for (thread& it : threads_) it.forget();
+    for (thread& helper : threads_) helper.forget();
     post_.after_fork_in_child();
     process_ = 0;
     begin_process();

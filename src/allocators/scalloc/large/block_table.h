@@ -21,10 +21,10 @@ public:
 
   // `capacity` is a power of two, or 0. A capacity of 0: no memory.
   static block_table map(std::size_t capacity) {
-    block_table it;
-    it.entries_ = static_cast<entry*>(Platform::allocate(bytes_for(capacity), os_pages::page_bytes()));
-    if (it.entries_ != nullptr) it.capacity_ = capacity;
-    return it;
+    block_table result;
+    result.entries_ = static_cast<entry*>(Platform::allocate(bytes_for(capacity), os_pages::page_bytes()));
+    if (result.entries_ != nullptr) result.capacity_ = capacity;
+    return result;
   }
   // Where the system refuses, the addresses are lost.
   void unmap() const {
@@ -50,8 +50,8 @@ public:
   }
 
   // Moves later entries of the probe sequence into the gap, so that every entry can still be reached.
-  void remove(const entry* it) const {
-    auto gap = static_cast<std::size_t>(it - entries_);
+  void remove(const entry* removed) const {
+    auto gap = static_cast<std::size_t>(removed - entries_);
     for (std::size_t slot = next(gap); entries_[slot].block != nullptr; slot = next(slot)) {
       const std::size_t home = slot_of(entries_[slot].block);
       const bool reaches_gap = ((slot - home) & (capacity_ - 1)) >= ((slot - gap) & (capacity_ - 1));

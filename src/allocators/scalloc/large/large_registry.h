@@ -38,16 +38,16 @@ public:
 
   // 0 where no block begins.
   std::size_t bytes_of(const void* block) const {
-    const auto* const it = now().find(block);
-    return it == nullptr ? 0 : it->bytes;
+    const auto* const found = now().find(block);
+    return found == nullptr ? 0 : found->bytes;
   }
 
   // Returns the block's size; 0 where no block begins.
   std::size_t remove(const void* block) {
-    const auto* const it = now().find(block);
-    if (it == nullptr) return 0;
-    const std::size_t bytes = it->bytes;
-    now().remove(it);
+    const auto* const found = now().find(block);
+    if (found == nullptr) return 0;
+    const std::size_t bytes = found->bytes;
+    now().remove(found);
     --count_;
     return bytes;
   }
@@ -72,7 +72,7 @@ public:
   // Calls visit(block, bytes) for every entry.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    now().for_each([&](const auto& it) { visit(it.block, it.bytes); });
+    now().for_each([&](const auto& entry) { visit(entry.block, entry.bytes); });
   }
 
   // Of all blocks together. Walks the table.
@@ -108,7 +108,7 @@ private:
     table& larger = tables_[1 - current_];
     larger = other.table;
     std::size_t count = 0;
-    old.for_each([&](const auto& it) { count += larger.place(it); });
+    old.for_each([&](const auto& entry) { count += larger.place(entry); });
     // A child of fork finds either the old table or the new table whole.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     current_ = 1 - current_;

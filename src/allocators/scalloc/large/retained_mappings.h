@@ -31,9 +31,9 @@ class leaving_mappings {
   static constexpr unsigned limit = Traits::settings.retained_large_slots;
 
 public:
-  void add(const retained_mapping& it) {
+  void add(const retained_mapping& mapping) {
     HEAPLAB_ASSERT(count_ < limit);
-    all_[count_++] = it;
+    all_[count_++] = mapping;
   }
 
   // Not under the lock.
@@ -119,8 +119,8 @@ public:
 
   // Whether any retained mapping and [block, block + bytes) have a byte in common.
   bool overlaps(const char* block, std::size_t bytes) const {
-    const auto meets = [=](const retained_mapping& it) {
-      return block < it.block + it.bytes && it.block < block + bytes;
+    const auto meets = [=](const retained_mapping& mapping) {
+      return block < mapping.block + mapping.bytes && mapping.block < block + bytes;
     };
     return std::any_of(all_, all_ + count_, meets);
   }
@@ -129,15 +129,15 @@ public:
   bool is_valid() const {
     std::size_t bytes = 0;
     for (unsigned index = 0; index < count_; ++index) {
-      const retained_mapping& it = all_[index];
+      const retained_mapping& mapping = all_[index];
       const std::size_t page = os_pages::page_bytes();
-      if (it.bytes == 0 || !is_aligned(it.block, page) || it.bytes % page != 0) return false;
-      if (index > 0 && it.since < all_[index - 1].since) return false;
-      const auto meets = [&it](const retained_mapping& other) {
-        return other.block < it.block + it.bytes && it.block < other.block + other.bytes;
+      if (mapping.bytes == 0 || !is_aligned(mapping.block, page) || mapping.bytes % page != 0) return false;
+      if (index > 0 && mapping.since < all_[index - 1].since) return false;
+      const auto meets = [&mapping](const retained_mapping& other) {
+        return other.block < mapping.block + mapping.bytes && mapping.block < other.block + other.bytes;
       };
       if (std::any_of(all_, all_ + index, meets)) return false;
-      bytes += it.bytes;
+      bytes += mapping.bytes;
     }
     return bytes == bytes_ && count_ <= slots;
   }

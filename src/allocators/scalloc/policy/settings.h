@@ -127,16 +127,16 @@ inline constexpr setting setting_table[] = {
 };
 
 inline void read_environment(tuning& to) {
-  for (const setting& it : setting_table) {
-    const char* const value = process_variable(it.variable);
-    if (value == nullptr || it.set(to, value)) continue;
+  for (const setting& row : setting_table) {
+    const char* const value = process_variable(row.variable);
+    if (value == nullptr || row.set(to, value)) continue;
     text_line()
         .add("heaplab: ")
-        .add(it.variable)
+        .add(row.variable)
         .add("=")
         .add(value)
         .add(": wanted is ")
-        .add(it.range)
+        .add(row.range)
         .add("; the default is used")
         .write_to(STDERR_FILENO);
   }

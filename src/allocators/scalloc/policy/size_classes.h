@@ -100,20 +100,20 @@ public:
   static constexpr std::array<size_class, count> make_table() {
     std::array<size_class, count> result{};
     for (unsigned index = 0; index < count; ++index) {
-      size_class& it = result[index];
+      size_class& kind = result[index];
       const std::size_t bytes = block_bytes_of(index);
-      it.block_bytes = static_cast<std::uint32_t>(bytes);
-      it.fine = bytes <= Config.fine_block_limit;
-      it.blocks = Config.blocks_in_span(Config, bytes);
-      const std::size_t used = it.blocks * bytes, room = room_for_colors(it);
-      it.colors = static_cast<std::uint16_t>(room / color_step + 1);
-      it.real_span_bytes = static_cast<std::uint32_t>(align_up(used + room, os_pages::smallest_page_bytes));
+      kind.block_bytes = static_cast<std::uint32_t>(bytes);
+      kind.fine = bytes <= Config.fine_block_limit;
+      kind.blocks = Config.blocks_in_span(Config, bytes);
+      const std::size_t used = kind.blocks * bytes, room = room_for_colors(kind);
+      kind.colors = static_cast<std::uint16_t>(room / color_step + 1);
+      kind.real_span_bytes = static_cast<std::uint32_t>(align_up(used + room, os_pages::smallest_page_bytes));
       const std::size_t fitting = Config.cached_bytes / bytes;
       const std::size_t most = std::min<std::size_t>(fitting, Config.most_cached);
       const std::size_t large = std::min<std::size_t>(Config.large_cached_bytes / bytes, Config.large_cached);
-      it.most_cached = static_cast<std::uint8_t>(std::max(most, large));
-      it.fewest_cached = static_cast<std::uint8_t>(std::min<std::size_t>(fitting, Config.fewest_cached));
-      it.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
+      kind.most_cached = static_cast<std::uint8_t>(std::max(most, large));
+      kind.fewest_cached = static_cast<std::uint8_t>(std::min<std::size_t>(fitting, Config.fewest_cached));
+      kind.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
     }
     assign_slots(result);
     return result;
@@ -124,14 +124,14 @@ public:
   // Bytes of a coarse span that blocks of some class touch.
   static constexpr std::size_t most_coarse_bytes() {
     std::size_t most = 0;
-    for (const size_class& it : table)
-      if (!it.fine) most = std::max<std::size_t>(most, it.real_span_bytes);
+    for (const size_class& kind : table)
+      if (!kind.fine) most = std::max<std::size_t>(most, kind.real_span_bytes);
     return most;
   }
 
   static constexpr unsigned slot_count() {
     unsigned most = 0;
-    for (const size_class& it : table) most = it.pool_slot > most ? it.pool_slot : most;
+    for (const size_class& kind : table) most = kind.pool_slot > most ? kind.pool_slot : most;
     return most + 1;
   }
 
@@ -145,17 +145,17 @@ private:
   }
 
   // Whether all blocks of the class begin at multiples of `alignment`, a power of two.
-  static constexpr bool are_aligned(const size_class& it, std::size_t alignment) {
-    return it.block_bytes % alignment == 0 && (it.colors == 1 || color_step % alignment == 0);
+  static constexpr bool are_aligned(const size_class& kind, std::size_t alignment) {
+    return kind.block_bytes % alignment == 0 && (kind.colors == 1 || color_step % alignment == 0);
   }
 
   // Bytes by which the blocks of a span may be shifted: to the end of their last page, and into a further
   // page where that is a small part of the span.
-  static constexpr std::size_t room_for_colors(const size_class& it) {
-    if (it.block_bytes < Config.color_from_bytes || is_power_of_two(it.block_bytes)) return 0;
+  static constexpr std::size_t room_for_colors(const size_class& kind) {
+    if (kind.block_bytes < Config.color_from_bytes || is_power_of_two(kind.block_bytes)) return 0;
     constexpr std::size_t page = os_pages::smallest_page_bytes;
-    const std::size_t used = std::size_t{it.blocks} * it.block_bytes;
-    const std::size_t span = it.fine ? Config.fine_span_bytes : Config.coarse_span_bytes;
+    const std::size_t used = std::size_t{kind.blocks} * kind.block_bytes;
+    const std::size_t span = kind.fine ? Config.fine_span_bytes : Config.coarse_span_bytes;
     const std::size_t in_page = align_up(used, page) - used;
     return std::min(used < Config.color_page_from_bytes ? in_page : page - color_step, span - used);
   }
@@ -165,13 +165,13 @@ private:
   static constexpr void assign_slots(std::array<size_class, count>& classes) {
     std::uint16_t next = 0;
     for (unsigned index = 0; index < count; ++index) {
-      size_class& it = classes[index];
-      it.pool_slot = next;
+      size_class& kind = classes[index];
+      kind.pool_slot = next;
       for (unsigned before = 0; before < index; ++before) {
         const size_class& other = classes[before];
-        if (other.fine == it.fine && same_size(other, it)) it.pool_slot = other.pool_slot;
+        if (other.fine == kind.fine && same_size(other, kind)) kind.pool_slot = other.pool_slot;
       }
-      if (it.pool_slot == next) ++next;
+      if (kind.pool_slot == next) ++next;
     }
   }
 
@@ -194,15 +194,15 @@ public:
   // reciprocals divide exactly. frontend.h asserts this, because the table is not complete yet here.
   static constexpr bool is_valid() {
     for (unsigned index = 0; index < count; ++index) {
-      const size_class& it = table[index];
-      const std::size_t span = it.fine ? Config.fine_span_bytes : Config.coarse_span_bytes;
-      if (it.blocks == 0 || it.real_span_bytes > span) return false;
-      const std::size_t last_color = (it.colors - std::size_t{1}) * color_step;
-      if (it.blocks * std::size_t{it.block_bytes} + last_color > it.real_span_bytes) return false;
-      if (it.block_bytes % class_step != 0) return false;
-      if (index_of_computed(it.block_bytes) != index) return false;
-      if (index_of_computed(it.block_bytes + 1) != index + 1 && index + 1 < count) return false;
-      if ((it.reciprocal * (span - 1)) >> reciprocal_shift != (span - 1) / it.block_bytes) return false;
+      const size_class& kind = table[index];
+      const std::size_t span = kind.fine ? Config.fine_span_bytes : Config.coarse_span_bytes;
+      if (kind.blocks == 0 || kind.real_span_bytes > span) return false;
+      const std::size_t last_color = (kind.colors - std::size_t{1}) * color_step;
+      if (kind.blocks * std::size_t{kind.block_bytes} + last_color > kind.real_span_bytes) return false;
+      if (kind.block_bytes % class_step != 0) return false;
+      if (index_of_computed(kind.block_bytes) != index) return false;
+      if (index_of_computed(kind.block_bytes + 1) != index + 1 && index + 1 < count) return false;
+      if ((kind.reciprocal * (span - 1)) >> reciprocal_shift != (span - 1) / kind.block_bytes) return false;
     }
     return table[count - 1].block_bytes == Config.span_block_limit && count < 256;
   }

@@ -40,7 +40,7 @@ public:
   template <class Visit>
   void for_each(arena<Traits>& spans, Visit&& visit) const {
     for (const auto& column : stacks_)
-      for (const stack& it : column) it.for_each(pool_links(spans), visit);
+      for (const stack& numbers : column) numbers.for_each(pool_links(spans), visit);
   }
 
   // The records of spans that have been purged since the last sweep.

@@ -58,14 +58,15 @@ public:
   }
 
   // Precondition: the span is in state free, has no owner, is in no list, and no other thread can reach it.
-  void put(arena<Traits>& spans, span_type& it, std::uint32_t column) {
-    HEAPLAB_ASSERT(it.is_free());
+  void put(arena<Traits>& spans, span_type& span, std::uint32_t column) {
+    HEAPLAB_ASSERT(span.is_free());
     const unsigned home = column % columns();
-    const unsigned slot = kind_of(it).pool_slot;
-    tails_.end_use(it, kind_of(it), home);
-    if (is_purged(it) && !retains()) purge_from(it, 0);
-    const auto granted = is_purged(it) && retains() ? retained_.add(home, it.resident_bytes()) : std::nullopt;
-    stacks_[slot][home].push(spans.number_of(it), pool_links(spans));
+    const unsigned slot = kind_of(span).pool_slot;
+    tails_.end_use(span, kind_of(span), home);
+    if (is_purged(span) && !retains()) purge_from(span, 0);
+    const auto granted =
+        is_purged(span) && retains() ? retained_.add(home, span.resident_bytes()) : std::nullopt;
+    stacks_[slot][home].push(spans.number_of(span), pool_links(spans));
     if (granted) [[unlikely]]
       after_grant(spans, slot, home, *granted);
   }
@@ -81,12 +82,12 @@ public:
       for (unsigned turn = 0; turn < columns(); ++turn)
         if (const unsigned from = (home + turn) % columns();
             const auto number = stacks_[slot][from].try_pop(pool_links(spans))) {
-          span_type& it = spans.span_number(*number);
-          HEAPLAB_ASSERT(it.is_free());
-          release(it, from);
-          if (it.resident_bytes() < kind.real_span_bytes && !kind.fine)
-            give_way(spans, home, kind.real_span_bytes - it.resident_bytes());
-          return &with_tail(spans, it, kind, home);
+          span_type& span = spans.span_number(*number);
+          HEAPLAB_ASSERT(span.is_free());
+          release(span, from);
+          if (span.resident_bytes() < kind.real_span_bytes && !kind.fine)
+            give_way(spans, home, kind.real_span_bytes - span.resident_bytes());
+          return &with_tail(spans, span, kind, home);
         }
     }
     give_way(spans, home, kind.real_span_bytes);
@@ -172,7 +173,7 @@ public:
   void for_each(arena<Traits>& spans, Visit&& visit) const {
     const auto visit_number = [&](std::uint32_t number) { visit(spans.span_number(number)); };
     for (const auto& slot : stacks_)
-      for (const stack& it : slot) it.for_each(pool_links(spans), visit_number);
+      for (const stack& numbers : slot) numbers.for_each(pool_links(spans), visit_number);
     purged_.for_each(spans, visit_number);
   }
 
@@ -184,26 +185,26 @@ private:
 
   static constexpr auto slot_is_fine = [] {
     std::array<bool, slot_count> result{};
-    for (const size_class& it : classes::table) result[it.pool_slot] = it.fine;
+    for (const size_class& kind : classes::table) result[kind.pool_slot] = kind.fine;
     return result;
   }();
 
   // The largest real span of each slot.
   static constexpr auto slot_bytes = [] {
     std::array<std::uint32_t, slot_count> result{};
-    for (const size_class& it : classes::table)
-      result[it.pool_slot] = std::max(result[it.pool_slot], it.real_span_bytes);
+    for (const size_class& kind : classes::table)
+      result[kind.pool_slot] = std::max(result[kind.pool_slot], kind.real_span_bytes);
     return result;
   }();
 
   // The class that used the span last.
-  static const size_class& kind_of(const span_type& it) {
-    return classes::table[it.class_index.load(std::memory_order_relaxed)];
+  static const size_class& kind_of(const span_type& span) {
+    return classes::table[span.class_index.load(std::memory_order_relaxed)];
   }
 
-  span_type& with_tail(const arena<Traits>& spans, span_type& it, const size_class& kind, unsigned home) {
-    tails_.begin_use(it, kind, home, columns(), retention_.bound_of_tails(settings, spans.fine_bytes()));
-    return it;
+  span_type& with_tail(const arena<Traits>& spans, span_type& span, const size_class& kind, unsigned home) {
+    tails_.begin_use(span, kind, home, columns(), retention_.bound_of_tails(settings, spans.fine_bytes()));
+    return span;
   }
 
   // Bytes by which the memory of free spans exceeds the bound.
@@ -241,11 +242,11 @@ private:
           done += purge_newest(spans, stacks_[slot][column], column, wanted - done);
   }
 
-  bool is_purged(const span_type& it) const { return retention_.is_purged(kind_of(it).real_span_bytes); }
+  bool is_purged(const span_type& span) const { return retention_.is_purged(kind_of(span).real_span_bytes); }
 
   // Called for a span that was popped from a stack of the column.
-  void release(const span_type& it, unsigned column) {
-    if (retains() && is_purged(it)) retained_.subtract(column, it.resident_bytes());
+  void release(const span_type& span, unsigned column) {
+    if (retains() && is_purged(span)) retained_.subtract(column, span.resident_bytes());
   }
 
   // Purges free spans of a column until `wanted` bytes are purged or none is left. Where all go, as in a
@@ -288,12 +289,12 @@ private:
     bool any = false;
     purge_batch<Traits> batch;
     while (const auto number = from.try_pop(pool_links(spans))) {
-      span_type& it = spans.span_number(*number);
-      if (it.resident_bytes() <= left) {
-        left -= it.resident_bytes();
+      span_type& span = spans.span_number(*number);
+      if (span.resident_bytes() <= left) {
+        left -= span.resident_bytes();
         retained.push(*number, pool_links(spans));
       } else {
-        add_to(batch, spans, column, it);
+        add_to(batch, spans, column, span);
         any = true;
       }
     }
@@ -310,23 +311,24 @@ private:
     while (done < wanted) {
       const auto number = from.try_pop(pool_links(spans));
       if (!number) break;
-      span_type& it = spans.span_number(*number);
-      done += it.resident_bytes();
-      add_to(batch, spans, column, it);
+      span_type& span = spans.span_number(*number);
+      done += span.resident_bytes();
+      add_to(batch, spans, column, span);
     }
     flush(spans, batch, column);
     return done;
   }
 
-  void add_to(purge_batch<Traits>& batch, arena<Traits>& spans, unsigned column, span_type& it) {
-    release(it, column);
-    batch.add(it);
+  void add_to(purge_batch<Traits>& batch, arena<Traits>& spans, unsigned column, span_type& span) {
+    release(span, column);
+    batch.add(span);
     if (batch.is_full()) flush(spans, batch, column);
   }
 
   void flush(arena<Traits>& spans, purge_batch<Traits>& batch, unsigned column) {
-    batch.flush(purge_at_once_,
-                [&](span_type& it) { purged_.put(spans, spans.number_of(it), kind_of(it).fine, column); });
+    batch.flush(purge_at_once_, [&](span_type& span) {
+      purged_.put(spans, spans.number_of(span), kind_of(span).fine, column);
+    });
   }
 
   // relaxed: every value there was shows all stacks that were in use then. No point for the explorer.

@@ -20,13 +20,13 @@ namespace heaplab::scalloc {
 
 // Ends the process because of a free, realloc or malloc_usable_size of an address in a span.
 template <class Traits>
-[[noreturn]] HEAPLAB_SLOW_PATH void refuse_address(const span<Traits>& it, const void* block) {
-  if (!it.load_word(std::memory_order_acquire).allows(span_event::push)) fatal("not a live block", block);
-  const std::uint32_t bytes = it.secrets.block_bytes();
-  const std::size_t index = it.offset_of(block) / bytes;
-  if (index >= Traits::classes::table[it.class_index.load(std::memory_order_relaxed)].blocks)
+[[noreturn]] HEAPLAB_SLOW_PATH void refuse_address(const span<Traits>& span, const void* block) {
+  if (!span.load_word(std::memory_order_acquire).allows(span_event::push)) fatal("not a live block", block);
+  const std::uint32_t bytes = span.secrets.block_bytes();
+  const std::size_t index = span.offset_of(block) / bytes;
+  if (index >= Traits::classes::table[span.class_index.load(std::memory_order_relaxed)].blocks)
     fatal("not a live block", block);
-  if (it.offset_of(block) % bytes != 0) fatal("not a live block, an address inside a block", block, bytes);
+  if (span.offset_of(block) % bytes != 0) fatal("not a live block, an address inside a block", block, bytes);
   fatal("not a live block, freed already or never allocated", block, bytes);
 }
 
@@ -36,10 +36,10 @@ template <class Traits>
 //
 // The program gets zeros, and no link, from which it could learn the key.
 template <class Traits>
-HEAPLAB_FAST_PATH void hand_out(span<Traits>& it, void* block) {
+HEAPLAB_FAST_PATH void hand_out(span<Traits>& span, void* block) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!it.live.begin(it.secrets.granule_of(block))) [[unlikely]]
-    fatal("a live block was about to be handed out again", block, it.secrets.block_bytes());
+  if (!span.live.begin(span.secrets.granule_of(block))) [[unlikely]]
+    fatal("a live block was about to be handed out again", block, span.secrets.block_bytes());
   std::memset(block, 0, sizeof(void*));
 }
 
@@ -59,8 +59,8 @@ HEAPLAB_FAST_PATH void cover(Char* begin, std::size_t size, Visit&& visit) {
 
 // Whether cover() may be called for the usable bytes of a span's blocks.
 template <class Traits>
-HEAPLAB_FAST_PATH bool has_small_blocks(const span<Traits>& it) {
-  return it.secrets.block_bytes() <= 128;
+HEAPLAB_FAST_PATH bool has_small_blocks(const span<Traits>& span) {
+  return span.secrets.block_bytes() <= 128;
 }
 
 // Makes whole pages zero. `were_untouched`: they had no memory when the program got them. Then to look at one
@@ -69,7 +69,7 @@ HEAPLAB_FAST_PATH bool has_small_blocks(const span<Traits>& it) {
 template <class Platform>
 void wipe_pages(char* begin, std::size_t bytes, bool were_untouched) {
   const std::size_t page = os_pages::page_bytes();
-  const auto holds_nothing = [page](const char* it) { return os_pages::is_zero(it, page); };
+  const auto holds_nothing = [page](const char* start) { return os_pages::is_zero(start, page); };
   if (were_untouched && holds_nothing(begin + align_down(bytes / 2, page)) && Platform::purge(begin, bytes))
     return;
   for (char* const end = begin + bytes; begin < end; begin += page)
@@ -78,30 +78,30 @@ void wipe_pages(char* begin, std::size_t bytes, bool were_untouched) {
 
 // Overwrites a freed block with zeros.
 template <class Traits>
-void wipe(const span<Traits>& it, void* block, bool was_untouched) {
-  const std::size_t usable = it.secrets.usable_bytes(), page = os_pages::page_bytes();
+void wipe(const span<Traits>& span, void* block, bool was_untouched) {
+  const std::size_t usable = span.secrets.usable_bytes(), page = os_pages::page_bytes();
   if (usable < std::max(Traits::settings.zeroed_block_bytes, 4 * page)) [[likely]] {
     std::memset(block, 0, usable);
     return;
   }
   // The first page is likely to be needed again, the last one has the canary.
-  const std::size_t begin = it.offset_of(block), end = begin + usable;
+  const std::size_t begin = span.offset_of(block), end = begin + usable;
   const std::size_t second_page = align_up(begin + page, page), last_page = align_down(end, page);
   std::memset(block, 0, second_page - begin);
-  wipe_pages<typename Traits::platform>(it.base + second_page, last_page - second_page, was_untouched);
-  std::memset(it.base + last_page, 0, end - last_page);
+  wipe_pages<typename Traits::platform>(span.base + second_page, last_page - second_page, was_untouched);
+  std::memset(span.base + last_page, 0, end - last_page);
 }
 
 // Looks at the canaries before and behind the block. The block before it has had a canary for as long as the
 // block itself: canaries are written in the order of addresses, or for a whole batch.
 template <class Traits>
-HEAPLAB_FAST_PATH void check_canaries(const span<Traits>& it, const void* block) {
+HEAPLAB_FAST_PATH void check_canaries(const span<Traits>& span, const void* block) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!it.secrets.has_canary(block)) [[unlikely]]
-    fatal("written past the end of a block", block, it.secrets.block_bytes());
-  if (block != it.base && !it.secrets.has_canary(static_cast<const char*>(block) - it.secrets.block_bytes()))
-      [[unlikely]]
-    fatal("written before the beginning of a block", block, it.secrets.block_bytes());
+  if (!span.secrets.has_canary(block)) [[unlikely]]
+    fatal("written past the end of a block", block, span.secrets.block_bytes());
+  if (block != span.base &&
+      !span.secrets.has_canary(static_cast<const char*>(block) - span.secrets.block_bytes())) [[unlikely]]
+    fatal("written before the beginning of a block", block, span.secrets.block_bytes());
 }
 
 // Called for blocks in quarantine, which were overwritten with zeros. A look at each of them.
@@ -129,79 +129,80 @@ HEAPLAB_FAST_PATH std::uint64_t bits_of(const char* place, std::index_sequence<I
 
 // Out of line, for the registers that the comparison needs.
 template <class Traits>
-[[gnu::noinline]] void check_all_untouched(const span<Traits>& it, const void* block) {
-  if (!os_pages::is_zero(static_cast<const char*>(block), it.secrets.usable_bytes())) [[unlikely]]
-    refuse_write(block, it.secrets.block_bytes());
+[[gnu::noinline]] void check_all_untouched(const span<Traits>& span, const void* block) {
+  if (!os_pages::is_zero(static_cast<const char*>(block), span.secrets.usable_bytes())) [[unlikely]]
+    refuse_write(block, span.secrets.block_bytes());
 }
 
 // A look at all bytes of the block that leaves.
 template <class Traits>
-HEAPLAB_FAST_PATH void check_untouched(const span<Traits>& it, const void* block) {
-  if (!has_small_blocks(it)) [[unlikely]]
-    return check_all_untouched(it, block);
+HEAPLAB_FAST_PATH void check_untouched(const span<Traits>& span, const void* block) {
+  if (!has_small_blocks(span)) [[unlikely]]
+    return check_all_untouched(span, block);
   std::uint64_t seen = 0;
-  cover(static_cast<const char*>(block), it.secrets.usable_bytes(), [&seen](const char* place, auto bytes) {
+  cover(static_cast<const char*>(block), span.secrets.usable_bytes(), [&seen](const char* place, auto bytes) {
     seen |= bits_of(place, std::make_index_sequence<bytes / sizeof(std::uint64_t)>());
   });
   if (seen != 0) [[unlikely]]
-    refuse_write(block, it.secrets.block_bytes());
+    refuse_write(block, span.secrets.block_bytes());
 }
 
 // The program gives a block of a fine span back. Called by the owner. Precondition: the address is a multiple
 // of 16. The caller overwrites the block.
 template <class Traits>
-HEAPLAB_FAST_PATH void withdraw_own(span<Traits>& it, void* block) {
-  if (!it.live.end_own(it.live.fine_granule_of(block))) [[unlikely]]
-    refuse_address(it, block);
-  check_canaries(it, block);
+HEAPLAB_FAST_PATH void withdraw_own(span<Traits>& span, void* block) {
+  if (!span.live.end_own(span.live.fine_granule_of(block))) [[unlikely]]
+    refuse_address(span, block);
+  check_canaries(span, block);
 }
 
 // The same, called by any thread.
 template <class Traits>
-HEAPLAB_FAST_PATH void withdraw_fine(span<Traits>& it, void* block) {
-  if (!it.live.end(it.live.fine_granule_of(block))) [[unlikely]]
-    refuse_address(it, block);
-  check_canaries(it, block);
+HEAPLAB_FAST_PATH void withdraw_fine(span<Traits>& span, void* block) {
+  if (!span.live.end(span.live.fine_granule_of(block))) [[unlikely]]
+    refuse_address(span, block);
+  check_canaries(span, block);
 }
 
 // As wipe(), without a call: the fast path of free then has no registers to save.
 template <class Traits>
-HEAPLAB_FAST_PATH void wipe_small(const span<Traits>& it, void* block) {
-  cover(static_cast<char*>(block), it.secrets.usable_bytes(),
+HEAPLAB_FAST_PATH void wipe_small(const span<Traits>& span, void* block) {
+  cover(static_cast<char*>(block), span.secrets.usable_bytes(),
         [](char* place, std::size_t bytes) { std::memset(place, 0, bytes); });
 }
 
 // As wipe(), for blocks of fine spans.
 template <class Traits>
-HEAPLAB_FAST_PATH void wipe_fine(const span<Traits>& it, void* block) {
-  if (has_small_blocks(it)) return wipe_small(it, block);
-  std::memset(block, 0, it.secrets.usable_bytes());
+HEAPLAB_FAST_PATH void wipe_fine(const span<Traits>& span, void* block) {
+  if (has_small_blocks(span)) return wipe_small(span, block);
+  std::memset(block, 0, span.secrets.usable_bytes());
 }
 
 // Whether the live block that begins in the granule of the address begins at another address of the granule.
 // Small blocks need no division: each granule of their spans is as small as the step of their sizes.
 template <class Traits>
-bool is_inside_block(const span<Traits>& it, const void* block) {
-  const std::uint32_t offset = it.offset_of(block), bytes = it.secrets.block_bytes();
+bool is_inside_block(const span<Traits>& span, const void* block) {
+  const std::uint32_t offset = span.offset_of(block), bytes = span.secrets.block_bytes();
   return (bytes <= Traits::settings.fine_block_limit ? offset % class_step : offset % bytes) != 0;
 }
 
 // fatal() where no live block begins.
 template <class Traits>
-void require_live(const span<Traits>& it, const void* block) {
-  if (!it.live.holds(it.secrets.granule_of(block)) || is_inside_block(it, block)) refuse_address(it, block);
+void require_live(const span<Traits>& span, const void* block) {
+  if (!span.live.holds(span.secrets.granule_of(block)) || is_inside_block(span, block))
+    refuse_address(span, block);
 }
 
 // The program gives a block back. Called by any thread, with any address in a span.
 template <class Traits>
-void withdraw(span<Traits>& it, void* block) {
-  const std::size_t granule = it.secrets.granule_of(block);
-  const bool was_untouched = it.live.was_untouched(granule);
+void withdraw(span<Traits>& span, void* block) {
+  const std::size_t granule = span.secrets.granule_of(block);
+  const bool was_untouched = span.live.was_untouched(granule);
   // live.end() marks the block as free before the address is known to be the block's beginning. That does no
   // harm: an address inside a block ends the process.
-  if (!it.live.end(granule) || is_inside_block(it, block)) refuse_address(it, block);
-  check_canaries(it, block);
-  wipe(it, block, was_untouched);
+  if (!span.live.end(granule) || is_inside_block(span, block)) refuse_address(span, block);
+  check_canaries(span, block);
+  wipe(span, block, was_untouched);
 }
 
 }  // namespace heaplab::scalloc

@@ -14,13 +14,13 @@ namespace heaplab::scalloc {
 // guarded_span_period spans the first does, unless the system refuses. Then its addresses serve as blocks of
 // no bytes (empty_blocks.h).
 template <class Traits>
-bool becomes_guard(span<Traits>& it, std::size_t number) {
+bool becomes_guard(span<Traits>& span, std::size_t number) {
   constexpr std::size_t period = Traits::settings.guarded_span_period;
   if (number % period != 0) return false;
   const bool may_split = number / period < Traits::settings.guard_mappings;
-  if (!install_guard<typename Traits::platform>(it.base, Traits::settings.fine_span_bytes, may_split))
+  if (!install_guard<typename Traits::platform>(span.base, Traits::settings.fine_span_bytes, may_split))
     return false;
-  it.secrets.set_guard();
+  span.secrets.set_guard();
   return true;
 }
 

@@ -15,11 +15,11 @@ namespace heaplab::scalloc {
 // Purges a span's memory beyond its first `kept` bytes, in whole pages. The system may refuse; the span then
 // has all its memory as before. Precondition: no other thread can reach the span.
 template <class Traits>
-void purge_from(span<Traits>& it, std::uint32_t kept) {
+void purge_from(span<Traits>& span, std::uint32_t kept) {
   const std::size_t begin = align_up(kept, os_pages::page_bytes());
-  const std::size_t end = align_up(it.resident_bytes(), os_pages::page_bytes());
-  if (begin < end && Traits::platform::purge(it.base + begin, end - begin))
-    it.set_resident_bytes(static_cast<std::uint32_t>(begin));
+  const std::size_t end = align_up(span.resident_bytes(), os_pages::page_bytes());
+  if (begin < end && Traits::platform::purge(span.base + begin, end - begin))
+    span.set_resident_bytes(static_cast<std::uint32_t>(begin));
 }
 
 // Collects free spans and purges them with few system calls. Purging makes the kernel interrupt every CPU on
@@ -34,7 +34,7 @@ public:
   bool is_full() const { return count_ == limit; }
 
   // Precondition: the batch is not full, and no other thread can reach the span.
-  void add(span_type& it) { spans_[count_++] = &it; }
+  void add(span_type& span) { spans_[count_++] = &span; }
 
   // Purges all spans of the batch, by one system call if `at_once`, then calls `done` with each of them, in
   // address order. The batch is empty afterwards. Where the system refuses, as for locked memory, the spans
@@ -43,22 +43,22 @@ public:
   void flush(bool at_once, Done&& done) {
     if (count_ == 0) return;
     const std::span<span_type*> all(spans_, count_);
-    std::ranges::sort(all, {}, [](const span_type* it) { return it->base; });
+    std::ranges::sort(all, {}, [](const span_type* span) { return span->base; });
     iovec ranges[limit];
     std::size_t used = 0;
-    for (const span_type* const it : all) {
-      const std::size_t bytes = bytes_of(*it);
-      if (used > 0 && end_of(ranges[used - 1]) == it->base)
+    for (const span_type* const span : all) {
+      const std::size_t bytes = bytes_of(*span);
+      if (used > 0 && end_of(ranges[used - 1]) == span->base)
         ranges[used - 1].iov_len += bytes;
       else
-        ranges[used++] = {it->base, bytes};
+        ranges[used++] = {span->base, bytes};
     }
     const bool purged =
         (at_once ? Traits::platform::purge_at_once : Traits::platform::purge_each)({ranges, used});
     count_ = 0;
-    for (span_type* const it : all) {
-      if (purged) it->set_resident_bytes(0);
-      done(*it);
+    for (span_type* const span : all) {
+      if (purged) span->set_resident_bytes(0);
+      done(*span);
     }
   }
 
@@ -66,10 +66,10 @@ private:
   static constexpr std::size_t limit = config::purge_batch_spans;
 
   // The whole of a fine span: a huge page backs the part, too, that blocks never touched.
-  static std::size_t bytes_of(const span_type& it) {
-    return classes::table[it.class_index.load(std::memory_order_relaxed)].fine
+  static std::size_t bytes_of(const span_type& span) {
+    return classes::table[span.class_index.load(std::memory_order_relaxed)].fine
                ? Traits::settings.fine_span_bytes
-               : align_up(it.resident_bytes(), os_pages::page_bytes());
+               : align_up(span.resident_bytes(), os_pages::page_bytes());
   }
 
   static char* end_of(const iovec& range) { return static_cast<char*>(range.iov_base) + range.iov_len; }

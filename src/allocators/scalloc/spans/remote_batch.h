@@ -15,21 +15,21 @@ template <class Span>
 class remote_batch {
 public:
   // False if empty.
-  HEAPLAB_FAST_PATH bool is_of(const Span& it) const { return span_ == &it; }
+  HEAPLAB_FAST_PATH bool is_of(const Span& span) const { return span_ == &span; }
   std::uint32_t count() const { return chain_.count(); }
 
   // Precondition: empty. The length comes last: until then a child of fork finds an empty batch.
-  void begin(Span& it, void* block) {
-    it.secrets.link(block, nullptr);
-    span_ = &it;
+  void begin(Span& span, void* block) {
+    span.secrets.link(block, nullptr);
+    span_ = &span;
     chain_ = {block, block, 0};
     std::atomic_signal_fence(std::memory_order_seq_cst);
     chain_.length = 1;
   }
 
-  // Precondition: is_of(it).
-  HEAPLAB_FAST_PATH void add(const Span& it, void* block) {
-    it.secrets.link(block, chain_.newest_block);
+  // Precondition: is_of(span).
+  HEAPLAB_FAST_PATH void add(const Span& span, void* block) {
+    span.secrets.link(block, chain_.newest_block);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     chain_.newest_block = block;
     std::atomic_signal_fence(std::memory_order_seq_cst);

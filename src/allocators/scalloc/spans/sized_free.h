@@ -7,10 +7,10 @@
 
 namespace heaplab::scalloc {
 
-// Whether a block of `usable` bytes may have been allocated with so many, as a sized delete tells. `it`: the
-// span of the block, null for a large one.
+// Whether a block of `usable` bytes may have been allocated with so many, as a sized delete tells. `span`:
+// the block's, null for a large one.
 template <class Traits>
-bool may_be_size_of(const span<Traits>* it, std::size_t usable, std::size_t bytes, std::size_t alignment,
+bool may_be_size_of(const span<Traits>* span, std::size_t usable, std::size_t bytes, std::size_t alignment,
                     bool was_resized) {
   using classes = typename Traits::classes;
   constexpr const config& settings = Traits::settings;
@@ -18,10 +18,10 @@ bool may_be_size_of(const span<Traits>* it, std::size_t usable, std::size_t byte
   // realloc has left more of the block unused, at most.
   if (was_resized && bytes > usable / settings.shrink_divisor) return true;
   // A large block, rounded up to pages, or one that serves where no span was left.
-  if (it == nullptr)
+  if (span == nullptr)
     return bytes <= settings.span_request_limit() || usable - bytes < os_pages::huge_page_bytes;
   const unsigned index = classes::index_of_aligned(alignment, bytes + settings.canary_bytes);
-  return index < classes::count && classes::table[index].block_bytes == it->secrets.block_bytes();
+  return index < classes::count && classes::table[index].block_bytes == span->secrets.block_bytes();
 }
 
 }  // namespace heaplab::scalloc

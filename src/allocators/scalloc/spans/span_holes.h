@@ -32,11 +32,11 @@ class span_holes {
   static constexpr std::uint32_t most_pages = 32, most_blocks = 8'192;
 
 public:
-  span_holes(span_type& it, const size_class& kind)
-      : it_(it), kind_(kind), known_(it.holes), firsts_{local_first(it), remote_first(it)} {}
+  span_holes(span_type& span, const size_class& kind)
+      : span_(span), kind_(kind), known_(span.holes), firsts_{local_first(span), remote_first(span)} {}
   // Of the blocks of a chain alone.
-  span_holes(span_type& it, const size_class& kind, void* chain)
-      : it_(it), kind_(kind), known_(0), firsts_{chain, nullptr} {}
+  span_holes(span_type& span, const size_class& kind, void* chain)
+      : span_(span), kind_(kind), known_(0), firsts_{chain, nullptr} {}
 
   // Whether a record can name the pages of such a span.
   static bool are_named(const size_class& kind) {
@@ -56,7 +56,7 @@ public:
     }
     for (std::uint32_t page = 0; page < pages_of(kind_); ++page)
       if ((known_ >> page & 1) != 0) {
-        const block_range in = blocks_beginning_in(page, kind_, it_.color);
+        const block_range in = blocks_beginning_in(page, kind_, span_.color);
         for (std::uint32_t block = in.first; block < in.end; ++block) is_free[block] = true;
       }
     std::uint32_t found = 0;
@@ -74,10 +74,10 @@ public:
   void for_each_inside(Visit&& visit) const {
     for (void* const first : firsts_)
       for_each(first, [&](void* block) {
-        const std::size_t offset = it_.offset_of(block);
+        const std::size_t offset = span_.offset_of(block);
         const std::size_t begin = align_up(offset + sizeof(void*), os_pages::page_bytes());
         const std::size_t end = align_down(offset + kind_.block_bytes, os_pages::page_bytes());
-        if (begin < end) visit(it_.base + begin, end - begin);
+        if (begin < end) visit(span_.base + begin, end - begin);
       });
   }
 
@@ -89,31 +89,32 @@ public:
 
 private:
   // acquire pairs with push (frontend.h): the link of that block is visible.
-  static void* local_first(span_type& it) {
-    return atomic_ref<void*>(it.local_list).load(std::memory_order_acquire);
+  static void* local_first(span_type& span) {
+    return atomic_ref<void*>(span.local_list).load(std::memory_order_acquire);
   }
   // acquire pairs with push_remote.
-  static void* remote_first(const span_type& it) {
-    const span_word word = it.load_word(std::memory_order_acquire);
-    return word.remote_count() > 0 ? it.base + word.remote_newest() : nullptr;
+  static void* remote_first(const span_type& span) {
+    const span_word word = span.load_word(std::memory_order_acquire);
+    return word.remote_count() > 0 ? span.base + word.remote_newest() : nullptr;
   }
 
   std::uint32_t number_of(const void* block) const {
-    return (it_.offset_of(block) - it_.color) / kind_.block_bytes;
+    return (span_.offset_of(block) - span_.color) / kind_.block_bytes;
   }
   std::uint32_t bit_of(const void* block) const {
-    return std::uint32_t{1} << it_.offset_of(block) / os_pages::page_bytes();
+    return std::uint32_t{1} << span_.offset_of(block) / os_pages::page_bytes();
   }
 
   bool is_block(const void* address) const {
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - it_.base - it_.color);
+    const auto offset =
+        static_cast<std::size_t>(static_cast<const char*>(address) - span_.base - span_.color);
     return offset < std::size_t{kind_.blocks} * kind_.block_bytes && offset % kind_.block_bytes == 0;
   }
 
   // Visits the blocks of a list. False: what follows the blocks that were visited is no list of blocks.
   template <class Visit>
   bool for_each(void* block, Visit&& visit) const {
-    for (std::uint32_t left = kind_.blocks; block != nullptr; block = it_.secrets.next_of(block), --left) {
+    for (std::uint32_t left = kind_.blocks; block != nullptr; block = span_.secrets.next_of(block), --left) {
       if (left == 0 || !is_block(block)) return false;
       visit(block);
     }
@@ -123,7 +124,7 @@ private:
   // Fresh blocks are in no list, and so are not free here. A page without blocks holds nothing to be given
   // back.
   bool is_whole(std::uint32_t page, const std::bitset<most_blocks>& is_free) const {
-    const block_range in = blocks_touching(page, kind_, it_.color);
+    const block_range in = blocks_touching(page, kind_, span_.color);
     for (std::uint32_t block = in.first; block < in.end; ++block)
       if (!is_free[block]) return false;
     return in.first < in.end;
@@ -132,18 +133,18 @@ private:
   // Every store leaves a list that is whole: a child of fork may find any of them.
   void unlink(void* first, std::uint32_t pages) {
     void* last = first;
-    for (void* block = it_.secrets.next_of(first); block != nullptr;) {
-      void* const next = it_.secrets.next_of(block);
+    for (void* block = span_.secrets.next_of(first); block != nullptr;) {
+      void* const next = span_.secrets.next_of(block);
       if ((bit_of(block) & pages) == 0) {
-        if (it_.secrets.next_of(last) != block) it_.secrets.link(last, block);
+        if (span_.secrets.next_of(last) != block) span_.secrets.link(last, block);
         last = block;
       }
       block = next;
     }
-    if (it_.secrets.next_of(last) != nullptr) it_.secrets.link(last, nullptr);
+    if (span_.secrets.next_of(last) != nullptr) span_.secrets.link(last, nullptr);
   }
 
-  span_type& it_;
+  span_type& span_;
   const size_class& kind_;
   // The holes there are.
   const std::uint32_t known_;
