@@ -61,9 +61,9 @@ public:
 
 private:
   static int begin(void* self) {
-    const auto& it = *static_cast<bare_thread*>(self);
-    take_process_conditions(*it.where_);
-    return it.run_(it.argument_);
+    const auto& thread = *static_cast<bare_thread*>(self);
+    take_process_conditions(*thread.where_);
+    return thread.run_(thread.argument_);
   }
 
   // Instrumented code needs what the sanitizers keep for each thread of the C library.

@@ -189,7 +189,7 @@ inline bool purge(void* address, std::size_t bytes) {
 // The same for many ranges. False: at least one of them may hold what it held.
 inline bool purge_each(std::span<const iovec> ranges) {
   bool all = true;
-  for (const iovec& it : ranges) all &= purge(it.iov_base, it.iov_len);
+  for (const iovec& range : ranges) all &= purge(range.iov_base, range.iov_len);
   return all;
 }
 
@@ -200,7 +200,7 @@ inline bool purge_at_once(std::span<const iovec> ranges) {
   const errno_keeper keep;
   constexpr long this_process = -10'000;  // PIDFD_SELF
   std::size_t bytes = 0;
-  for (const iovec& it : ranges) bytes += it.iov_len;
+  for (const iovec& range : ranges) bytes += range.iov_len;
   const long done =
       ::syscall(SYS_process_madvise, this_process, ranges.data(), ranges.size(), MADV_DONTNEED, 0);
   return (done >= 0 && static_cast<std::size_t>(done) == bytes) || purge_each(ranges);

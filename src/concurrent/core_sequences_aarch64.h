@@ -20,16 +20,16 @@ inline constexpr bool has_sequences = true;
   ".word 0, 0\n\t"                                            \
   ".xword 1f, 2f - 1f, 4f\n\t"                                \
   ".popsection\n\t"                                           \
-  "adrp %[it], 3b\n\t"                                        \
-  "add %[it], %[it], :lo12:3b\n\t"                            \
-  "str %[it], [%[area], #8]\n"                                \
+  "adrp %[stacks], 3b\n\t"                                    \
+  "add %[stacks], %[stacks], :lo12:3b\n\t"                    \
+  "str %[stacks], [%[area], #8]\n"                            \
   "1:\n\t"                                                    \
-  "ldr %w[it], [%[area], #4]\n\t"                             \
-  "cmp %w[it], %[cpus]\n\t"                                   \
+  "ldr %w[stacks], [%[area], #4]\n\t"                         \
+  "cmp %w[stacks], %[cpus]\n\t"                               \
   "b.hs %l[refused]\n\t"                                      \
-  "ldr %[it], [%[of_cpu], %[it], lsl #3]\n\t"                 \
-  "cbz %[it], %l[refused]\n\t"                                \
-  "add %[bounds], %[it], %[at]\n\t"                           \
+  "ldr %[stacks], [%[of_cpu], %[stacks], lsl #3]\n\t"         \
+  "cbz %[stacks], %l[refused]\n\t"                            \
+  "add %[bounds], %[stacks], %[at]\n\t"                       \
   "ldrh %w[top], [%[bounds]]\n\t"
 
 #define HEAPLAB_SEQUENCE_END                                        \
@@ -42,15 +42,15 @@ inline constexpr bool has_sequences = true;
   ".popsection\n"
 
 HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
-  std::uintptr_t it, top, bounds;
+  std::uintptr_t stacks, top, bounds;
   void* popped;
   asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
                     "ldrh %w[block], [%[bounds], #2]\n\t"
                     "cmp %w[top], %w[block]\n\t"
                     "b.eq %l[refused]\n\t"
                     "sub %w[top], %w[top], #1\n\t"
-                    "ldr %[block], [%[it], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
-                    : [it] "=&r"(it), [top] "=&r"(top), [bounds] "=&r"(bounds), [block] "=&r"(popped)
+                    "ldr %[block], [%[stacks], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [block] "=&r"(popped)
                     : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
                       [of_cpu] "r"(in.stacks_of_cpu), [at] "r"(in.bounds_at), [cpus] "i"(sequence_cpus)
                     : "memory", "cc"
@@ -64,15 +64,15 @@ aborted:
 }
 
 HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
-  std::uintptr_t it, top, bounds, limit;
+  std::uintptr_t stacks, top, bounds, limit;
   asm volatile goto(
       HEAPLAB_SEQUENCE_BEGIN
       "ldrh %w[limit], [%[bounds], #4]\n\t"
       "cmp %w[top], %w[limit]\n\t"
       "b.hs %l[refused]\n\t"
-      "str %[block], [%[it], %[top], lsl #3]\n\t"
+      "str %[block], [%[stacks], %[top], lsl #3]\n\t"
       "add %w[top], %w[top], #1\n\t" HEAPLAB_SEQUENCE_END
-      : [it] "=&r"(it), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
+      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
       : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [of_cpu] "r"(in.stacks_of_cpu),
         [at] "r"(in.bounds_at), [block] "r"(block), [cpus] "i"(sequence_cpus)
       : "memory", "cc"
@@ -87,7 +87,7 @@ aborted:
 // Pops `count` > 0 blocks, the newest first, into an array. Refused where fewer wait.
 HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void** blocks,
                                                  std::uintptr_t count) {
-  std::uintptr_t it, top, bounds, other, index;
+  std::uintptr_t stacks, top, bounds, other, index;
   asm volatile goto(
       HEAPLAB_SEQUENCE_BEGIN
       "ldrh %w[other], [%[bounds], #2]\n\t"
@@ -97,12 +97,13 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
       "mov %[index], #0\n"
       "5:\n\t"
       "sub %w[top], %w[top], #1\n\t"
-      "ldr %[other], [%[it], %[top], lsl #3]\n\t"
+      "ldr %[other], [%[stacks], %[top], lsl #3]\n\t"
       "str %[other], [%[blocks], %[index], lsl #3]\n\t"
       "add %[index], %[index], #1\n\t"
       "cmp %[index], %[count]\n\t"
       "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
-      : [it] "=&r"(it), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other), [index] "=&r"(index)
+      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
+        [index] "=&r"(index)
       : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [of_cpu] "r"(in.stacks_of_cpu),
         [at] "r"(in.bounds_at), [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
       : "memory", "cc"
@@ -117,7 +118,7 @@ aborted:
 // Pushes `count` > 0 blocks of an array, the first one first. Refused where not all have room.
 HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void* const* blocks,
                                                   std::uintptr_t count) {
-  std::uintptr_t it, top, bounds, other, index;
+  std::uintptr_t stacks, top, bounds, other, index;
   asm volatile goto(
       HEAPLAB_SEQUENCE_BEGIN
       "ldrh %w[other], [%[bounds], #4]\n\t"
@@ -127,12 +128,13 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
       "mov %[index], #0\n"
       "5:\n\t"
       "ldr %[other], [%[blocks], %[index], lsl #3]\n\t"
-      "str %[other], [%[it], %[top], lsl #3]\n\t"
+      "str %[other], [%[stacks], %[top], lsl #3]\n\t"
       "add %w[top], %w[top], #1\n\t"
       "add %[index], %[index], #1\n\t"
       "cmp %[index], %[count]\n\t"
       "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
-      : [it] "=&r"(it), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other), [index] "=&r"(index)
+      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
+        [index] "=&r"(index)
       : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [of_cpu] "r"(in.stacks_of_cpu),
         [at] "r"(in.bounds_at), [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
       : "memory", "cc"

@@ -21,19 +21,19 @@ inline constexpr bool has_sequences = true;
   ".long 0, 0\n\t"                                            \
   ".quad 1f, 2f - 1f, 4f\n\t"                                 \
   ".popsection\n\t"                                           \
-  "leaq 3b(%%rip), %[it]\n\t"                                 \
-  "movq %[it], %%fs:8(%[area])\n"                             \
+  "leaq 3b(%%rip), %[stacks]\n\t"                             \
+  "movq %[stacks], %%fs:8(%[area])\n"                         \
   "1:\n\t"                                                    \
-  "movl %%fs:4(%[area]), %k[it]\n\t"                          \
-  "cmpl %[cpus], %k[it]\n\t"                                  \
+  "movl %%fs:4(%[area]), %k[stacks]\n\t"                      \
+  "cmpl %[cpus], %k[stacks]\n\t"                              \
   "jae %l[refused]\n\t"                                       \
-  "movq (%[of_cpu], %[it], 8), %[it]\n\t"                     \
-  "testq %[it], %[it]\n\t"                                    \
+  "movq (%[of_cpu], %[stacks], 8), %[stacks]\n\t"             \
+  "testq %[stacks], %[stacks]\n\t"                            \
   "je %l[refused]\n\t"                                        \
-  "movzwl (%[it], %[bounds]), %k[top]\n\t"
+  "movzwl (%[stacks], %[bounds]), %k[top]\n\t"
 
 #define HEAPLAB_SEQUENCE_END                                        \
-  "movw %w[top], (%[it], %[bounds])\n"                              \
+  "movw %w[top], (%[stacks], %[bounds])\n"                          \
   "2:\n\t"                                                          \
   ".pushsection .text.unlikely.rseq_aborts, \"ax?\", @progbits\n\t" \
   ".byte 0x0f, 0xb9, 0x3d\n\t"                                      \
@@ -43,14 +43,14 @@ inline constexpr bool has_sequences = true;
   ".popsection\n"
 
 HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
-  std::uintptr_t it, top;
+  std::uintptr_t stacks, top;
   void* popped;
   asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "cmpw 2(%[it], %[bounds]), %w[top]\n\t"
+                    "cmpw 2(%[stacks], %[bounds]), %w[top]\n\t"
                     "je %l[refused]\n\t"
                     "decl %k[top]\n\t"
-                    "movq (%[it], %[top], 8), %[block]\n\t" HEAPLAB_SEQUENCE_END
-                    : [it] "=&r"(it), [top] "=&r"(top), [block] "=&r"(popped)
+                    "movq (%[stacks], %[top], 8), %[block]\n\t" HEAPLAB_SEQUENCE_END
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [block] "=&r"(popped)
                     : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
                       [cpus] "i"(sequence_cpus)
                     : "memory", "cc"
@@ -64,13 +64,13 @@ aborted:
 }
 
 HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
-  std::uintptr_t it, top;
+  std::uintptr_t stacks, top;
   asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "cmpw 4(%[it], %[bounds]), %w[top]\n\t"
+                    "cmpw 4(%[stacks], %[bounds]), %w[top]\n\t"
                     "jae %l[refused]\n\t"
-                    "movq %[block], (%[it], %[top], 8)\n\t"
+                    "movq %[block], (%[stacks], %[top], 8)\n\t"
                     "incl %k[top]\n\t" HEAPLAB_SEQUENCE_END
-                    : [it] "=&r"(it), [top] "=&r"(top)
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top)
                     : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
                       [block] "r"(block), [cpus] "i"(sequence_cpus)
                     : "memory", "cc"
@@ -85,21 +85,21 @@ aborted:
 // Pops `count` > 0 blocks, the newest first, into an array. Refused where fewer wait.
 HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void** blocks,
                                                  std::uintptr_t count) {
-  std::uintptr_t it, top, other, index;
+  std::uintptr_t stacks, top, other, index;
   asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "movzwl 2(%[it], %[bounds]), %k[other]\n\t"
+                    "movzwl 2(%[stacks], %[bounds]), %k[other]\n\t"
                     "addl %k[count], %k[other]\n\t"
                     "cmpl %k[other], %k[top]\n\t"
                     "jb %l[refused]\n\t"
                     "xorl %k[index], %k[index]\n"
                     "5:\n\t"
                     "decl %k[top]\n\t"
-                    "movq (%[it], %[top], 8), %[other]\n\t"
+                    "movq (%[stacks], %[top], 8), %[other]\n\t"
                     "movq %[other], (%[blocks], %[index], 8)\n\t"
                     "incl %k[index]\n\t"
                     "cmpl %k[count], %k[index]\n\t"
                     "jb 5b\n\t" HEAPLAB_SEQUENCE_END
-                    : [it] "=&r"(it), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
                     : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
                       [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
                     : "memory", "cc"
@@ -114,20 +114,20 @@ aborted:
 // Pushes `count` > 0 blocks of an array, the first one first. Refused where not all have room.
 HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void* const* blocks,
                                                   std::uintptr_t count) {
-  std::uintptr_t it, top, other, index;
+  std::uintptr_t stacks, top, other, index;
   asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
                     "leal (%[top], %[count]), %k[other]\n\t"
-                    "cmpw %w[other], 4(%[it], %[bounds])\n\t"
+                    "cmpw %w[other], 4(%[stacks], %[bounds])\n\t"
                     "jb %l[refused]\n\t"
                     "xorl %k[index], %k[index]\n"
                     "5:\n\t"
                     "movq (%[blocks], %[index], 8), %[other]\n\t"
-                    "movq %[other], (%[it], %[top], 8)\n\t"
+                    "movq %[other], (%[stacks], %[top], 8)\n\t"
                     "incl %k[top]\n\t"
                     "incl %k[index]\n\t"
                     "cmpl %k[count], %k[index]\n\t"
                     "jb 5b\n\t" HEAPLAB_SEQUENCE_END
-                    : [it] "=&r"(it), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
                     : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
                       [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
                     : "memory", "cc"

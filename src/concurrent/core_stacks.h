@@ -86,11 +86,11 @@ public:
     auto* const words = static_cast<word*>(zeros);
     std::uint32_t next = first_block;
     for (unsigned kind = 0; kind < kinds; ++kind) {
-      stack_bounds& it = bounds_in(words, kind);
-      it.top = it.bottom = static_cast<std::uint16_t>(next);
-      it.limit = static_cast<std::uint16_t>(next + Plan::first(kind));
+      stack_bounds& bounds = bounds_in(words, kind);
+      bounds.top = bounds.bottom = static_cast<std::uint16_t>(next);
+      bounds.limit = static_cast<std::uint16_t>(next + Plan::first(kind));
       next += Plan::most(kind);
-      it.end = static_cast<std::uint16_t>(next);
+      bounds.end = static_cast<std::uint16_t>(next);
     }
     word* none = nullptr;
     // release publishes the bounds; to the sequences, which depend on the address, and to stacks_of.
@@ -111,17 +111,17 @@ public:
   // How many blocks of a kind may wait on the CPU.
   unsigned limit(unsigned cpu, unsigned kind) const {
     const word* const words = stacks_of(cpu);
-    const stack_bounds& it = bounds_in(words, kind);
-    return read(it.limit) - it.bottom;
+    const stack_bounds& bounds = bounds_in(words, kind);
+    return read(bounds.limit) - bounds.bottom;
   }
 
   // Doubles that number, as far as the plan allows. False: it was the most. Two threads may come at once, and
   // double it once.
   bool raise_limit(unsigned cpu, unsigned kind) {
-    stack_bounds& it = bounds_in(stacks_of(cpu), kind);
-    const std::uint16_t seen = read(it.limit);
-    if (seen == it.end) return false;
-    set_limit(it, std::min<unsigned>(it.bottom + 2U * (seen - it.bottom), it.end));
+    stack_bounds& bounds = bounds_in(stacks_of(cpu), kind);
+    const std::uint16_t seen = read(bounds.limit);
+    if (seen == bounds.end) return false;
+    set_limit(bounds, std::min<unsigned>(bounds.bottom + 2U * (seen - bounds.bottom), bounds.end));
     return true;
   }
 
@@ -129,8 +129,8 @@ public:
   unsigned count(unsigned cpu, unsigned kind) const {
     const word* const words = stacks_of(cpu);
     if (words == nullptr) return 0;
-    const stack_bounds& it = bounds_in(words, kind);
-    return static_cast<unsigned>(read(it.top) - it.bottom);
+    const stack_bounds& bounds = bounds_in(words, kind);
+    return static_cast<unsigned>(read(bounds.top) - bounds.bottom);
   }
 
   // Whether a block waits anywhere. Of a block that this thread could use until now, and that waits nowhere
@@ -140,10 +140,10 @@ public:
     for (unsigned cpu = 0; cpu < end(); ++cpu) {
       word* const words = stacks_of(cpu);
       if (words == nullptr) continue;
-      const stack_bounds& it = bounds_in(words, kind);
+      const stack_bounds& bounds = bounds_in(words, kind);
       // acquire pairs with the commit of a push.
-      for (unsigned at = atomic_ref(const_cast<std::uint16_t&>(it.top)).load(std::memory_order_acquire);
-           at-- > it.bottom;)
+      for (unsigned at = atomic_ref(const_cast<std::uint16_t&>(bounds.top)).load(std::memory_order_acquire);
+           at-- > bounds.bottom;)
         if (atomic_ref(words[at]).load(std::memory_order_relaxed) == block) return true;
     }
     return false;
@@ -179,12 +179,12 @@ public:
   void take_all(unsigned cpu, Take&& take) {
     word* const words = stacks_of(cpu);
     for (unsigned kind = 0; kind < kinds; ++kind) {
-      stack_bounds& it = bounds_in(words, kind);
-      set_limit(it, it.bottom + Plan::first(kind));
-      while (it.top != it.bottom) {
-        void* const block = words[it.top - 1];
+      stack_bounds& bounds = bounds_in(words, kind);
+      set_limit(bounds, bounds.bottom + Plan::first(kind));
+      while (bounds.top != bounds.bottom) {
+        void* const block = words[bounds.top - 1];
         // The child of a fork that copies this thread loses a block here, and finds none twice.
-        atomic_ref(it.top).store(static_cast<std::uint16_t>(it.top - 1), std::memory_order_relaxed);
+        atomic_ref(bounds.top).store(static_cast<std::uint16_t>(bounds.top - 1), std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
         take(kind, block);
       }
@@ -235,11 +235,11 @@ private:
 
   word* stacks_of(unsigned cpu) const { return made_[cpu].load(std::memory_order_acquire); }
 
-  static std::uint16_t read(const std::uint16_t& it) {
-    return atomic_ref(const_cast<std::uint16_t&>(it)).load(std::memory_order_relaxed);
+  static std::uint16_t read(const std::uint16_t& bound) {
+    return atomic_ref(const_cast<std::uint16_t&>(bound)).load(std::memory_order_relaxed);
   }
-  static void set_limit(stack_bounds& it, unsigned limit) {
-    atomic_ref(it.limit).store(static_cast<std::uint16_t>(limit), std::memory_order_relaxed);
+  static void set_limit(stack_bounds& bounds, unsigned limit) {
+    atomic_ref(bounds.limit).store(static_cast<std::uint16_t>(limit), std::memory_order_relaxed);
   }
 
   // 0 until open() and where there are no sequences.

@@ -39,9 +39,9 @@ public:
 
   // Returns what is granted to all parts, if this part had to be granted more.
   std::optional<std::int64_t> add(unsigned part, std::int64_t amount) {
-    share& it = shares_[part];
-    const std::int64_t sum = it.sum.fetch_add(amount, std::memory_order_seq_cst) + amount;
-    return cover(it, sum, std::clamp<std::int64_t>(sum / 4, 0, most_ahead_));
+    share& of_part = shares_[part];
+    const std::int64_t sum = of_part.sum.fetch_add(amount, std::memory_order_seq_cst) + amount;
+    return cover(of_part, sum, std::clamp<std::int64_t>(sum / 4, 0, most_ahead_));
   }
 
   // Returns what is left in the part. relaxed: to miss that a part has shrunk leaves its quota too large, not
@@ -53,14 +53,14 @@ public:
   // Makes the quotas of the first `parts` parts as small as the parts are. Returns what is granted then: the
   // sum if no thread added meanwhile, else at least the sum.
   std::int64_t take_back(unsigned parts) {
-    for (share& it : std::span(shares_, parts)) {
-      std::int64_t quota = it.quota.load(std::memory_order_seq_cst);
-      const std::int64_t sum = it.sum.load(std::memory_order_seq_cst);
-      if (quota <= sum ||
-          !it.quota.compare_exchange_strong(quota, sum, std::memory_order_seq_cst, std::memory_order_seq_cst))
+    for (share& of_part : std::span(shares_, parts)) {
+      std::int64_t quota = of_part.quota.load(std::memory_order_seq_cst);
+      const std::int64_t sum = of_part.sum.load(std::memory_order_seq_cst);
+      if (quota <= sum || !of_part.quota.compare_exchange_strong(quota, sum, std::memory_order_seq_cst,
+                                                                 std::memory_order_seq_cst))
         continue;
       granted_.fetch_add(sum - quota, std::memory_order_seq_cst);
-      cover(it, it.sum.load(std::memory_order_seq_cst), 0);
+      cover(of_part, of_part.sum.load(std::memory_order_seq_cst), 0);
     }
     return granted_.load(std::memory_order_seq_cst);
   }
@@ -76,9 +76,9 @@ public:
   // The invariant while no thread is at work.
   bool is_valid() const {
     std::int64_t quotas = 0;
-    for (const share& it : shares_) {
-      const std::int64_t quota = it.quota.load(std::memory_order_relaxed);
-      if (it.sum.load(std::memory_order_relaxed) > quota) return false;
+    for (const share& of_part : shares_) {
+      const std::int64_t quota = of_part.quota.load(std::memory_order_relaxed);
+      if (of_part.sum.load(std::memory_order_relaxed) > quota) return false;
       quotas += quota;
     }
     return quotas == granted_.load(std::memory_order_relaxed);
@@ -93,12 +93,12 @@ private:
   };
 
   // Raises the quota to `sum` and `more`, if it is below `sum`. Returns what is granted then.
-  std::optional<std::int64_t> cover(share& it, std::int64_t sum, std::int64_t more) {
-    std::int64_t quota = it.quota.load(std::memory_order_seq_cst);
+  std::optional<std::int64_t> cover(share& of_part, std::int64_t sum, std::int64_t more) {
+    std::int64_t quota = of_part.quota.load(std::memory_order_seq_cst);
     while (quota < sum) {
       const std::int64_t raise = sum + more - quota;
-      if (it.quota.compare_exchange_strong(quota, quota + raise, std::memory_order_seq_cst,
-                                           std::memory_order_seq_cst))
+      if (of_part.quota.compare_exchange_strong(quota, quota + raise, std::memory_order_seq_cst,
+                                                std::memory_order_seq_cst))
         return granted_.fetch_add(raise, std::memory_order_seq_cst) + raise;
     }
     return std::nullopt;

@@ -75,17 +75,17 @@ private:
   };
   static constexpr std::size_t note_offset = 16;
 
-  static char* start_of(note* it) { return reinterpret_cast<char*>(it) - note_offset; }
+  static char* start_of(note* mapping) { return reinterpret_cast<char*>(mapping) - note_offset; }
 
   static note* write_note(char* start, std::size_t bytes) {
-    note* const it = reinterpret_cast<note*>(start + note_offset);
-    *it = {nullptr, bytes};
-    return it;
+    note* const mapping = reinterpret_cast<note*>(start + note_offset);
+    *mapping = {nullptr, bytes};
+    return mapping;
   }
 
-  void* cut(note* it, std::size_t bytes) {
-    char* const start = start_of(it);
-    if (it->bytes > bytes) push(write_note(start + bytes, it->bytes - bytes));
+  void* cut(note* mapping, std::size_t bytes) {
+    char* const start = start_of(mapping);
+    if (mapping->bytes > bytes) push(write_note(start + bytes, mapping->bytes - bytes));
     std::memset(start, 0, note_offset + sizeof(note));
     return start;
   }
@@ -95,13 +95,13 @@ private:
     note* refused = nullptr;
     note* all = take_all();
     while (all != nullptr && failures > 0) {
-      note* const it = all;
-      all = it->next;
-      if (Platform::unmap(start_of(it), it->bytes)) {
+      note* const mapping = all;
+      all = mapping->next;
+      if (Platform::unmap(start_of(mapping), mapping->bytes)) {
         any = true;
       } else {
-        it->next = refused;
-        refused = it;
+        mapping->next = refused;
+        refused = mapping;
         --failures;
       }
     }

@@ -248,7 +248,7 @@ outcome_at interrupt(std::uintptr_t instruction, operation op) {
     std::vector<void*>& to = is_pop(op) ? found : expected;
     to.insert(to.end(), moved, moved + (is_of_two ? 2 : 1));
   }
-  for (void* const it : stacks.waiting()) found.push_back(it);
+  for (void* const block : stacks.waiting()) found.push_back(block);
   std::sort(expected.begin(), expected.end());
   std::sort(found.begin(), found.end());
   return {came, end == sequence_end::aborted, came && found == expected};
@@ -283,16 +283,17 @@ TEST_F(core_sequences, interrupted_at_any_instruction_have_happened_or_not) {
   for (const operation op : all_operations) {
     const sequence_code code = code_of<real_sequences>(op);
     unsigned inside = 0;
-    for (const std::uintptr_t it : code.instructions) {
-      const bool is_inside = code.first <= it && it < code.commit_end;
-      outcome_at outcome = interrupt<real_sequences>(it, op);
+    for (const std::uintptr_t instruction : code.instructions) {
+      const bool is_inside = code.first <= instruction && instruction < code.commit_end;
+      outcome_at outcome = interrupt<real_sequences>(instruction, op);
       for (unsigned attempt = 0; attempt < 9 && outcome.aborted && !is_inside; ++attempt)
-        outcome = interrupt<real_sequences>(it, op);
+        outcome = interrupt<real_sequences>(instruction, op);
       inside += is_inside;
       EXPECT_TRUE(outcome.came);
-      EXPECT_TRUE(outcome.whole) << "operation " << static_cast<int>(op) << " at " << it - code.first;
+      EXPECT_TRUE(outcome.whole) << "operation " << static_cast<int>(op) << " at "
+                                 << instruction - code.first;
       EXPECT_EQ(outcome.aborted, is_inside)
-          << "operation " << static_cast<int>(op) << " at " << it - code.first;
+          << "operation " << static_cast<int>(op) << " at " << instruction - code.first;
     }
     EXPECT_GE(inside, 12U);
     EXPECT_GE(code.instructions.size(), inside + 3);
@@ -302,8 +303,8 @@ TEST_F(core_sequences, interrupted_at_any_instruction_have_happened_or_not) {
 template <class Sequences>
 unsigned faults_of(operation op) {
   unsigned faults = 0;
-  for (const std::uintptr_t it : code_of<Sequences>(op).instructions)
-    faults += !interrupt<Sequences>(it, op).whole;
+  for (const std::uintptr_t instruction : code_of<Sequences>(op).instructions)
+    faults += !interrupt<Sequences>(instruction, op).whole;
   return faults;
 }
 

@@ -73,86 +73,86 @@ void* pop(Stacks& stacks, unsigned kind) {
 TEST(core_stacks, have_room_up_to_a_limit_that_rises) {
   if (!are_possible()) GTEST_SKIP();
   go_to_cpu(0);
-  stacks_of_every_cpu it;
+  stacks_of_every_cpu stacks;
   char blocks[9];
-  const unsigned cpu = it->cpu();
-  for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(push(*it, 1, &blocks[i]), sequence_end::committed);
-  EXPECT_EQ(push(*it, 1, &blocks[3]), sequence_end::refused);
-  EXPECT_TRUE(it->raise_limit(cpu, 1));
-  EXPECT_EQ(it->limit(cpu, 1), 6U);
-  EXPECT_TRUE(it->raise_limit(cpu, 1));
-  EXPECT_EQ(it->limit(cpu, 1), 8U);
-  EXPECT_FALSE(it->raise_limit(cpu, 1));
-  for (unsigned i = 3; i < 8; ++i) EXPECT_EQ(push(*it, 1, &blocks[i]), sequence_end::committed);
-  EXPECT_EQ(push(*it, 1, &blocks[8]), sequence_end::refused);
-  EXPECT_EQ(it->count(cpu, 1), 8U);
-  EXPECT_EQ(it->count(cpu, 0), 0U);
-  EXPECT_EQ(push(*it, 2, &blocks[8]), sequence_end::refused);
-  for (unsigned i = 8; i-- > 0;) EXPECT_EQ(pop(*it, 1), &blocks[i]);
-  EXPECT_EQ(pop(*it, 1), nullptr);
+  const unsigned cpu = stacks->cpu();
+  for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(push(*stacks, 1, &blocks[i]), sequence_end::committed);
+  EXPECT_EQ(push(*stacks, 1, &blocks[3]), sequence_end::refused);
+  EXPECT_TRUE(stacks->raise_limit(cpu, 1));
+  EXPECT_EQ(stacks->limit(cpu, 1), 6U);
+  EXPECT_TRUE(stacks->raise_limit(cpu, 1));
+  EXPECT_EQ(stacks->limit(cpu, 1), 8U);
+  EXPECT_FALSE(stacks->raise_limit(cpu, 1));
+  for (unsigned i = 3; i < 8; ++i) EXPECT_EQ(push(*stacks, 1, &blocks[i]), sequence_end::committed);
+  EXPECT_EQ(push(*stacks, 1, &blocks[8]), sequence_end::refused);
+  EXPECT_EQ(stacks->count(cpu, 1), 8U);
+  EXPECT_EQ(stacks->count(cpu, 0), 0U);
+  EXPECT_EQ(push(*stacks, 2, &blocks[8]), sequence_end::refused);
+  for (unsigned i = 8; i-- > 0;) EXPECT_EQ(pop(*stacks, 1), &blocks[i]);
+  EXPECT_EQ(pop(*stacks, 1), nullptr);
 }
 
 TEST(core_stacks, tell_whether_they_hold_a_block) {
   if (!are_possible()) GTEST_SKIP();
   go_to_cpu(0);
-  stacks_of_every_cpu it;
+  stacks_of_every_cpu stacks;
   char blocks[2];
-  push(*it, 0, &blocks[0]), push(*it, 0, &blocks[1]);
-  EXPECT_TRUE(it->holds(0, &blocks[0]));
-  EXPECT_TRUE(it->holds(0, &blocks[1]));
-  EXPECT_FALSE(it->holds(1, &blocks[0]));
-  pop(*it, 0);
-  EXPECT_FALSE(it->holds(0, &blocks[1]));
+  push(*stacks, 0, &blocks[0]), push(*stacks, 0, &blocks[1]);
+  EXPECT_TRUE(stacks->holds(0, &blocks[0]));
+  EXPECT_TRUE(stacks->holds(0, &blocks[1]));
+  EXPECT_FALSE(stacks->holds(1, &blocks[0]));
+  pop(*stacks, 0);
+  EXPECT_FALSE(stacks->holds(0, &blocks[1]));
 }
 
 TEST(core_stacks, of_another_cpu_can_be_emptied) {
   if (!are_possible()) GTEST_SKIP();
-  stacks_of_every_cpu it;
+  stacks_of_every_cpu stacks;
   char blocks[2];
   go_to_cpu(0);
-  const unsigned there = it->cpu();
-  push(*it, 0, &blocks[0]), push(*it, 1, &blocks[1]);
+  const unsigned there = stacks->cpu();
+  push(*stacks, 0, &blocks[0]), push(*stacks, 1, &blocks[1]);
   go_to_cpu(1);
-  it->raise_limit(there, 0);
-  ASSERT_TRUE(it->stop([&](unsigned cpu) { return cpu == there; }));
-  EXPECT_TRUE(it->is_stopped(there));
+  stacks->raise_limit(there, 0);
+  ASSERT_TRUE(stacks->stop([&](unsigned cpu) { return cpu == there; }));
+  EXPECT_TRUE(stacks->is_stopped(there));
   std::vector<std::pair<unsigned, void*>> taken;
-  it->take_all(there, [&](unsigned kind, void* block) { taken.emplace_back(kind, block); });
+  stacks->take_all(there, [&](unsigned kind, void* block) { taken.emplace_back(kind, block); });
   EXPECT_EQ(taken, (std::vector<std::pair<unsigned, void*>>{{0, &blocks[0]}, {1, &blocks[1]}}));
-  EXPECT_EQ(it->limit(there, 0), 3U);
+  EXPECT_EQ(stacks->limit(there, 0), 3U);
   go_to_cpu(0);
-  EXPECT_EQ(push(*it, 0, &blocks[0]), sequence_end::refused);
-  it->resume();
-  EXPECT_EQ(push(*it, 0, &blocks[0]), sequence_end::committed);
+  EXPECT_EQ(push(*stacks, 0, &blocks[0]), sequence_end::refused);
+  stacks->resume();
+  EXPECT_EQ(push(*stacks, 0, &blocks[0]), sequence_end::committed);
 }
 
 TEST(core_stacks, stay_in_use_where_the_system_refuses_a_barrier) {
   if (!are_possible()) GTEST_SKIP();
   go_to_cpu(0);
-  stacks_of_every_cpu<refuse> it;
-  EXPECT_FALSE(it->stop([](unsigned) { return true; }));
+  stacks_of_every_cpu<refuse> stacks;
+  EXPECT_FALSE(stacks->stop([](unsigned) { return true; }));
   char block;
-  EXPECT_EQ(push(*it, 0, &block), sequence_end::committed);
-  EXPECT_EQ(pop(*it, 0), &block);
+  EXPECT_EQ(push(*stacks, 0, &block), sequence_end::committed);
+  EXPECT_EQ(pop(*stacks, 0), &block);
 }
 
 TEST(core_stacks, refuse_before_they_are_opened) {
-  const auto it = std::make_unique<core_stacks<small_plan>>();
+  const auto stacks = std::make_unique<core_stacks<small_plan>>();
   void* block = nullptr;
-  EXPECT_EQ(it->cpu(), sequence_cpus);
-  EXPECT_EQ(it->try_push(0, &block), sequence_end::refused);
-  EXPECT_EQ(it->try_pop(0, block), sequence_end::refused);
+  EXPECT_EQ(stacks->cpu(), sequence_cpus);
+  EXPECT_EQ(stacks->try_push(0, &block), sequence_end::refused);
+  EXPECT_EQ(stacks->try_pop(0, block), sequence_end::refused);
 }
 
 TEST(core_stacks, stopped_by_a_thread_that_a_fork_leaves_behind_go_on_in_the_child) {
   if (!are_possible()) GTEST_SKIP();
-  stacks_of_every_cpu it;
-  ASSERT_TRUE(it->stop([](unsigned) { return true; }));
+  stacks_of_every_cpu stacks;
+  ASSERT_TRUE(stacks->stop([](unsigned) { return true; }));
   const pid_t child = fork();
   if (child == 0) {
-    it->after_fork_in_child();
+    stacks->after_fork_in_child();
     char block;
-    _exit(push(*it, 0, &block) == sequence_end::committed && pop(*it, 0) == &block ? 0 : 1);
+    _exit(push(*stacks, 0, &block) == sequence_end::committed && pop(*stacks, 0) == &block ? 0 : 1);
   }
   int status = -1;
   waitpid(child, &status, 0);
@@ -172,7 +172,7 @@ TEST(core_stacks, hand_out_no_block_twice_while_another_cpu_empties_them) {
     bool moves(where from, where to) { return is.exchange(to, std::memory_order_relaxed) == from; }
   };
   constexpr unsigned rounds = 100'000;
-  stacks_of_every_cpu it;
+  stacks_of_every_cpu stacks;
   std::array<token, 3> tokens;
   atomic<unsigned> faults{0};
   atomic<unsigned> there{sequence_cpus};
@@ -182,15 +182,15 @@ TEST(core_stacks, hand_out_no_block_twice_while_another_cpu_empties_them) {
   };
   std::thread user([&] {
     go_to_cpu(0);
-    there.store(it->cpu(), std::memory_order_release);
+    there.store(stacks->cpu(), std::memory_order_release);
     while (!ends.load(std::memory_order_relaxed)) {
       void* block = nullptr;
-      if (it->try_pop(0, block) == sequence_end::committed)
+      if (stacks->try_pop(0, block) == sequence_end::committed)
         expect(static_cast<token*>(block)->moves(where::stack, where::user));
       for (token& one : tokens) {
         if (one.is.load(std::memory_order_relaxed) == where::stack) continue;
         one.is.store(where::stack, std::memory_order_relaxed);
-        if (it->try_push(0, &one) != sequence_end::committed) expect(one.moves(where::stack, where::box));
+        if (stacks->try_push(0, &one) != sequence_end::committed) expect(one.moves(where::stack, where::box));
       }
     }
   });
@@ -199,12 +199,12 @@ TEST(core_stacks, hand_out_no_block_twice_while_another_cpu_empties_them) {
   const unsigned cpu = there.load(std::memory_order_relaxed);
   unsigned taken = 0;
   for (unsigned round = 0; round < rounds; ++round) {
-    ASSERT_TRUE(it->stop([&](unsigned one) { return one == cpu; }));
-    it->take_all(cpu, [&](unsigned, void* block) {
+    ASSERT_TRUE(stacks->stop([&](unsigned one) { return one == cpu; }));
+    stacks->take_all(cpu, [&](unsigned, void* block) {
       ++taken;
       expect(static_cast<token*>(block)->moves(where::stack, where::box));
     });
-    it->resume();
+    stacks->resume();
   }
   ends.store(true, std::memory_order_relaxed);
   user.join();
@@ -220,7 +220,7 @@ TEST(core_stacks, hand_out_no_block_twice_while_threads_migrate_and_stacks_are_e
     atomic<bool> is_out{true};
   };
   constexpr unsigned threads = 8, tokens_of_thread = 6, rounds = 40'000;
-  stacks_of_every_cpu it;
+  stacks_of_every_cpu stacks;
   std::vector<token> tokens(std::size_t{threads} * tokens_of_thread);
   atomic<unsigned> twice{0}, running{threads}, popped{0};
   std::vector<std::vector<void*>> left(threads + 1);
@@ -239,7 +239,7 @@ TEST(core_stacks, hand_out_no_block_twice_while_threads_migrate_and_stacks_are_e
     for (unsigned round = 0; round < rounds; ++round) {
       random = random * 1'664'525 + 1'013'904'223;
       const unsigned kind = (random >> 16) % 2;
-      if (void* block = nullptr; it->try_pop(kind, block) == sequence_end::committed) {
+      if (void* block = nullptr; stacks->try_pop(kind, block) == sequence_end::committed) {
         take(block);
         mine.push_back(block);
         popped.fetch_add(1, std::memory_order_relaxed);
@@ -247,7 +247,7 @@ TEST(core_stacks, hand_out_no_block_twice_while_threads_migrate_and_stacks_are_e
       if (!mine.empty()) {
         void* const block = mine.back();
         give(block);
-        if (it->try_push(kind, block) == sequence_end::committed)
+        if (stacks->try_push(kind, block) == sequence_end::committed)
           mine.pop_back();
         else
           take(block);
@@ -261,14 +261,14 @@ TEST(core_stacks, hand_out_no_block_twice_while_threads_migrate_and_stacks_are_e
     do {
       for (; !mine.empty(); mine.pop_back()) {
         give(mine.back());
-        if (it->try_push(0, mine.back()) == sequence_end::committed) continue;
+        if (stacks->try_push(0, mine.back()) == sequence_end::committed) continue;
         take(mine.back());
         break;
       }
-      if (!it->stop([](unsigned) { return true; })) return;
-      for (unsigned cpu = 0; cpu < it->end(); ++cpu)
-        it->take_all(cpu, [&](unsigned, void* block) { take(block), mine.push_back(block); });
-      it->resume();
+      if (!stacks->stop([](unsigned) { return true; })) return;
+      for (unsigned cpu = 0; cpu < stacks->end(); ++cpu)
+        stacks->take_all(cpu, [&](unsigned, void* block) { take(block), mine.push_back(block); });
+      stacks->resume();
     } while (running.load(std::memory_order_acquire) > 0);
   };
   std::vector<std::thread> team;

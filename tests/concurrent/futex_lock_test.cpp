@@ -134,7 +134,7 @@ TEST(futex_lock, excludes_real_threads) {
         ++value;
       }
     });
-  for (std::thread& it : threads) it.join();
+  for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(value, 4 * rounds);
 }
 

@@ -27,8 +27,8 @@ public:
     steps_ = false;
     raise(SIGTRAP);
     std::vector<std::uintptr_t> result;
-    for (const std::uintptr_t it : seen_)
-      if (begin <= it && it < end) result.push_back(it);
+    for (const std::uintptr_t instruction : seen_)
+      if (begin <= instruction && instruction < end) result.push_back(instruction);
     return result;
   }
 
