@@ -24,29 +24,29 @@ struct worn_heap {
 };
 
 TEST(invariants, hold_of_a_sound_heap) {
-  worn_heap it;
-  EXPECT_TRUE(it.heap->is_valid());
-  EXPECT_EQ(it.heap->count_free(it.bucket), 2U);
+  worn_heap worn;
+  EXPECT_TRUE(worn.heap->is_valid());
+  EXPECT_EQ(worn.heap->count_free(worn.bucket), 2U);
 }
 
 TEST(invariants, see_a_freed_block_whose_link_was_overwritten) {
-  worn_heap it;
+  worn_heap worn;
   // What a write through a stale pointer, or beyond the end of the block before, leaves behind.
-  it.blocks[1]->word = reinterpret_cast<std::uintptr_t>(it.blocks[0]);
-  EXPECT_FALSE(it.heap->is_valid());
+  worn.blocks[1]->word = reinterpret_cast<std::uintptr_t>(worn.blocks[0]);
+  EXPECT_FALSE(worn.heap->is_valid());
 }
 
 TEST(invariants, see_a_live_block_in_a_free_list) {
-  worn_heap it;
-  it.blocks[2]->word = reinterpret_cast<std::uintptr_t>(it.heap.get()) | it.bucket << 4;
-  it.blocks[0]->word = link_to(it.blocks[2]);
-  EXPECT_FALSE(it.heap->is_valid());
+  worn_heap worn;
+  worn.blocks[2]->word = reinterpret_cast<std::uintptr_t>(worn.heap.get()) | worn.bucket << 4;
+  worn.blocks[0]->word = link_to(worn.blocks[2]);
+  EXPECT_FALSE(worn.heap->is_valid());
 }
 
 TEST(invariants, see_a_buffer_that_ends_before_it_begins) {
-  worn_heap it;
-  it.heap->extend_buffer(it.memory + 64, it.memory);
-  EXPECT_FALSE(it.heap->is_valid());
+  worn_heap worn;
+  worn.heap->extend_buffer(worn.memory + 64, worn.memory);
+  EXPECT_FALSE(worn.heap->is_valid());
 }
 
 }  // namespace

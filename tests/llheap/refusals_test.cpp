@@ -67,11 +67,11 @@ TEST_F(refusals, pages_that_the_system_does_not_take_back_serve_the_next_block) 
 }
 
 TEST_F(refusals, an_area_is_halved_until_the_system_has_one) {
-  shared_storage<fake_platform> it{limits_of(plain)};
-  it.start({16 * mib, 64 * kib, mib, 1});
+  shared_storage<fake_platform> storage{limits_of(plain)};
+  storage.start({16 * mib, 64 * kib, mib, 1});
   fake_platform::refused_reservations = 2;
-  EXPECT_NE(it.carve(kib).start, nullptr);
-  EXPECT_EQ(it.counts().area_bytes, 4 * mib);
+  EXPECT_NE(storage.carve(kib).start, nullptr);
+  EXPECT_EQ(storage.counts().area_bytes, 4 * mib);
 }
 
 TEST_F(refusals, a_thread_without_a_heap_gets_no_block_and_a_heap_later) {

@@ -41,21 +41,21 @@ TEST(storage, a_request_larger_than_an_area_gets_one_of_its_size) {
 }
 
 TEST(storage, there_is_no_last_area) {
-  shared_storage<> it{limits_of(plain)};
-  it.start({2 * mib, 64 * kib, mib, 1});
+  shared_storage<> storage{limits_of(plain)};
+  storage.start({2 * mib, 64 * kib, mib, 1});
   std::vector<char*> areas;
   for (int i = 0; i < 5000; ++i) {
-    const extent all = it.carve(2 * mib);
+    const extent all = storage.carve(2 * mib);
     ASSERT_NE(all.start, nullptr) << i;
     areas.push_back(all.start);
   }
-  EXPECT_EQ(it.counts().areas, 5000U);
+  EXPECT_EQ(storage.counts().areas, 5000U);
   for (char* const area : areas) {
-    ASSERT_TRUE(it.is_in_area(area));
-    ASSERT_TRUE(it.is_in_area(area + 2 * mib - 1));
+    ASSERT_TRUE(storage.is_in_area(area));
+    ASSERT_TRUE(storage.is_in_area(area + 2 * mib - 1));
   }
   int local;
-  EXPECT_FALSE(it.is_in_area(&local));
+  EXPECT_FALSE(storage.is_in_area(&local));
   for (char* const area : areas) os_pages::unmap(area, 2 * mib);
 }
 
@@ -81,7 +81,7 @@ std::size_t resident_pages(void* block, std::size_t size) {
   char* const start = static_cast<char*>(block) - reinterpret_cast<std::uintptr_t>(block) % page;
   if (mincore(start, size, pages.data()) != 0) return 0;
   return static_cast<std::size_t>(
-      std::count_if(pages.begin(), pages.end(), [](unsigned char it) { return (it & 1) != 0; }));
+      std::count_if(pages.begin(), pages.end(), [](unsigned char state) { return (state & 1) != 0; }));
 }
 
 TEST(storage, large_free_blocks_keep_a_bounded_number_of_pages) {
@@ -89,16 +89,16 @@ TEST(storage, large_free_blocks_keep_a_bounded_number_of_pages) {
   constexpr std::size_t size = mib / 10 * 11, count = 200;
   const auto fill_and_free = [] {
     std::vector<void*> blocks(count);
-    for (void*& it : blocks) std::memset(it = heap::allocate(size), 1, size);
+    for (void*& block : blocks) std::memset(block = heap::allocate(size), 1, size);
     EXPECT_EQ(heap::retained_large().bytes(), 0U);
-    for (void* const it : blocks) heap::deallocate(it);
+    for (void* const block : blocks) heap::deallocate(block);
     return blocks;
   };
   auto first = fill_and_free();
   EXPECT_LE(heap::retained_large().bytes(), plain.retained_large_bytes);
   EXPECT_GT(heap::retained_large().bytes(), plain.retained_large_bytes / 2);
   std::size_t pages = 0;
-  for (void* const it : first) pages += resident_pages(it, size);
+  for (void* const block : first) pages += resident_pages(block, size);
   EXPECT_LE(pages, plain.retained_large_bytes / os_pages::page_bytes() + 2 * count);
   // Their addresses serve again.
   auto second = fill_and_free();
@@ -111,8 +111,8 @@ TEST(storage, what_an_ended_thread_left_serves_others_before_new_memory) {
   using heap = heap_of<policy<16 * mib, 64 * kib, mib>>;
   const auto use = [] {
     std::vector<void*> blocks(1000);
-    for (void*& it : blocks) it = heap::allocate(3000);
-    for (void* const it : blocks) heap::deallocate(it);
+    for (void*& block : blocks) block = heap::allocate(3000);
+    for (void* const block : blocks) heap::deallocate(block);
   };
   heap::deallocate(heap::allocate(10));
   in_another_thread(use);

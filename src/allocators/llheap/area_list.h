@@ -39,8 +39,9 @@ public:
   }
 
   bool has(const void* address) const {
-    for (const chunk* it = &first_; it != nullptr; it = it->next.load(std::memory_order_acquire))
-      if (it->has(reinterpret_cast<std::uintptr_t>(address))) return true;
+    for (const chunk* current = &first_; current != nullptr;
+         current = current->next.load(std::memory_order_acquire))
+      if (current->has(reinterpret_cast<std::uintptr_t>(address))) return true;
     return false;
   }
 

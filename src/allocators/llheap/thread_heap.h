@@ -137,8 +137,8 @@ public:
   // Called by the owner, or for a heap without a thread.
   bool is_valid() const {
     for (link first : free_)
-      for (link it = first; it != no_link; it = block_at(it)->word)
-        if ((it & flag_bits) != freed) return false;
+      for (link current = first; current != no_link; current = block_at(current)->word)
+        if ((current & flag_bits) != freed) return false;
     return buffer_ <= buffer_end_;
   }
 

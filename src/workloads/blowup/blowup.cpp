@@ -176,8 +176,8 @@ private:
   void run_in_pool(unsigned thread) {
     member own{&*pool_, thread};
     const auto live = [](void* argument) -> void* {
-      const member& it = *static_cast<member*>(argument);
-      it.pool->live(it.thread);
+      const member& caller = *static_cast<member*>(argument);
+      caller.pool->live(caller.thread);
       return nullptr;
     };
     try {

@@ -39,8 +39,8 @@ public:
   // Called when no thread of the pool is left.
   void release_all() {
     harness::plain_heap heap;
-    for (place& it : places_[0])
-      if (it.object.start != nullptr) release(heap, it);
+    for (place& slot : places_[0])
+      if (slot.object.start != nullptr) release(heap, slot);
   }
 
 private:
@@ -51,21 +51,21 @@ private:
 
   template <class Heap>
   void replace(Heap& heap, harness::random_stream& random) {
-    place& it = places_[0][random.below(places_[0].size())];
+    place& slot = places_[0][random.below(places_[0].size())];
     // acquire pairs with the release below: the thread sees the object that another has put here.
-    if (it.taken.exchange(true, std::memory_order_acquire)) return;
-    if (it.object.start != nullptr) release(heap, it);
+    if (slot.taken.exchange(true, std::memory_order_acquire)) return;
+    if (slot.object.start != nullptr) release(heap, slot);
     const std::uint64_t bytes = sizes_.logarithmic(random);
     if (live_.add(static_cast<std::int64_t>(bytes), limit_))
-      it.object = harness::allocate_stamped(heap, bytes, stamp_of(it));
-    it.taken.store(false, std::memory_order_release);
+      slot.object = harness::allocate_stamped(heap, bytes, stamp_of(slot));
+    slot.taken.store(false, std::memory_order_release);
   }
 
   template <class Heap>
-  void release(Heap& heap, place& it) {
-    live_.add(-static_cast<std::int64_t>(it.object.bytes));
-    harness::release_stamped(heap, it.object, stamp_of(it));
-    it.object = {};
+  void release(Heap& heap, place& slot) {
+    live_.add(-static_cast<std::int64_t>(slot.object.bytes));
+    harness::release_stamped(heap, slot.object, stamp_of(slot));
+    slot.object = {};
   }
 
   static std::uint64_t mean_of(const harness::size_mix& sizes, std::uint64_t seed) {
@@ -76,8 +76,8 @@ private:
     return sum / draws;
   }
 
-  std::uint8_t stamp_of(const place& it) const {
-    return harness::stamp_of(static_cast<std::uint64_t>(&it - places_[0].data()));
+  std::uint8_t stamp_of(const place& slot) const {
+    return harness::stamp_of(static_cast<std::uint64_t>(&slot - places_[0].data()));
   }
 
   harness::measurement& measured_;

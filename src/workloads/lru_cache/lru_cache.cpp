@@ -139,21 +139,21 @@ private:
 
   template <class Heap>
   void answer(Heap& heap, shard& of, std::uint32_t key, life& own, tally& counted) {
-    entry& it = at(key);
-    if (it.value.start == nullptr) {
-      it.description = allocate(heap, description_sizes.uniform(own.random), key, of, counted);
-      it.value = allocate(heap, sizes_.logarithmic(own.random), key, of, counted);
-      it.description_by = it.value_by = own.number;
+    entry& wanted = at(key);
+    if (wanted.value.start == nullptr) {
+      wanted.description = allocate(heap, description_sizes.uniform(own.random), key, of, counted);
+      wanted.value = allocate(heap, sizes_.logarithmic(own.random), key, of, counted);
+      wanted.description_by = wanted.value_by = own.number;
     } else {
       ++counted.hits;
-      harness::expect_stamp(it.description, harness::stamp_of(key));
+      harness::expect_stamp(wanted.description, harness::stamp_of(key));
       unlink(of, key);
       if (own.random.chance(replaced_)) {
-        release(heap, it.value, key, it.value_by, own.number, of, counted);
-        it.value = allocate(heap, sizes_.logarithmic(own.random), key, of, counted);
-        it.value_by = own.number;
+        release(heap, wanted.value, key, wanted.value_by, own.number, of, counted);
+        wanted.value = allocate(heap, sizes_.logarithmic(own.random), key, of, counted);
+        wanted.value_by = own.number;
       } else if (own.random.chance(grown_)) {
-        grow(heap, it, key, own.random, of);
+        grow(heap, wanted, key, own.random, of);
       }
     }
     put_newest(of, key);
@@ -161,22 +161,22 @@ private:
   }
 
   template <class Heap>
-  void grow(Heap& heap, entry& it, std::uint32_t key, harness::random_stream& random, shard& of) {
-    const std::size_t bytes = it.value.bytes + random.between(1, it.value.bytes);
+  void grow(Heap& heap, entry& cached, std::uint32_t key, harness::random_stream& random, shard& of) {
+    const std::size_t bytes = cached.value.bytes + random.between(1, cached.value.bytes);
     if (bytes > sizes_.most) return;
-    const std::size_t before = it.value.bytes;
+    const std::size_t before = cached.value.bytes;
     of.bytes += bytes - before;
-    it.value = harness::reallocate_stamped(heap, it.value, bytes, harness::stamp_of(key));
-    if (write_all_) harness::fill_with_stamp(it.value, harness::stamp_of(key), before);
+    cached.value = harness::reallocate_stamped(heap, cached.value, bytes, harness::stamp_of(key));
+    if (write_all_) harness::fill_with_stamp(cached.value, harness::stamp_of(key), before);
   }
 
   template <class Heap>
   void evict_oldest(Heap& heap, shard& of, tally& counted, std::uint64_t by) {
     const std::uint32_t key = of.oldest;
     unlink(of, key);
-    entry& it = at(key);
-    release(heap, it.value, key, it.value_by, by, of, counted);
-    release(heap, it.description, key, it.description_by, by, of, counted);
+    entry& evicted = at(key);
+    release(heap, evicted.value, key, evicted.value_by, by, of, counted);
+    release(heap, evicted.description, key, evicted.description_by, by, of, counted);
   }
 
   template <class Heap>
@@ -199,15 +199,15 @@ private:
   entry& at(std::uint32_t key) { return entries_[0][key - 1]; }
 
   void unlink(shard& of, std::uint32_t key) {
-    const entry& it = at(key);
-    (it.newer == none ? of.newest : at(it.newer).older) = it.older;
-    (it.older == none ? of.oldest : at(it.older).newer) = it.newer;
+    const entry& unlinked = at(key);
+    (unlinked.newer == none ? of.newest : at(unlinked.newer).older) = unlinked.older;
+    (unlinked.older == none ? of.oldest : at(unlinked.older).newer) = unlinked.newer;
   }
 
   void put_newest(shard& of, std::uint32_t key) {
-    entry& it = at(key);
-    it.newer = none;
-    it.older = of.newest;
+    entry& linked = at(key);
+    linked.newer = none;
+    linked.older = of.newest;
     (of.newest == none ? of.oldest : at(of.newest).newer) = key;
     of.newest = key;
   }

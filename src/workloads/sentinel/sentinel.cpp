@@ -113,8 +113,8 @@ private:
 
     void end(std::uint64_t index) {
       if (all.passed_on_ > 0 && random.chance(all.passed_on_)) own[index] = all.pass_on(own[index], random);
-      const object& it = all.objects_of_all_[0][own[index]];
-      of_others += it.held.start != nullptr && it.allocated_by != thread;
+      const object& ended = all.objects_of_all_[0][own[index]];
+      of_others += ended.held.start != nullptr && ended.allocated_by != thread;
       all.end_life(heap, own[index]);
     }
 

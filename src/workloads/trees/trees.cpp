@@ -57,19 +57,19 @@ private:
   // Nodes are numbered from the root, which is 1: the children of n are 2n and 2n + 1.
   template <class Heap>
   node* build(Heap& heap, std::uint64_t depth, std::uint64_t number) {
-    auto* const it =
+    auto* const root =
         static_cast<node*>(harness::allocate_stamped(heap, size_, harness::stamp_of(number)).start);
-    it->left = depth == 0 ? nullptr : build(heap, depth - 1, 2 * number);
-    it->right = depth == 0 ? nullptr : build(heap, depth - 1, 2 * number + 1);
-    return it;
+    root->left = depth == 0 ? nullptr : build(heap, depth - 1, 2 * number);
+    root->right = depth == 0 ? nullptr : build(heap, depth - 1, 2 * number + 1);
+    return root;
   }
 
   template <class Heap>
-  void take_down(Heap& heap, node* it, std::uint64_t number) {
-    harness::expect_stamp({it, size_}, harness::stamp_of(number));
-    if (it->left != nullptr) take_down(heap, it->left, 2 * number);
-    if (it->right != nullptr) take_down(heap, it->right, 2 * number + 1);
-    heap.release(it);
+  void take_down(Heap& heap, node* root, std::uint64_t number) {
+    harness::expect_stamp({root, size_}, harness::stamp_of(number));
+    if (root->left != nullptr) take_down(heap, root->left, 2 * number);
+    if (root->right != nullptr) take_down(heap, root->right, 2 * number + 1);
+    heap.release(root);
   }
 
   std::uint64_t threads_ = 1;
