@@ -34,8 +34,8 @@ TEST_P(bars_test, hold_for_2_to_256_threads) {
 
 INSTANTIATE_TEST_SUITE_P(coherence, bars_test,
                          ::testing::Values("threadtest", "shbench", "random-sizes", "span-pool", "growth"),
-                         [](const auto& it) {
-                           std::string name = it.param;
+                         [](const auto& instance) {
+                           std::string name = instance.param;
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
@@ -49,9 +49,9 @@ TEST(bars, coherence_is_bounded_where_threads_exchange_memory) {
   } bounds[] = {{"larson", 16, 0.21},       {"larson", 256, 0.22},     {"producer-consumer", 2, 1.35},
                 {"thread-churn", 2, 0.75},  {"thread-churn", 64, 1.8}, {"producer-consumer", 256, 1.35},
                 {"thread-churn", 256, 1.85}};
-  for (const auto& it : bounds)
-    EXPECT_LE(transfers(simulate(workload_named(it.work), scalloc(), it.threads)), it.most)
-        << it.work << " with " << it.threads << " threads";
+  for (const auto& bound : bounds)
+    EXPECT_LE(transfers(simulate(workload_named(bound.work), scalloc(), bound.threads)), bound.most)
+        << bound.work << " with " << bound.threads << " threads";
 }
 
 TEST(bars, coherence_of_one_thread_is_free) {

@@ -12,24 +12,24 @@ using heaplab::coherence::machine;
 // Nothing is reported between the turns of cores.
 template <class Report>
 void report(Report&& to) {
-  machine* const it = machine::running();
-  if (it != nullptr) to(*it);
+  machine* const running = machine::running();
+  if (running != nullptr) to(*running);
 }
 
 }  // namespace
 
-#define HEAPLAB_ACCESS_CALLS(bytes)                       \
-  void __tsan_read##bytes(void* place) {                  \
-    report([&](machine& it) { it.read(place, bytes); });  \
-  }                                                       \
-  void __tsan_write##bytes(void* place) {                 \
-    report([&](machine& it) { it.write(place, bytes); }); \
-  }                                                       \
-  void __tsan_unaligned_read##bytes(void* place) {        \
-    __tsan_read##bytes(place);                            \
-  }                                                       \
-  void __tsan_unaligned_write##bytes(void* place) {       \
-    __tsan_write##bytes(place);                           \
+#define HEAPLAB_ACCESS_CALLS(bytes)                                 \
+  void __tsan_read##bytes(void* place) {                            \
+    report([&](machine& running) { running.read(place, bytes); });  \
+  }                                                                 \
+  void __tsan_write##bytes(void* place) {                           \
+    report([&](machine& running) { running.write(place, bytes); }); \
+  }                                                                 \
+  void __tsan_unaligned_read##bytes(void* place) {                  \
+    __tsan_read##bytes(place);                                      \
+  }                                                                 \
+  void __tsan_unaligned_write##bytes(void* place) {                 \
+    __tsan_write##bytes(place);                                     \
   }
 
 extern "C" {
@@ -39,10 +39,10 @@ HEAPLAB_ACCESS_CALLS(4)
 HEAPLAB_ACCESS_CALLS(8)
 HEAPLAB_ACCESS_CALLS(16)
 void __tsan_read_range(void* place, std::size_t bytes) {
-  report([&](machine& it) { it.read(place, bytes); });
+  report([&](machine& running) { running.read(place, bytes); });
 }
 void __tsan_write_range(void* place, std::size_t bytes) {
-  report([&](machine& it) { it.write(place, bytes); });
+  report([&](machine& running) { running.write(place, bytes); });
 }
 
 // The few atomics that have no decision points and are those of the library (span_pool.h, os_pages.h,
@@ -61,7 +61,7 @@ void __tsan_atomic64_store(volatile std::uint64_t* place, std::uint64_t value, i
 }
 int __tsan_atomic32_compare_exchange_weak(volatile std::uint32_t* place, std::uint32_t* expected,
                                           std::uint32_t wanted, int, int) {
-  report([&](machine& it) { it.change(place); });
+  report([&](machine& running) { running.change(place); });
   const std::uint32_t old = *place;
   if (old == *expected) return *place = wanted, 1;
   return *expected = old, 0;

@@ -44,18 +44,18 @@ void print_row(std::string_view name, const workload& work, const variant& heap)
 void print_variants(const workload& work) {
   std::printf("\n%s: %s\n\n", std::string(work.name).c_str(), work.what);
   print_head();
-  for (const variant& it : variants()) print_row(it.name, work, it);
+  for (const variant& tested : variants()) print_row(tested.name, work, tested);
 }
 
 void print_scalloc() {
   print_head();
-  for (const workload& it : workloads()) print_row(it.name, it, variants().front());
+  for (const workload& work : workloads()) print_row(work.name, work, variants().front());
 }
 
 void print(const std::vector<std::string>& names) {
   std::vector<const workload*> wanted;
   for (const std::string& name : names) wanted.push_back(&workload_named(name));
-  for (const workload* const it : wanted) print_variants(*it);
+  for (const workload* const work : wanted) print_variants(*work);
   if (names.empty()) print_scalloc();
 }
 

@@ -117,9 +117,9 @@ public:
 
 private:
   void deallocate_slow(lab_type& local, void* block) {
-    span_type* const it = front_.spans().find(block);
+    span_type* const span = front_.spans().find(block);
     const typename policy::use in_use(&local);
-    front_.deallocate_slow(local, *it, block);
+    front_.deallocate_slow(local, *span, block);
   }
 
   scalloc::frontend<traits> front_;

@@ -12,13 +12,13 @@ namespace heaplab::coherence {
 
 struct accesses_of_the_core {
   static void reads(const void* place) {
-    if (machine* const it = machine::running()) it->read(place);
+    if (machine* const running = machine::running()) running->read(place);
   }
   static void writes(const void* place) {
-    if (machine* const it = machine::running()) it->write(place);
+    if (machine* const running = machine::running()) running->write(place);
   }
   static void changes(const void* place) {
-    if (machine* const it = machine::running()) it->change(place);
+    if (machine* const running = machine::running()) running->change(place);
   }
 };
 

@@ -247,8 +247,8 @@ constexpr workload all_workloads[] = {
 
 template <class Named>
 const Named& named(std::span<const Named> all, std::string_view name) {
-  for (const Named& it : all)
-    if (it.name == name) return it;
+  for (const Named& candidate : all)
+    if (candidate.name == name) return candidate;
   throw std::invalid_argument("nothing is called " + std::string(name));
 }
 

@@ -67,15 +67,15 @@ TEST(hardened, finds_a_double_free_with_others_between) {
   for (const std::size_t size : in_spans)
     for (const unsigned others : {0U, 1U, quarantine_blocks - 1, quarantine_blocks, 2 * quarantine_blocks}) {
       std::vector<void*> between(others);
-      for (void*& it : between) it = make(size);
+      for (void*& other : between) other = make(size);
       bytes* const block = make(size);
       const auto wrong = [&] {
         free_now(block);
-        for (void* const it : between) free_now(it);
+        for (void* const other : between) free_now(other);
         free_now(block);
       };
       EXPECT_FATAL(wrong(), "not a live block", block) << size << " after " << others;
-      for (void* const it : between) free_now(it);
+      for (void* const other : between) free_now(other);
       free_now(block);
     }
 }
@@ -155,7 +155,7 @@ TEST(hardened, finds_a_write_before_the_beginning_when_the_block_is_freed) {
   for (const std::size_t size : in_spans) {
     // The last by address has another one before it.
     bytes* blocks[4];
-    for (bytes*& it : blocks) it = make(size);
+    for (bytes*& block : blocks) block = make(size);
     bytes* const block = *std::max_element(std::begin(blocks), std::end(blocks));
     for (const std::size_t before : {1U, 8U, 16U}) {
       const auto wrong = [&](auto freeing) {
@@ -165,7 +165,7 @@ TEST(hardened, finds_a_write_before_the_beginning_when_the_block_is_freed) {
       EXPECT_FATAL(wrong(free_now), "written before the beginning of a block", block) << size;
       EXPECT_FATAL(wrong(free_by_another), "written before the beginning of a block", block) << size;
     }
-    for (bytes* const it : blocks) free_now(it);
+    for (bytes* const freed : blocks) free_now(freed);
   }
 }
 
@@ -192,11 +192,11 @@ TEST(hardened, finds_a_write_after_free_when_the_block_leaves_quarantine) {
 TEST(hardened, finds_a_write_after_free_by_a_thread_that_only_frees) {
   constexpr std::size_t size = 100;
   std::vector<bytes*> blocks(3 * quarantine_blocks);
-  for (bytes*& it : blocks) it = make(size);
+  for (bytes*& block : blocks) block = make(size);
   const auto free_all = [&](bytes* written) {
-    for (bytes* const it : blocks) {
-      free_now(it);
-      if (it == written) opaque(it)[20] = 1;
+    for (bytes* const block : blocks) {
+      free_now(block);
+      if (block == written) opaque(block)[20] = 1;
     }
   };
   bytes* const written = blocks[quarantine_blocks];
@@ -220,10 +220,10 @@ TEST(hardened, finds_a_link_that_was_written_to_when_the_block_would_be_used_aga
   for (const std::size_t written : {4U, 8U, 16U}) {
     std::vector<bytes*> blocks(2 * quarantine_blocks);
     const auto wrong = [&] {
-      for (bytes*& it : blocks) it = make(size);
-      for (bytes* const it : blocks) free_now(it);
-      for (bytes* const it : blocks) std::memset(opaque(it), 0x41, written);
-      for (bytes*& it : blocks) it = make(size);
+      for (bytes*& block : blocks) block = make(size);
+      for (bytes* const block : blocks) free_now(block);
+      for (bytes* const block : blocks) std::memset(opaque(block), 0x41, written);
+      for (bytes*& block : blocks) block = make(size);
     };
     EXPECT_EXIT(wrong(), testing::KilledBySignal(SIGABRT), "^heaplab: a freed block was written to[^\n]*\n$")
         << written;
@@ -261,7 +261,7 @@ TEST(hardened, blocks_of_no_bytes_cannot_be_touched) {
   for (const auto making : {+[] { return std::malloc(opaque(std::size_t{0})); },
                             +[] { return std::calloc(opaque(std::size_t{0}), 1); }}) {
     std::vector<bytes*> blocks(5000);
-    for (bytes*& it : blocks) it = static_cast<bytes*>(making());
+    for (bytes*& block : blocks) block = static_cast<bytes*>(making());
     bytes* const block = blocks[0];
     EXPECT_EQ(malloc_usable_size(block), 0U);
     EXPECT_GUARDED(*opaque(block) = 1);
@@ -272,7 +272,7 @@ TEST(hardened, blocks_of_no_bytes_cannot_be_touched) {
     // Each of its own, however many there are.
     std::sort(blocks.begin(), blocks.end());
     EXPECT_EQ(std::adjacent_find(blocks.begin(), blocks.end()), blocks.end());
-    for (bytes* const it : blocks) free_now(it);
+    for (bytes* const freed : blocks) free_now(freed);
   }
   free_sized(make(0), 0);
   auto* const grown = static_cast<bytes*>(std::realloc(make(0), 1000));
@@ -334,11 +334,11 @@ TEST(hardened, finds_a_wrong_size_told_to_an_aligned_delete) {
 
 TEST(hardened, finds_a_wrong_size_told_to_free) {
   bytes* block = make(1000);
-  expect_wrong_sizes(block, {10, 2000}, [](bytes* it, std::size_t told) { free_sized(it, told); });
+  expect_wrong_sizes(block, {10, 2000}, [](bytes* freed, std::size_t told) { free_sized(freed, told); });
   free_sized(block, 1000);
   block = static_cast<bytes*>(aligned_alloc(512, 1024));
   expect_wrong_sizes(block, {10, 3000},
-                     [](bytes* it, std::size_t told) { free_aligned_sized(it, 512, told); });
+                     [](bytes* freed, std::size_t told) { free_aligned_sized(freed, 512, told); });
   free_aligned_sized(block, 512, 1024);
 }
 
@@ -382,7 +382,7 @@ TEST(hardened, a_freed_block_of_pages_written_in_part_is_zero) {
   for (const std::size_t size : {20'000UL, 32'760UL, 33'000UL, 60'000UL, 100'000UL, 250'000UL}) {
     malloc_trim(0);
     bytes* blocks[12];
-    for (bytes*& it : blocks) it = make(size);
+    for (bytes*& block : blocks) block = make(size);
     unsigned next = 0;
     for (const std::size_t begin : {std::size_t{0}, size / 2 - page, size - page})
       for (const std::size_t distance : {1UL, page - 1, 3 * page, 40 * page}) {
@@ -474,7 +474,7 @@ std::vector<std::ptrdiff_t> first_distances() {
       all.push_back(make(200));
       result.push_back(all.back() - all[all.size() - 2]);
     }
-    for (bytes* const it : all) free_now(it);
+    for (bytes* const block : all) free_now(block);
   }).join();
   return result;
 }

@@ -53,8 +53,8 @@ outcome explorer::explore() {
 bool explorer::learn() {
   if (!knows_places_) return false;
   const std::size_t known = meeting_at_.size();
-  for (const use& it : uses_)
-    if (it.by_others && it.written && !meets_at(it.place)) meeting_at_.push_back(it.place);
+  for (const use& used : uses_)
+    if (used.by_others && used.written && !meets_at(used.place)) meeting_at_.push_back(used.place);
   if (meeting_at_.size() == known && !diverged_) return false;
   knows_places_ = !diverged_ && ++learned_ <= most_learned;
   return true;
@@ -74,14 +74,14 @@ void explorer::run_once() {
   failure_.clear();
   written_ = false;
   program_.setup();
-  for (auto& it : fibers_) {
-    getcontext(&it->context);
-    it->context.uc_stack.ss_sp = it->stack.get();
-    it->context.uc_stack.ss_size = fiber::stack_bytes;
-    it->context.uc_link = nullptr;
-    makecontext(&it->context, &explorer::fiber_main, 0);
-    it->ended = false;
-    it->sleeps_on = nullptr;
+  for (auto& of_thread : fibers_) {
+    getcontext(&of_thread->context);
+    of_thread->context.uc_stack.ss_sp = of_thread->stack.get();
+    of_thread->context.uc_stack.ss_size = fiber::stack_bytes;
+    of_thread->context.uc_link = nullptr;
+    makecontext(&of_thread->context, &explorer::fiber_main, 0);
+    of_thread->ended = false;
+    of_thread->sleeps_on = nullptr;
   }
   running_ = this;
   current_ = choose(false);
@@ -113,8 +113,8 @@ void explorer::thread_ended() {
     current_ = choose(false);
     setcontext(&fibers_[current_]->context);
   }
-  for (const auto& it : fibers_)
-    if (!it->ended && failure_.empty()) failure_ = "deadlock";
+  for (const auto& of_thread : fibers_)
+    if (!of_thread->ended && failure_.empty()) failure_ = "deadlock";
   setcontext(&main_context_);
   std::abort();
 }
@@ -122,8 +122,8 @@ void explorer::thread_ended() {
 std::vector<unsigned> explorer::runnable() const {
   std::vector<unsigned> result;
   for (unsigned thread = 0; thread < fibers_.size(); ++thread) {
-    const fiber& it = *fibers_[thread];
-    if (!it.ended && it.sleeps_on == nullptr) result.push_back(thread);
+    const fiber& of_thread = *fibers_[thread];
+    if (!of_thread.ended && of_thread.sleeps_on == nullptr) result.push_back(thread);
   }
   return result;
 }
@@ -206,9 +206,9 @@ void explorer::sleep(const void* place) {
 }
 
 void explorer::wake_one(const void* place) {
-  for (const auto& it : fibers_) {
-    if (it->sleeps_on != place) continue;
-    it->sleeps_on = nullptr;
+  for (const auto& of_thread : fibers_) {
+    if (of_thread->sleeps_on != place) continue;
+    of_thread->sleeps_on = nullptr;
     return;
   }
 }

@@ -52,7 +52,7 @@ struct explored_table_sync {
       between() { point(); }
       ~between() { point(); }
       static void point() {
-        if (auto* const it = explore::explorer::running()) it->point();
+        if (auto* const running = explore::explorer::running()) running->point();
       }
     };
 
@@ -110,11 +110,11 @@ private:
   };
 
   static std::size_t place_of(std::uint64_t address) {
-    one_bucket it;
-    it.table.put(block_of(address));
-    const auto entries = it.entries();
+    one_bucket bucket;
+    bucket.table.put(block_of(address));
+    const auto entries = bucket.entries();
     return static_cast<std::size_t>(reinterpret_cast<std::byte*>(entries.data()) -
-                                    reinterpret_cast<std::byte*>(it.level_.get()));
+                                    reinterpret_cast<std::byte*>(bucket.level_.get()));
   }
 
   static std::vector<std::uint64_t> find_addresses() {
@@ -134,12 +134,12 @@ protected:
   void explore(bool nearly_full, const std::function<void()>& first, const std::function<void()>& second,
                const std::function<void()>& check) {
     const auto setup = [&] {
-      it_ = std::make_unique<one_bucket>();
-      if (nearly_full) it_->leave_one_entry();
+      bucket_ = std::make_unique<one_bucket>();
+      if (nearly_full) bucket_->leave_one_entry();
     };
     const auto reader = [&] {
       explore::explorer::running()->point();
-      for (const raw_live_block& entry : it_->entries())
+      for (const raw_live_block& entry : bucket_->entries())
         if (entry.what != 0 && entry.what != being_written && !is_whole(entry))
           throw std::runtime_error("a killed process leaves half an entry");
     };
@@ -156,30 +156,31 @@ protected:
 
   std::uint64_t address(std::size_t number) { return one_bucket::addresses()[number]; }
 
-  std::unique_ptr<one_bucket> it_;
+  std::unique_ptr<one_bucket> bucket_;
 };
 
 TEST_F(live_table_interleavings, two_blocks_take_two_entries) {
   const auto put = [&](std::size_t number) {
     return [&, number] {
-      if (!it_->table.put(block_of(address(number)))) throw std::runtime_error("no room");
+      if (!bucket_->table.put(block_of(address(number)))) throw std::runtime_error("no room");
     };
   };
   explore(false, put(0), put(1), [&] {
-    for (const std::size_t number : {0U, 1U}) expect_whole(it_->table.take(address(number)), address(number));
+    for (const std::size_t number : {0U, 1U})
+      expect_whole(bucket_->table.take(address(number)), address(number));
   });
 }
 
 // A block is put into the entry that another one leaves.
 TEST_F(live_table_interleavings, an_entry_is_left_before_it_is_used_again) {
   bool put = false;
-  const auto takes = [&] { expect_whole(it_->table.take(address(2)), address(2)); };
+  const auto takes = [&] { expect_whole(bucket_->table.take(address(2)), address(2)); };
   const auto puts = [&] {
-    put = it_->table.put(block_of(address(0))) && it_->table.put(block_of(address(1)));
+    put = bucket_->table.put(block_of(address(0))) && bucket_->table.put(block_of(address(1)));
   };
   explore(true, takes, puts, [&] {
-    expect_whole(it_->table.take(address(0)), address(0));
-    if (put) expect_whole(it_->table.take(address(1)), address(1));
+    expect_whole(bucket_->table.take(address(0)), address(0));
+    if (put) expect_whole(bucket_->table.take(address(1)), address(1));
   });
 }
 

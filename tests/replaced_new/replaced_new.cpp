@@ -120,19 +120,21 @@ constexpr allocating_form allocating[] = {
 };
 
 constexpr freeing_form freeing[] = {
-    {"delete", [](void* it) { ::operator delete(it); }, HEAPLAB_PLAIN},
-    {"delete nothrow", [](void* it) { ::operator delete(it, std::nothrow); }, HEAPLAB_PLAIN},
-    {"delete sized", [](void* it) { ::operator delete(it, size); }, HEAPLAB_PLAIN},
-    {"delete[]", [](void* it) { ::operator delete[](it); }, HEAPLAB_ARRAY},
-    {"delete[] nothrow", [](void* it) { ::operator delete[](it, std::nothrow); }, HEAPLAB_ARRAY},
-    {"delete[] sized", [](void* it) { ::operator delete[](it, size); }, HEAPLAB_ARRAY},
-    {"delete aligned", [](void* it) { ::operator delete(it, wide); }, HEAPLAB_ALIGNED},
-    {"delete aligned nothrow", [](void* it) { ::operator delete(it, wide, std::nothrow); }, HEAPLAB_ALIGNED},
-    {"delete aligned sized", [](void* it) { ::operator delete(it, size, wide); }, HEAPLAB_ALIGNED},
-    {"delete[] aligned", [](void* it) { ::operator delete[](it, wide); }, HEAPLAB_ALIGNED_ARRAY},
-    {"delete[] aligned nothrow", [](void* it) { ::operator delete[](it, wide, std::nothrow); },
+    {"delete", [](void* block) { ::operator delete(block); }, HEAPLAB_PLAIN},
+    {"delete nothrow", [](void* block) { ::operator delete(block, std::nothrow); }, HEAPLAB_PLAIN},
+    {"delete sized", [](void* block) { ::operator delete(block, size); }, HEAPLAB_PLAIN},
+    {"delete[]", [](void* block) { ::operator delete[](block); }, HEAPLAB_ARRAY},
+    {"delete[] nothrow", [](void* block) { ::operator delete[](block, std::nothrow); }, HEAPLAB_ARRAY},
+    {"delete[] sized", [](void* block) { ::operator delete[](block, size); }, HEAPLAB_ARRAY},
+    {"delete aligned", [](void* block) { ::operator delete(block, wide); }, HEAPLAB_ALIGNED},
+    {"delete aligned nothrow", [](void* block) { ::operator delete(block, wide, std::nothrow); },
+     HEAPLAB_ALIGNED},
+    {"delete aligned sized", [](void* block) { ::operator delete(block, size, wide); }, HEAPLAB_ALIGNED},
+    {"delete[] aligned", [](void* block) { ::operator delete[](block, wide); }, HEAPLAB_ALIGNED_ARRAY},
+    {"delete[] aligned nothrow", [](void* block) { ::operator delete[](block, wide, std::nothrow); },
      HEAPLAB_ALIGNED_ARRAY},
-    {"delete[] aligned sized", [](void* it) { ::operator delete[](it, size, wide); }, HEAPLAB_ALIGNED_ARRAY},
+    {"delete[] aligned sized", [](void* block) { ::operator delete[](block, size, wide); },
+     HEAPLAB_ALIGNED_ARRAY},
 };
 
 // The array forms come to the form for one object.

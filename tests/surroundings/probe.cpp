@@ -140,8 +140,8 @@ std::vector<mapping> mappings() {
 
 void flags() {
   const auto address = reinterpret_cast<std::uintptr_t>(allocate(small_bytes));
-  for (const mapping& it : mappings())
-    if (it.begin <= address && address < it.end) std::printf("%s\n", it.flags.c_str());
+  for (const mapping& mapped : mappings())
+    if (mapped.begin <= address && address < mapped.end) std::printf("%s\n", mapped.flags.c_str());
 }
 
 void huge() {
@@ -149,9 +149,9 @@ void huge() {
   allocate(200'000);
   constexpr std::uintptr_t page = std::uintptr_t{2} << 20;
   std::size_t bytes = 0;
-  for (const mapping& it : mappings()) {
-    const std::uintptr_t begin = (it.begin + page - 1) / page * page, end = it.end / page * page;
-    if (it.anonymous && it.has(" wr") && !it.has(" nh") && begin < end) bytes += end - begin;
+  for (const mapping& mapped : mappings()) {
+    const std::uintptr_t begin = (mapped.begin + page - 1) / page * page, end = mapped.end / page * page;
+    if (mapped.anonymous && mapped.has(" wr") && !mapped.has(" nh") && begin < end) bytes += end - begin;
   }
   std::printf("%zu\n", bytes);
 }
@@ -216,13 +216,13 @@ void replaced() {
 
 void child() {
   free_many_blocks();
-  const pid_t it = fork();
-  if (it == 0) {
+  const pid_t child = fork();
+  if (child == 0) {
     free_many_blocks();
     _exit(left_when_idle() < idle_limit ? 0 : 1);
   }
   int status = -1;
-  waitpid(it, &status, 0);
+  waitpid(child, &status, 0);
   std::printf("%s\n", status == 0 ? "idle" : "holds memory");
 }
 

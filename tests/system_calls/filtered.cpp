@@ -186,8 +186,8 @@ int main(int count, char** arguments) {
   bool usable = mode == "use" || mode == "start";
   for (int i = 2; i < count; ++i) {
     bool found = false;
-    for (const call& it : known)
-      if (it.name == arguments[i]) allowed.push_back(it.number), found = true;
+    for (const call& candidate : known)
+      if (candidate.name == arguments[i]) allowed.push_back(candidate.number), found = true;
     usable = usable && found;
   }
   if (!usable) return std::fputs("usage: filtered use|start CALL...\n", stderr), 2;
