@@ -1,11 +1,22 @@
-"""One name stands for one thing: no two classes and no two modules of the front end share one."""
+"""One name stands for one thing: no two classes and no two modules of the front end share one.
+
+And a name says what the thing is: in C++ nothing is called `it`.
+"""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[3] / "python" / "heaplab"
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = ROOT / "python" / "heaplab"
+COMMENT_OR_LITERAL = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])'", re.DOTALL
+)
+PRONOUN = re.compile(r"\bit_?\b")
 
 
 def modules() -> Iterator[tuple[str, str]]:
@@ -45,3 +56,52 @@ def test_no_two_classes_have_one_name() -> None:
 def test_a_class_does_not_differ_from_another_in_the_plural_alone() -> None:
     names = {name for name, _ in classes()}
     assert {name for name in names if name + "s" in names} == set()
+
+
+def cpp_files() -> Iterator[Path]:
+    for folder in ("include", "packaging", "research", "src", "tests"):
+        yield from (path for path in (ROOT / folder).rglob("*") if path.suffix in {".c", ".cpp", ".h"})
+
+
+def pronouns(text: str) -> list[int]:
+    """The lines of C++ with a name that is a pronoun."""
+    code = COMMENT_OR_LITERAL.sub(lambda found: "\n" * found[0].count("\n"), text)
+    return [number for number, line in enumerate(code.splitlines(), 1) if PRONOUN.search(line)]
+
+
+def test_no_name_of_cpp_is_a_pronoun() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}" for path in cpp_files() for line in pronouns(path.read_text())
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "span_type& it = span_of(block);",
+        "void release(span_type& it, void* block);",
+        "for (const auto& it : spans) visit(it.base);",
+        "lab_type* const it_;",
+        'auto it = places.find("//");',
+        "if (text[0] == '\"') it = 0;  // \"",
+        '#define VISIT(it) visit(*it, R"(")")',
+    ],
+)
+def test_a_pronoun_as_a_name_is_found(line: str) -> None:
+    assert pronouns(f"/* The\n first */\n{line}\n") == [3]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "int item = bit_of(limit);",
+        "// Whoever frees it calls `it`.",
+        "/* Whoever\n frees it */ int live;",
+        'fatal("it is no live block");',
+        'R"(it is\n said: "it")"',
+        'if (text[0] == \'"\') fatal("it is quoted");',
+    ],
+)
+def test_a_pronoun_in_prose_passes(line: str) -> None:
+    assert pronouns(line) == []
