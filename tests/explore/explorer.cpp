@@ -130,11 +130,14 @@ std::vector<unsigned> explorer::runnable() const {
 
 // Option 0 continues the current thread, if that thread can run: no preemption.
 unsigned explorer::choose(bool current_may_go_on) {
+  if (current_may_go_on && preemptions_ == bounds_.preemptions) {
+    schedule_.push_back(current_);
+    return current_;
+  }
   std::vector<unsigned> options = runnable();
   if (current_may_go_on) {
     std::erase(options, current_);
     options.insert(options.begin(), current_);
-    if (preemptions_ == bounds_.preemptions) options.resize(1);
   }
   unsigned taken = 0;
   if (options.size() > 1) {
@@ -175,12 +178,20 @@ bool explorer::keeps_invariant() {
 
 void explorer::step(const void* place, bool writes) {
   if (assertions_under_way > 0) return;
-  auto used = std::ranges::find(uses_, place, &use::place);
-  if (used == uses_.end()) used = uses_.insert(used, {.place = place, .first = current_});
-  used->by_others |= used->first != current_;
-  used->written |= writes;
-  go_on(meets_at(place));
+  use& used = use_of(place);
+  used.by_others |= used.first != current_;
+  used.written |= writes;
+  go_on(used.meets);
   written_ |= writes;
+}
+
+explorer::use& explorer::use_of(const void* place) {
+  std::size_t& guess =
+      guesses_[reinterpret_cast<std::uintptr_t>(place) / alignof(std::uint32_t) % guesses_.size()];
+  if (guess < uses_.size() && uses_[guess].place == place) return uses_[guess];
+  guess = static_cast<std::size_t>(std::ranges::find(uses_, place, &use::place) - uses_.begin());
+  if (guess == uses_.size()) uses_.push_back({.place = place, .first = current_, .meets = meets_at(place)});
+  return uses_[guess];
 }
 
 void explorer::point() {

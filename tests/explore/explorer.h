@@ -19,6 +19,7 @@
 
 #include <ucontext.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -89,6 +90,7 @@ private:
   struct use {
     const void* place;
     unsigned first;  // thread
+    bool meets;      // whether it was known before this run that threads meet there
     bool by_others = false;
     bool written = false;
   };
@@ -97,6 +99,7 @@ private:
   // Adds the atomics at which the threads of the last run met; whether the exploration has to begin anew.
   bool learn();
   bool meets_at(const void* place) const;
+  use& use_of(const void* place);
   bool next_schedule();
   unsigned choose(bool current_may_go_on);
   void switch_to(unsigned thread);
@@ -117,11 +120,12 @@ private:
   std::size_t depth_ = 0;
   std::vector<unsigned> schedule_;
   std::size_t steps_ = 0;
-  std::vector<use> uses_;                // of this run
-  std::vector<const void*> meeting_at_;  // the same from the first run of an exploration to the last
-  std::size_t learned_ = 0;              // times that the exploration began anew
-  bool knows_places_ = true;             // addresses are the same in all runs
-  bool diverged_ = false;                // a decision of the last run came at another moment than before
+  std::vector<use> uses_;                    // of this run
+  std::array<std::size_t, 1024> guesses_{};  // where in uses_ an atomic was found last, by its address
+  std::vector<const void*> meeting_at_;      // the same from the first run of an exploration to the last
+  std::size_t learned_ = 0;                  // times that the exploration began anew
+  bool knows_places_ = true;                 // addresses are the same in all runs
+  bool diverged_ = false;                    // a decision of the last run came at another moment than before
   unsigned preemptions_ = 0;
   unsigned current_ = 0;
   std::string failure_;
