@@ -25,7 +25,7 @@ outcome replay(const std::string& path, const std::string& options = "") {
 
 // Every way to replay the same file.
 TEST(replay, carries_out_what_eight_threads_did) {
-  const synthetic_program program = testing::swapping_program(8, 10'000, 3);
+  const synthetic_program program = testing::swapping_program(8, 2'000, 3);
   const scratch_file file("eight");
   const recorded::header head = compile(program, file.path);
   for (const char* options :
