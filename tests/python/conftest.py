@@ -1,5 +1,6 @@
 """A laboratory for the runner: a fake workload, and libraries that serve malloc for real."""
 
+import gc
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -176,6 +177,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if isinstance(item, pytest.Function) and MEASURES & set(item.fixturenames):
             item.add_marker("starts_programs")
     items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from what stays anyway: it writes to each object, and campaigns fork."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def fitted(lab: Laboratory, tmp_path: Path) -> list[object]:
     (folder / "experiments" / "fake" / "one.toml").write_text(text)
     suite = 'title = "x"\nexperiments = ["fake/*"]\nbudget_s = 3\nfit_blocks = 5\n'
     (folder / "suites" / "fitted.toml").write_text(suite)
-    words = ["--suite", "fitted", *lab.own, "--warm", "64KiB", "-o", tmp_path / "out"]
+    words = ["--suite", "fitted", *lab.own, "--warm", "1B", "-o", tmp_path / "out"]
     return ["--catalog", folder, "compare", "--allocators", "glibc", *words]
 
 

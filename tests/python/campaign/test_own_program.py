@@ -295,7 +295,7 @@ sys.exit(not data)
 
 def compared(lab: Laboratory, log: Path, *before: object) -> tuple[int, str]:
     program = ["--", sys.executable, "-SEc", COPY, log]
-    words = ["compare", *lab.own, "--warm", "64KiB", "--budget", "4s", "-o", lab.out]
+    words = ["compare", *lab.own, "--warm", "1B", "--budget", "4s", "-o", lab.out]
     return lab.heaplab(*words, *before, *program)
 
 

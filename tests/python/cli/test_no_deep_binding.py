@@ -50,7 +50,7 @@ def test_the_program_runs_under_another_malloc(program: Path) -> None:
 
 @pytest.mark.starts_programs
 def test_compare_measures_it_and_warns_no_more(lab: Laboratory, program: Path) -> None:
-    words = ["--allocators", "glibc,scalloc", "--budget", "6s", "--warm", "64KiB", "-o", lab.out]
+    words = ["--allocators", "glibc,scalloc", "--budget", "6s", "--warm", "1B", "-o", lab.out]
     status, printed = lab.heaplab("compare", "--no-deep-binding", *words, "--", program)
     assert status == 0, printed
     assert "RTLD_DEEPBIND" not in printed

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from laboratory import called
 
 from heaplab.catalog import contents, locate
 from heaplab.cli.benchmarks.selection import arm_of
@@ -182,8 +183,8 @@ def test_sites_are_chosen_by_name(recorded: Recorded) -> None:
 def test_the_command_tells_the_verdict_first_and_writes_a_page(recorded: Recorded) -> None:
     number = recorded.numbers["pinned"]
     options = ["--process", number, "--allocators", "glibc,scalloc", "-o", "advice.html", "--json"]
-    command = [*HEAPLAB, "advise", "holders.trace", *map(str, options)]
-    done = subprocess.run(command, cwd=recorded.folder, capture_output=True, text=True, check=True)
+    done = called(recorded.folder, "advise", "holders.trace", *options)
+    assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert len(done.stdout.encode()) <= 8192
     assert next(iter(found)) == "verdict"
@@ -232,6 +233,5 @@ def test_counters_for_perfetto_have_what_lives_and_what_is_pinned(recorded: Reco
     ],
 )
 def test_bad_input_gets_one_line(recorded: Recorded, words: list[str], said: str) -> None:
-    command = [*HEAPLAB, "advise", *words]
-    done = subprocess.run(command, cwd=recorded.folder, capture_output=True, text=True, check=False)
+    done = called(recorded.folder, "advise", *words)
     assert (done.returncode, done.stderr.strip().splitlines()) == (2, [said])

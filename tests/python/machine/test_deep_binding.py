@@ -81,7 +81,7 @@ def test_doctor_tells(lab: Laboratory, program: list[str]) -> None:
 
 def test_compare_warns_in_one_line(lab: Laboratory, libraries: dict[str, Path], program: list[str]) -> None:
     name = next(iter(libraries))
-    words = ["--allocator", f"{name}={libraries[name]}", "--budget", "2s", "--warm", "64KiB", "-o", lab.out]
+    words = ["--allocator", f"{name}={libraries[name]}", "--budget", "2s", "--warm", "1B", "-o", lab.out]
     _, printed = lab.heaplab("compare", *words, "--", *program, "deep")
     lines = [line for line in printed.splitlines() if "RTLD_DEEPBIND" in line]
     assert len(lines) == 1, printed

@@ -23,7 +23,7 @@ def main():
     os.environ["PYTHONPATH"] = {path!r}
     command = [{python!r}, "-m", "heaplab", "--catalog", {catalog!r}, *sys.argv[1:]]
     at = command.index("--") if "--" in command else len(command)
-    os.execv(command[0], [*command[:at], "--warm", "64KiB", *command[at:]])
+    os.execv(command[0], [*command[:at], "--warm", "1B", *command[at:]])
 """
 MAKEFILE = "libmine.so: mine.c\n\tcc -shared -fPIC -fno-builtin-malloc -DNAME='\"mine\"' -o $@ mine.c\n"
 # A busy machine may see too little for a limit.

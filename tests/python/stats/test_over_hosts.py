@@ -4,7 +4,6 @@ from math import exp, isnan, log, sqrt
 from statistics import fmean, stdev
 
 import pytest
-from scipy import optimize, stats as known
 
 from heaplab.stats import Interval, over_hosts
 from heaplab.stats.over_hosts import hartung_knapp, paule_mandel, squares, standard_error
@@ -27,9 +26,16 @@ TRIALS = (
 )
 
 
+def student(exceeded: float, freedom: int) -> float:
+    """The quantile of Student's t."""
+    from scipy.stats import t
+
+    return float(t.ppf(1 - exceeded, freedom))
+
+
 def ratio(estimate: float, error: float, count: int = 10) -> Interval:
     """A ratio whose logarithm has this standard error."""
-    half = error * float(known.t.ppf(0.975, count - 1))
+    half = error * student(0.025, count - 1)
     return Interval(estimate, estimate * exp(-half), estimate * exp(half), count)
 
 
@@ -42,6 +48,8 @@ def test_the_variance_between_published_trials_is_the_published_one() -> None:
 
 
 def test_the_sum_of_squares_is_what_it_is_expected_to_be() -> None:
+    from scipy import optimize
+
     values, variances = zip(*TRIALS, strict=True)
     solved = optimize.brentq(lambda between: squares(values, variances, between) - 12, 0, 10)
     assert paule_mandel(values, variances) == pytest.approx(solved, rel=1e-6)
@@ -51,7 +59,7 @@ def test_equally_precise_hosts_have_the_interval_of_students_t() -> None:
     values = [0.5, 0.6, 0.55, 0.7]
     found = over_hosts([ratio(value, 0.01) for value in values])
     logs = [log(value) for value in values]
-    half = known.t.ppf(0.975, 3) * stdev(logs) / sqrt(4)
+    half = student(0.025, 3) * stdev(logs) / sqrt(4)
     assert found.mean.estimate == pytest.approx(exp(fmean(logs)))
     assert found.mean.low == pytest.approx(exp(fmean(logs) - half))
     assert found.mean.high == pytest.approx(exp(fmean(logs) + half))
@@ -64,7 +72,7 @@ def test_equally_precise_hosts_have_the_interval_of_students_t() -> None:
 def test_equal_hosts_have_no_variance_between_them_and_the_error_of_all_together() -> None:
     found = over_hosts([ratio(0.8, 0.02)] * 4)
     assert (found.tau, found.heterogeneity) == (0.0, 0.0)
-    assert log(found.mean.high / 0.8) == pytest.approx(known.t.ppf(0.975, 3) * 0.02 / 2)
+    assert log(found.mean.high / 0.8) == pytest.approx(student(0.025, 3) * 0.02 / 2)
 
 
 def test_hosts_that_differ_in_direction_have_no_mean() -> None:

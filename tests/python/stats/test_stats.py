@@ -5,7 +5,6 @@ from math import inf, isnan
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.stats import norm as normal, wilcoxon
 
 from heaplab import stats
 from heaplab.stats import Interval, Judged, Verdict, Why, rank_intervals
@@ -103,6 +102,8 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(noise, count):
 
 def test_the_interval_is_as_wide_as_theory_says():
     """Of normal values the estimate has 3/pi of the mean's efficiency, the median 2/pi."""
+    from scipy.stats import norm as normal
+
     count, sigma = 401, 0.1
     quantiles = sigma * normal.ppf((np.arange(count) + 0.5) / count)
     expected = 1.96 * sigma * np.sqrt(np.pi / 3 / count)
@@ -114,6 +115,8 @@ def test_the_interval_is_as_wide_as_theory_says():
 @pytest.mark.parametrize("values", [[3, 1, 4, 1.5, 9, 2.6, 5, 3.5], list(range(1, 20))])
 def test_bounds_are_where_the_signed_rank_test_says(values):
     """Moved to a bound, values are on the verge of being significantly different from 0."""
+    from scipy.stats import wilcoxon
+
     found = rank_intervals.hodges_lehmann(tuple(map(float, values)))
     width = found.high - found.low
     for bound, inwards in ((found.low, width), (found.high, -width)):

@@ -2,8 +2,11 @@
 
 import contextlib
 import io
+import math
 import re
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -11,6 +14,7 @@ import pytest
 
 from heaplab import cli
 from heaplab.campaign import store
+from heaplab.machine import host
 from heaplab.records import Run, Status
 
 CONTEXT = click.Context(cli.commands)
@@ -23,21 +27,36 @@ def example_lines(command: click.Command) -> list[str]:
     return [line.strip() for line in re.sub(r"\\\n\s*", "", told).splitlines() if line.strip()]
 
 
-WARM = ["--warm", "64KiB", "-q"]
+# Less than a page is not warmed: to fork the process of the tests takes longer than most runs here.
+WARM = ["--warm", "1B", "-q"]
+
+
+def status_of(words: Sequence[object], out: io.StringIO, err: io.StringIO) -> int:
+    """Call heaplab, for which this machine is quiet: other tests beside it would have each run repeated."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patch.setattr(sys, "argv", ["heaplab", *map(str, words)])
+        patch.setattr(host, "foreign_limit", lambda _wall: math.inf)
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    return ended.value.code or 0
 
 
 def call(*words: object) -> tuple[int, str]:
     """Call heaplab; return exit status and everything printed."""
     printed = io.StringIO()
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        contextlib.redirect_stdout(printed),
-        contextlib.redirect_stderr(printed),
-    ):
-        patch.setattr(sys, "argv", ["heaplab", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-    return ended.value.code, printed.getvalue()
+    return status_of(words, printed, printed), printed.getvalue()
+
+
+def called(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """What heaplab would have left as a process of its own in a folder, without the start of one."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder):
+        status = status_of(words, out, err)
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
 class Laboratory:

@@ -1,23 +1,16 @@
 """A trace that is damaged, or not of this machine or heaplab: one line, and what is intact is used."""
 
 import subprocess
-import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
+from laboratory import called
 from traces import two_threads, write_trace
 
 pytestmark = pytest.mark.starts_programs
 
-HEAPLAB = (sys.executable, "-m", "heaplab")
 CALLS = len(two_threads())
 OUTPUTS = ["x.html", "x.json", "x.pb.gz", "x.folded"]
-
-
-def heaplab(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [*HEAPLAB, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=100)
 
 
 @pytest.fixture
@@ -28,7 +21,7 @@ def trace(tmp_path: Path) -> Path:
 
 def refused(trace: Path, *arguments: object) -> str:
     """What is said of the trace: one line."""
-    done = heaplab(trace.parent, *arguments)
+    done = called(trace.parent, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     return done.stderr.removeprefix("heaplab: ").strip()
@@ -59,12 +52,14 @@ class TestWhatCannotBeUsed:
 
 
 def warned(trace: Path) -> list[str]:
-    done = heaplab(trace.parent, "trace", trace.name, "-o", "x.parquet")
+    done = called(trace.parent, "trace", trace.name, "-o", "x.parquet")
     assert done.returncode == 0, done.stderr
     return done.stderr.splitlines()
 
 
 def rows(trace: Path) -> int:
+    import pandas as pd
+
     return len(pd.read_parquet(trace.with_suffix(".parquet")))
 
 
@@ -88,9 +83,9 @@ def test_of_a_flipped_bit_the_lost_events_are_counted(trace: Path) -> None:
     assert line.endswith(f": {CALLS} events are lost")
     assert rows(trace) == 0
     for output in OUTPUTS:
-        done = heaplab(trace.parent, "trace", trace.name, "-o", output)
+        done = called(trace.parent, "trace", trace.name, "-o", output)
         assert (done.returncode, done.stdout) == (0, f"{output}\n"), done.stderr
-    assert "0 events of 1 process" in heaplab(trace.parent, "trace", trace.name).stdout
+    assert "0 events of 1 process" in called(trace.parent, "trace", trace.name).stdout
 
 
 @pytest.mark.parametrize(("machine", "name"), [(183, "aarch64"), (62, "x86-64"), (3, "ELF numbers 3")])
@@ -108,6 +103,6 @@ def test_a_trace_of_another_machine_is_used(
 def test_a_trace_without_a_call_is_not_replayed(trace: Path) -> None:
     trace.write_bytes(trace.read_bytes()[: trace.stat().st_size // 2])
     for _ in range(2):
-        done = heaplab(trace.parent, "compare", trace.name)
+        done = called(trace.parent, "compare", trace.name)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.endswith("x.trace: holds no call, so that there is nothing to replay\n")

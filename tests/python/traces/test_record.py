@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from laboratory import called
 
 from heaplab.catalog import native
 from heaplab.traces import tool
@@ -57,7 +58,7 @@ def test_every_process_is_in_the_trace(tmp_path: Path) -> None:
     assert record(tmp_path, "--", "sh", "-c", "ls . >/dev/null; exec ls .").returncode == 0
     programs = programs_of(tmp_path / "x.trace")
     assert programs.count("ls") == 2
-    shown = heaplab(tmp_path, "trace", "x.trace")
+    shown = called(tmp_path, "trace", "x.trace")
     assert shown.returncode == 0
     assert shown.stdout.count("released") == len(programs)
 
@@ -96,7 +97,7 @@ def test_a_static_program_is_refused_before_it_runs(tmp_path: Path) -> None:
     ],
 )
 def test_bad_usage_is_one_line(tmp_path: Path, arguments: str, said: str) -> None:
-    done = heaplab(tmp_path, "record", *shlex.split(arguments))
+    done = called(tmp_path, "record", *shlex.split(arguments))
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
@@ -106,7 +107,7 @@ def test_what_is_no_trace_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no trace at all")
     (tmp_path / "empty").touch()
     for name in ("text", "empty", "absent", "."):
-        done = heaplab(tmp_path, "trace", name)
+        done = called(tmp_path, "trace", name)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
 
 
@@ -114,7 +115,7 @@ def test_a_trace_cut_off_shows_what_is_intact(tmp_path: Path) -> None:
     record(tmp_path, "--", "ls")
     whole = (tmp_path / "x.trace").read_bytes()
     (tmp_path / "x.trace").write_bytes(whole[:-100])
-    done = heaplab(tmp_path, "trace", "x.trace")
+    done = called(tmp_path, "trace", "x.trace")
     assert done.returncode == 0
     assert "no intact index" in done.stderr
     assert "events" in done.stdout
@@ -132,7 +133,7 @@ def test_a_killed_recording_is_finished_later(tmp_path: Path) -> None:
     again = record(tmp_path, "--", "ls")
     assert again.returncode == 2
     assert "heaplab trace x.trace.raw makes its trace" in again.stderr
-    assert heaplab(tmp_path, "trace", "x.trace.raw").returncode == 0
+    assert called(tmp_path, "trace", "x.trace.raw").returncode == 0
     assert tool.summary(tmp_path / "x.trace")["processes"]
     assert not (tmp_path / "x.trace.raw").exists()
 
@@ -145,7 +146,7 @@ def test_where_heaplab_is_killed_the_program_goes_on_and_its_recording_too(tmp_p
     child.wait()
     (tmp_path / "enough").touch()
     wait_for(tmp_path / "done")
-    assert heaplab(tmp_path, "trace", "x.trace.raw").returncode == 0
+    assert called(tmp_path, "trace", "x.trace.raw").returncode == 0
     assert "ls" in programs_of(tmp_path / "x.trace")
 
 
@@ -155,7 +156,7 @@ def test_a_disk_that_fills_up_is_said_and_what_was_recorded_is_kept(tmp_path: Pa
         pytest.skip(f"a small disk cannot be made here: {refused.stderr.strip()}")
     script = """
         mkdir small && mount -t tmpfs -o size=1m none small && cd small || exit 99
-        "$@" record -o x.trace -- sh -c 'PYTHON -c "[bytes(i) for i in range(99999)]"; cat /dev/zero >all'
+        "$@" record -o x.trace -- sh -c 'PYTHON -c "for i in range(99999): bytes(600)"; cat /dev/zero >all'
         echo "status $?"
         rm all && "$@" trace x.trace.raw || exit 98
         [ ! -e x.trace.raw ]
@@ -215,7 +216,7 @@ def test_a_window_is_recorded_between_two_signals(tmp_path: Path) -> None:
     compiled = json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout)
     assert compiled["unknown_releases"] == 0
     assert compiled["peak_live_bytes"] == int(shell["summary"]["peak_bytes"])
-    shown = heaplab(tmp_path, "trace", "x.trace").stdout
+    shown = called(tmp_path, "trace", "x.trace").stdout
     assert f"{shell['summary']['lived_blocks']} blocks" in shown.split("lived before")[1].splitlines()[0]
     for process in tool.summary(tmp_path / "x.trace")["processes"]:
         assert process["summary"]["released_unknown"] == "0"
@@ -239,7 +240,7 @@ def test_call_stacks_are_recorded_by_frame_pointers(tmp_path: Path) -> None:
     compiler = ["cc", "-g", "-O0", "-fno-omit-frame-pointer", "-o", "stacks", "stacks.c"]
     subprocess.run(compiler, cwd=tmp_path, check=True)
     assert record(tmp_path, "--stacks", "--", "./stacks").returncode == 0
-    shown = heaplab(tmp_path, "trace", "x.trace").stdout
+    shown = called(tmp_path, "trace", "x.trace").stdout
     assert "inner (stacks.c:2) < outer < main" in shown
 
 

@@ -9,10 +9,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 from elftools.elf.elffile import ELFFile
+from laboratory import called
 from traces import Event, two_threads, write_trace
 
 from heaplab.catalog import native
@@ -41,9 +40,10 @@ a 40 1
 """
 
 
-def heaplab(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [*HEAPLAB, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=100)
+def record(folder: Path, *arguments: str) -> None:
+    command = [*HEAPLAB, "record", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=100)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
@@ -61,19 +61,19 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "p.c").write_text(PROGRAM)
     subprocess.run(["cc", "-g", "-fno-builtin", "-o", "p", "p.c"], cwd=folder, check=True)
-    done = heaplab(folder, "record", "-o", "x.trace", "--", "sh", "-c", "./p; ./p; exit 0")
-    assert done.returncode == 0, done.stderr
+    record(folder, "-o", "x.trace", "--", "sh", "-c", "./p; ./p; exit 0")
     return folder / "x.trace"
 
 
 @pytest.fixture(scope="module")
 def with_stacks(recorded: Path) -> Path:
-    done = heaplab(recorded.parent, "record", "--stacks", "-o", "stacks.trace", "--", "./p")
-    assert done.returncode == 0, done.stderr
+    record(recorded.parent, "--stacks", "-o", "stacks.trace", "--", "./p")
     return recorded.with_name("stacks.trace")
 
 
-def parquet(trace: Path, what: str) -> pd.DataFrame:
+def parquet(trace: Path, what: str) -> Any:
+    import pandas as pd
+
     path = trace.with_suffix(".parquet")
     columns.write_parquet(trace, tool.summary(trace), what, path)
     return pd.read_parquet(path)
@@ -101,13 +101,16 @@ def test_a_row_for_each_block(trace: Path) -> None:
 
 @pytest.mark.parametrize("output", [(), ("-o", "x.html"), ("-o", "y.trace")])
 def test_rows_are_refused_where_no_parquet_is_written(trace: Path, output: tuple[str, ...]) -> None:
-    done = heaplab(trace.parent, "trace", trace, "--rows", "blocks", *output)
+    done = called(trace.parent, "trace", trace, "--rows", "blocks", *output)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "--rows goes with a file of Parquet" in done.stderr
     assert not (trace.parent / "x.html").exists()
 
 
 def test_rows_come_in_batches_of_one_process(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pandas as pd
+    from pyarrow import parquet as pq
+
     whole = parquet(recorded, "events")
     monkeypatch.setattr(columns, "ROWS", 100)
     path = recorded.with_suffix(".small.parquet")
@@ -227,6 +230,7 @@ def test_pprof_names_the_files_that_were_mapped_by_their_build_ids(recorded: Pat
         assert mapped[2] < one[3] <= mapped[3]
 
 
+@pytest.mark.long  # go compiles its pprof first, which takes half a minute
 @pytest.mark.skipif(shutil.which("go") is None, reason="go has pprof")
 def test_pprof_reads_what_is_written(recorded: Path) -> None:
     path = recorded.with_suffix(".pb.gz")
@@ -243,7 +247,7 @@ def test_pprof_reads_what_is_written(recorded: Path) -> None:
 def test_collapsed_stacks_lead_from_the_program_to_the_call(
     with_stacks: Path, weight: str, expected: int
 ) -> None:
-    done = heaplab(with_stacks.parent, "trace", with_stacks, "-o", "x.folded", "--weight", weight)
+    done = called(with_stacks.parent, "trace", with_stacks, "-o", "x.folded", "--weight", weight)
     assert done.returncode == 0, done.stderr
     lines = [line.rpartition(" ") for line in (with_stacks.parent / "x.folded").read_text().splitlines()]
     stacks = {stack: int(amount) for stack, _, amount in lines}
@@ -264,7 +268,7 @@ def test_the_least_of_a_collapsed_stack(trace: Path) -> None:
 
 
 def test_weights_are_refused_where_no_stacks_are_written(trace: Path) -> None:
-    done = heaplab(trace.parent, "trace", trace, "--weight", "calls", "-o", "x.html")
+    done = called(trace.parent, "trace", trace, "--weight", "calls", "-o", "x.html")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "--weight goes with collapsed stacks" in done.stderr
 
@@ -278,7 +282,7 @@ def test_heaptrack_becomes_a_trace_that_replays(tmp_path: Path, packing: str) ->
         source = tmp_path / "heaptrack.server.zst"
     if packing == "gzip":
         source.write_bytes(gzip.compress(source.read_bytes()))
-    done = heaplab(tmp_path, "trace", source, "-o", "x.trace")
+    done = called(tmp_path, "trace", source, "-o", "x.trace")
     assert (done.returncode, done.stdout) == (0, "x.trace\n"), done.stderr
     [process] = tool.summary(tmp_path / "x.trace")["processes"]
     assert process["summary"]["live_blocks"] == "1"
@@ -294,7 +298,7 @@ def test_heaptrack_becomes_a_trace_that_replays(tmp_path: Path, packing: str) ->
 def test_a_packed_text_cut_off_gives_what_is_intact(tmp_path: Path) -> None:
     whole = gzip.compress((HEAPTRACK + "+ 0\n- 0\n" * 5000).encode())
     (tmp_path / "cut.gz").write_bytes(whole[:-40])
-    done = heaplab(tmp_path, "trace", "cut.gz", "-o", "x.trace")
+    done = called(tmp_path, "trace", "cut.gz", "-o", "x.trace")
     assert done.returncode == 0
     assert "cut.gz: is cut off; what is intact was used" in done.stderr
     assert tool.summary(tmp_path / "x.trace")["processes"][0]["events"] > 100
@@ -307,7 +311,7 @@ def test_mtrace_becomes_a_trace_with_names(tmp_path: Path) -> None:
     subprocess.run(["cc", "-g", "-fno-builtin", "-o", "p", "p.c"], cwd=tmp_path, check=True)
     around = {"MALLOC_TRACE": str(tmp_path / "text"), "LD_PRELOAD": "libc_malloc_debug.so.0"}
     subprocess.run([tmp_path / "p"], env=around, check=True)
-    assert heaplab(tmp_path, "trace", "text", "-o", "x.trace").returncode == 0
+    assert called(tmp_path, "trace", "text", "-o", "x.trace").returncode == 0
     profile = profile_of(tmp_path / "x.trace")
     assert not profile.timed
     assert [site.blocks for site in profile.sites if profile.chain(site.number).startswith("one_block")] == [
@@ -331,7 +335,7 @@ def test_mtrace_becomes_a_trace_with_names(tmp_path: Path) -> None:
 def test_bad_usage_is_one_line(trace: Path, arguments: str, said: str) -> None:
     (trace.parent / "text").write_text("hello\n")
     (trace.parent / "new").write_text("v 10400 9\n")
-    done = heaplab(trace.parent, "trace", *arguments.split())
+    done = called(trace.parent, "trace", *arguments.split())
     assert (done.returncode, done.stderr) == (2, f"heaplab: {said}\n")
     assert not (trace.parent / "y.trace").exists()
 
