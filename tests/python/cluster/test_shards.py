@@ -17,12 +17,12 @@ from heaplab.cluster import Completion, Plan, read_plan, shard_states
 from heaplab.machine import topology
 from heaplab.records import Status
 
-BLOCKS = 3
+BLOCKS = 2
 
 
 @pytest.fixture
 def plan(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """Four shards of three blocks on two kinds of machine."""
+    """Four shards of two blocks on two kinds of machine."""
     monkeypatch.setenv("FAKE_ESTIMATE", "4096")  # so that little is warmed
     return planned(lab, "--machine", "small nodes=1", "--machine", "large nodes=1", "--blocks", 2 * BLOCKS)
 
