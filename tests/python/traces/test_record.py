@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -274,11 +275,14 @@ def test_the_recording_of_what_is_left_running_can_be_ended(tmp_path: Path) -> N
     command = ["env", "--default-signal=INT", *HEAPLAB, "record", "-o", "x.trace", "--", "sh", "-c", script]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr
-        wait_for(tmp_path / "there")
-        assert "still recorded: sh (" in child.stderr.readline()
-        child.send_signal(signal.SIGINT)
-        wait_for(tmp_path / "x.trace")  # while the loop goes on
-        (tmp_path / "enough").touch()
+        try:
+            wait_for(tmp_path / "there")
+            told = child.stderr.readline()
+            child.send_signal(signal.SIGINT)
+            wait_for(tmp_path / "x.trace")  # while the loop goes on
+        finally:
+            (tmp_path / "enough").touch()
+    assert re.search(r"still recorded: .*\bsh \(", told)
     assert child.returncode == 4
     assert "ls" in programs_of(tmp_path / "x.trace")
 
