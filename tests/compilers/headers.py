@@ -19,16 +19,20 @@ FOR_C_HEADERS = (("c", ("-std=c99",)), ("c", ("-std=c2x",)), ("c++", ("-std=c++1
 Case = tuple[str, str, tuple[str, ...]]  # what to compile, its language, options
 
 
-def cases(each_alone: bool) -> list[Case]:
+def cases(each: bool) -> list[Case]:
+    """Each standard with each set of switches; or the older with none, the newer with all."""
     headers = sorted(str(header.relative_to(INCLUDE)) for header in INCLUDE.rglob("*.h"))
-    switches = BOTH_OR_NEITHER + EACH_ALONE if each_alone else BOTH_OR_NEITHER
+    if each:
+        options = itertools.product(STANDARDS, BOTH_OR_NEITHER + EACH_ALONE)
+    else:
+        options = zip(STANDARDS, BOTH_OR_NEITHER, strict=True)
     return [
         (what, "c++", (standard, *switch))
-        for what, standard, switch in itertools.product((*headers, USE.name), STANDARDS, switches)
+        for (standard, switch), what in itertools.product(options, (*headers, USE.name))
     ] + [(C_HEADER, *language_and_standard) for language_and_standard in FOR_C_HEADERS]
 
 
-def failures(compiler: str, each_alone: bool, pool: Executor) -> tuple[list[str], int]:
+def failures(compiler: str, each: bool, pool: Executor) -> tuple[list[str], int]:
     """Return what the compiler said where it was not content, and the number of compilations."""
 
     def failure(case: Case) -> str:
@@ -38,5 +42,5 @@ def failures(compiler: str, each_alone: bool, pool: Executor) -> tuple[list[str]
         said = messages_on(compiler, language, options + WARNINGS, text)
         return said and f"{compiler} {language} {' '.join(options)}: {what}\n{said}"
 
-    all_cases = cases(each_alone)
+    all_cases = cases(each)
     return [text for text in pool.map(failure, all_cases) if text], len(all_cases)

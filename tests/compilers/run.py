@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compile every public header alone, and look at what a compiler says of a refused use.
 
-C++20 and C++23, with exceptions and RTTI and without either, warnings are errors; the C header also as C99,
-C23 and C++11. Exit status 0: all as it should be, 1: not, 2: a compiler is not there.
+C++20 with exceptions and RTTI, C++23 without either, warnings are errors; the C header also as C99, C23 and
+C++11. Exit status 0: all as it should be, 1: not, 2: a compiler is not there.
 Example: tests/compilers/run.py g++ clang++-14
 """
 
@@ -20,7 +20,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--each", action="store_true", help="also without one of exceptions and RTTI alone")
+    parser.add_argument(
+        "--each", action="store_true", help="every combination, also without one of exceptions and RTTI alone"
+    )
     parser.add_argument(
         "compilers", nargs="+", metavar="COMPILER", help="a C++ compiler as gcc and clang are"
     )
