@@ -13,21 +13,22 @@ what=${1:-all}
 step() { tools/step.sh "$1" "mend what the log names, then run the same command again" sh -euc "$2"; }
 
 step "layers, formatting, lint" "
+  mypy --no-error-summary & types=\$!
   tools/check_layers.py
   PYTHONPATH=python lint-imports --no-cache
   tools/check_atomics.py
   tools/check_subjects.py
   ruff check -q .
   ruff format -q --check .
-  mypy --no-error-summary
-  git ls-files '*.h' '*.cpp' '*.c' | xargs -r clang-format --dry-run --Werror"
+  git ls-files '*.h' '*.cpp' '*.c' | xargs -r clang-format --dry-run --Werror
+  wait \$types"
 
-# More than there are processors: many tests wait for what they started.
-at_once=$(($(nproc) + 2))
+# More than there are processors: many tests wait for what they started, most where the program is not emulated.
+at_once=$(($(nproc) + 2)) native=$(($(nproc) * 3))
 
-build_and_test() { # preset, options of ctest, options of the build
+build_and_test() { # preset, options of ctest, options of the build, environment of the tests
   step "C++ build, $1" "cmake --preset $1 && cmake --build --preset $1 ${3-}"
-  step "C++ tests, $1" "ctest --preset $1 -j $at_once --no-tests=ignore ${2-}"
+  step "C++ tests, $1" "${4-} ctest --preset $1 -j $native --no-tests=ignore ${2-}"
 }
 
 python_tests() { # options of pytest
@@ -56,25 +57,35 @@ if [ "$what" = quick ]; then
 fi
 
 # all leaves to long: Python tests that say so; wherever the tests take their time, variants that differ in one number
-# or a counter, the scalloc of the publication, and glibc, under which the tests prove themselves; forks at every
-# instruction of scalloc as it is shipped (those at every tenth, with assertions, stay); programs that are rebuilt;
-# CPython's own tests; and the thread sanitizer for programs without a second thread.
+# or a counter, the scalloc of the publication, and glibc, under which the tests prove themselves; nine of ten rounds of
+# stress; forks at every instruction of allocators as they are shipped (those of others, and with assertions, stay);
+# children without fork handlers of allocators that have no thread of their own; refusals of each system call for memory
+# by itself (those of mmap and of any call stay); the one exploration that takes half a minute; programs that are
+# rebuilt; CPython's own tests; the address sanitizer for the benchmarks, which run in release under heaps with planted
+# faults; and the thread sanitizer for programs without a second thread.
 if [ "$what" = long ]; then
-  release_tests='' tsan_tests='' tsan_targets=all python_options=''
+  release_tests='' stress='' asan_tests='' asan_targets=tests tsan_tests='' tsan_targets=all python_options=''
 else
   python_options="-m 'not long'"
   numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
   variants='(glibc|scalloc-(clab|huge-pages|paper)|llheap-(no-ownership|stats))'
   slow='(out_of_memory|programs|stress|system_calls)'
-  forks='stress[.]fork_anywhere[.]scalloc(-hardened|-cores)?'
-  release_tests="-E '^programs[.](rebuild|suite)[.]|[.]$numbers\$|^$slow[.].*$variants\$|^$forks\$'"
+  forks='stress[.](fork_anywhere[.](llheap|scalloc|scalloc-hardened|scalloc-cores)|raw_children[.](bump|llheap.*))'
+  refusals='out_of_memory[.]refused[.](realloc[.])?(mremap|munmap|madvise|mprotect)[.].*'
+  explored='scalloc[.]interleavings[.]accounts_of_the_pool_against_each_other'
+  rebuilt='programs[.](rebuild|suite)[.].*'
+  release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($forks|$refusals|$explored|$rebuilt)\$'"
+  stress=HEAPLAB_STRESS=short
+  asan='base concurrent conformance harness llheap local probes properties recorded recorder scalloc stress trace'
+  asan_tests="-L '^($(echo $asan | tr ' ' '|'))\$'"
+  asan_targets=$(printf 'tests.%s ' $asan)
   tsan_tests="-L '^(concurrent|harness|llheap|probes|properties|scalloc|stress)\$'" # of these, what is built
   tsan_targets='tests.properties tests.stress tests.threads'
 fi
 
-build_and_test release "$release_tests"
+build_and_test release "$release_tests" "" "$stress"
 step "clang-tidy" tools/tidy.py
-build_and_test asan "" "--target tests"
+build_and_test asan "$asan_tests" "--target $asan_targets"
 build_and_test tsan "$tsan_tests" "--target $tsan_targets"
 python_tests "$python_options"
 if [ "$what" = long ]; then
