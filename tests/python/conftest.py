@@ -13,7 +13,7 @@ from heaplab.machine import signals
 from heaplab.report.page import report_page
 
 # Files whose tests take longest.
-LONGEST = ("test_examples.py", "test_tune.py", "test_check_planted.py")
+LONGEST = ("test_examples.py", "test_action.py", "test_check_planted.py", "test_engines.py", "test_site.py")
 LIBRARY = r"""
 #include <stddef.h>
 extern void* __libc_malloc(size_t);
