@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self, TypeVar, cast
 
 from heaplab.campaign import memory_needs
@@ -175,9 +174,7 @@ class RunMeasurer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for job in self._jobs.values():
             if isinstance(job, PreparedInput):
                 job.close()

@@ -1,6 +1,6 @@
 """`heaplab manual` and `heaplab completion`: the manual page and the shell's completion.
 
-Both are made of the commands and their help, so nothing is written twice. `make build` installs them.
+Both are generated from the commands and their help. `make build` installs them.
 """
 
 import inspect
@@ -79,7 +79,7 @@ def page(root: click.Context, group: click.Group) -> Iterator[str]:
 
 
 def text_of(command: click.Command) -> Iterator[str]:
-    """The help; what stands behind \\b keeps its lines."""
+    """The help as roff. A paragraph that begins with \\b keeps its lines."""
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
         if paragraph.startswith("\b"):
             kept = escaped(paragraph[1:].strip("\n"))
@@ -95,6 +95,6 @@ def options_of_command(command: click.Command, context: click.Context) -> Iterat
 
 
 def escaped(text: str) -> str:
-    """No character of the text is a request of roff."""
+    """The text with the characters escaped that roff would interpret."""
     lines = text.replace("\\", "\\e").replace("-", "\\-").split("\n")
     return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)

@@ -1,4 +1,4 @@
-"""What arms are compared on: experiments of the catalog, a program, or the commands of the arms."""
+"""The benchmark of a comparison: experiments of the catalog, a program, or the commands of the arms."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ class Benchmark:
     experiments: Sequence[spec.Experiment]
     workloads: dict[str, spec.Workload]
     scale: spec.ScaleName
-    folder: Path  # for results, unless another is asked for
-    budget: float | None  # s, unless another is asked for
+    folder: Path  # for results, unless the user names another
+    budget: float | None  # s, unless the user gives another
     input: Input | None = None
-    fit_blocks: int | None = None  # that the lengths of cells are fitted to; None: lengths stay
+    fit_blocks: int | None = None  # number of blocks that cells are shortened for; None: lengths stay
 
 
 def benchmark_of(
@@ -40,9 +40,9 @@ def benchmark_of(
     serving: Mapping[str, Any] = NONE_GIVEN,
     replaying: Mapping[str, Parameter] = NONE_GIVEN,
 ) -> Benchmark:
-    """A program of the user's or a trace of it, if there is one, else a suite.
+    """The benchmark of the user's program or trace; without either, that of a suite.
 
-    Raises HeaplabError if no arm can serve it.
+    Raises HeaplabError if no arm can serve the program.
     """
     if recorded_trace.is_trace(program):
         return benchmark_of_trace(catalog, Path(program[0]), quiet, replaying)
@@ -62,7 +62,7 @@ def benchmark_of(
 
 
 def benchmark_of_trace(
-    catalog: Catalog, trace: Path, quiet: bool, replaying: Mapping[str, Parameter] = NONE_GIVEN
+    catalog: Catalog, trace: Path, quiet: bool, replaying: Mapping[str, Parameter]
 ) -> Benchmark:
     return Benchmark(
         *recorded_trace.experiments_of(catalog, trace, quiet, replaying),
@@ -81,9 +81,9 @@ def benchmark_of_commands(
 
 
 def benchmark_with(
-    measured: program_experiment.Measured, name: str, server: Server | None, source: Path | None, quiet: bool
+    measured: given_server.Measured, name: str, server: Server | None, source: Path | None, quiet: bool
 ) -> Benchmark:
-    """Programs of the user's: they end by themselves and may read a file, or they are servers."""
+    """The benchmark of the user's programs: they end by themselves and may read a file, or are servers."""
     folder = Path("out") / name
     if server:
         return Benchmark(*measured, "quick", folder, program_experiment.SERVER_BUDGET_S)
@@ -92,7 +92,7 @@ def benchmark_with(
 
 
 def request_of(benchmark: Benchmark, arms: Sequence[Arm], options: HowOptions) -> Request:
-    """The request of a campaign: its benchmark, its arms, and what the common options decide."""
+    """The request of a campaign: its benchmark, its arms, and the values of the common options."""
     return Request(
         benchmark.experiments,
         benchmark.workloads,
@@ -119,7 +119,7 @@ def size_of(given: float | None) -> int | None:
 
 
 def with_note(request: Request, text: str) -> Request:
-    """The request with a note that stands beside every answer about its workloads."""
+    """The request with a note that the report shows beside every answer about its workloads."""
     works = {}
     for name, work in request.workloads.items():
         note = " ".join(filter(None, (work.card.note, text)))

@@ -1,7 +1,7 @@
-"""Arms that are commands: two binaries, versions or branches, each with the malloc that is compiled into it.
+"""Arms that are commands: two binaries, versions or branches, each with the malloc that it brings.
 
-heaplab preloads nothing into a command and looks at none of its mapped files, so it claims nothing about
-which malloc served it.
+heaplab preloads nothing into a command and looks at none of its mapped files. So nothing is claimed about the
+malloc that served the command.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from heaplab.records import CONTROL_SUFFIX, Arm
 
 
 def refuse_others(commands: Sequence[GivenCommand], others: bool) -> None:
-    """Raise UsageError for one command alone, a name given twice, or something else to compare."""
+    """Raise UsageError for a single command, a name given twice, or commands beside other arms."""
     if others:
         raise UsageError("--arm compares commands: give no program, suite or allocator beside it")
     if len(commands) < 2:
@@ -26,18 +26,14 @@ def refuse_others(commands: Sequence[GivenCommand], others: bool) -> None:
         raise UsageError(f"--arm {twice}=...: the name is taken, choose another")
 
 
-def arms_of(commands: Sequence[GivenCommand]) -> list[Arm]:
-    """The arms, the first as the baseline. Raises UsageError for a program that is not here."""
-    return [arm_of_command(given) for given in commands]
-
-
 def again(arm: Arm) -> Arm:
-    """The arm of a recorded command, as it is here now."""
+    """The arm of a recorded command, with the program as it is on this machine now."""
     settings = Settings(arm.environment, arm.huge_pages)
     return arm_of_command(GivenCommand(arm.allocator, tuple(arm.command), settings))
 
 
 def arm_of_command(given: GivenCommand) -> Arm:
+    """The arm of a command. Raises UsageError for a program that is not on this machine."""
     if CONTROL_SUFFIX in given.name:
         raise UsageError(f"--arm {given.name}=...: the name is taken, choose another")
     path = interposition.resolve_program(given.words[0], os.environ)

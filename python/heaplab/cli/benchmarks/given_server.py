@@ -12,11 +12,12 @@ from heaplab.errors import HeaplabError, UsageError
 from heaplab.servers import port_of
 
 NEEDED = ("ready", "load", "take")
-OF_A_SUITE = ("idle", "bursts")  # that also change the servers of a suite
+OF_A_SUITE = ("idle", "bursts")  # options that also change the servers of a suite
+Measured = tuple[list[Experiment], dict[str, Workload]]
 
 
 def server_of(given: Mapping[str, Any]) -> Server | None:
-    """The server that the options describe; None if there is none among them."""
+    """The server that the options describe; None without such options."""
     if not given:
         return None
     if missing := [name for name in NEEDED if name not in given]:
@@ -24,13 +25,10 @@ def server_of(given: Mapping[str, Any]) -> Server | None:
     return checked({FIELDS[name]: value for name, value in given.items()})
 
 
-Measured = tuple[list[Experiment], dict[str, Workload]]
-
-
 def changed(
     experiments: Sequence[Experiment], workloads: Mapping[str, Workload], given: Mapping[str, Any]
 ) -> Measured:
-    """The experiments and workloads of a suite, their servers with other idle times and bursts."""
+    """The experiments and workloads of a suite with the given idle times and bursts of servers."""
     if strange := [name for name in given if name not in OF_A_SUITE]:
         raise UsageError(
             f"--{strange[0].replace('_', '-')} goes with a server: heaplab compare --ready tcp:PORT "
@@ -51,7 +49,7 @@ def with_server(work: Workload, update: Mapping[str, Any]) -> Workload:
 
 
 def looking_at(experiment: Experiment, server: Server | None) -> Experiment:
-    """The experiment with the figures of a server whose idle times and bursts were changed."""
+    """The experiment with the metrics and plots of a server whose idle times and bursts were changed."""
     if server is None:
         return experiment
     return experiment.model_copy(update={"metrics": metrics_of(server), "plots": plots_of(server)})
@@ -62,13 +60,13 @@ def metrics_of(server: Server) -> list[str]:
 
 
 def plots_of(server: Server) -> list[Plot]:
-    """The cost of a request, what is left after the longest idle time, and memory over the whole run."""
+    """The cost of a request, the memory after the longest idle time, and memory over the whole run."""
     bars = [Plot(y=name) for name in (MAIN_METRIC, after(server.idle_s[-1]))]
     return [*bars, Plot(kind="series", series="process")]
 
 
 def checked(content: Mapping[str, Any]) -> Server:
-    """A server from the values of options. Raises UsageError that names the option at fault."""
+    """A server made of the values of options. Raises UsageError that names the option at fault."""
     options = {field: name.replace("_", "-") for name, field in FIELDS.items()}
     try:
         server = Server.model_validate({**content, "take": list(content["take"])})

@@ -1,4 +1,4 @@
-"""The experiment made of a user's program: what is measured, whether any library can serve it, its input."""
+"""The experiment made of a user's program: its metrics, the check that a library can serve it, its input."""
 
 import shlex
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 from heaplab.campaign import standard_input
 from heaplab.catalog import server_spec, spec
 from heaplab.cli.benchmarks import given_server
+from heaplab.cli.benchmarks.given_server import Measured
 from heaplab.cli.benchmarks.python_programs import note_on
 from heaplab.cli.benchmarks.selection import note
 from heaplab.errors import UsageError
@@ -14,12 +15,11 @@ from heaplab.machine import elf, interposition
 from heaplab.machine.execute import environment_for, plain_environment
 from heaplab.records import Arm, Input
 
-PROGRAM = "program"  # id of the experiment and the workload made from a program of the user's
+PROGRAM = "program"  # id of the experiment and of the workload made of a user's program
 BLOCKS = (5, 30)  # at least, at most
 BUDGET_S = 300.0
 NO_CLAIM = "The arms are commands: nothing was preloaded, and which malloc served each was not looked at."
-Measured = tuple[list[spec.Experiment], dict[str, spec.Workload]]
-SERVER_BUDGET_S = 600.0  # a run of a server takes seconds, with its idle times
+SERVER_BUDGET_S = 600.0  # with its idle times, a run of a server takes seconds
 METRICS = ["wall_time", "user_time", "system_time", "peak_memory", "mean_memory"]
 
 
@@ -35,7 +35,7 @@ def experiment_of(program: tuple[str, ...], server: server_spec.Server | None = 
     return experiment_with(card, shlex.join(program), program, server)
 
 
-def experiment_of_commands(arms: Sequence[Arm], server: server_spec.Server | None = None) -> Measured:
+def experiment_of_commands(arms: Sequence[Arm], server: server_spec.Server | None) -> Measured:
     """An experiment of one cell in which every arm runs a command of its own."""
     card = spec.Card(
         source="commands of yours",
@@ -48,7 +48,7 @@ def experiment_of_commands(arms: Sequence[Arm], server: server_spec.Server | Non
 
 
 def experiment_with(
-    card: spec.Card, title: str, program: tuple[str, ...], server: server_spec.Server | None = None
+    card: spec.Card, title: str, program: tuple[str, ...], server: server_spec.Server | None
 ) -> Measured:
     scale = spec.Scale(blocks=BLOCKS[0], blocks_most=BLOCKS[1])
     workload = spec.Workload(
@@ -77,7 +77,7 @@ def experiment_with(
 
 
 def check(program: str, libraries: Sequence[Arm]) -> None:
-    """Raise HeaplabError if no library can serve the program, before anything is measured."""
+    """Raise UsageError, before anything is measured, if no library can serve the program."""
     path, faults = interposition.resolve_program(program, plain_environment()), []
     for library in libraries:
         environment = environment_for(library)
@@ -93,9 +93,9 @@ def check(program: str, libraries: Sequence[Arm]) -> None:
 
 
 def input_of(given: Path | None, quiet: bool) -> Input | None:
-    """The input of each run: the given file, else the file that heaplab's own standard input is.
+    """The input of each run: the given file, or else the file on heaplab's own standard input.
 
-    Without either, one line says that the program finds nothing to read.
+    Without either, a note says that the program's standard input is empty.
     """
     found = given or standard_input.own_file()
     if found is None and not quiet:

@@ -14,11 +14,11 @@ NOTE = (
 
 
 def note_on(program: str) -> str:
-    """The note on a Python program; "" for other programs, and if PYTHONMALLOC is set."""
+    """The note on a Python program; "" for other programs, and where PYTHONMALLOC is set."""
     if os.environ.get("PYTHONMALLOC"):
         return ""
     try:
         chain = interposition.chain_of(interposition.resolve_program(program, os.environ))
     except UsageError:
-        return ""  # whoever starts the program says what is wrong with it
-    return NOTE if any(PYTHON.fullmatch(file.name) for file in chain) else ""  # also a script called python3
+        return ""  # the error appears where the program is started
+    return NOTE if any(PYTHON.fullmatch(file.name) for file in chain) else ""

@@ -1,5 +1,6 @@
-"""A recorded program as experiments: its trace is compiled once, then replayed under each allocator."""
+"""The trace of a program as experiments: it is compiled once, then replayed under each allocator."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -12,23 +13,23 @@ from typing import Any
 
 from heaplab.catalog import locate, native, spec
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.benchmarks.program_experiment import BLOCKS, Measured
+from heaplab.cli.benchmarks.given_server import Measured
+from heaplab.cli.benchmarks.program_experiment import BLOCKS
 from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.options.program_command import TRACE
 from heaplab.cli.options.replay_options import PACE, RECORDED
 from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.records import Parameter
-from heaplab.traces import architecture
+from heaplab.traces import architecture, foreign
 from heaplab.traces.tool import ANY_NAME
 
-MAGIC = b"\x89HLT\r\n\x1a\n"  # docs/trace-format.md
 WORKLOAD = "replay"
 DURATION, DURATION_AT = struct.Struct("<Q"), 152  # in the header of a workload file (docs/workload-format.md)
 AS_IT_IS: Mapping[str, Parameter] = MappingProxyType({})
 
-# What each pass measures, and the options of `replay` for it. A pass that did all would disturb itself. The
-# time of all calls is measured without pauses at any --pace: with pauses it would be the time of the pauses.
+# By name of a pass: its title, its options of `replay`, its metrics. One pass for all metrics would disturb
+# what it measures. The pass for the time of all calls has no pauses at any --pace: they would count as time.
 PASSES: dict[str, tuple[str, dict[str, Parameter], list[str]]] = {
     "time": ("time of all calls", {}, ["wall_time", "system_time", "minor_faults", "stalls"]),
     "latency": (
@@ -42,7 +43,7 @@ PASSES: dict[str, tuple[str, dict[str, Parameter], list[str]]] = {
         ["average_memory", "memory_per_live", "peak_memory"],
     ),
 }
-# A pass each: there is no mean of the time of all calls and the latency of single ones.
+# Each pass is an aspect of its own: no mean combines the time of all calls with the latency of single calls.
 ASPECTS = {
     "time": spec.Aspect(
         id="calls",
@@ -67,25 +68,21 @@ ASPECTS = {
 
 
 def is_trace(words: tuple[str, ...]) -> bool:
-    """Whether what was given in place of a program or an experiment is a trace, whole or damaged."""
+    """Whether the words name a trace, whole or damaged, in place of a program or an experiment."""
     if len(words) != 1:
         return False
     path = Path(words[0])
-    if path.suffix == TRACE:
-        return True
-    try:
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
+    with contextlib.suppress(UsageError):
+        return path.suffix == TRACE or foreign.is_trace(path)
+    return False
 
 
 def experiments_of(
     catalog: Catalog, trace: Path, quiet: bool, replaying: Mapping[str, Parameter] = AS_IT_IS
 ) -> Measured:
-    """A pass for time, one for latency, one for memory, each an experiment of one cell.
+    """Three experiments of one cell each: a pass for time, one for latency, one for memory.
 
-    `replaying` are options of replay_options.py.
+    `replaying` are the values of the options in replay_options.py.
     """
     file, workload = workload_of(trace, quiet), catalog.workloads[WORKLOAD]
     if replaying.get(PACE) == RECORDED:
@@ -116,7 +113,7 @@ def given_for(name: str, replaying: Mapping[str, Parameter]) -> dict[str, Parame
 
 
 def seconds_of(workload: Path) -> float:
-    """How long the recording of a compiled trace lasted. Raises HeaplabError for a file that was cut off."""
+    """The duration of the recording in a compiled trace. Raises HeaplabError for a truncated file."""
     with workload.open("rb") as file:
         head = file.read(DURATION_AT + DURATION.size)
     if len(head) < DURATION_AT + DURATION.size:
@@ -126,15 +123,15 @@ def seconds_of(workload: Path) -> float:
 
 
 def workload_of(trace: Path, quiet: bool) -> Path:
-    """The compiled trace: beside it, or in the user's cache where that cannot be written.
+    """The compiled trace. It lies beside the trace or, if that folder is not writable, in the user's cache.
 
-    Compiled once for each content of the trace. Raises UsageError for a file that is no trace.
+    A trace is compiled once for each content. Raises UsageError for a file that is no trace.
     """
     compiler = native.helper("compile_trace")
     if compiler is None:
         raise HeaplabError("compile_trace is missing: build heaplab anew")
     name = f"{trace.name}.{content_of(trace, compiler)}.workload"
-    beside, cached = trace.resolve().parent, Path(cache_folder())
+    beside, cached = trace.resolve().parent, locate.user_cache() / "workloads"
     for folder in (beside, cached):
         if (folder / name).is_file():
             return folder / name
@@ -148,12 +145,8 @@ def workload_of(trace: Path, quiet: bool) -> Path:
     return folder / name
 
 
-def cache_folder() -> str:
-    return os.path.join(locate.user_cache(), "workloads")
-
-
 def content_of(trace: Path, compiler: Path) -> str:
-    """What names a workload: the contents of its trace and of the program that compiled it."""
+    """A hash of the contents of the trace and of its compiler, for the name of the compiled trace."""
     digest = hashlib.sha256()
     try:
         for path in (trace, compiler):
@@ -167,7 +160,7 @@ def content_of(trace: Path, compiler: Path) -> str:
 
 
 def compile_trace(compiler: Path, trace: Path, workload: Path, quiet: bool) -> dict[str, Any]:
-    """Compile, telling how far it is, and return what the compiler found. Raises UsageError."""
+    """Compile, show the progress, and return the compiler's summary. Raises UsageError."""
     command = [str(compiler), str(trace), str(workload)]
     last: dict[str, Any] = {}
     next_share = 0.0
@@ -189,7 +182,7 @@ def compile_trace(compiler: Path, trace: Path, workload: Path, quiet: bool) -> d
 
 
 def tell_about(trace: Path, found: dict[str, Any], quiet: bool) -> None:
-    """What the reader must know of the trace: which process is replayed, and what is missing."""
+    """Note what the reader must know of the trace: which process is replayed, and what is missing."""
     for line in found["damage"]:
         note(line)
     if line := architecture.note(found["machine"]):

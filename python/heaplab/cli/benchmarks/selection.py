@@ -26,9 +26,9 @@ def note(message: str) -> None:
 def arms(
     catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator], factorial: GivenFactorial | None
 ) -> tuple[Catalog, list[Arm]]:
-    """The arms that the options of a comparison name, the baseline first, and a catalog that knows them.
+    """The arms that the options of a comparison name, the baseline first, and a catalog that contains them.
 
-    Raises UsageError where the baseline's settings have no effect: there would be nothing to compare with.
+    Raises UsageError if the baseline is void, because there would be nothing to compare with.
     """
     if factorial and (asked or own):
         raise UsageError("--factorial excludes --allocators and --allocator: it names its arms itself")
@@ -54,10 +54,10 @@ def arms(
 def libraries(catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator]) -> list[Arm]:
     """The allocators of a comparison, the baseline first.
 
-    Asked for by name, each must be here. Without names it is every ready-made one that is here, with "all"
-    every one; variants and references are measured only when named. The user's own libraries join in all
-    cases, and are the ones compared with the baseline if nothing else is named: that of which all of them
-    are settings, else the C library's.
+    Every allocator asked for by name must be on this machine. Without names the comparison takes all
+    ready-made allocators found here, with "all" every allocator found here; variants and references take part
+    only when named. The user's own arms always take part. If nothing else is named, they alone are compared
+    with a baseline: the allocator whose settings they all change, or else the C library's.
     """
     if asked is None and own:
         names, must = [baseline_of(own), *(given.name for given in own)], True
@@ -90,9 +90,9 @@ def libraries(catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator]
 def experiments(
     catalog: Catalog, asked: Sequence[str]
 ) -> tuple[list[spec.Experiment], dict[str, spec.Workload]]:
-    """The experiments (ids, groups or globs) that this machine has the programs for, and their workloads.
+    """The experiments (ids, groups or globs) whose programs are on this machine, and their workloads.
 
-    The others are left out with one line. Raises UsageError if that leaves nothing.
+    A note names the others, which are left out. Raises UsageError if nothing is left.
     """
     found = catalog.experiments_matching(list(asked))
     absent = {item.id: why for item in found if (why := why_absent(catalog.workloads[item.workload]))}
@@ -106,18 +106,18 @@ def experiments(
 
 
 def baseline_of(own: Sequence[GivenAllocator]) -> str:
-    """The allocator that all given arms set differently; the C library's if they are of several."""
+    """The allocator whose settings all given arms change; the C library's if there are several."""
     bases = {given.base for given in own if given.settings and given.library is None}
     return bases.pop() if len(bases) == 1 and all(given.settings for given in own) else BASELINE
 
 
 def arm_of(catalog: Catalog, name: str) -> Arm:
-    """The allocator NAME as it is here, with proof of its settings. Raises what `locate` raises."""
+    """The allocator NAME as found here, with the proof of its settings. Raises what `locate` raises."""
     return setting_proof.proved(locate.locate(catalog, name))
 
 
 def without_deep_binding(arm: Arm) -> Arm:
-    """The arm whose programs open libraries without RTLD_DEEPBIND, whatever they ask for."""
+    """The arm with a library beside it that removes RTLD_DEEPBIND from the flags of dlopen."""
     library = native.library("no_deep_binding")
     if library is None:
         raise HeaplabError("--no-deep-binding: this build of heaplab has not the library for it")

@@ -1,4 +1,4 @@
-"""What `heaplab bisect` does: it finds the first commit of a range that is worse than its beginning."""
+"""What `heaplab bisect` does: it finds the first commit of a range that is worse than OLD."""
 
 import json
 from collections.abc import Sequence
@@ -27,13 +27,13 @@ AGAINST_OLD, BEFORE, AFRESH = "to OLD", "before it", "to the one before"
 
 @dataclass(frozen=True)
 class Found:
-    """What a bisection knows in the end."""
+    """The result of a bisection. A place is an index into `line`, where OLD is at place 0."""
 
     line: Sequence[Commit]
-    tried: dict[int, CommitTrial]  # against OLD, by place on the line
-    good: int = 0  # place of the last commit that is not worse
-    bad: int = 0  # place of the first that is; 0: NEW itself is not known to be worse
-    afresh: CommitTrial | None = None  # the first that is worse against the one before it
+    tried: dict[int, CommitTrial]  # trials against OLD, by place
+    good: int = 0  # place of the last commit known to be not worse
+    bad: int = 0  # place of the first commit known to be worse; 0: not even NEW is
+    afresh: CommitTrial | None = None  # the first worse commit, measured against the commit before it
 
     @property
     def is_exact(self) -> bool:
@@ -65,7 +65,7 @@ class Found:
 def bisect(
     extra: tuple[Path, ...], place: Path, commits: str, build: str, work: Work, options: GateOptions
 ) -> int:
-    """Search, tell; return the exit status."""
+    """Search, print the result; return the exit status."""
     refuse_uncounted(work)
     repository = Repository(place)
     line = repository.line(commits)
@@ -80,7 +80,7 @@ def bisect(
 
 
 def searched(line: Sequence[Commit], gate: CommitGate, options: GateOptions) -> Found:
-    """Raises HeaplabError if OLD or NEW cannot be judged."""
+    """Search the line of commits. Raises HeaplabError if OLD or NEW cannot be judged."""
     try:
         new = gate.trial(line[0], line[-1])
     except CannotBuildError as error:

@@ -1,4 +1,4 @@
-"""Gates between commits: each is built, measured against another, judged, and remembered."""
+"""Gates between commits: a commit is built, measured against another and judged; the result is kept."""
 
 import hashlib
 import json
@@ -30,23 +30,24 @@ from heaplab.report.terminal import gate_output
 from heaplab.stats import GateVerdict
 
 FILE_NAME = "bisect.json"
-MORE_BUDGETS = (1, 2)  # times the budget, for a commit that could not be told
-SEEDS = 1000  # from what chose a commit to what confirms it: more than a campaign has blocks
+MORE_BUDGETS = (1, 2)  # times the budget: further measuring of a commit that could not be judged
+SEEDS = 1000  # added to the seed of a confirmation: more than a campaign has blocks, so no seed is reused
 STATES = {
     GateVerdict.WORSE: State.WORSE,
     GateVerdict.NOT_WORSE: State.NOT_WORSE,
     GateVerdict.COULD_NOT_TELL: State.COULD_NOT_TELL,
 }
-# Experiment, cell and measure: time, memory or instructions. Which clock tells time may differ between gates.
+# Experiment, cell and measure: time, memory or instructions. A measure stands for its metric because the
+# clock that tells the time may differ between gates.
 Compared = tuple[str, tuple[tuple[str, Parameter], ...], str]
 
 
 @dataclass(frozen=True)
 class CommitTrial:
-    """One commit against another, as it is told and kept."""
+    """The result of one commit against another, as it is printed and stored."""
 
     state: State
-    cells: list[dict[str, Any]] = field(default_factory=list)  # as `heaplab gate --json` has them
+    cells: list[dict[str, Any]] = field(default_factory=list)  # as `heaplab gate --json` prints them
     why: str = ""
 
     @property
@@ -55,13 +56,13 @@ class CommitTrial:
 
     @property
     def worse(self) -> set[Compared]:
-        """What is worse than it may be."""
+        """The comparisons that exceed their limits."""
         found = [one for one in self.cells if one["verdict"] == GateVerdict.WORSE]
         return {(one["experiment"], tuple(one["cell"].items()), one["measure"]) for one in found}
 
 
 class CommitGate:
-    """The gates of one bisection. What is known is kept in `folder`, and is not measured again."""
+    """The gates of one bisection. Results are kept in `folder`, and are not measured again."""
 
     def __init__(
         self, catalog: Catalog, work: Work, builds: CommitBuilds, old: Commit, options: GateOptions
@@ -75,20 +76,20 @@ class CommitGate:
 
     @staticmethod
     def _how(options: GateOptions) -> list[Any]:
-        """What an answer depends on, beside the work: the limits, how arms are measured, and the machine."""
+        """What a result depends on, beside the work: limits, options of measuring, facts of the machine."""
         facts = host.facts()
-        told = ("output", "quiet", "as_json", "budget")
+        without_effect = ("output", "quiet", "as_json", "budget")
         return [
-            {name: value for name, value in asdict(options).items() if name not in told},
+            {name: value for name, value in asdict(options).items() if name not in without_effect},
             {name: facts.get(name) for name in SAME_MACHINE},
         ]
 
     def trial(
         self, base: Commit, commit: Commit, concerned: Collection[Compared] = (), *, afresh: bool = False
     ) -> CommitTrial:
-        """The commit against `base`, in what is concerned or in all.
+        """The trial of a commit against `base`, in the comparisons `concerned`; in all if these are empty.
 
-        Raises HeaplabError if the base does not build, and Exit if it is interrupted.
+        Raises HeaplabError if the base does not build, and Exit if measuring is interrupted.
         """
         name = f"{commit.short}-afresh" if afresh else commit.short
         if name in self._known and self._known[name].is_known:
@@ -98,7 +99,7 @@ class CommitGate:
             found = self._measured(base_tree, self._built(commit), self.folder / name, concerned, afresh)
         except HeaplabError as error:
             if isinstance(error, UsageError) and not concerned:
-                raise  # of the request, not of the commit
+                raise  # the request is wrong, not the commit
             found = CommitTrial(State.UNUSABLE, why=str(error))
         self._known[name] = found
         self._write()
@@ -138,7 +139,7 @@ class CommitGate:
         return found
 
     def _read(self) -> dict[str, CommitTrial]:
-        """What is known. Raises UsageError if the folder is of another bisection."""
+        """The kept results. Raises UsageError if the folder belongs to another bisection."""
         path = self.folder / FILE_NAME
         if not path.exists():
             return {}
@@ -166,7 +167,7 @@ class CommitGate:
 def judged(
     paths: Sequence[Path], limits: analysis.GateLimits, concerned: Collection[Compared]
 ) -> CommitTrial:
-    """The verdict of a gate on what is concerned. Runs that failed leave no verdict, unless it is worse."""
+    """The verdict on the comparisons `concerned`. A commit with failed runs has no verdict but "worse"."""
     cells, lost = run_gate.judged([load(path) for path in paths], limits)
     if concerned:
         cells = [one for one in cells if (one.experiment, one.cell, gate_output.measure_of(one)) in concerned]
@@ -179,6 +180,6 @@ def judged(
 
 
 def refuse_uncounted(work: Work) -> None:
-    """As `heaplab gate` refuses a limit of instructions that nothing counts."""
+    """Raise UsageError, as `heaplab gate` does, for a limit on instructions that nothing counts."""
     if work.instructions == COUNTERS and run_gate.is_typed("max_instructions"):
         run_gate.refuse_uncounted([work.arm(run_gate.OLD, Path("/"))], work.program)

@@ -1,14 +1,14 @@
-"""The search for the first commit that is worse: which commit to judge next, and what is known in the end.
+"""The search for the first worse commit: which commit to judge next, and when the search ends.
 
-Commits have places along a line: the first is known to be not worse, the last to be worse. A commit without
-an answer, because it does not build or the machine could not tell, narrows nothing.
+Commits have places along a line: the first is known to be not worse, the last to be worse. A blank commit has
+no answer, because it does not build or the machine could not tell; it does not narrow the search.
 """
 
 from collections.abc import Callable
 from enum import StrEnum
 from itertools import pairwise
 
-UNDECIDED_MOST = 5  # commits that took all their time and gave no answer; the search then ends
+UNDECIDED_MOST = 5  # the search ends after so many commits that the machine could not judge
 
 
 class State(StrEnum):
@@ -19,10 +19,10 @@ class State(StrEnum):
 
 
 def search(last: int, state_of: Callable[[int], State]) -> tuple[int, int]:
-    """The places of the last commit that is not worse and of the first that is.
+    """The places of the last commit known to be not worse and of the first known to be worse.
 
-    They are neighbours if one commit made the difference, as far as the commits with an answer show. Between
-    others lie commits without an answer, and unseen ones if too many could not be told.
+    They are neighbours where the search found the commit that made the difference. Otherwise blank commits
+    lie between them, and unseen commits if UNDECIDED_MOST ended the search.
     """
     good, bad = 0, last
     blank: set[int] = set()
@@ -40,7 +40,7 @@ def search(last: int, state_of: Callable[[int], State]) -> tuple[int, int]:
 
 
 def next_place(good: int, bad: int, blank: set[int]) -> int | None:
-    """The middle of the longest stretch without a blank commit, so that a run of them is left, not walked."""
+    """The middle of the longest stretch without a blank commit: neighbours of blank commits come last."""
     edges = [good, *sorted(place for place in blank if good < place < bad), bad]
     length, start = max((after - before, before) for before, after in pairwise(edges))
     return start + length // 2 if length > 1 else None

@@ -13,14 +13,14 @@ from heaplab.catalog.obtain import telling
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import plain_environment
 
-SHORT = 12  # digits of a commit's name, as it is shown
+SHORT = 12  # digits of a commit's name that are shown
 BUILT = "built"  # the file that marks a tree as built
 SEPARATOR = "\x1f"
 FORMAT = "--format=%H%x1f%s%x1f%an%x1f%as"
 
 
 class CannotBuildError(HeaplabError):
-    """A commit does not build; the message says why in one line."""
+    """A commit does not build. The message says why in one line."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Commit:
 
 
 class Repository:
-    """A repository of the user's, of which only git's own list of working trees is changed."""
+    """The user's repository. Only git's list of its working trees is changed."""
 
     def __init__(self, place: Path) -> None:
         if not shutil.which("git"):
@@ -48,7 +48,7 @@ class Repository:
 
     def git(self, *words: str) -> str:
         """The output of a git command. Raises UsageError with git's own words."""
-        # A hook of the user's would act on what it takes for a checkout of the user's.
+        # Hooks are off: one of the user's hooks would act on a checkout that the user did not make.
         command = ["git", "-C", str(self._place), "-c", f"core.hooksPath={os.devnull}", *words]
         done = subprocess.run(
             command,
@@ -65,9 +65,9 @@ class Repository:
         return done.stdout.strip()
 
     def line(self, text: str) -> list[Commit]:
-        """The commits from OLD to NEW along first parents, OLD first; a merge is one commit of them.
+        """The commits from OLD to NEW along first parents, OLD first; a merge counts as one commit.
 
-        Raises UsageError for text that is no range, and for one in which OLD is not before NEW.
+        Raises UsageError for text that is no range, and for a range in which OLD is not before NEW.
         """
         old, dots, new = text.partition("..")
         if not (old and dots and new) or new.startswith("."):
@@ -86,13 +86,13 @@ class Repository:
 
     def remove(self, tree: Path) -> None:
         if tree.exists():
-            with contextlib.suppress(UsageError):  # git knows nothing of it, where a checkout was cut off
+            with contextlib.suppress(UsageError):  # git does not know a tree whose checkout was interrupted
                 self.git("worktree", "remove", "--force", str(tree))
             shutil.rmtree(tree, ignore_errors=True)
 
     @staticmethod
     def _of_a_hook() -> set[str]:
-        """Variables under which git, started by a hook, would take one repository for another."""
+        """The variables that git sets for a hook: under these, git would act on the hook's repository."""
         done = subprocess.run(
             ["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=False
         )
@@ -111,7 +111,7 @@ class CommitBuilds:
         return (self.folder / commit.short / BUILT).exists()
 
     def tree(self, commit: Commit) -> Path:
-        """The tree of the commit, built. Raises CannotBuildError."""
+        """The built tree of the commit. Raises CannotBuildError."""
         place = self.folder / commit.short
         tree, log = place / "tree", place / "log"
         if self.is_built(commit):

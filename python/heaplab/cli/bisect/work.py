@@ -8,12 +8,12 @@ from heaplab.cli.options.arm_options import GivenAllocator, GivenCommand, comman
 from heaplab.cli.options.measuring_options import refuse_program_beside_suite
 from heaplab.errors import UsageError
 
-TREE = "{tree}"  # in words of a program: the tree of the commit
+TREE = "{tree}"  # stands for the tree of the commit in the words of a program
 
 
 @dataclass(frozen=True)
 class Work:
-    """A program that each commit builds; or a program, else a suite, under the library that it builds."""
+    """A program that each commit builds; or a program or suite under the library that each commit builds."""
 
     program: tuple[str, ...]
     library: str | None
@@ -22,7 +22,7 @@ class Work:
     instructions: str
 
     def __post_init__(self) -> None:
-        """Raise UsageError for work that is the same whatever the commit."""
+        """Raise UsageError for work that is the same for every commit."""
         refuse_program_beside_suite(self.program, self.suite)
         if self.library is not None:
             if not self.library or Path(self.library).is_absolute():
@@ -59,7 +59,7 @@ class Work:
         )
 
     def missing(self, tree: Path) -> str:
-        """What the build of the tree did not leave; "" if all is there."""
+        """The file that the build of the tree did not make; "" if it is there."""
         if self.library is not None:
             return "" if (tree / self.library).is_file() else self.library
         program = self.command("", tree).words[0]

@@ -1,12 +1,13 @@
-"""How `heaplab run --all-publications --budget` divides the time: who is first, at which scale, for how long.
+"""How `heaplab run --all-publications --budget` divides the time among the experiments.
 
 1. Experiments without a result come first, the shortest first; then those that a budget cut off; then those
    that are complete at less than the publication's scale and may be measured at a larger one.
-2. When its turn comes, the share of an experiment is the time left over the number of experiments left: what
-   one does not use falls to those behind.
-3. It is measured at the largest of its steps (campaign/scale_steps.py) whose forecast, times MARGIN, fits its
-   share. What was begun goes on at its step. Where not even the smallest step fits, that one may take
-   MOST_SHARES if that is enough by a trial of the baseline; else the experiment waits for another call.
+2. When its turn comes, the share of an experiment is the time left, divided by the experiments left: the time
+   that an experiment does not use falls to the later ones.
+3. An experiment is measured at the largest of its steps (campaign/scale_steps.py) whose forecast, times
+   MARGIN, fits its share. An experiment that was begun goes on at its step. Where not even the smallest step
+   fits its share, that step may take MOST_SHARES shares if a trial of the baseline says that this is enough;
+   otherwise the experiment waits for another call.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,8 +18,8 @@ from heaplab.campaign.pilot import in_words
 from heaplab.campaign.trial import Forecast
 from heaplab.cli.campaigns.planned_experiment import PlannedExperiment
 
-MARGIN = 1.3  # cells between the first and the last, repetitions, the report
-MOST_SHARES = 3  # for the smallest step of an experiment
+MARGIN = 1.3  # a forecast leaves out cells between the first and the last, repetitions and the report
+MOST_SHARES = 3  # that the smallest step of an experiment may take
 Tick = Callable[[], None]
 
 
@@ -28,8 +29,8 @@ class ScaledExperiment:
 
     steps: Sequence[PlannedExperiment]
     begun: int | None = None  # position of the step whose results lie in the folder
-    complete: bool = False  # whether these were carried out to the end
-    least: Forecast | None = None  # of the smallest step; None: not asked for
+    complete: bool = False  # whether these results are complete
+    least: Forecast | None = None  # of the smallest step; None: no forecast was made
 
     @classmethod
     def found(cls, steps: Sequence[PlannedExperiment]) -> Self:
@@ -50,15 +51,15 @@ class ScaledExperiment:
 
 @dataclass(frozen=True)
 class BudgetTurn:
-    """A step that is measured, and for how many seconds at most."""
+    """A step that is measured next, with its time limit."""
 
     planned: PlannedExperiment
-    seconds: float | None  # None: as long as it takes
-    why: str = ""  # not at a larger scale
+    seconds: float | None  # None: no limit
+    why: str = ""  # why the scale is not larger
 
 
 def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperiment]:
-    """In the order of their turns, with a forecast of those that have no result yet."""
+    """The experiments in the order of their turns, with a forecast for those without a result."""
     known = [one if one.begun is not None else one.with_forecast(tick) for one in ahead]
     return sorted(
         known, key=lambda one: (one.complete, one.least is None, one.least.seconds if one.least else 0.0)
@@ -66,7 +67,7 @@ def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperimen
 
 
 def turn_of(one: ScaledExperiment, share: float, left: float, tick: Tick) -> BudgetTurn | None:
-    """None if there is nothing to measure in the time left."""
+    """The next step of an experiment; None if no step fits in the time left."""
     if one.begun is not None and not one.complete:
         return BudgetTurn(one.steps[one.begun], share)
     too_large: list[str] = []

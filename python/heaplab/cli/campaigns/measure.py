@@ -8,7 +8,7 @@ import click
 from heaplab.cli.options import replay_options, server_options
 from heaplab.cli.options.arm_options import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.options.given_options import ComparisonOptions
-from heaplab.cli.options.measuring_options import ARMS, HOW, NO_DEEP_BINDING, taking
+from heaplab.cli.options.measuring_options import ARMS, HOW, NO_DEEP_BINDING, SUITE, taking
 from heaplab.cli.options.option_types import PLACE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
 from heaplab.cli.screen import exit_status
@@ -17,10 +17,7 @@ from heaplab.errors import UsageError
 
 @click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM [ARGS]...]")
-@click.option(
-    "--suite",
-    help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]",
-)
+@SUITE
 @click.option(
     "--input",
     "source",
@@ -42,9 +39,7 @@ from heaplab.errors import UsageError
     help="A command to compare with others, two at least: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
 )
 @NO_DEEP_BINDING
-@server_options.serving
-@replay_options.replaying
-@taking(ARMS, HOW)
+@taking(server_options.SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, HOW)
 @click.pass_obj
 def compare(
     extra: tuple[Path, ...],
@@ -95,8 +90,7 @@ def compare(
     help="Minutes on two cores, or as published.  [default: quick; with --all-publications and --budget the "
     "largest that fits]",
 )
-@replay_options.replaying
-@taking(ARMS, HOW)
+@taking(replay_options.REPLAY_OPTIONS, ARMS, HOW)
 @click.pass_obj
 def run(
     extra: tuple[Path, ...],

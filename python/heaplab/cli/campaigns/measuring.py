@@ -65,7 +65,7 @@ def compare(
         replay_options.refuse_without_trace(replaying)
         named = bool(options.allocators or options.own or options.factorial)
         command_arms.refuse_others(commands, bool(program) or suite is not None or named)
-        arms = command_arms.arms_of(commands)
+        arms = [command_arms.arm_of_command(given) for given in commands]
         benchmark = benchmark_of_commands(arms, source, options.quiet, serving)
     else:
         catalog, arms = selection.arms(catalog, options.allocators, options.own, options.factorial)
@@ -77,7 +77,7 @@ def compare(
 
 
 def refuse_one_alone(benchmark: Benchmark, arms: Sequence[Arm]) -> None:
-    """Raise UsageError for one allocator, unless a replay or the values of a parameter are compared with."""
+    """Raise UsageError for a single allocator, unless it is measured by a replay or compares a parameter."""
     alone = len(arms) == 1 and not any(work.replays for work in benchmark.workloads.values())
     if alone and not all(item.compare for item in benchmark.experiments):
         raise UsageError(
@@ -113,9 +113,9 @@ def run(
 
 
 def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
-    """The allocators of experiments that each name their own, as ablations do; else None.
+    """The allocators of experiments that all name their own, as ablations do; else None.
 
-    An experiment that compares something else needs the baseline only.
+    An experiment that compares the values of a parameter needs the baseline only.
     """
     named = [item.allocators or ([selection.BASELINE] if item.compare else []) for item in experiments]
     return ",".join(dict.fromkeys(name for names in named for name in names)) if all(named) else None
@@ -129,7 +129,7 @@ def measure(request: Request, folder: Path, options: ComparisonOptions) -> int:
 
 
 def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> int:
-    """Resume an interrupted campaign, or one that spent its budget. A complete campaign is only reported."""
+    """Resume a campaign that was interrupted or spent its budget; a complete campaign is only reported."""
     results = store.load(place)
     resume_checks.refuse_changes(results.campaign, options)
     if results.end and results.end.reason != "budget":
@@ -141,7 +141,7 @@ def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> 
 
 
 def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOptions) -> dict[str, Arm]:
-    """The arms of a campaign as they are here now, by name."""
+    """The arms of a recorded campaign by name, as found on this machine now."""
     recorded = results.libraries
     found = arms_found_again(catalog, results, options)
     return {
@@ -162,7 +162,7 @@ def arms_found_again(catalog: Catalog, results: store.Results, options: Comparis
 
 
 def report_on(opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions) -> int:
-    """Measure what is missing, then tell."""
+    """Measure the missing runs, then print the summary and write the report."""
     stopped = run_campaign(opened, needed, options)
     status = tell(opened.store.path, quiet=options.quiet, as_json=options.as_json)
     return 1 if stopped else status

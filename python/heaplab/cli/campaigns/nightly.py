@@ -55,9 +55,9 @@ def standing(
 
 
 def obtain(extra: tuple[Path, ...], allocators: str | None, newer: Path | None) -> None:
-    """What cannot be had is left out with a line, as it is from the comparison.
+    """Obtain the allocators; a note names each that cannot be obtained, and the comparison leaves it out.
 
-    The newest releases of what the catalog pins become files of the catalog `newer`.
+    Newer releases of the sources that the catalog pins become files of the catalog `newer`.
     """
     catalog = catalogs.load(extra)
     every = allocators is None or allocators == "all"
@@ -71,7 +71,7 @@ def obtain(extra: tuple[Path, ...], allocators: str | None, newer: Path | None) 
 
 
 def renew(catalog: Catalog, name: str, newer: Path) -> bool:
-    """Obtain a release that is newer than the catalog's; whether there was one."""
+    """Obtain a release that is newer than the catalog's. Returns whether there was one."""
     allocator, _ = catalog.allocator(name)
     with StepDisplay(name) as steps:
         found, reasons = newest.renewed(allocator, steps.tell)
@@ -85,7 +85,7 @@ def renew(catalog: Catalog, name: str, newer: Path) -> bool:
 
 
 def campaign_folder(campaigns: Path) -> Path:
-    """That of a campaign that was interrupted, or a new one."""
+    """The folder of the last campaign if it was interrupted, or else a new folder."""
     last = sorted(campaigns.glob(f"*/{store.FILE_NAME}"))[-1:]
     if last and store.load(last[0]).end is None:
         return last[0].parent
@@ -93,7 +93,7 @@ def campaign_folder(campaigns: Path) -> Path:
 
 
 def changed(atlas: Atlas) -> Iterator[str]:
-    """New builds, and what is worse under them, in the last campaign."""
+    """Lines about the last campaign: allocators with a new build, and comparisons that are worse with it."""
     last, before = atlas.campaigns[-1], atlas.campaigns[:-1]
     earlier = {name: one for one in before for name in one.builds if one.machine == last.machine}
     both = sorted(earlier.keys() & last.builds.keys())

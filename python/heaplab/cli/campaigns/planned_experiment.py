@@ -39,7 +39,7 @@ class PlannedExperiment:
         return {arm.allocator: arm for arm in self.request.libraries}
 
     def earlier(self) -> store.Results | None:
-        """What an earlier call measured of this step with the same arms on this machine."""
+        """The results of an earlier call for this step, with the same arms on this machine."""
         if not self.file.exists():
             return None
         found = store.load(self.file)
@@ -52,7 +52,7 @@ class PlannedExperiment:
         return found is not None and found.end is not None and found.end.reason != "budget"
 
     def forecast(self, tick: Callable[[], None], room: float | None = None) -> Forecast:
-        """How long it takes, or with `room` that it takes longer than so many seconds."""
+        """How long the campaign takes; with `room`, perhaps only that it takes more seconds than that."""
         campaign = campaigns.campaign_of(self.request)
         between = trial.between_runs(campaign)
         if room is not None and between.seconds > room:
@@ -66,9 +66,9 @@ class PlannedExperiment:
         return memory_needs.estimates(plan.comparisons(campaigns.campaign_of(self.request)))
 
     def opened(self, budget: float | None, why: str) -> OpenedCampaign:
-        """The campaign begun, or gone on with. The budget is that of this call, whatever was measured before.
+        """Begin or continue the campaign. The budget is that of this call, whatever was measured before.
 
-        `why` says of a new one why it is not measured at a larger scale.
+        `why` says why the scale of a new campaign is not larger.
         """
         found = self.earlier()
         if found is None:
@@ -86,7 +86,7 @@ def planned_of(
     folder: Path,
     options: ComparisonOptions,
 ) -> PlannedExperiment:
-    """Cells that do not fit in this machine's memory fail, and the others are measured."""
+    """One step of an experiment. Only cells that do not fit in this machine's memory fail."""
     benchmark = Benchmark([step.experiment], workloads, step.scale, folder, None)
     request = request_of(benchmark, arms, replace(options, budget=None))
     if not request.memory_limit:
@@ -95,10 +95,11 @@ def planned_of(
 
 
 def arms_of(catalog: Catalog, experiment: spec.Experiment, options: ComparisonOptions) -> list[Arm]:
-    """Those the experiment names, else those asked for, else all here and what its sentences speak of.
+    """The arms that the experiment names; else those that the user names; else all found here.
 
-    With a budget not all, but the baseline and what its sentences speak of: fewer arms leave time for a
-    larger scale. Raises HeaplabError for one that was named and is not here.
+    The third case adds the allocators that the experiment's claims name. With a budget it has these and the
+    baseline alone: fewer arms leave time for a larger scale. Raises HeaplabError for a named allocator that
+    is not on this machine.
     """
     named = named_by_all([experiment]) or options.allocators
     spoken = [] if named else claims.allocators_of(experiment)

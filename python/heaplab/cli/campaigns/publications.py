@@ -1,8 +1,8 @@
-"""`heaplab run --all-publications`: each experiment of the publications, a campaign in a folder of its own.
+"""`heaplab run --all-publications`: each experiment of the publications is a campaign in its own folder.
 
-The same command goes on where it ended: what is complete is left alone. Each experiment has the arms that it
-has by itself, so that ablations are measured with their variants, and strategies under the C library. A
-budget is divided among them: divided_budget.py.
+The same command continues where it ended, and leaves complete campaigns alone. Each experiment has its own
+arms: ablations are measured with their variants, and strategies under the C library. A budget is divided
+among the experiments by divided_budget.py.
 """
 
 import time
@@ -27,7 +27,7 @@ from heaplab.cli.campaigns.divided_budget import (
     turn_of,
 )
 from heaplab.cli.campaigns.planned_experiment import arms_of, planned_of
-from heaplab.cli.campaigns.run_campaign import bar_of, interrupted, run_campaign
+from heaplab.cli.campaigns.run_campaign import TO_GO_ON, bar_of, interrupted, run_campaign
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.reading.results import REPORT_NAME
 from heaplab.errors import HeaplabError, UsageError
@@ -35,7 +35,6 @@ from heaplab.report.page import html_file, report_page, reproduced, reproduction
 from heaplab.report.words import units
 
 PAGE, PICTURES = "reproduction.md", "reproduction"
-TO_GO_ON = "the same command goes on"
 
 
 def run_all(
@@ -44,10 +43,10 @@ def run_all(
     scale: spec.ScaleName | None,
     options: ComparisonOptions,
 ) -> int:
-    """Measure, or go on; then write the page by figure. Return 1 if something was not measured.
+    """Begin or continue measuring, then write the page by figure. Return 1 if something was not measured.
 
-    `asked` names experiments, groups or globs; empty: all. With a budget and without a scale each experiment
-    is measured at the largest scale that fits.
+    `asked` has ids, groups or globs of experiments; empty: all. With a budget and without a scale, each
+    experiment is measured at the largest scale that fits.
     """
     refuse_what_one_campaign_takes(options)
     catalog = catalogs.load(extra)
@@ -82,7 +81,7 @@ def refuse_what_one_campaign_takes(options: ComparisonOptions) -> None:
 
 
 def experiments_of(catalog: Catalog, asked: Sequence[str]) -> list[str]:
-    """The ids of the experiments of the publications, or of those among them that were asked for."""
+    """The ids of the experiments of the publications, limited to those that `asked` matches."""
     names = list(dict.fromkeys(name for one in catalog.publications.values() for name in one.experiments))
     chosen = {one.id for one in catalog.experiments_matching(list(asked))} if asked else set(names)
     if others := sorted(chosen - set(names)):
@@ -93,7 +92,7 @@ def experiments_of(catalog: Catalog, asked: Sequence[str]) -> list[str]:
 def scaled(
     catalog: Catalog, name: str, scale: spec.ScaleName | None, folder: Path, options: ComparisonOptions
 ) -> ScaledExperiment | None:
-    """None, with a line, for an experiment with an allocator that is not on this machine."""
+    """The experiment with its steps; None, with a note, if one of its allocators is not on this machine."""
     (experiment, *_), workloads = selection.experiments(catalog, [name])
     try:
         arms = arms_of(catalog, experiment, options)
@@ -108,7 +107,7 @@ def scaled(
 
 
 def measure_each(ahead: Sequence[ScaledExperiment], options: ComparisonOptions) -> None:
-    """All of them, to the end."""
+    """Measure all experiments to the end."""
     with bar_of(options, None) as bar:
         whole = sum((one.steps[0].forecast(bar.tick) for one in ahead), Forecast())
     if ahead:
@@ -133,7 +132,7 @@ def in_a_line(found: Forecast, experiments: int) -> str:
 
 
 def measure_within(ahead: Sequence[ScaledExperiment], budget: float, options: ComparisonOptions) -> None:
-    """As many of them as the budget has room for, each at the largest scale that fits."""
+    """Measure as many experiments as the budget has room for, each at the largest scale that fits."""
     ends = time.monotonic() + budget
     with bar_of(options, budget) as bar:
         waiting = queue(ahead, bar.tick)
@@ -153,7 +152,7 @@ def measure_within(ahead: Sequence[ScaledExperiment], budget: float, options: Co
 
 
 def measured(turn: BudgetTurn, options: ComparisonOptions) -> str:
-    """Measure what is missing of one experiment, and write its report. Return why it was stopped, or ""."""
+    """Measure the missing runs of one experiment, write its report. Return why it was stopped, or ""."""
     planned, needed = turn.planned, turn.planned.needed()
     selection.note(f"{planned.name}: {planned.step}{turn.why and f': {turn.why}'}")
     most = planned.request.memory_limit or 0
@@ -170,7 +169,7 @@ def measured(turn: BudgetTurn, options: ComparisonOptions) -> str:
 
 
 def write_page(catalog: Catalog, files: Sequence[Path], folder: Path) -> None:
-    """What the results in the folder say, figure by figure; what was broken off says nothing yet."""
+    """Write the page by figure from the results in the folder; interrupted campaigns are left out."""
     results = [store.load(one) for one in files if one.exists()]
     found = [Analysis(one) for one in results if one.end]
     for one in found:

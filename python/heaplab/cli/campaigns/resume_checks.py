@@ -14,7 +14,7 @@ def refuse_more_work(given: object) -> None:
 
 
 def refuse_changes(campaign: Campaign, options: ComparisonOptions) -> None:
-    """Raise UsageError for an option that differs from the one the campaign began with."""
+    """Raise UsageError for an option with another value than at the beginning of the campaign."""
     begun = {
         "allocators": ",".join(campaign.allocators),
         "output": None,

@@ -1,4 +1,4 @@
-"""Carries out a campaign for a command: opens it, measures behind a progress bar, keeps what it has."""
+"""Carries out a campaign for a command: opens it, measures with a progress bar, keeps finished runs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +18,8 @@ from heaplab.cli.screen.progress_bar import ProgressBar
 from heaplab.errors import HeaplabError
 from heaplab.records import Campaign, Run, Timing
 
+TO_GO_ON = "the same command goes on"  # what a user may do after an interruption
+
 
 def opened_for(
     request: Request, folder: Path, options: HowOptions, share: float = 1.0
@@ -33,11 +35,10 @@ def opened_at(
     share: float = 1.0,
     facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[OpenedCampaign, dict[str, int]]:
-    """The campaign of a request, begun or gone on with, after its pilot runs; and its needs of memory.
+    """Begin or continue the campaign of a request; return it with the memory needs of its cells, by key.
 
-    The needs are those the workloads estimate, or the larger peaks of pilot runs.
-
-    `share` is the part of the user's budget that is this campaign's; `facts` stand beside the machine's.
+    A need is the workload's estimate, or the peak of the pilot runs if that is larger. `share` is this
+    campaign's part of the user's budget; `facts` are recorded beside the facts of the machine.
     """
     needed = needed_by(campaigns.campaign_of(request))
     found: list[str] = []
@@ -53,7 +54,7 @@ def opened_at(
 
 
 def is_measured(folder: Path, request: Request) -> bool:
-    """Whether the campaign of this request lies in the folder, carried out to its end."""
+    """Whether the folder holds the complete campaign of this request."""
     path = folder / store.FILE_NAME
     if not path.exists():
         return False
@@ -67,7 +68,7 @@ def bar_of(options: HowOptions, budget: float | None) -> ProgressBar:
 
 
 def needed_by(campaign: Campaign) -> dict[str, int]:
-    """Estimates of memory by cell. Raises UsageError if one is too large and no limit was asked for."""
+    """Estimated memory of each cell, by key. Raises UsageError if one is too large and no limit is set."""
     exit_status.refuse_small_address_space()
     exit_status.refuse_missing_temporary_folder()
     comparisons = plan.comparisons(campaign)
@@ -85,9 +86,9 @@ def interrupted(how: str) -> str:
 def run_campaign(
     opened: OpenedCampaign, needed: dict[str, int], options: HowOptions, to_go_on: str = ""
 ) -> str:
-    """Measure what is missing; return why it was stopped, "" if it was not.
+    """Measure the missing runs; return why measuring was stopped, "" if it was not.
 
-    An interruption or a full disk keeps what was measured; `to_go_on` says how to go on with it.
+    Finished runs survive an interruption and a full disk; `to_go_on` says how the user can continue.
     """
     if opened.unreadable:
         selection.note(store.left_out(opened.store.path, opened.unreadable))
@@ -123,9 +124,9 @@ def run_campaign(
 
 
 def precise_enough(campaign: Campaign, timings: Mapping[str, Timing]) -> Precise:
-    """The stop rule: every ratio of the main metric to the reference is known well enough.
+    """The stopping rule: every ratio of the main metric to the reference is precise enough.
 
-    `timings` gains what is decided meanwhile.
+    `timings` is filled while the campaign runs.
     """
 
     def rule(comparison: plan.Comparison, runs: Sequence[Run]) -> bool:

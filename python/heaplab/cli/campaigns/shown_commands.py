@@ -1,4 +1,4 @@
-"""The command of each cell under each arm, to be typed behind gdb --args, perf record or valgrind."""
+"""The command of each cell under each arm, for use behind gdb --args, perf record or valgrind."""
 
 import shlex
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from heaplab.records import CONTROL_SUFFIX, Arm
 
 
 def shown_commands(request: Request) -> Iterator[str]:
-    """One line a cell and arm, each after a comment that names them. `env` sets what an arm sets."""
+    """One line for each cell and arm, below a comment that names both. `env` sets the arm's variables."""
     campaign = campaigns.campaign_of(request)
     arms = {arm.allocator: arm for arm in request.libraries}
     for comparison in plan.comparisons(campaign):
@@ -39,7 +39,7 @@ def lines_of(cell: Cell, arm: Arm, seed: int) -> Iterator[str]:
 
 
 def settings_of_arm(cell: Cell, arm: Arm) -> list[str]:
-    """What differs from the user's own environment; nothing if nothing does."""
+    """An `env` command with the variables that differ from the user's environment; empty without any."""
     plain = plain_environment()
     own = {name: value for name, value in environment_of(cell, arm).items() if plain.get(name) != value}
     return ["env", *(f"{name}={value}" for name, value in own.items())] if own else []

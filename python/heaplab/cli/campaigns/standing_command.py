@@ -4,24 +4,20 @@ from pathlib import Path
 
 import click
 
+from heaplab.cli.options.measuring_options import ALLOCATORS, QUIET, SUITE
 from heaplab.cli.options.option_types import DURATION, OUTPUT_FOLDER
 from heaplab.cli.screen import exit_status
 
 
 @click.command()
-@click.option(
-    "--allocators", metavar="A,B,...", help="Names, or 'all' found here. The first is the baseline."
-)
-@click.option(
-    "--suite",
-    help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]",
-)
+@ALLOCATORS
+@SUITE
 @click.option("--budget", type=DURATION, default="1h", help="Stop measuring after this time.")
 @click.option(
     "--pinned", is_flag=True, help="The versions of the catalog: look for no newer ones on the registries."
 )
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of campaigns and site.  [default: standing]")
-@click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress.")
+@QUIET
 @click.pass_obj
 def standing(
     extra: tuple[Path, ...],

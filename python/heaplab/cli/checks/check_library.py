@@ -112,7 +112,7 @@ def tell_failure(steps: StepDisplay, outcome: check_outcomes.Outcome) -> None:
 
 
 def chosen(catalog: Catalog, names: tuple[str, ...], everything: bool) -> list[Arm]:
-    """The libraries asked for; of all those of the catalog, those that are here."""
+    """The libraries asked for; with --all every allocator of the catalog that is on this machine."""
     if everything == bool(names):
         raise UsageError("check: name libraries or allocators, or give --all")
     if not everything:
@@ -127,7 +127,7 @@ def chosen(catalog: Catalog, names: tuple[str, ...], everything: bool) -> list[A
 
 
 def library_of(catalog: Catalog, name: str) -> Arm:
-    """A name with a slash, or of a shared library, is a file."""
+    """A library file if the name has a slash or `.so`, or else an allocator of the catalog."""
     if "/" not in name and ".so" not in name:
         return locate.locate(catalog, name)
     path = Path(name)

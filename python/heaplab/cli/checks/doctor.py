@@ -17,9 +17,9 @@ from heaplab.console import console, put
 from heaplab.machine import host
 from heaplab.report.words.facts import in_words, text_of
 
-PROGRAM_LIMIT_S = 30.0  # that a program is looked at
+PROGRAM_LIMIT_S = 30.0  # for which a program is observed
 LABEL = 24  # columns of the names beside facts
-# What the commands of heaplab call, and what for.
+# The tools that commands of heaplab call, with their purpose.
 TOOLS = {
     "cc": "build allocators from source",
     "c++": "build allocators from source",
@@ -63,7 +63,7 @@ def doctor(extra: tuple[Path, ...], program: tuple[str, ...], as_json: bool) -> 
 
 
 def program_advice(program: tuple[str, ...]) -> list[str]:
-    """What keeps a preloaded malloc from serving a program, as its first seconds show."""
+    """What keeps a preloaded malloc from serving a program, as seen in the program's first seconds."""
     from heaplab.machine import deep_binding, execute, interposition
 
     path = interposition.resolve_program(program[0], os.environ)
@@ -83,7 +83,7 @@ def unsafe_here(catalog: Catalog) -> list[str]:
 
 
 def host_advice(facts: dict[str, Any]) -> list[str]:
-    """What a careful person would change on this machine before measuring, or keep in mind after."""
+    """What to change on this machine before measuring, or to keep in mind when reading the figures."""
     advice = []
     if facts["governor"] not in (None, "performance"):
         advice.append(f"the CPU governor is {facts['governor']}: performance gives steadier times")

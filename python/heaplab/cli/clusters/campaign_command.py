@@ -1,4 +1,4 @@
-"""`heaplab campaign`: hand the shards of a plan to an engine, look, bring the results back, stop."""
+"""`heaplab campaign`: hand the shards of a plan to an engine, show their states, fetch results, cancel."""
 
 from collections import Counter
 from pathlib import Path
@@ -118,7 +118,7 @@ def status(plan: Plan, engine: Engine) -> None:
     troubles = list(held.troubles)
     try:
         engine.fetch(plan)
-    except HeaplabError as error:  # of a host that is gone; the others gave what they have
+    except HeaplabError as error:  # a host is gone; the results of the others are here
         troubles.append(str(error))
     for trouble in dict.fromkeys(troubles):
         note(trouble)
@@ -129,7 +129,7 @@ def status(plan: Plan, engine: Engine) -> None:
 
 
 def put_states(states: list[ShardState], held: dict[int, str]) -> None:
-    """The shards that are not complete in a table, and all of them in one line."""
+    """Print a table of the incomplete shards, then one line with the number of shards by state."""
     open_ = [state for state in states if state.state is not Completion.COMPLETE]
     if open_:
         put_table(

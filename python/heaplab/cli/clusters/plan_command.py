@@ -5,32 +5,25 @@ from typing import Any
 
 import click
 
-from heaplab.cli.options.measuring_options import OWN_ALLOCATOR
+from heaplab.cli.options.measuring_options import ALLOCATORS, OWN_ALLOCATOR, SUITE
 from heaplab.cli.options.option_types import DURATION, FOLDER, OUTPUT_FOLDER, PLACE, SEED, SHARE
-from heaplab.cli.options.program_command import ProgramCommand
+from heaplab.cli.options.program_command import ProgramCommand, file_and_options
 from heaplab.cli.screen import exit_status
 
 
 class PlanCommand(ProgramCommand):
-    """A plan of a TOML file, which needs no `--` before it, or of options and a program."""
+    """A plan of a TOML file, or of options and a program. Options may stand before and behind the file."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        typed, _, _ = self.make_parser(ctx).parse_args(list(args))
-        found = typed["program"]
-        first, *behind = found if isinstance(found, tuple) and found else ("",)
-        if first.endswith(".toml") and "--" not in args:
-            before = args[: len(args) - len(behind) - 1]
-            args = [*before, *behind, "--toml", first]
-        return super().parse_args(ctx, args)
+        source, options = file_and_options(self, ctx, args, ".toml")
+        return super().parse_args(ctx, [*options, "--toml", source] if source else args)
 
 
 @click.command(cls=PlanCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[FILE.toml | -- PROGRAM [ARGS]...]")
 @click.option("--toml", "source", type=PLACE, hidden=True, help="The TOML file.")
 @click.option("-o", "--output", type=OUTPUT_FOLDER, default=Path("plan"), help="Folder of the plan.")
-@click.option(
-    "--suite", help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]"
-)
+@SUITE
 @click.option(
     "--experiments", metavar="A,B,...", help="Ids, groups or globs of experiments, in place of a suite."
 )
@@ -39,9 +32,7 @@ class PlanCommand(ProgramCommand):
     type=click.Choice(["quick", "full"]),
     help="Minutes on two cores, or as published.  [default: quick]",
 )
-@click.option(
-    "--allocators", metavar="A,B,...", help="Names, or 'all' found here. The first is the baseline."
-)
+@ALLOCATORS
 @OWN_ALLOCATOR
 @click.option(
     "--machine",

@@ -32,7 +32,7 @@ from heaplab.errors import UsageError
 from heaplab.records import Arm
 
 OF_MACHINES = ("nodes", "cpus", "architecture")
-# What engines understand of a kind of machine.
+# Settings of a kind of machine that engines read.
 OF_ENGINES = ("partition", "account", "qos", "constraint", "reservation", "time", "hosts", "runner")
 SUBJECTS = {"suite", "experiments", "program"}
 DEFAULT_MACHINE = "node"
@@ -40,16 +40,15 @@ NAME_ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 
 
 class PlanWanted(toml_file.Spec):
-    """What a plan's TOML file may say; an option of the same name comes first."""
+    """The content of a plan's TOML file; an option of the same name takes precedence."""
 
     suite: str = ""
     experiments: list[str] = Field(default_factory=list)  # ids, groups or globs
-    scale: Literal["quick", "full"] = "quick"  # of these
+    scale: Literal["quick", "full"] = "quick"  # of the experiments
     program: list[str] = Field(default_factory=list)
     allocators: list[str] = Field(default_factory=list)
-    arms: dict[str, str] = Field(
-        default_factory=dict
-    )  # NAME = "ALLOCATOR SETTING=VALUE ...", or the path of a library
+    # NAME = "ALLOCATOR SETTING=VALUE ...", or the path of a library
+    arms: dict[str, str] = Field(default_factory=dict)
     machines: dict[str, dict[str, str | int]] = Field(default_factory=dict)
     blocks: int | None = Field(default=None, ge=2, le=BLOCKS_MOST - 1)
     blocks_per_shard: int | None = Field(default=None, ge=2, le=BLOCKS_MOST - 1)
@@ -71,7 +70,7 @@ def make_plan(
     builds: Sequence[str],
     **options: Any,
 ) -> int:
-    """Write a plan, and say how to carry it out."""
+    """Write a plan, and print the commands that carry it out."""
     refuse_second(output)
     wanted = wanted_of(source, options)
     kinds = {name: kind_of(name, about) for name, about in machines_of(machines, wanted).items()}
@@ -111,7 +110,10 @@ def make_plan(
 
 
 def wanted_of(source: Path | None, options: Mapping[str, Any]) -> PlanWanted:
-    """What the TOML file says, with the options over it; what is measured comes from one of both."""
+    """The content of the TOML file, overridden by options.
+
+    An option that names what is measured replaces all that the file says about it.
+    """
     content = toml_file.content_of(source) if source else {}
     given = {name: value for name, value in options.items() if value not in (None, ())}
     given |= {name: words(given[name]) for name in ("allocators", "experiments") if name in given}
@@ -135,7 +137,7 @@ def benchmark_wanted(catalog: Catalog, arms: Sequence[Arm], wanted: PlanWanted) 
 
 
 def machines_of(given: Sequence[str], wanted: PlanWanted) -> Mapping[str, Mapping[str, str | int]]:
-    """The kinds of machine as options name them, NAME SETTING=VALUE ..., or else as the file does."""
+    """The kinds of machine from the options, NAME SETTING=VALUE ..., or else from the file."""
     found: dict[str, dict[str, str | int]] = {}
     for text in given:
         try:
@@ -172,7 +174,7 @@ def allocators_wanted(wanted: PlanWanted) -> list[GivenAllocator]:
 
 
 def planned(arm: Arm, given: Sequence[GivenAllocator]) -> PlannedArm:
-    """The arm as every node is to find it."""
+    """The arm as the plan describes it, for every node to find."""
     own = next((one for one in given if one.name == arm.allocator), None)
     if own is None:
         return PlannedArm(name=arm.allocator, base=arm.allocator)
@@ -198,14 +200,14 @@ def with_blocks(benchmark: Benchmark, wanted: PlanWanted) -> Benchmark:
 
 
 def budget_of(wanted: PlanWanted, benchmark: Benchmark) -> float | None:
-    """The budget of a shard: as asked for; none where blocks are; else that of the suite or program."""
+    """The budget of a shard: the user's; none if the user gives blocks; else that of the suite or program."""
     if isinstance(wanted.budget, str):
         return DURATION.convert(wanted.budget, None, None)
     return wanted.budget or (None if wanted.blocks else benchmark.budget)
 
 
 def shards_of(kinds: Mapping[str, KindOfMachine], wanted: PlanWanted) -> list[Shard]:
-    """The shards, one kind of machine after the other. Raises UsageError for what cannot be divided."""
+    """The shards, by kind of machine. Raises UsageError if the blocks cannot be divided into shards."""
     each, parts = wanted.blocks_per_shard, 1
     if each:
         if wanted.blocks is None or wanted.blocks % each:
@@ -217,7 +219,7 @@ def shards_of(kinds: Mapping[str, KindOfMachine], wanted: PlanWanted) -> list[Sh
 
 
 def builds_of(given: Sequence[str], wanted: PlanWanted, arms: Sequence[Arm]) -> dict[str, list[Path]]:
-    """Further builds of arms: NAME=LIBRARY."""
+    """The further builds of each arm, from the file and from options NAME=LIBRARY."""
     found = {name: list(map(Path, paths)) for name, paths in wanted.builds.items()}
     for text in given:
         name, _, path = text.partition("=")

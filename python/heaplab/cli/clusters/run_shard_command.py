@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from heaplab.cli.options.measuring_options import QUIET
 from heaplab.cli.options.option_types import PLACE
 from heaplab.cli.screen import exit_status
 
@@ -11,7 +12,7 @@ from heaplab.cli.screen import exit_status
 @click.command("run-shard")
 @click.argument("plan", type=PLACE)
 @click.option("--shard", metavar="I/N", required=True, help="Which shard of how many: 3/8.")
-@click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress.")
+@QUIET
 @click.pass_obj
 def run_shard(extra: tuple[Path, ...], /, plan: Path, shard: str, quiet: bool) -> int:
     """Carry out one shard of PLAN on this node.

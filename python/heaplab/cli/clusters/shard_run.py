@@ -32,7 +32,7 @@ from heaplab.records import Arm, Host
 
 
 def run_shard(extra: tuple[Path, ...], folder: Path, text: str, quiet: bool) -> int:
-    """Measure what a shard still lacks; return the exit status."""
+    """Measure the missing runs of a shard; return the exit status."""
     plan = read_plan(folder)
     shard = shard_of(plan, text)
     refuse_wrong_node(plan, shard)
@@ -77,7 +77,7 @@ def shard_of(plan: Plan, text: str) -> Shard:
 
 
 def refuse_wrong_node(plan: Plan, shard: Shard) -> None:
-    """Raise UsageError on a node, or with a heaplab, that the shard is not for."""
+    """Raise UsageError if the shard is for other nodes or another version of heaplab."""
     if plan.file.heaplab != heaplab.__version__:
         raise UsageError(
             f"{plan.folder}: planned by heaplab {plan.file.heaplab}, this is {heaplab.__version__}; "
@@ -98,7 +98,7 @@ def refuse_wrong_node(plan: Plan, shard: Shard) -> None:
 
 
 def arms_here(plan: Plan, catalog: Catalog) -> list[Arm]:
-    """The arms of a plan as they are on this node: the bundle's build where it has one."""
+    """The arms of a plan on this node: the bundle's build, or else what the node has."""
     own = [given_of(arm) for arm in plan.file.arms if is_given(arm)]
     files = bundles.bundled(plan)
     builds = {arm.name: bundles.library_for(plan, files, arm.name) for arm in plan.file.arms}
@@ -158,7 +158,7 @@ def with_threads(experiment: spec.Experiment, scale: spec.ScaleName, counts: lis
 
 
 def facts_of(plan: Plan, shard: Shard) -> dict[str, Any]:
-    """What a results file says of the shard it holds, and of where that runs."""
+    """What a results file records about its shard, its node and the CPUs."""
     return {
         "plan": plan.hash,
         "shard": shard.index,
@@ -175,7 +175,7 @@ def node_name() -> str:
 
 
 def refuse_other_results(path: Path, request: Request) -> None:
-    """Raise UsageError if what was begun here cannot be gone on with."""
+    """Raise UsageError if this node has results of the shard that cannot be continued."""
     if not path.exists() or not path.stat().st_size:
         return
     begun = store.load(path)
@@ -189,7 +189,7 @@ def refuse_other_results(path: Path, request: Request) -> None:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Raise UsageError if another process carries out the same shard on this node."""
+    """Hold the lock of a shard. Raises UsageError if another process carries it out on this node."""
     with path.with_suffix(".lock").open("w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

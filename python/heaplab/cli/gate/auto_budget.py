@@ -1,4 +1,4 @@
-"""`--budget auto`: how long the limits of a gate need on this machine, said before that time is spent."""
+"""`--budget auto`: how much time the limits of a gate need on this machine, told before it is spent."""
 
 from math import ceil, isfinite
 from pathlib import Path
@@ -8,18 +8,17 @@ from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.store import Results
 from heaplab.cli.benchmarks.selection import note
-from heaplab.cli.campaigns.run_campaign import needed_by, run_campaign
-from heaplab.cli.gate.count_instructions import TO_GO_ON
+from heaplab.cli.campaigns.run_campaign import TO_GO_ON, needed_by, run_campaign
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.quantities import show_duration
 
-FIRST_LOOK_S = 60.0  # what tells how much the runs vary
+FIRST_LOOK_S = 60.0  # of measuring, from which the variation of the runs is estimated
 MOST_S = 1800.0  # nobody waits longer for a gate
-SPARE = 1.1  # the variation is itself an estimate
+SPARE = 1.1  # factor of the forecast, because the variation is an estimate
 
 
 def go_on(path: Path, request: Request, limits: analysis.GateLimits, options: GateOptions) -> str:
-    """Say how long the limits need beyond the first look, and measure that long.
+    """Tell how much more time the limits need after the first look, and measure for that time.
 
     Returns why measuring was stopped, "" if it was not.
     """

@@ -1,4 +1,4 @@
-"""The part of a gate that counts instructions under callgrind, in a campaign of its own."""
+"""Counts the instructions of a gate under callgrind, in a separate campaign."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,25 +13,24 @@ from heaplab.campaign.store import Results
 from heaplab.catalog.spec import Experiment
 from heaplab.cli.benchmarks.benchmark import with_note
 from heaplab.cli.benchmarks.selection import note
-from heaplab.cli.campaigns.run_campaign import opened_for, run_campaign
+from heaplab.cli.campaigns.run_campaign import TO_GO_ON, opened_for, run_campaign
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.errors import HeaplabError
 from heaplab.machine import callgrind
 from heaplab.machine.purge_timers import without_timers
 from heaplab.records import Run, Status
 
-FOLDER = "callgrind"  # within that of the gate
-TO_GO_ON = "the same command goes on"
-BLOCKS = 3  # counts vary little: fewer than a time needs, enough to see whether they do
-SLOWER = 50  # times: what callgrind makes of a run
-LONGER = 1.5  # as other programs hold up one run of several
+FOLDER = "callgrind"  # within the folder of the gate
+BLOCKS = 3  # counts vary little: they need fewer blocks than times, but enough to see whether they vary
+SLOWER = 50  # times that a run takes longer under callgrind
+LONGER = 1.5  # times its share of the budget that a run may take, since other programs may delay a run
 NOTE = "Runs were carried out under callgrind: only their instructions mean something."
 
 
 def counted(request: Request, folder: Path, options: GateOptions, share: float) -> list[Path]:
-    """The results of the counting; none if nothing can be counted. Raises HeaplabError without valgrind.
+    """The results file of the counts; empty if nothing can be counted. Raises HeaplabError without valgrind.
 
-    `share` is the part of the user's budget that the request has.
+    `share` is the request's part of the user's budget.
     """
     if absent := callgrind.why_absent():
         raise HeaplabError(f"gate: {absent}")
@@ -49,14 +48,14 @@ def counted(request: Request, folder: Path, options: GateOptions, share: float) 
 
 @dataclass(frozen=True)
 class Offer:
-    """What counting would tell."""
+    """The experiments that can be counted, and the time that counting takes."""
 
-    names: list[str]  # of experiments
+    names: list[str]
     seconds: float
 
 
 def offer_of(request: Request, measured: analysis.Analysis) -> Offer | None:
-    """The countable experiments of a request, and how long counting them takes; None without any."""
+    """The offer to count what can be counted of a request; None if nothing can be."""
     cells = [cell for one in plan.comparisons(campaigns.campaign_of(counting(request))) for cell in one.cells]
     names = list(dict.fromkeys(cell.experiment.id for cell in cells))
     walls = {
@@ -79,7 +78,7 @@ def counting(request: Request) -> Request:
 
 
 def time_limit_of(request: Request) -> float | None:
-    """What a run may take: LONGER times its share of the budget if two blocks of all cells fit."""
+    """The user's limit; else LONGER times the time that two blocks in the budget leave for a run."""
     if request.time_limit or request.budget is None:
         return request.time_limit
     comparisons = plan.comparisons(campaigns.campaign_of(request))
@@ -94,11 +93,11 @@ def with_blocks(experiment: Experiment) -> Experiment:
 
 
 def uncounted(results: Results) -> list[str]:
-    """What was not counted and why, once each."""
+    """The experiments that were not counted, each with its reason, without repetition."""
     runs = [run for run in results.runs if is_uncounted(results, run)]
     return list(dict.fromkeys(f"{run.experiment}: {run.reason}" for run in runs))
 
 
 def is_uncounted(results: Results, run: Run) -> bool:
-    """Whether the run is no failure, but of a program that callgrind cannot count, or not in time."""
+    """Whether the run did not fail: callgrind cannot count the program, or not within the time limit."""
     return bool(results.campaign.instructions) and run.status in (Status.SKIPPED, Status.TIMEOUT)

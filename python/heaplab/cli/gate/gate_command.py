@@ -10,14 +10,16 @@ from heaplab.cli.options.measuring_options import (
     CALLGRIND,
     COUNTERS,
     HOW_ELSE,
+    INPUT,
     ONLY_CALLGRIND,
+    SUITE,
     Options,
     taking,
 )
-from heaplab.cli.options.option_types import AUTO, DURATION_OR_AUTO, OUTPUT_FILE, PLACE, SHARE
+from heaplab.cli.options.option_types import AUTO, DURATION_OR_AUTO, OUTPUT_FILE, SHARE
 from heaplab.cli.options.program_command import ProgramCommand
 
-# What may be worse by how much, and what is measured: of `heaplab bisect` too.
+# What may be worse by how much, and what is measured; `heaplab bisect` takes these options too.
 LIMITS: Options = [
     click.option(
         "--max-slower",
@@ -39,17 +41,8 @@ LIMITS: Options = [
         help="What counts instructions: the processor, where it can; also valgrind's callgrind, for what has "
         "one thread; or callgrind and nothing else, which decides small changes in seconds.",
     ),
-    click.option(
-        "--suite",
-        help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]",
-    ),
-    click.option(
-        "--input",
-        "source",
-        type=PLACE,
-        metavar="FILE",
-        help="File that each run reads as its standard input.",
-    ),
+    SUITE,
+    INPUT,
 ]
 
 

@@ -1,4 +1,4 @@
-"""What `heaplab gate` does: it fails if, and only if, something got worse than it may."""
+"""What `heaplab gate` does: it fails if, and only if, something is worse than its limit allows."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from heaplab.cli.benchmarks.benchmark import (
     request_of,
 )
 from heaplab.cli.benchmarks.selection import note
-from heaplab.cli.campaigns.run_campaign import opened_for, run_campaign
+from heaplab.cli.campaigns.run_campaign import TO_GO_ON, opened_for, run_campaign
 from heaplab.cli.gate import auto_budget
 from heaplab.cli.gate.auto_budget import in_words
-from heaplab.cli.gate.count_instructions import TO_GO_ON, counted, is_uncounted, offer_of
+from heaplab.cli.gate.count_instructions import counted, is_uncounted, offer_of
 from heaplab.cli.options.arm_options import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import (
@@ -46,7 +46,7 @@ from heaplab.report.machine_readable import gate_junit
 from heaplab.report.terminal import gate_output
 
 WORSE, COULD_NOT_TELL = 3, 4  # exit statuses; the second with --strict
-SPARE, LEAST_S = 3.0, 30.0  # of the time that counting is given, so that an estimate too low costs nothing
+SPARE, LEAST_S = 3.0, 30.0  # budget of counting: so many times its estimate, but at least so many seconds
 OLD, NEW = "old", "new"
 
 
@@ -57,7 +57,7 @@ def gate(
     program: tuple[str, ...],
     options: GateOptions,
 ) -> int:
-    """Compare, judge, tell; return the exit status."""
+    """Compare, judge, print the result; return the exit status."""
     refuse_program_beside_suite(program, options.suite)
     catalog = catalogs.load(extra)
     given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
@@ -96,10 +96,10 @@ def limits_of(options: GateOptions) -> analysis.GateLimits:
 
 
 def precision_of(options: GateOptions) -> float:
-    """What was typed, or else no more than half of the limit for time.
+    """The precision that the user typed, or else at most half of the limit for time.
 
-    The interval of NEW, and that of OLD against itself, from which the noise floor comes, do not exceed the
-    limit by their widths alone then.
+    With half the limit, neither the interval of NEW nor that of OLD against itself, which gives the noise
+    floor, exceeds the limit by its width alone.
     """
     return options.precision if is_typed("precision") else min(options.precision, options.max_slower / 2)
 
@@ -107,7 +107,7 @@ def precision_of(options: GateOptions) -> float:
 def counted_where_silent(
     path: Path, request: Request, folder: Path, limits: analysis.GateLimits, options: GateOptions
 ) -> list[Path]:
-    """With --auto counts instructions of the experiments whose times could not tell; else offers that."""
+    """With --auto, count the instructions of experiments whose times could not tell; else offer to do so."""
     measured = analysis.Analysis(load(path))
     silent = [one for one in analysis.gate_cells([measured], limits) if one.is_silent and one.is_time]
     names = {one.experiment for one in silent}
@@ -127,7 +127,7 @@ def counted_where_silent(
 
 
 def is_typed(parameter: str) -> bool:
-    """Whether the user typed an option, and did not leave it at its default."""
+    """Whether the user typed the option, rather than leaving it at its default."""
     return parameter in click.get_current_context().meta[TYPED]
 
 
@@ -148,7 +148,7 @@ def compared(
     source: Path | None,
     quiet: bool,
 ) -> tuple[list[Arm], Benchmark]:
-    """The arms, and what they are compared on."""
+    """The arms and their benchmark."""
     commands = [one for one in given if isinstance(one, GivenCommand)]
     if not commands:
         arms = allocator_arms(catalog, [one for one in given if isinstance(one, GivenAllocator)])
@@ -163,12 +163,12 @@ def compared(
             f"gate: {shlex.join(commands[0].words)!r} is a command, compared with commands alone; "
             "a library has .so in its name, `heaplab list allocators` names the others"
         )
-    arms = command_arms.arms_of(commands)
+    arms = [command_arms.arm_of_command(one) for one in commands]
     return arms, benchmark_of_commands(arms, source, quiet)
 
 
 def arm_given(catalog: Catalog, name: str, text: str) -> GivenAllocator | GivenCommand:
-    """What OLD or NEW stands for: a library, an allocator with settings, or else a command."""
+    """The arm that OLD or NEW names: a library, an allocator with settings, or else a command."""
     try:
         words = words_of(text)
         if words and (words[0] in catalog.allocator_names() or ".so" in Path(words[0]).name):
@@ -205,7 +205,7 @@ def judged(
 
 
 def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOptions) -> int:
-    """Print the verdicts and write what was asked for; return the exit status of the outcome.
+    """Print the verdicts and write the files asked for; return the exit status.
 
     Raises HeaplabError if runs failed, or if there is nothing to judge.
     """

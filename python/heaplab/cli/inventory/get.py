@@ -58,11 +58,11 @@ def is_absent(catalog: Catalog, name: str) -> bool:
     try:
         return getter.here(catalog, name) is None
     except HeaplabError:
-        return False  # said when its turn comes
+        return False  # `get` reports the error when it comes to this allocator
 
 
 def obtained(catalog: Catalog, name: str) -> str:
-    """One line about the allocator as it is now here. Raises HeaplabError if it cannot be obtained."""
+    """Obtain the allocator unless it is here; one line about it. Raises HeaplabError if that fails."""
     already, library = "already here, ", getter.here(catalog, name)
     if library is None:
         with StepDisplay(name) as steps:

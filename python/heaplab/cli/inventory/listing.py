@@ -1,4 +1,4 @@
-"""`heaplab list`: the things of one kind that there are, a line each."""
+"""`heaplab list`: one line for each item of a kind in the catalog."""
 
 import json
 import shutil

@@ -15,7 +15,7 @@ from heaplab.errors import HeaplabError, UsageError
 WIDTH_MOST = 100  # columns: longer lines are hard to read
 INDENT = 15  # columns of the names at the left
 
-Row = tuple[str, str]  # a name and a text of any length; without a name it goes on with the row above
+Row = tuple[str, str]  # a name and a text of any length; an empty name continues the row above
 Shown = allocator_spec.Allocator | spec.Workload | spec.Experiment | spec.Suite
 
 
@@ -141,7 +141,7 @@ def suite_rows(catalog: Catalog, thing: spec.Suite) -> Iterator[Row]:
 
 
 def laid_out(rows: list[Row], width: int) -> Iterator[str]:
-    """The rows as lines, texts wrapped in the second column, without repeated names and empty rows."""
+    """The rows as lines: texts are wrapped in the second column, repeated names and empty rows left out."""
     before = ""
     for name, text in rows:
         column = max(20, width - INDENT)

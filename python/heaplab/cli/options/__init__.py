@@ -1,1 +1,1 @@
-"""Options that several commands have, and the types of their values."""
+"""The options that several commands share, and the types of their values."""

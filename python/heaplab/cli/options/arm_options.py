@@ -1,4 +1,4 @@
-"""Arms as they are typed: an allocator with settings, or a command with settings."""
+"""The syntax of arms on the command line: an allocator with settings, or a command with settings."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ from heaplab.machine.huge_pages import MODES, HugePages
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 SETTING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 HUGE_PAGES = "thp"
-FACTORS_MOST = 3  # settings of a factorial: four would be 16 arms
+FACTORS_MOST = 3  # settings of a factorial: four would make 16 arms
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class GivenAllocator:
 
     @property
     def library(self) -> Path | None:
-        """The library of the user's; None for a name of the catalog."""
+        """The user's library; None for a name of the catalog."""
         return Path(self.base) if is_path(self.base) else None
 
     @property
@@ -59,7 +59,7 @@ class GivenCommand:
 
 
 def is_path(base: str) -> bool:
-    """Whether the base of an arm is a file rather than a name of the catalog."""
+    """Whether the base of an arm is a file and not a name of the catalog."""
     return "/" in base or ".so" in base or Path(base).is_file()
 
 
@@ -115,7 +115,7 @@ class FactorialType(click.ParamType[GivenFactorial, str]):
 
 
 def words_of(text: str) -> list[str]:
-    """The words of an arm as a shell takes them apart. Raises ValueError for a quote that does not end."""
+    """The words of an arm, split as by a shell. Raises ValueError for a single quotation mark."""
     try:
         return shlex.split(text)
     except ValueError:
@@ -123,7 +123,7 @@ def words_of(text: str) -> list[str]:
 
 
 def allocator_of(name: str, words: list[str]) -> GivenAllocator:
-    """Raises ValueError, in one line, for words that are no allocator with settings."""
+    """Raises ValueError, in one line, if the words do not begin with an allocator."""
     if not words or SETTING.fullmatch(words[0]):
         raise ValueError("names no allocator before its settings; `heaplab list allocators` names them")
     return GivenAllocator(name, words[0], settings_of(words[1:]))
@@ -138,7 +138,7 @@ def command_of(name: str, words: list[str]) -> GivenCommand:
 
 
 def settings_of(words: Iterable[str]) -> Settings:
-    """Raises ValueError, in one line, for a word that is no setting, or one that is there twice."""
+    """Raises ValueError, in one line, for a word that is no setting, and for a repeated setting."""
     found: dict[str, str] = {}
     for word in words:
         setting = SETTING.fullmatch(word)

@@ -1,4 +1,4 @@
-"""The values of the options that commands which measure have in common, as their modules pass them on."""
+"""The values of the options that commands which measure share, as one object that modules pass on."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from heaplab.cli.options.arm_options import GivenAllocator, GivenFactorial
 
 @dataclass(frozen=True, kw_only=True)
 class HowOptions:
-    """How arms are measured and what is told; what was not given is None."""
+    """How arms are measured and what is printed. None: the user gave no value."""
 
     output: Path | None = None
     budget: float | None  # s
@@ -27,7 +27,7 @@ class HowOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonOptions(HowOptions):
-    """Beside how: which arms `heaplab compare` and `heaplab run` measure."""
+    """`heaplab compare` and `heaplab run`: also which arms are measured."""
 
     allocators: str | None
     own: tuple[GivenAllocator, ...] = ()
@@ -39,7 +39,7 @@ class ComparisonOptions(HowOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GateOptions(HowOptions):
-    """Beside how: what `heaplab gate` and `heaplab bisect` compare and let pass; what the gate writes."""
+    """`heaplab gate` and `heaplab bisect`: also what is compared, the limits, and the files to write."""
 
     suite: str | None
     source: Path | None
@@ -48,7 +48,7 @@ class GateOptions(HowOptions):
     max_memory: float
     max_instructions: float
     auto: bool = False
-    automatic: bool = False  # the budget is a first look
+    automatic: bool = False  # --budget auto: the budget is that of a first look
     strict: bool = False
     markdown: Path | None = None
     junit: Path | None = None

@@ -1,4 +1,4 @@
-"""Options that the commands which measure have in common."""
+"""The options that commands which measure share."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -21,9 +21,20 @@ from heaplab.errors import UsageError
 Command = TypeVar("Command", bound=Callable[..., Any])
 Options = Sequence[Callable[[Any], Any]]
 
-# What a gate counts instructions with.
+# The values of --instructions: what counts instructions.
 COUNTERS, CALLGRIND, ONLY_CALLGRIND = "counters", "callgrind", "only-callgrind"
 
+ALLOCATORS = click.option(
+    "--allocators", metavar="A,B,...", help="Names, or 'all' found here. The first is the baseline."
+)
+SUITE = click.option(
+    "--suite",
+    help="Experiments to compare with, a suite or names such as larson,mstress.  [default: quick]",
+)
+INPUT = click.option(
+    "--input", "source", type=PLACE, metavar="FILE", help="File that each run reads as its standard input."
+)
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress.")
 NO_DEEP_BINDING = click.option(
     "--no-deep-binding",
     is_flag=True,
@@ -39,11 +50,7 @@ OWN_ALLOCATOR = click.option(
 )
 # Which arms are compared.
 ARMS: Options = [
-    click.option(
-        "--allocators",
-        metavar="A,B,...",
-        help="Names, or 'all' found here. The first is the baseline.",
-    ),
+    ALLOCATORS,
     OWN_ALLOCATOR,
     click.option(
         "--factorial",
@@ -64,7 +71,7 @@ BUDGET = click.option(
     help="Stop measuring after this time, which has to have room for two blocks: 90s, 5m; "
     "with --resume after so much more.",
 )
-# How they are measured, beside the budget.
+# How arms are measured, beside the budget.
 HOW_ELSE: Options = [
     click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder for results and report."),
     click.option("--precision", type=SHARE, default="2%", help="Repeat until ratios are this precise."),
@@ -86,16 +93,14 @@ HOW_ELSE: Options = [
         type=TIME_LIMIT,
         help="Kill a run that takes longer: 90s.  [default: the workload's; of PROGRAM by the budget]",
     ),
-    click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress."),
+    QUIET,
     click.option("--json", "as_json", is_flag=True, help="Print results as JSON."),
 ]
-
-
 HOW: Options = [BUDGET, *HOW_ELSE]
 
 
 def taking(*groups: Options) -> Callable[[Command], Command]:
-    """Decorates a command with groups of options, in this order."""
+    """Decorate a command with groups of options, in this order."""
 
     def decorated(command: Command) -> Command:
         for option in reversed([option for group in groups for option in group]):
@@ -106,6 +111,6 @@ def taking(*groups: Options) -> Callable[[Command], Command]:
 
 
 def refuse_program_beside_suite(program: tuple[str, ...], suite: str | None) -> None:
-    """Raise UsageError if there are both: a word that follows no option is a program."""
+    """Raise UsageError if both are given: a word that follows no option is a program."""
     if program and suite is not None:
         raise UsageError(f"--suite and a program exclude each other: {program[0]}")

@@ -1,4 +1,4 @@
-"""Kinds of option values, each refused with one line that says what is allowed."""
+"""The types of option values. A bad value is refused with one line that says what is allowed."""
 
 import os
 import re
@@ -16,7 +16,7 @@ LONGEST_S = 8760 * 3600  # a year
 
 @dataclass(frozen=True)
 class Quantity(click.ParamType[float, str | float]):
-    """A number with a unit between two bounds, refused in the words in which a workload refuses it."""
+    """A number with a unit, between two bounds. The error messages are those of heaplab's workloads."""
 
     name: str
     examples: str
@@ -24,7 +24,7 @@ class Quantity(click.ParamType[float, str | float]):
     show: Callable[[float], str]
     least: float
     most: float
-    bound: str = ""  # what the largest value is
+    bound: str = ""  # a remark on the largest value, for the error message
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if not isinstance(value, str):
@@ -39,7 +39,7 @@ class Quantity(click.ParamType[float, str | float]):
 
 
 class Durations(click.ParamType[list[float], str | list[float]]):
-    """Durations with commas between them."""
+    """Durations, separated by commas."""
 
     name = "durations"
 
@@ -77,7 +77,7 @@ class Percentage(click.ParamType[float, str | float]):
 
 
 class Seed(click.ParamType[int, str | int]):
-    """A seed: a whole number that, with the number of a block added, fits in 64 bits."""
+    """A seed: a whole number that still fits in 64 bits when the number of a block is added."""
 
     name = "seed"
     most = (1 << 63) - 1
@@ -103,7 +103,7 @@ class PathArgument(click.Path[Path]):
 
 
 class OutputFile(PathArgument):
-    """A file to write. Its folder is created now, so that nothing is measured that could not be written."""
+    """A file to write. Its folder is created at once: an unwritable file is refused before measuring."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False)
@@ -122,7 +122,7 @@ class OutputFile(PathArgument):
 
 
 class OutputFolder(PathArgument):
-    """A folder for results, which need not be there."""
+    """A folder for results, which need not exist."""
 
     def __init__(self) -> None:
         super().__init__(file_okay=False)
@@ -146,9 +146,9 @@ SIZE = Quantity(
     most=MACHINE_MEMORY,
     bound=", this machine's memory",
 )
-# A process needs a page table, a stack and the loader: less ends every run.
+# With less than 1 MiB no process starts: it needs page tables, a stack and the loader.
 MEMORY_LIMIT = replace(SIZE, least=1 << 20)
-# A recording has at least this for each process.
+# A recording takes at least this for each process.
 TRACE_LIMIT = replace(SIZE, least=1 << 16)
 DURATION = Quantity(
     name="duration",

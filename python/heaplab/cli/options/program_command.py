@@ -5,7 +5,7 @@ import click
 from heaplab.errors import UsageError
 
 TRACE = ".trace"  # the suffix of traces
-TYPED = "heaplab.typed"  # in a context: the options as they were typed, by parameter
+TYPED = "heaplab.typed"  # key in a context's `meta`: the options as the user typed them, by parameter
 
 
 class ProgramCommand(click.Command):
@@ -26,13 +26,23 @@ class ProgramCommand(click.Command):
 
 
 class ProgramOrTraceCommand(ProgramCommand):
-    """The same, or about a trace: options may stand before and behind a trace, which takes no arguments."""
+    """A command about a program or a trace. Options may stand before and behind a trace."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        typed, _, _ = self.make_parser(ctx).parse_args(list(args))
-        found = typed["program"]
-        trace, *behind = found if isinstance(found, tuple) and found else ("",)
-        if trace.endswith(TRACE) and "--" not in args:
-            before = args[: len(args) - len(behind) - 1]
-            return super().parse_args(ctx, [*before, *behind, trace])
-        return super().parse_args(ctx, args)
+        trace, options = file_and_options(self, ctx, args, TRACE)
+        return super().parse_args(ctx, [*options, trace] if trace else args)
+
+
+def file_and_options(
+    command: click.Command, ctx: click.Context, args: list[str], suffix: str
+) -> tuple[str, list[str]]:
+    """The file with this suffix in place of a program, and all other words; "" if there is no such file.
+
+    Behind `--` stands a program, whatever its suffix.
+    """
+    typed, _, _ = command.make_parser(ctx).parse_args(list(args))
+    found = typed["program"]
+    file, *behind = found if isinstance(found, tuple) and found else ("",)
+    if not file.endswith(suffix) or "--" in args:
+        return "", args
+    return file, [*args[: len(args) - len(behind) - 1], *behind]

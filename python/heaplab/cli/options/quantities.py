@@ -1,8 +1,7 @@
 """The grammar of sizes and durations, the same as that of heaplab's workloads.
 
-A quantity is digits, behind a point further digits if there is a point, and a unit without a space between:
-`64`, `8KiB`, `1.5GiB`, `2GB`, `0.5`, `200ms`, `5m`. `src/workloads/harness/value_text.cpp` reads the same
-grammar; both are tested against tests/units.txt.
+A quantity is a decimal number directly followed by a unit: `64`, `8KiB`, `1.5GiB`, `2GB`, `0.5`, `200ms`,
+`5m`. `src/workloads/harness/value_text.cpp` reads the same grammar; both are tested against tests/units.txt.
 """
 
 import re
@@ -15,7 +14,7 @@ SIZE_UNITS = {
     **{f"{prefix}B": 1000**power for power, prefix in enumerate("kMGT", 1)},
     **{f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGT", 1)},
 }
-# Seconds are the number times the first, over the second: both are whole, so that 10us is exactly 1e-5.
+# A factor and a divisor, so that 10us is exactly 1e-5 s: both are whole numbers.
 TIME_UNITS = {
     "": (1, 1),
     "ns": (1, 10**9),
@@ -26,12 +25,12 @@ TIME_UNITS = {
     "min": (60, 1),
     "h": (3600, 1),
 }
-EXACT = 1 << 53  # up to here a double holds every whole number
+EXACT = 1 << 53  # up to this a double holds every whole number
 LARGEST = (1 << 64) - 1
 
 
 def read_size(text: str) -> int | None:
-    """Bytes, rounded to whole ones; None if the text is no size or the size does not fit in 64 bits."""
+    """The size in whole bytes, rounded; None if the text is no size or the size does not fit in 64 bits."""
     found = QUANTITY.fullmatch(text)
     if not found or found[2] not in SIZE_UNITS:
         return None
@@ -54,7 +53,7 @@ def read_duration(text: str) -> float | None:
 
 
 def show_size(size: float) -> str:
-    """The text of a size, with a unit where that is exact: "8KiB", "1000"."""
+    """The text of a size, in the largest binary unit that is exact: "8KiB", "1000"."""
     whole = int(size)
     for unit in ("", "KiB", "MiB", "GiB"):
         if whole == 0 or whole % 1024:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from heaplab.cli.options.measuring_options import Options
 from heaplab.errors import UsageError
 
 if TYPE_CHECKING:
     from heaplab.records import Parameter
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 PACE, FILL = "pace", "fill"
 RECORDED = "recorded"  # a value of --pace
 
-REPLAY_OPTIONS = [
+REPLAY_OPTIONS: Options = [
     click.option(
         "--pace",
         type=click.Choice(["asap", RECORDED]),
@@ -32,14 +31,8 @@ REPLAY_OPTIONS = [
 ]
 
 
-def replaying(command: Command) -> Command:
-    for option in reversed(REPLAY_OPTIONS):
-        command = option(command)
-    return command
-
-
 def given_of(options: dict[str, Any]) -> dict[str, Parameter]:
-    """Take the options of a replay out of all options; those that were given."""
+    """Remove the options of a replay from `options`; return those that the user gave."""
     found = {name: options.pop(name) for name in (PACE, FILL)}
     return {name: value for name, value in found.items() if value is not None}
 

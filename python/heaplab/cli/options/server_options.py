@@ -1,16 +1,14 @@
-"""The options of `heaplab compare` that make PROGRAM a server, or change how those of a suite are driven."""
+"""The options of `heaplab compare` that make PROGRAM a server, or change how a suite's servers are driven."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from heaplab.catalog.load_generators import READERS
+from heaplab.cli.options.measuring_options import Options
 from heaplab.cli.options.option_types import DURATION, DURATIONS
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-SERVER_OPTIONS = [
+SERVER_OPTIONS: Options = [
     click.option(
         "--ready",
         metavar="CMD|tcp:PORT",
@@ -47,13 +45,7 @@ FIELDS = {
 }
 
 
-def serving(command: Command) -> Command:
-    for option in reversed(SERVER_OPTIONS):
-        command = option(command)
-    return command
-
-
 def given_of(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of a server out of all options; those that were given."""
+    """Remove the options of a server from `options`; return those that the user gave."""
     found = {name: options.pop(name) for name in FIELDS}
     return {name: value for name, value in found.items() if value not in (None, ())}

@@ -1,1 +1,1 @@
-"""`heaplab report`, `claims`, `power` and `export`: commands that read results files."""
+"""`heaplab report`, `claims`, `power`, `export` and `atlas`: commands that read results files."""

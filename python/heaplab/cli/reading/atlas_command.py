@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from heaplab.cli.options.measuring_options import QUIET
 from heaplab.cli.options.option_types import OUTPUT_FOLDER, PLACE
 from heaplab.cli.screen import exit_status
 from heaplab.cli.screen.step_display import StepDisplay
@@ -12,7 +13,7 @@ from heaplab.cli.screen.step_display import StepDisplay
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=PLACE, metavar="RESULTS...")
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of the site.  [default: site]")
-@click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress.")
+@QUIET
 def atlas(results: tuple[Path, ...], output: Path | None, quiet: bool) -> None:
     """Write a site about many results.
 

@@ -1,4 +1,4 @@
-"""The results of a campaign on the terminal, as JSON, as a page."""
+"""Shows the results of a campaign on the terminal, as JSON, and as a page."""
 
 import json
 import os
@@ -24,10 +24,10 @@ REPORT_NAME = "report.html"
 def tell(path: Path, *, quiet: bool, as_json: bool, tuned: Tuned | None = None) -> int:
     """Print the summary and write the page beside the results; return 1 if a planned run gave no figure.
 
-    `tuned`: what came before a confirmation. Raises HeaplabError if all that came out is one reason why there
-    are no figures.
+    `tuned` tells which settings a tuning tried before this confirmation. Raises HeaplabError if no run gave a
+    figure, all for the same reason.
     """
-    from heaplab.report.page import report_page  # draws, and is not needed before something was measured
+    from heaplab.report.page import report_page  # imports matplotlib, which measuring does not need
 
     results = load(path)
     reasons = {run.reason for run in results.runs}
@@ -38,7 +38,7 @@ def tell(path: Path, *, quiet: bool, as_json: bool, tuned: Tuned | None = None) 
     try:
         report_page.write_html([measured], page)
     except HeaplabError as error:
-        fault = error  # what was measured is told all the same
+        fault = error  # the summary is printed nevertheless
     if as_json:
         found = {"tune": plain_tuned(tuned, measured)} if tuned else {}
         click.echo(json.dumps(json_summary.as_plain(measured) | found))
@@ -67,7 +67,7 @@ def without_figure(runs: Sequence[Run]) -> list[Run]:
 
 
 def refuse_unwritable(page: Path) -> None:
-    """Raise UsageError if the page cannot be written, before figures are drawn."""
+    """Raise UsageError, before figures are drawn, if the page cannot be written."""
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The end of heaplab: an exit status and, after a failure, one line on standard error."""
+"""How heaplab ends: with an exit status and, after a failure, one line on standard error."""
 
 import contextlib
 import io
@@ -16,8 +16,8 @@ from heaplab.errors import HeaplabError, UsageError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 STANDARD_OUTPUT = "standard output"
-ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")  # a byte that is not UTF-8, as Python writes it
-ANALYSIS_NEEDS = 1 << 30  # B of address space; with less, the libraries of linear algebra end or hang
+ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")  # Python's escape of a byte that is not UTF-8
+ANALYSIS_NEEDS = 1 << 30  # B of address space; with less, the linear algebra libraries crash or hang
 
 
 def status_of(command: Callable[[], int | None]) -> int:
@@ -55,9 +55,9 @@ def described(error: BaseException) -> tuple[str, int]:
 
 
 def prepare_streams() -> None:
-    """Refuse or replace a closed stream, and let a failed write name standard output.
+    """Refuse or replace closed streams, and make errors of standard output name the stream.
 
-    A closed one would be given to the next file opened: to the results, for example.
+    The next file to be opened, such as the results, would get the descriptor of a closed stream.
     """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
@@ -70,7 +70,7 @@ def prepare_streams() -> None:
 
 
 def named_standard_output() -> io.TextIOWrapper:
-    """Standard output that is named in the error of a write, and takes every name a file can have."""
+    """Standard output whose write errors name it, and which can print every file name."""
     encoding = sys.stdout.encoding
     return io.TextIOWrapper(
         io.BufferedWriter(NamedOutput(sys.stdout.fileno(), "w", closefd=False)),
@@ -81,7 +81,7 @@ def named_standard_output() -> io.TextIOWrapper:
 
 
 class NamedOutput(io.FileIO):
-    """Standard output without a buffer."""
+    """Unbuffered standard output whose write errors name it."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -92,9 +92,9 @@ class NamedOutput(io.FileIO):
 
 
 def lost(error: OSError) -> int:
-    """Print what the system refused; nothing if the reader of a pipe, such as `head`, has ended."""
+    """Print the error of the system; nothing if the reader of a pipe, such as `head`, has ended."""
     if error.filename == STANDARD_OUTPUT:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes what is left once more when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes the rest of the buffer when it ends
         if isinstance(error, BrokenPipeError):
             return FAILED
     what = f"{error.filename}: " if error.filename else ""
@@ -102,14 +102,14 @@ def lost(error: OSError) -> int:
 
 
 def refuse_small_address_space() -> None:
-    """Raise HeaplabError if the address space is too small to analyse results, before any is measured."""
+    """Raise HeaplabError, before anything is measured, if the address space is too small for the analysis."""
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most != resource.RLIM_INFINITY and most < ANALYSIS_NEEDS:
         raise HeaplabError(f"analysing results needs {ANALYSIS_NEEDS >> 10} KiB of address space{limited()}")
 
 
 def refuse_missing_temporary_folder() -> None:
-    """Raise UsageError without a folder for temporary files, or if TMPDIR names none."""
+    """Raise UsageError if there is no folder for temporary files, or TMPDIR names none."""
     named = os.environ.get("TMPDIR")
     if named and not (os.path.isdir(named) and os.access(named, os.W_OK)):
         raise UsageError(f"TMPDIR={named}: no folder that can be written to")
@@ -120,7 +120,7 @@ def refuse_missing_temporary_folder() -> None:
 
 
 def limited() -> str:
-    """The limit of address space, which lets memory run out before the machine's does; "" without one."""
+    """The limit on address space, a likely reason for running out of memory; "" without a limit."""
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most == resource.RLIM_INFINITY:
         return ""
@@ -128,7 +128,7 @@ def limited() -> str:
 
 
 def complain(message: str, status: int) -> int:
-    """Print one line on standard error. Without standard error the exit status still tells.
+    """Print one line on standard error; where that fails, the exit status still tells. Returns the status.
 
     A byte of a name that is not UTF-8 is printed as \\xff.
     """

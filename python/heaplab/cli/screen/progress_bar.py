@@ -1,8 +1,7 @@
-"""Progress on a terminal: the current run, the part that is done, and the time left at most."""
+"""Progress on a terminal: the current run, the share of runs or budget that is done, the most time left."""
 
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 import rich.console
@@ -10,16 +9,16 @@ import rich.progress
 
 from heaplab.campaign.runner import Progress
 
-REFRESH_S = 0.5  # while a run is going on
-LONG_S = 2.0  # of a run that goes on for longer stands how long
-BESIDE = 37  # columns before the description: the bar, and the time left
+REFRESH_S = 0.5  # between two updates during a run
+LONG_S = 2.0  # a longer run is shown with its duration so far
+BESIDE = 37  # columns left of the description: the bar, and the time left
 
 
 class ProgressBar:
     """One line that changes. Shows nothing when quiet or when standard error is no terminal.
 
-    `listen` is called before each run and `tick` all the time it takes: there is no thread, since heaplab
-    forks while it measures.
+    `listen` is called before each run, and `tick` at short intervals during the run. No thread updates the
+    line, because heaplab forks while it measures.
     """
 
     def __init__(
@@ -45,13 +44,13 @@ class ProgressBar:
         self._task = self._progress.add_task("", total=None, left="")
 
     def listen(self, progress: Progress) -> None:
-        """A run begins."""
+        """Show the run that begins now."""
         self._now = progress
         self._began = self._clock()
         self._show(progress)
 
     def tick(self) -> None:
-        """The run goes on."""
+        """Update the line during a run."""
         if self._now and self._clock() - self._shown >= REFRESH_S:
             self._show(self._now)
 
@@ -72,9 +71,7 @@ class ProgressBar:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
 

@@ -1,7 +1,6 @@
-"""The steps of something that takes seconds to minutes, with the time it has taken, on standard error."""
+"""The steps of work that takes seconds to minutes, with the time taken so far, on standard error."""
 
 import time
-from types import TracebackType
 from typing import Self
 
 import click
@@ -10,7 +9,7 @@ import rich.progress
 
 
 class StepDisplay:
-    """On a terminal one line that changes, elsewhere a line for each step. Use as a context manager."""
+    """On a terminal one line that changes, elsewhere a line for each step. A context manager."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -27,13 +26,13 @@ class StepDisplay:
         self._task = self._line.add_task(name, total=None)
 
     def tell(self, step: str) -> None:
-        """Say what is done from now on."""
+        """Name the step that begins now."""
         self._line.update(self._task, description=f"{self._name}: {step}")
         if self._line.disable:
             click.echo(f"{self._name}: {step} ({time.monotonic() - self._began:.0f} s)", err=True)
 
     def note(self, line: str) -> None:
-        """Say something that stays."""
+        """Print a line that stays on the terminal."""
         if self._line.disable:
             click.echo(line, err=True)
         else:
@@ -43,7 +42,5 @@ class StepDisplay:
         self._line.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._line.stop()

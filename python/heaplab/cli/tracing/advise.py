@@ -16,7 +16,7 @@ from heaplab.cli.options.option_types import DURATION, OUTPUT_FILE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
 from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.cli.tracing import fresh_trace, record, trace_summary
-from heaplab.cli.tracing.trace import PAGE, PROCESS
+from heaplab.cli.tracing.trace import PAGE, PROCESS, summary_and_process
 from heaplab.console import console
 from heaplab.errors import UsageError
 from heaplab.holders import advice_json, advice_page, advice_terminal, perfetto, ways_tried, what_if
@@ -95,10 +95,10 @@ def advise(
         raise UsageError("advise: name a trace, or a program behind --")
     given = Path(program[0]) if recorded_trace.is_trace(program) else None
     if given:
-        fresh_trace.number_of(given, process)  # what cannot be is refused before allocators are looked at
+        summary_and_process(given, process)  # refuses a bad trace before allocators are looked for
     _, treated = arms(catalogs.load(extra), allocators, own, None)
     trace = given or fresh_trace.recorded(program, extra)
-    summary, number = fresh_trace.number_of(trace, process)
+    summary, number = summary_and_process(trace, process)
     warnings = trace_summary.warnings(summary)
     for line in warnings:
         note(f"{trace}: {line}")
@@ -126,7 +126,7 @@ def advise(
 def evidence_of(
     replayed: Recording, profile: Profile, treated: Sequence[Treatment], apart: Sequence[str]
 ) -> Evidence:
-    """Replay under each treatment, and again with the chosen or proposed sites apart."""
+    """Replay under each treatment, and again with the chosen or proposed call sites apart."""
     evidence = Evidence(profile, replayed.replayed(replayed.compiled(), treated))
     sites = named(profile, apart) or what_if.proposed(evidence.census)
     pinned = evidence.census.pinned + evidence.census.retained
@@ -151,7 +151,7 @@ def named(profile: Profile, texts: Sequence[str]) -> tuple[int, ...]:
 
 
 def treatments(found: Sequence[Arm]) -> list[Treatment]:
-    """The allocators that are not void, and the C library's with its memory trimmed."""
+    """The allocators that are not void, and the C library's a second time with malloc_trim."""
     plain = [Treatment(arm) for arm in found if not arm.void]
     trimmed = [Treatment(arm, trim=True) for arm in found if arm.allocator == BASELINE]
     return [*plain[:1], *trimmed, *plain[1:]]

@@ -17,7 +17,7 @@ from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
 from heaplab.cli.options.program_command import ProgramCommand
 from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.cli.tracing import fresh_trace, record, trace_summary
-from heaplab.cli.tracing.trace import PROCESS
+from heaplab.cli.tracing.trace import PROCESS, summary_and_process
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.holders.replaying import Recording
@@ -88,7 +88,7 @@ def budget(
 
 
 class Recorder:
-    """Records the program afresh, always in the same file."""
+    """Records the program, each time into the same file."""
 
     def __init__(
         self, trace: Path, program: tuple[str, ...], extra: tuple[Path, ...], process: int | None
@@ -98,18 +98,18 @@ class Recorder:
         self._last: Profile | None = None
 
     def profile(self) -> Profile:
-        """What the program did. Raises HeaplabError where it failed."""
+        """Record the program; return its profile. Raises HeaplabError if the program fails."""
         status = fresh_trace.record_in(self.trace, self._program, self._extra, lambda _opened: None)
         if status != 0:
             raise HeaplabError(f"{self._program[0]}: exit status {status}, so that nothing was judged")
-        summary, number = fresh_trace.number_of(self.trace, self._process)
+        summary, number = summary_and_process(self.trace, self._process)
         for line in trace_summary.warnings(summary):
             note(f"{self.trace}: {line}")
         self._last = of_process(self.trace, summary, number, record.ProgressNote("reading events"))
         return self._last
 
     def cost_of(self, found: Sequence[Beyond]) -> str:
-        """What the growth costs that the last recording has."""
+        """What the growth in the last recording costs, by replay."""
         assert self._last
         with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("budget") as display:
             display.tell("replaying with the growth and without")
@@ -126,7 +126,7 @@ def write(file: Path, program: str, recorded: Recorder, runs: int, tolerance: To
 
 
 def judged(budget: Budget, recorded: Recorder, most_runs: int) -> list[Beyond]:
-    """What is beyond the budget in each of the runs; none after the first in which nothing is."""
+    """What is beyond the budget in every run; recording ends with the first run in which nothing is."""
     runs: list[list[Beyond]] = []
     while len(runs) < most_runs:
         spending: Spending = spending_of(recorded.profile())

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -12,9 +13,10 @@ from heaplab.cli.options.option_types import DURATION, OUTPUT_FILE, TRACE_LIMIT
 from heaplab.cli.options.program_command import ProgramCommand
 from heaplab.cli.tracing import trace_summary
 from heaplab.errors import HeaplabError
+from heaplab.records import Arm
 from heaplab.traces import recording, tool
 
-SILENT_S = 2.0  # of work before a word about how far it is
+SILENT_S = 2.0  # between two notes on the progress
 
 
 @click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
@@ -84,17 +86,31 @@ def record(
       heaplab record --stacks -o ls.trace -- ls -l
       heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; sleep 1; ls -l'
     """
-    library = arm_of(catalogs.load(extra), under)
-    if library.void:
-        raise HeaplabError(f"{under}: {library.void}")
-    trace = output or Path(f"{Path(program[0]).name}.trace")
+    library, trace = library_of(extra, under), output or default_trace(program)
     wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused, stacks, instructions)
+    return carry_out(program, wanted, lambda opened: tell(trace, opened))
+
+
+def default_trace(program: tuple[str, ...]) -> Path:
+    return Path(f"{Path(program[0]).name}.trace")
+
+
+def library_of(extra: tuple[Path, ...], name: str) -> Arm:
+    """The allocator that serves malloc below the recorder. Raises HeaplabError if it is void."""
+    library = arm_of(catalogs.load(extra), name)
+    if library.void:
+        raise HeaplabError(f"{name}: {library.void}")
+    return library
+
+
+def carry_out(program: tuple[str, ...], wanted: recording.Wanted, finished: Callable[[bool], None]) -> int:
+    """Record the program; return its exit status. `finished` is that of `recording.record`."""
     recording.check(program[0], wanted)
     return recording.record(
         program,
         wanted,
-        lambda left: note(f"{trace}: still recorded: {', '.join(left)}; SIGINT or SIGUSR2 ends it"),
-        lambda opened: tell(trace, opened),
+        lambda left: note(f"{wanted.trace}: still recorded: {', '.join(left)}; SIGINT or SIGUSR2 ends it"),
+        finished,
         ProgressNote("making the trace"),
     )
 
@@ -110,7 +126,7 @@ def tell(trace: Path, opened: bool) -> None:
 
 
 class ProgressNote:
-    """Says on a terminal how far some work on a trace is, once it takes long."""
+    """Notes on a terminal the progress of work on a trace that takes long."""
 
     def __init__(self, what: str) -> None:
         self._what = what

@@ -1,4 +1,4 @@
-"""`heaplab trace`: what a trace holds, on the terminal, as a page, and for other programs."""
+"""`heaplab trace`: the content of a trace, on the terminal, as a page, and for other programs."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,6 @@ import click
 
 from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
-from heaplab.cli.reading.results import refuse_unwritable
 from heaplab.cli.tracing import trace_summary
 from heaplab.cli.tracing.record import ProgressNote
 from heaplab.console import console, put
@@ -21,7 +20,7 @@ LABEL = 16  # columns
 MOST = 20  # processes that are shown
 TRACE, PARQUET = ".trace", ".parquet"
 EVENTS, BLOCKS = "events", "blocks"
-PEAK = "peak"  # of the weights of collapsed stacks
+PEAK = "peak"  # the default weight of collapsed stacks
 
 PAGE, DHAT, PPROF, FOLDED = ".html", ".json", ".pb.gz", ".folded"
 PROCESS = click.option(
@@ -94,8 +93,6 @@ def trace(
         raise UsageError("--again goes with two traces: heaplab trace OLD NEW --again OLD2")
     refuse_without("--rows", rows, output, PARQUET, "a file of Parquet")
     refuse_without("--weight", weight, output, FOLDED, "collapsed stacks")
-    if output:
-        refuse_unwritable(output)
     if output and output.name.endswith(TRACE):
         imported(trace_file, output)
         return
@@ -123,22 +120,19 @@ def trace(
 
 
 def compare(files: list[Path], output: Path | None, process: int | None) -> None:
-    """Show by call site what the second trace does otherwise than the first; the others repeat the first."""
+    """Show the differences of the second trace to the first by call site; the others repeat the first."""
     if output:
         raise UsageError("-o goes with one trace")
     profiles = []
     for path in files:
-        found = tool.summary(path)
-        if not found["processes"]:
-            raise UsageError(f"{path}: holds no process")
-        number = chosen(path, found, process)
+        found, number = summary_and_process(path, process)
         profiles.append(of_process(path, found, number, ProgressNote(f"reading {path.name}")))
     old, new, *again = profiles
     trace_terminal.print_changes(trace_changes.changes(old, new, again), console())
 
 
 def refuse_without(option: str, value: str | None, output: Path | None, suffix: str, form: str) -> None:
-    """Raise UsageError for an option of one form where another is written."""
+    """Raise UsageError for an option that does not apply to the form of the output."""
     if value and not (output and output.name.endswith(suffix)):
         raise UsageError(f"{option} goes with {form}: heaplab trace TRACE {option} {value} -o FILE{suffix}")
 
@@ -152,7 +146,7 @@ def suffix_of(output: Path) -> str:
 
 
 def profile_of(trace_file: Path, summary: dict[str, Any], number: int) -> Profile:
-    """Reads the events of a process, and says where names are missing."""
+    """Read the events of a process, and note where names of call sites are missing."""
     profile = of_process(trace_file, summary, number, ProgressNote("reading events"))
     if unnamed := profile.without_names:
         note(f"{trace_file}: {unnamed}")
@@ -170,7 +164,16 @@ def write(profile: Profile, warnings: list[str], suffix: str, weight: str, outpu
         pprof.write_pprof(profile, output)
 
 
+def summary_and_process(trace_file: Path, process: int | None) -> tuple[dict[str, Any], int]:
+    """The summary of a trace, and the number of the process to look at. Raises UsageError."""
+    summary = tool.summary(trace_file)
+    if not summary["processes"]:
+        raise UsageError(f"{trace_file}: holds no process")
+    return summary, chosen(trace_file, summary, process)
+
+
 def chosen(trace_file: Path, summary: dict[str, Any], process: int | None) -> int:
+    """The process that the user names, or else the one with the most events."""
     if process is None:
         return busiest(summary)
     if process >= len(summary["processes"]):
@@ -214,7 +217,7 @@ def imported(source: Path, output: Path) -> None:
 
 
 def finished(raw: Path) -> Path:
-    """The trace made of a folder that a recording left. Raises UsageError where it is none."""
+    """Make the trace of a folder that a recording left. Raises UsageError for another folder."""
     if not (raw.name.endswith(recording.RAW) and (raw / "control").is_file()):
         raise UsageError(f"{raw}: is a folder, not a trace")
     made = raw.with_name(raw.name.removesuffix(recording.RAW))

@@ -1,4 +1,4 @@
-"""What a trace holds, in lines for people."""
+"""The content of a trace as lines of text."""
 
 from pathlib import PurePath
 from typing import Any
@@ -24,8 +24,13 @@ def blocks(of: dict[str, str], name: str) -> str:
     return counted(number(of, name), "block")
 
 
+def amount(of: dict[str, str], when: str) -> str:
+    """Bytes and blocks: at the peak, live at the end, or those that lived before the recording."""
+    return f"{size(number(of, f'{when}_bytes'))}, {blocks(of, f'{when}_blocks')}"
+
+
 def totals(summary: dict[str, Any]) -> str:
-    """The whole trace in one line: what was recorded, what was lost, whether its order is proven."""
+    """The whole trace in one line: what was recorded, what was lost, whether the order is proven."""
     parts = [process["summary"] for process in summary["processes"]]
     events = sum(process["events"] for process in summary["processes"])
     lost = sum(number(part, "lost") for part in parts)
@@ -38,7 +43,7 @@ def totals(summary: dict[str, Any]) -> str:
 
 
 def warnings(summary: dict[str, Any]) -> list[str]:
-    """What makes the trace less than a whole recording."""
+    """What the trace lacks of a complete recording."""
     found = [*filter(None, [architecture.note(summary["machine"])]), *summary["damage"]]
     for process in summary["processes"]:
         part, pid = process["summary"], process["process"].get("pid", "?")
@@ -64,7 +69,7 @@ def warnings(summary: dict[str, Any]) -> list[str]:
 
 
 def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:
-    """Labels and texts on one process."""
+    """Labels and texts about one process."""
     of, part = process["process"], process["summary"]
     words = [word for word in of.get("arguments", "").split("\0") if word]
     shown = " ".join([PurePath(of.get("program", "?")).name, *words[1:]])
@@ -72,11 +77,6 @@ def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         (f"process {of.get('pid', '?')}", shown),
         ("allocator", of.get("allocator", "?")),
-        *(
-            [("lived before", f"{size(number(part, 'lived_bytes'))}, {blocks(part, 'lived_blocks')}")]
-            if number(part, "lived_blocks")
-            else []
-        ),
         ("events", f"{process['events']} by {counted(number(part, 'threads'), 'thread')}"),
         (
             "acquired",
@@ -84,16 +84,12 @@ def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:
             f"from {counted(number(part, 'sites'), 'place')}; "
             f"{counted(number(part, 'failed'), 'call')} failed",
         ),
-        (
-            "released",
-            blocks(part, "releases") + (f", {inherited} from before" if inherited else ""),
-        ),
-        ("at most", f"{size(number(part, 'peak_bytes'))}, {blocks(part, 'peak_blocks')}"),
-        (
-            "at the end",
-            f"{size(number(part, 'live_bytes'))}, {blocks(part, 'live_blocks')}",
-        ),
+        ("released", blocks(part, "releases") + (f", {inherited} from before" if inherited else "")),
+        ("at most", amount(part, "peak")),
+        ("at the end", amount(part, "live")),
     ]
+    if number(part, "lived_blocks"):
+        rows.insert(2, ("lived before", amount(part, "lived")))
     if executed := number(part, "instructions"):
         calls = number(part, "acquisitions") + number(part, "releases")
         rows.append(("instructions", f"{executed:,}, {executed / max(calls, 1):.0f} for each call"))

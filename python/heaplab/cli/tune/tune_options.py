@@ -7,19 +7,15 @@ import click
 
 from heaplab.cli.options import server_options
 from heaplab.cli.options.given_options import HowOptions
-from heaplab.cli.options.measuring_options import HOW, taking
-from heaplab.cli.options.option_types import PLACE
+from heaplab.cli.options.measuring_options import HOW, INPUT, taking
 from heaplab.cli.options.program_command import ProgramCommand
 
 
 @click.command(cls=ProgramCommand)
 @click.argument("name")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
-@click.option(
-    "--input", "source", type=PLACE, metavar="FILE", help="File that each run reads as its standard input."
-)
-@server_options.serving
-@taking(HOW)
+@INPUT
+@taking(server_options.SERVER_OPTIONS, HOW)
 @click.pass_context
 def tune(
     context: click.Context, /, name: str, program: tuple[str, ...], source: Path | None, **options: Any

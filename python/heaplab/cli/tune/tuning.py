@@ -32,7 +32,7 @@ def tune(
     serving: Mapping[str, Any],
     options: HowOptions,
 ) -> int:
-    """Choose settings, confirm them, tell; return the exit status."""
+    """Choose settings, confirm them, print the result; return the exit status."""
     if not program:
         raise UsageError("tune: give a program: heaplab tune NAME -- PROGRAM ARGS")
     if source and serving:
@@ -53,7 +53,7 @@ def tune(
 
 
 def requested(benchmark: Benchmark, options: HowOptions) -> Request:
-    """The request of a confirmation, its arms left open."""
+    """The request of a confirmation, still without arms."""
     assert benchmark.budget
     return request_of(replace(benchmark, budget=TIMES_A_COMPARISON * benchmark.budget), [], options)
 
@@ -71,7 +71,7 @@ def tell_of_none(choice: TuningChoice, options: HowOptions) -> int:
 
 
 def confirm(choice: TuningChoice, chosen: Sequence[Trial], command: list[str], options: HowOptions) -> int:
-    """Measure what was chosen afresh, and tell: the confirmation is a comparison like any other."""
+    """Measure the chosen settings afresh as an ordinary comparison, and print the result."""
     tuned, tuner = choice.tuned, choice.tuner
     tuner = replace(tuner, request=with_note(replace(tuner.request, command=command), tuned.note))
     measured = tuner.measured(CONFIRMING, [choice.baseline, *choice.arms_of(chosen)])
@@ -83,7 +83,7 @@ def confirm(choice: TuningChoice, chosen: Sequence[Trial], command: list[str], o
 def comparison(
     context: click.Context, name: str, chosen: Sequence[Trial], program: Sequence[str]
 ) -> list[str]:
-    """The comparison that a confirmation is, as it could have been typed: it can be resumed and repeated."""
+    """The command of a confirmation as a comparison, so that the user can resume or repeat it."""
     words = ["heaplab", "compare", "--allocators", name]
     for given in (trial.given(name) for trial in chosen):
         words += ["--allocator", f"{given.name}={given.title}"]

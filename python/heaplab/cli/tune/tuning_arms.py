@@ -1,4 +1,4 @@
-"""The arms that tuning tries: settings of the catalog, each by itself, and several of them together."""
+"""The arms that tuning tries: settings of the catalog, one at a time, and several together."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from heaplab.catalog.contents import Catalog
 from heaplab.cli.options.arm_options import GivenAllocator, settings_of
 from heaplab.errors import UsageError
 
-# Variables that hold a list of options: what stands between two, and what behind the name of one.
+# Variables that hold a list of options: the separator of options, and that of an option's name and value.
 LISTS = {"MALLOC_CONF": (",", ":"), "GLIBC_TUNABLES": (":", "="), "SCUDO_OPTIONS": (":", "=")}
-COMBINED_MOST = 3  # settings: more could not be told apart, and some of them would be there by luck
+COMBINED_MOST = 3  # settings: of more, some would take part by luck
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Trial:
 
     @property
     def words(self) -> list[str]:
-        """As they are typed: one word a variable."""
+        """The settings as the user would type them: one word for each variable."""
         return joined_lists(part.setting for part in self.parts)
 
     @property
@@ -38,7 +38,7 @@ class Trial:
 
 
 def trials_of(catalog: Catalog, name: str) -> list[Trial]:
-    """Each setting of the allocator by itself. Raises UsageError if the catalog has none."""
+    """A trial for each setting of the allocator. Raises UsageError if the catalog has none."""
     allocator, _ = catalog.allocator(name)
     if not allocator.settings:
         raise UsageError(f"tune: the catalog has no settings of {name} that are worth trying")
@@ -46,14 +46,14 @@ def trials_of(catalog: Catalog, name: str) -> list[Trial]:
 
 
 def combinations(rankings: Iterable[Sequence[str]], trials: Sequence[Trial]) -> list[Trial]:
-    """For each ranking the best of it together, without repetition."""
+    """For each ranking a trial of its best settings together, without repetition."""
     by_name = {trial.name: trial for trial in trials}
     found = [combined([by_name[name] for name in ranking], trials) for ranking in rankings]
     return list(dict.fromkeys(trial for trial in found if len(trial.parts) > 1))
 
 
 def combined(ranked: Sequence[Trial], trials: Sequence[Trial]) -> Trial:
-    """The best together, in the order of the catalog; left out is what contradicts a better one."""
+    """The best settings together, in the order of the catalog, without those that contradict a better one."""
     kept: list[Trial] = []
     for trial in ranked:
         if len(kept) < COMBINED_MOST and not any(trial.options & other.options for other in kept):
@@ -62,7 +62,7 @@ def combined(ranked: Sequence[Trial], trials: Sequence[Trial]) -> Trial:
 
 
 def options_of(setting: str) -> set[str]:
-    """What a setting sets: its variable, or the options in the list that the variable holds."""
+    """The names that a setting sets: its variable, or the options in the variable's list."""
     variable, _, value = setting.partition("=")
     if variable not in LISTS:
         return {variable}
@@ -71,7 +71,7 @@ def options_of(setting: str) -> set[str]:
 
 
 def joined_lists(settings: Iterable[str]) -> list[str]:
-    """Settings that contradict each other nowhere, the lists of one variable joined."""
+    """The settings, which do not contradict each other, with the lists of one variable joined."""
     found: dict[str, str] = {}
     for setting in settings:
         variable, _, value = setting.partition("=")

@@ -1,4 +1,4 @@
-"""Chooses the settings that are worth a confirmation, in two rounds; no figure of these is a result."""
+"""Chooses the settings that are worth a confirmation, in two rounds. Their figures are not results."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class TuningChoice:
     void: dict[str, str] = field(default_factory=dict)  # why a trial gave no figure
 
     def chosen(self) -> list[Trial] | None:
-        """What is worth a confirmation, the most promising first; None if a round is interrupted.
+        """The trials worth a confirmation, the most promising first; None if a round is interrupted.
 
-        The second round has no more arms than the first, so the same part of the budget is enough for it.
+        The second round has at most as many arms as the first, so that the same part of the budget suffices.
         """
         first = self._measured(SCREENING, self.trials)
         if first is None:
@@ -44,7 +44,7 @@ class TuningChoice:
         )
 
     def _measured(self, stage: TuningRound, trials: Sequence[Trial]) -> analysis.Analysis | None:
-        """The baseline and every trial that is not void; None if the round is interrupted."""
+        """Measure the baseline and the trials that are not void; None if the round is interrupted."""
         arms = self.arms_of(trials)
         if not arms:
             reasons = "; ".join(dict.fromkeys(self.void.values()))
@@ -55,7 +55,7 @@ class TuningChoice:
         return measured
 
     def arms_of(self, trials: Sequence[Trial]) -> list[Arm]:
-        """The arms that are not void. A void one is told of once."""
+        """The arms of the trials that are not void. A note names a void arm the first time."""
         given = [trial.given(self.baseline.allocator) for trial in trials]
         catalog = selection.with_own(self.catalog, given)
         found = [selection.arm_of(catalog, one.name) for one in given]

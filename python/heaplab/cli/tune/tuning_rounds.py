@@ -1,4 +1,4 @@
-"""The rounds of tuning: each is a campaign in a folder of its own, so that an interrupted one can go on."""
+"""The rounds of tuning. Each is a campaign in its own folder, so that an interrupted round can go on."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from heaplab import analysis
 from heaplab.campaign import store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.cli.benchmarks.selection import note
-from heaplab.cli.campaigns.run_campaign import is_measured, opened_for, run_campaign
+from heaplab.cli.campaigns.run_campaign import TO_GO_ON, is_measured, opened_for, run_campaign
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.reading.results import load
 from heaplab.errors import HeaplabError
 from heaplab.records import Arm, Status
 
-TO_GO_ON = "the same command goes on"
 COARSE = 0.05  # precision of the rounds that only choose
-SEEDS = 1000  # from a round to the next: more than a round has blocks, so that no seed is used twice
+SEEDS = 1000  # between the seeds of two rounds: more than a round has blocks, so that no seed is used twice
 
 
 @dataclass(frozen=True)
@@ -36,17 +35,17 @@ CONFIRMING = TuningRound("confirmed", 0, 0.5, chooses=False)
 
 @dataclass(frozen=True)
 class Tuner:
-    """Carries out rounds. `request` is that of the confirmation, its libraries left open."""
+    """Carries out rounds. `request` is the request of the confirmation, still without libraries."""
 
     request: Request
     folder: Path
     options: HowOptions
-    afresh: bool  # whether all was measured before, so that everything begins anew
+    afresh: bool  # whether the folder holds a complete tuning, which is then measured anew
 
     def measured(self, stage: TuningRound, arms: Sequence[Arm]) -> analysis.Analysis | None:
-        """What a round found, now or before it was interrupted; None if it is interrupted now.
+        """The results of a round, measured now or earlier; None if the round is interrupted now.
 
-        Raises HeaplabError if the first arm, with which all are compared, gives no figure.
+        Raises HeaplabError if the first arm, the baseline, gives no figure.
         """
         request, place = self.request_of(stage, arms), self.folder / stage.name
         if not self.afresh and is_measured(place, request):
@@ -73,7 +72,7 @@ class Tuner:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether the last tuning in the folder reached the end of its confirmation."""
+    """Whether the last tuning in the folder completed its confirmation."""
     paths = [folder / stage.name / store.FILE_NAME for stage in (SCREENING, CONFIRMING)]
     if not all(path.exists() for path in paths):
         return False
@@ -89,7 +88,7 @@ def refuse_without_baseline(measured: analysis.Analysis) -> None:
 
 
 def without_any_figure(measured: analysis.Analysis) -> dict[str, str]:
-    """The arms that gave no figure at all, with the first reason."""
+    """The arms that gave no figure in any run, each with the first reason."""
     found: dict[str, str] = {}
     for run in measured.without_figure:
         found.setdefault(run.allocator, run.reason)
