@@ -10,7 +10,7 @@ from pydantic import Field
 from heaplab.budgets.spending import Spender, Spending, Spent
 from heaplab.catalog import toml_file
 from heaplab.catalog.toml_file import Spec
-from heaplab.traces.output import replacing
+from heaplab.output import replacing
 
 SAFETY = 2  # times the spread of the runs: more runs would spread wider
 

@@ -8,7 +8,7 @@ from typing import Any
 from heaplab.holders.answer import Evidence, HolderAnswer
 from heaplab.holders.census import PARTS, Replays
 from heaplab.holders.sentences import sentence
-from heaplab.traces.output import replacing
+from heaplab.output import replacing
 
 PROGRAM = 1  # number of the process; those of the allocators follow
 

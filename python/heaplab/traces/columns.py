@@ -9,8 +9,8 @@ from typing import IO, Any
 import numpy as np
 
 from heaplab.errors import HeaplabError
+from heaplab.output import replacing
 from heaplab.traces import tool
-from heaplab.traces.output import replacing
 from heaplab.traces.profile import KINDS, places_of
 
 # The records of src/trace/rows.h.

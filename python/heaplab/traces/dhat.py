@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from heaplab.traces.output import replacing
+from heaplab.output import replacing
 from heaplab.traces.profile import Profile, Site
 
 SHORT_US = 500  # lifetimes that the viewer calls short

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path, PurePath
 
-from heaplab.traces.output import replacing
+from heaplab.output import replacing
 from heaplab.traces.profile import Profile, Site
 from heaplab.traces.symbols import Place
 

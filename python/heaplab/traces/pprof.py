@@ -8,8 +8,8 @@ import gzip
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from heaplab.output import replacing
 from heaplab.traces import symbols
-from heaplab.traces.output import replacing
 from heaplab.traces.profile import Profile, Site
 
 # What `pprof -sample_index` takes; the names of Go's heap profiles where they say the same.
@@ -30,13 +30,6 @@ def write_pprof(profile: Profile, path: Path) -> None:
         file.write(as_pprof(profile))
 
 
-def values(site: Site) -> list[int]:
-    return [
-        *(site.blocks, site.bytes, site.peak_blocks, site.peak_bytes),
-        *(site.live_blocks, site.live_bytes),
-    ]
-
-
 def as_pprof(profile: Profile) -> bytes:
     """The message Profile. A location has a function of its own, with its number."""
     strings = Strings()
@@ -44,15 +37,8 @@ def as_pprof(profile: Profile) -> bytes:
     mapped = mappings(profile)
     whole = b"".join(
         [
-            *(number_pair(1, strings[name], strings[unit]) for name, unit in SAMPLES),
-            *(
-                message(
-                    2,
-                    packed(1, [numbers[one] for one in profile.stack(site.number)]),
-                    packed(2, values(site)),
-                )
-                for site in profile.sites
-            ),
+            *(message(1, number(1, strings[name]), number(2, strings[unit])) for name, unit in SAMPLES),
+            *(sample(site, [numbers[one] for one in profile.stack(site.number)]) for site in profile.sites),
             *(location(profile.place(one), one, place, mapped) for one, place in numbers.items()),
             *(function(profile.place(one), place, strings) for one, place in numbers.items()),
             *(mapping(one, place, strings) for place, one in enumerate(mapped, 1)),
@@ -62,6 +48,12 @@ def as_pprof(profile: Profile) -> bytes:
         ]
     )
     return whole + strings.fields()
+
+
+def sample(site: Site, locations: Sequence[int]) -> bytes:
+    """The message Sample of a call site, its values in the order of SAMPLES."""
+    values = [site.blocks, site.bytes, site.peak_blocks, site.peak_bytes, site.live_blocks, site.live_bytes]
+    return message(2, packed(1, locations), packed(2, values))
 
 
 class Strings:
@@ -103,10 +95,6 @@ def function(place: symbols.Place, identity: int, strings: Strings) -> bytes:
     name = strings[place.function or "?"]
     file = strings[place.file or place.module]
     return message(5, number(1, identity), number(2, name), number(3, name), number(4, file))
-
-
-def number_pair(field: int, first: int, second: int) -> bytes:
-    return message(field, number(1, first), number(2, second))
 
 
 def varint(value: int) -> bytes:

@@ -5,6 +5,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
 
@@ -59,16 +60,9 @@ def habits(trace: Path, process: int) -> list[list[int]]:
     return found
 
 
-@contextlib.contextmanager
-def rows(trace: Path, what: str) -> Iterator[IO[bytes]]:
+def rows(trace: Path, what: str) -> AbstractContextManager[IO[bytes]]:
     """A stream of the records of all processes: `what` is `events` or `blocks` (src/trace/rows.h)."""
-    with tempfile.TemporaryFile("w+", errors=ANY_NAME) as errors:
-        with subprocess.Popen(
-            [program(), "rows", trace, what], stdout=subprocess.PIPE, stderr=errors
-        ) as child:
-            assert child.stdout
-            yield child.stdout
-        _refuse_failure(child, errors, trace)
+    return _running("rows", trace, what, is_text=False)
 
 
 def import_(feed: Callable[[IO[bytes]], None], name: str, trace: Path) -> dict[str, Any]:
@@ -119,18 +113,13 @@ def _run(*command: str | Path) -> str:
 
 
 @contextlib.contextmanager
-def _running(command: str, trace: Path, *more: str | Path) -> Iterator[IO[str]]:
-    """The lines that the tool prints while it works."""
+def _running(command: str, trace: Path, *more: str | Path, is_text: bool = True) -> Iterator[IO[Any]]:
+    """The output of the tool while it works. Raises HeaplabError if the tool fails."""
+    words, decoding = [program(), command, trace, *more], ANY_NAME if is_text else None
     with tempfile.TemporaryFile("w+", errors=ANY_NAME) as errors:
-        with subprocess.Popen(
-            [program(), command, trace, *more], stdout=subprocess.PIPE, stderr=errors, errors=ANY_NAME
-        ) as child:
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, errors=decoding) as child:
             assert child.stdout
             yield child.stdout
-        _refuse_failure(child, errors, trace)
-
-
-def _refuse_failure(child: "subprocess.Popen[Any]", errors: IO[str], trace: Path) -> None:
-    if child.returncode != 0:
-        errors.seek(0)
-        raise HeaplabError(errors.read().strip() or f"{trace}: trace_tool ended with {child.returncode}")
+        if child.returncode != 0:
+            errors.seek(0)
+            raise HeaplabError(errors.read().strip() or f"{trace}: trace_tool ended with {child.returncode}")

@@ -25,6 +25,7 @@ from heaplab.cli.options.measuring_options import COUNTERS, ONLY_CALLGRIND
 from heaplab.cli.reading.results import load
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host
+from heaplab.output import replacing
 from heaplab.records import Parameter
 from heaplab.report.terminal import gate_output
 from heaplab.stats import GateVerdict
@@ -158,10 +159,9 @@ class CommitGate:
 
     def _write(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        new = self.folder / f"{FILE_NAME}.new"
         known = {name: asdict(one) for name, one in self._known.items()}
-        new.write_text(json.dumps({"question": self._question, "known": known}, indent=2))
-        new.replace(self.folder / FILE_NAME)
+        with replacing(self.folder / FILE_NAME) as beside:
+            beside.write_text(json.dumps({"question": self._question, "known": known}, indent=2))
 
 
 def judged(

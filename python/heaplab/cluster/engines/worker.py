@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from heaplab.cluster.engines.engine import engine_folder
 from heaplab.cluster.plan_folder import Plan
 from heaplab.errors import UsageError
+from heaplab.output import replacing
 
 FILE_NAME = "work"
 NEEDED = ("flock", "setsid")  # both of util-linux
@@ -90,7 +91,6 @@ class WorkingHost:
 def put_script(plan: Plan) -> None:
     folder = engine_folder(plan)
     folder.mkdir(exist_ok=True)
-    new = folder / f"{FILE_NAME}.new"
-    new.write_text(SCRIPT.replace("SHARDS", str(len(plan.shards))))
-    new.chmod(0o755)
-    new.replace(folder / FILE_NAME)  # a shell may be reading it
+    with replacing(folder / FILE_NAME) as beside:  # a shell may be reading the earlier script
+        beside.write_text(SCRIPT.replace("SHARDS", str(len(plan.shards))))
+        beside.chmod(0o755)
