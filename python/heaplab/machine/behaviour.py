@@ -15,9 +15,7 @@ from pathlib import Path
 from heaplab.records import Behaviour, Process
 
 NANOSECONDS = 1e9
-WORKING = (
-    0.05  # of the run: a thread that is busy for less, such as one that waits for the others, is no worker
-)
+WORKING = 0.05  # of the run: a thread that is busy for less, such as one that joins others, is no worker
 WRITES = "it writes files, which two of it at once might share"
 CATCHES_CONT = 1 << (signal.SIGCONT - 1)
 

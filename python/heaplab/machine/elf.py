@@ -1,5 +1,6 @@
 """Facts about an ELF file: whether it can be preloaded, its build-id, its loader."""
 
+import contextlib
 import platform
 import re
 from collections.abc import Iterator
@@ -24,16 +25,10 @@ def check_allocator(path: Path) -> None:
         raise UsageError(f"{path}: no such file")
     if not path.is_file():
         raise UsageError(f"{path}: not a file")
-    try:
-        with path.open("rb") as stream:
-            elf = ELFFile(stream)
-            machine = elf.get_machine_arch()
-            shared = elf.header["e_type"] == "ET_DYN" and elf.get_section_by_name(".dynsym") is not None
-            defines = shared and "malloc" in defined_symbols(elf, ".dynsym")
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    except (ELFError, ValueError, KeyError) as error:
-        raise UsageError(f"{path}: not an ELF library") from error
+    with opened(path, "not an ELF library") as elf:
+        machine = elf.get_machine_arch()
+        shared = elf.header["e_type"] == "ET_DYN" and elf.get_section_by_name(".dynsym") is not None
+        defines = shared and "malloc" in defined_symbols(elf, ".dynsym")
     if machine != MACHINES.get(platform.machine(), machine):
         raise UsageError(f"{path}: made for {machine}, this machine is {platform.machine()}")
     if not shared:
@@ -42,26 +37,32 @@ def check_allocator(path: Path) -> None:
         raise UsageError(f"{path}: defines no malloc, so preloading it changes nothing")
 
 
+@contextlib.contextmanager
+def opened(path: Path, fault: str) -> Iterator[ELFFile]:
+    """The ELF file. Raises UsageError if it cannot be read or, with the words of `fault`, if it is none."""
+    try:
+        with path.open("rb") as stream:
+            yield ELFFile(stream)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except (ELFError, ValueError, KeyError) as error:
+        raise UsageError(f"{path}: {fault}") from error
+
+
 class Build(NamedTuple):
-    """What a shared library was built for."""
+    """The platform that a shared library was built for."""
 
     architecture: str  # as uname -m has it
     glibc: tuple[int, ...]  # the version of the C library that it needs at least; () for none
 
 
 def build_of(path: Path) -> Build:
-    """What a library that defines malloc was built for. Raises UsageError for any other file."""
-    try:
-        with path.open("rb") as stream:
-            elf = ELFFile(stream)
-            machine, names = elf.get_machine_arch(), {name: arch for arch, name in MACHINES.items()}
-            if "malloc" not in defined_symbols(elf, ".dynsym"):
-                raise UsageError(f"{path}: defines no malloc, so preloading it changes nothing")
-            return Build(names.get(machine, machine), max(versions_needed(elf, "GLIBC_"), default=()))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    except (ELFError, ValueError, KeyError) as error:
-        raise UsageError(f"{path}: not an ELF library") from error
+    """The build of a library that defines malloc. Raises UsageError for any other file."""
+    with opened(path, "not an ELF library") as elf:
+        machine, names = elf.get_machine_arch(), {name: arch for arch, name in MACHINES.items()}
+        if "malloc" not in defined_symbols(elf, ".dynsym"):
+            raise UsageError(f"{path}: defines no malloc, so preloading it changes nothing")
+        return Build(names.get(machine, machine), max(versions_needed(elf, "GLIBC_"), default=()))
 
 
 def versions_needed(elf: ELFFile, prefix: str) -> Iterator[tuple[int, ...]]:
@@ -103,16 +104,9 @@ def build_id(path: Path) -> str:
 
 def interpreter(path: Path) -> str | None:
     """The loader that a program names; None for a static program. Raises UsageError if it is no ELF file."""
-    try:
-        with path.open("rb") as stream:
-            for segment in ELFFile(stream).iter_segments():
-                if isinstance(segment, InterpSegment):
-                    return str(segment.get_interp_name())
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    except ELFError as error:
-        raise UsageError(f"{path}: not a program this machine can run") from error
-    return None
+    with opened(path, "not a program this machine can run") as elf:
+        segments = (one for one in elf.iter_segments() if isinstance(one, InterpSegment))
+        return next((str(one.get_interp_name()) for one in segments), None)
 
 
 def is_go(path: Path) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from heaplab.errors import UsageError
 from heaplab.machine import container
+from heaplab.machine.container import text
 
 ROOT = Path("/")
 CPU_FOLDER = "sys/devices/system/cpu"
@@ -101,10 +102,3 @@ def listed(ranges: str) -> set[int]:
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", ranges):
         found |= set(range(int(first), int(last or first) + 1))
     return found
-
-
-def text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
