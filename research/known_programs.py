@@ -17,7 +17,8 @@ from pathlib import Path
 
 from heaplab.catalog import contents
 from heaplab.cli.benchmarks.selection import arm_of
-from heaplab.cli.tracing import advise, fresh_trace
+from heaplab.cli.tracing import advise
+from heaplab.cli.tracing.trace import summary_and_process
 from heaplab.holders.answer import Evidence, HolderAnswer, Kind, judge
 from heaplab.holders.replaying import Recording
 from heaplab.records import Arm
@@ -48,7 +49,7 @@ def cells(folder: Path, program: str, arms: list[Arm]) -> Iterator[str]:
     trace = folder / f"{program}.trace"
     command = [sys.executable, "-m", "heaplab", "record", "--stacks", "-o", trace, "--", folder / "holders"]
     subprocess.run([*command, program], capture_output=True, check=True)
-    summary, number = fresh_trace.number_of(trace, None)
+    summary, number = summary_and_process(trace, None)
     profile = of_process(trace, summary, number)
     for arm in arms:
         treatments = advise.treatments([arm, *(other for other in arms if other is not arm)])

@@ -12,13 +12,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from heaplab.errors import UsageError
 
@@ -140,9 +134,8 @@ class Campaign(Record):
     # half-width of the interval of a ratio at which a cell is done
     precision: Annotated[float, Field(gt=0, lt=1)] = 0.02
     pinned: bool = False
-    placed: bool = (
-        False  # whether a run with N threads has the first N CPUs in the order of machine/topology.py
-    )
+    # whether a run with N threads is limited to the first N CPUs in the order of machine/topology.py
+    placed: bool = False
     # B touched and released before each run; None: by the rule of campaign/warming.py
     warm: Count | None = None
     memory_limit: Count | None = None  # B a run may use before it is killed
@@ -227,12 +220,8 @@ class Timing(Record):
 
     kind: Literal["timing"] = "timing"
     experiment: str
-    slices: (
-        bool  # arms at the same time, in turns; the first block, which ran one after the other, is left out
-    )
-    clock: Literal[
-        "wall_time", "cpu_time"
-    ]  # what decides where the experiment's main metric is the wall time
+    slices: bool  # arms run at the same time, in turns; the first block, without turns, does not count then
+    clock: Literal["wall_time", "cpu_time"]  # takes the place of the wall time as main metric
     why_alone: str = ""  # why not in slices, in one line
     why_clock: str  # why this clock, in one line
 

@@ -1,7 +1,7 @@
 """The catalog: allocators, workloads, experiments and suites, from heaplab's own files and the user's.
 
-A folder of the user's (`~/.config/heaplab/catalog`, or `--catalog DIR`) is laid out like heaplab's own;
-a file there replaces the file of the same id.
+The user's folder (`~/.config/heaplab/catalog`, or `--catalog DIR`) is laid out like heaplab's own; a file
+there replaces heaplab's file with the same id.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import fnmatch
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import platformdirs
 
@@ -30,7 +30,7 @@ TUNABLES: Final = "GLIBC_TUNABLES"
 class CatalogFiles(Mapping[str, Kind], Generic[Kind]):
     """The TOML files of one kind by id, in alphabetical order. Folders and files are read at their first use.
 
-    `kind` gives the class of their content; of files of the same id that in the last folder counts.
+    `kind` returns the class of their content. Of files with the same id, the one in the last folder counts.
     """
 
     def __init__(self, kind: Callable[[], type[Kind]], folders: Sequence[Path]) -> None:
@@ -88,7 +88,7 @@ class CatalogTables(Mapping[str, Kind], Generic[Kind]):
 
 @dataclass(frozen=True)
 class Catalog:
-    """The kinds of TOML files by id, in alphabetical order; aspects and publications as in their files."""
+    """The contents of TOML files by id, in alphabetical order; aspects and publications as in their files."""
 
     allocators: Mapping[str, Allocator] = field(default_factory=dict)
     workloads: Mapping[str, spec.Workload] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Catalog:
     named: Mapping[str, tuple[Allocator, Variant | None]] = field(default_factory=dict)
 
     def allocator(self, name: str) -> tuple[Allocator, Variant | None]:
-        """Return what NAME or NAME-VARIANT stands for; a name given on the command line comes first."""
+        """The allocator and variant of NAME or NAME-VARIANT; names given on the command line come first."""
         if name in self.named:
             return self.named[name]
         if name in self.allocators:
@@ -118,11 +118,8 @@ class Catalog:
             for name in (base, *(f"{base}-{variant}" for variant in allocator.variants))
         ]
 
-    def workload(self, name: str) -> spec.Workload:
-        return self._get("workload", self.workloads, name)
-
     def suite(self, name: str) -> spec.Suite:
-        """A suite, or a part of one by names of its experiments, with commas between them."""
+        """A suite by its name, or a part of one by the names of its experiments, separated by commas."""
         if name in self.suites:
             return self.suites[name]
         asked = [one.strip() for one in name.split(",")]
@@ -138,7 +135,7 @@ class Catalog:
     def experiments_matching(self, patterns: list[str]) -> list[spec.Experiment]:
         """Experiments by id, group or glob of ids, in the order of the patterns and without repetition.
 
-        Each has its aspect itself in place of the aspect's id.
+        In each experiment the aspect takes the place of the aspect's id.
         """
         found: dict[str, spec.Experiment] = {}
         for pattern in patterns:
@@ -163,7 +160,7 @@ class Catalog:
         return item.model_copy(update={"aspect": self.aspects[item.aspect]})
 
     def with_library(self, name: str, library: Path) -> Catalog:
-        """A catalog in which NAME is one library file of the user's."""
+        """A catalog in which NAME stands for a library file of the user's."""
         allocator = Allocator(
             id=name,
             title=name,
@@ -174,7 +171,7 @@ class Catalog:
         return replace(self, named={**self.named, name: (allocator, None)})
 
     def with_settings(self, name: str, base: str, settings: Variant) -> Catalog:
-        """A catalog in which NAME is the allocator BASE with settings beyond its own."""
+        """A catalog in which NAME stands for the allocator BASE with further settings."""
         allocator, variant = self.allocator(base)
         if variant:
             settings = settings.model_copy(
@@ -186,23 +183,13 @@ class Catalog:
             )
         return replace(self, named={**self.named, name: (allocator, settings)})
 
-    @staticmethod
-    def _get(kind: str, table: Mapping[str, Kind], name: str) -> Kind:
-        if name not in table:
-            raise UsageError(f"no {kind} {name!r}; known: {', '.join(table) or 'none'}")
-        return table[name]
-
 
 def joined(environment: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """Both, the second over the first; but GLIBC_TUNABLES is a list, to which the second adds."""
+    """The variables of both, those of the second first; the lists in GLIBC_TUNABLES are joined."""
     both = {**environment, **more}
     if TUNABLES in environment and TUNABLES in more:
         both[TUNABLES] = f"{environment[TUNABLES]}:{more[TUNABLES]}"
     return both
-
-
-def user_folder() -> Path:
-    return Path(platformdirs.user_config_dir("heaplab")) / "catalog"
 
 
 def load(extra: tuple[Path, ...] = ()) -> Catalog:
@@ -217,34 +204,21 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
 
     return Catalog(
         allocators=CatalogFiles(lambda: Allocator, files("allocators")),
-        workloads=CatalogFiles(lambda: specs().Workload, files("workloads")),
-        experiments=CatalogFiles(lambda: specs().Experiment, files("experiments")),
-        suites=CatalogFiles(lambda: specs().Suite, files("suites")),
-        aspects=CatalogTables(lambda: specs().Aspect, files("aspects.toml")),
-        publications=CatalogTables(publication_kind, files("publications.toml")),
-        published=CatalogFiles(published_kind, files("published")),
+        workloads=CatalogFiles(imported("spec", "Workload"), files("workloads")),
+        experiments=CatalogFiles(imported("spec", "Experiment"), files("experiments")),
+        suites=CatalogFiles(imported("spec", "Suite"), files("suites")),
+        aspects=CatalogTables(imported("spec", "Aspect"), files("aspects.toml")),
+        publications=CatalogTables(imported("publication_spec", "Publication"), files("publications.toml")),
+        published=CatalogFiles(imported("published_spec", "Published"), files("published")),
     )
 
 
-def publication_kind() -> type[publication_spec.Publication]:
-    from heaplab.catalog.publication_spec import Publication
-
-    return Publication
-
-
-def published_kind() -> type[published_spec.Published]:
-    from heaplab.catalog.published_spec import Published
-
-    return Published
-
-
-def specs() -> ModuleType:
-    """What describes workloads, imported where one is read: most commands about allocators read none."""
-    from heaplab.catalog import spec
-
-    return spec
+def imported(module: str, name: str) -> Callable[[], Any]:
+    """A class of the catalog, imported when a file of its kind is read: most commands read no workloads."""
+    return lambda: getattr(import_module(f"heaplab.catalog.{module}"), name)
 
 
 def folders(extra: tuple[Path, ...]) -> list[Path]:
     """Heaplab's own catalog, the user's, and those on the command line; a later one wins."""
-    return [native.catalog(), user_folder(), *extra]
+    user = Path(platformdirs.user_config_dir("heaplab")) / "catalog"
+    return [native.catalog(), user, *extra]

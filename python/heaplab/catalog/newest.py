@@ -26,7 +26,7 @@ def renewed(allocator: Allocator, tell: Tell) -> tuple[Allocator, list[str]]:
         try:
             tell(f"newest {source.package}")
             version = newest_version(source)
-            if not is_newer(version, source.version):
+            if numbers(version) <= numbers(source.version):
                 return allocator, reasons
             newer = with_version(source, version)
             sources = [newer, *allocator.sources[:place], *allocator.sources[place + 1 :]]
@@ -58,12 +58,8 @@ def newest_version(source: Source) -> str:
     return found[1]
 
 
-def is_newer(version: str, than: str) -> bool:
-    """By the numbers before the build's own label: "0.10.0+abc" is newer than "0.9.3"."""
-    return numbers(version) > numbers(than)
-
-
 def numbers(version: str) -> list[int]:
+    """The numbers of a version, by which versions are ordered, without the label of a build: "0.10.0+abc"."""
     return [int(number) for number in re.findall(r"\d+", version.partition("+")[0])]
 
 

@@ -74,6 +74,3 @@ class Published(Spec):
 
     def tables_of(self, experiment: str, metric: str) -> list[PublishedTable]:
         return [one for one in self.tables if (one.experiment, one.metric) == (experiment, metric)]
-
-    def ratios_of(self, experiment: str, metric: str) -> list[StatedRatio]:
-        return [one for one in self.ratios if (one.experiment, one.metric) == (experiment, metric)]

@@ -127,9 +127,7 @@ class Scale(Spec):
     derived: dict[str, Derived] = {}  # beside those of the experiment
     presets: Presets = {}  # beside those of the experiment
     blocks: int = Field(default=5, ge=1, le=1000)  # at least this many paired repetitions
-    blocks_most: int = Field(
-        default=15, ge=1, le=1000
-    )  # and at most this many, until the intervals are tight
+    blocks_most: int = Field(default=15, ge=1, le=1000)  # and at most this many, until intervals are narrow
 
 
 class Length(Spec):
@@ -158,9 +156,8 @@ class Plot(Spec):
     over: str = ""  # kind "series": series of the sample, with commas, as lines over the stack
     own_scale: bool = False  # kind "series": every panel has a scale of its own
     rows: str = ""  # kinds "heat", "summary": the swept parameter down the side; empty: what is compared
-    relative_to: str = (
-        ""  # kind "heat": what is 100 %, of x or of what is compared; empty: chart-wide colours
-    )
+    # kind "heat": the value of x, or the candidate, that is 100 %; empty: no ratios, colours over all cells
+    relative_to: str = ""
     # kinds "heat", "summary": swept parameters with the value each cell is divided by; with relative_to the
     # cells are ratios of ratios
     against: dict[str, Parameter] = {}
@@ -276,8 +273,6 @@ class Suite(Spec):
     experiments: list[str] = Field(min_length=1)  # ids, or globs of ids
     names: dict[str, str] = {}  # by which people know experiments from elsewhere, each with the id
     scale: Literal["quick", "full"] = "quick"
-    budget_s: float | None = Field(
-        default=None, gt=0
-    )  # stop after this time even where intervals are still wide
+    budget_s: float | None = Field(default=None, gt=0)  # measuring ends here even where intervals are wide
     # the lengths of cells are fitted so that so many blocks fit in the budget; None: they stay
     fit_blocks: int | None = Field(default=None, ge=5, le=1000)

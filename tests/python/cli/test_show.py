@@ -30,7 +30,7 @@ def test_everything_in_the_catalog_can_be_shown_in_80_columns(name: str) -> None
 
 
 def test_the_card_of_a_workload_is_there_as_a_whole() -> None:
-    page, card = words(shown("larson")), CATALOG.workload("larson").card
+    page, card = words(shown("larson")), CATALOG.workloads["larson"].card
     for text in (card.source, card.shows, card.does_not_show, card.defaults, card.flaws):
         assert words(text) in page
 
@@ -49,7 +49,7 @@ def test_a_variant_is_shown_with_its_settings() -> None:
 
 
 def test_as_json_nothing_is_left_out() -> None:
-    assert json.loads(shown("larson", "--json"))["workload"] == CATALOG.workload("larson").model_dump()
+    assert json.loads(shown("larson", "--json"))["workload"] == CATALOG.workloads["larson"].model_dump()
 
 
 def test_what_is_not_there_is_said_in_one_line() -> None:
