@@ -29,7 +29,7 @@ If an experiment compares the values of a parameter, the parameter's name replac
 allocator under which the experiment ran gives a result of its own.
 """
 
-from heaplab.claims.claim_tests import TESTS as TESTS, ClaimResult as ClaimResult, Finding as Finding
+from heaplab.claims.claim_tests import TESTS as TESTS, ClaimResult as ClaimResult
 from heaplab.claims.outcomes import (
     ClaimOutcome as ClaimOutcome,
     allocators_of as allocators_of,

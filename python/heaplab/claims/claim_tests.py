@@ -83,6 +83,10 @@ class Claim:
         within = [value for value in values if value not in beyond] if name == "threads" else values
         return within if len(within) > 1 else values
 
+    @property
+    def factor(self) -> float:
+        return self.number("factor", 1 + THRESHOLD)
+
     def number(self, name: str, otherwise: float) -> float:
         return float(self.arguments.get(name, otherwise))
 
@@ -109,14 +113,6 @@ class Claim:
         return [self.study.changed(cell, {name: last}) for cell in self.cells if dict(cell)[name] == first]
 
 
-def _better_than(claim: Claim) -> list[Finding]:
-    return _ratios(claim, *claim.better)
-
-
-def _ratio_within(claim: Claim) -> list[Finding]:
-    return _ratios(claim, *claim.bounds)
-
-
 def _ratios(claim: Claim, low: float, high: float) -> list[Finding]:
     than = claim.reference
     names = [name for name in claim.candidates if name != than]
@@ -134,19 +130,6 @@ def _mean_within(claim: Claim) -> list[Finding]:
 def _order(claim: Claim) -> list[Finding]:
     neighbours = zip(claim.candidates, claim.candidates[1:], strict=False)
     return [Finding(f"{a} / {b}", claim.between(a, b), *claim.better) for a, b in neighbours]
-
-
-def _increases_with(claim: Claim) -> list[Finding]:
-    return _trend(claim, claim.number("factor", 1 + THRESHOLD), inf)
-
-
-def _decreases_with(claim: Claim) -> list[Finding]:
-    return _trend(claim, 0.0, 1 / claim.number("factor", 1 + THRESHOLD))
-
-
-def _flat_with(claim: Claim) -> list[Finding]:
-    factor = claim.number("factor", 1 + THRESHOLD)
-    return _trend(claim, 1 / factor, factor)
 
 
 def _trend(claim: Claim, low: float, high: float) -> list[Finding]:
@@ -193,15 +176,16 @@ class ClaimTest:
 
 NAMED, BOUNDS = frozenset({"allocator"}), frozenset({"low", "high"})
 ALONG, CHANGE = frozenset({"along"}), frozenset({"along", "value", "than"})
-NUMBERS = BOUNDS | {"by", "factor"}
+FACTOR = frozenset({"factor"})
+NUMBERS = BOUNDS | FACTOR | {"by"}
 TESTS = {
-    "better_than": ClaimTest(_better_than, NAMED, frozenset({"than", "by"})),
-    "ratio_within": ClaimTest(_ratio_within, NAMED, BOUNDS | {"than"}),
+    "better_than": ClaimTest(lambda one: _ratios(one, *one.better), NAMED, frozenset({"than", "by"})),
+    "ratio_within": ClaimTest(lambda one: _ratios(one, *one.bounds), NAMED, BOUNDS | {"than"}),
     "mean_within": ClaimTest(_mean_within, NAMED, BOUNDS | {"than"}),
     "order": ClaimTest(_order, NAMED, frozenset({"by"})),
-    "increases_with": ClaimTest(_increases_with, ALONG, frozenset({"factor"})),
-    "decreases_with": ClaimTest(_decreases_with, ALONG, frozenset({"factor"})),
-    "flat_with": ClaimTest(_flat_with, ALONG, frozenset({"factor"})),
+    "increases_with": ClaimTest(lambda one: _trend(one, one.factor, inf), ALONG, FACTOR),
+    "decreases_with": ClaimTest(lambda one: _trend(one, 0.0, 1 / one.factor), ALONG, FACTOR),
+    "flat_with": ClaimTest(lambda one: _trend(one, 1 / one.factor, one.factor), ALONG, FACTOR),
     "value_within": ClaimTest(_value_within, CHANGE, BOUNDS),
     "gain_within": ClaimTest(_gain_within, CHANGE, BOUNDS),
 }

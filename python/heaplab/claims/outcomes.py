@@ -26,17 +26,13 @@ def check(experiment: spec.Experiment) -> None:
         _test_of(experiment, expectation)
 
 
-def _axis(experiment: spec.Experiment) -> str:
-    """The argument that names the compared thing."""
-    return experiment.compare.along if experiment.compare else "allocator"
-
-
 def _test_of(experiment: spec.Experiment, expectation: spec.Expectation) -> ClaimTest:
     where = f"{experiment.id}: expectation '{expectation.test}'"
     test = TESTS.get(expectation.test)
     if test is None:
         raise UsageError(f"{where} is none of {', '.join(TESTS)}")
-    axis, given = _axis(experiment), expectation.arguments.keys()
+    axis = experiment.compare.along if experiment.compare else "allocator"
+    given = expectation.arguments.keys()
     needs = {axis if name == "allocator" else name for name in test.needs}
     if missing := sorted(needs - given):
         raise UsageError(f"{where} needs the argument '{missing[0]}'")
