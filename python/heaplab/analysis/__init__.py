@@ -26,7 +26,6 @@ from heaplab.analysis.leaders import (
 from heaplab.analysis.metrics import (
     FAULTS as FAULTS,
     INSTRUCTIONS as INSTRUCTIONS,
-    LATENCY_METRICS as LATENCY_METRICS,
     MEMORY as MEMORY,
     OPERATIONS as OPERATIONS,
     PEAK as PEAK,

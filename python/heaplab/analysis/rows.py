@@ -5,12 +5,12 @@ too few blocks. CELL_COLUMNS and RUN_COLUMNS describe the columns.
 """
 
 from collections.abc import Iterator
-from math import isfinite
 from typing import Any
 
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS, value_of
 from heaplab.analysis.study import MeasuredCell, Study
 from heaplab.analysis.whole_analysis import Analysis
+from heaplab.stats import finite
 
 Row = dict[str, Any]
 
@@ -72,7 +72,7 @@ def cell_row(analysis: Analysis, study: Study, cell: MeasuredCell, candidate: st
         "metric": metric,
         "unit": about.unit,
         "better": about.better,
-        "median": known(median.estimate),
+        "median": finite(median.estimate),
         "runs": median.count,
     }
     if candidate == study.baseline:
@@ -80,12 +80,12 @@ def cell_row(analysis: Analysis, study: Study, cell: MeasuredCell, candidate: st
     ratio = study.ratio(cell, candidate, metric)
     judged = study.judged(metric).get((cell, candidate))
     return row | {
-        "ratio": known(ratio.estimate),
+        "ratio": finite(ratio.estimate),
         "low": ratio.low if ratio.bounded else None,
         "high": ratio.high if ratio.bounded else None,
         "pairs": ratio.count,
         "verdict": str(judged.verdict) if judged else None,
-        "threshold": known(judged.threshold) if judged else None,
+        "threshold": finite(judged.threshold) if judged else None,
         "why": str(judged.why) if judged and judged.why else None,
     }
 
@@ -119,7 +119,3 @@ def run_rows(analysis: Analysis) -> Iterator[Row]:
             continue
         for name, value in found.items():
             yield row | {"metric": name, "unit": study.metric(name).unit, "value": value}
-
-
-def known(value: float) -> float | None:
-    return value if isfinite(value) else None

@@ -1,6 +1,6 @@
 """One experiment as measured: values by block, ratios to the baseline, verdicts, the A/A control."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from functools import cached_property
 
 from heaplab import stats
@@ -104,10 +104,8 @@ class Study:
     @cached_property
     def axes(self) -> dict[str, list[Parameter]]:
         """The swept parameters with their values, without the compared parameter."""
-        return {
-            name: list(dict.fromkeys(dict(cell)[name] for cell in self.cells))
-            for name in experiment_axes(self.cells)
-        }
+        names = dict.fromkeys(name for cell in self.cells for name, _ in cell)
+        return {name: list(dict.fromkeys(dict(cell)[name] for cell in self.cells)) for name in names}
 
     @property
     def main_metric(self) -> str:
@@ -274,7 +272,3 @@ def studies_of(
 def counts(run: Run, timing: Timing | None) -> bool:
     """Whether a run was measured as its experiment is timed: a first block before slices was not."""
     return timing is None or run.status is not Status.OK or timing.slices == (run.turns is not None)
-
-
-def experiment_axes(cells: Iterable[MeasuredCell]) -> list[str]:
-    return list(dict.fromkeys(name for cell in cells for name, _ in cell))

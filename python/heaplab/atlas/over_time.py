@@ -12,7 +12,6 @@ from heaplab.atlas.many_campaigns import Dated
 from heaplab.report.pictures import canvas, marks, palette
 from heaplab.report.pictures.figures import Drawing
 from heaplab.report.pictures.palette import Style
-from heaplab.stats import Interval
 
 DAY_S = 86_400
 DAYS_LEAST = 6  # of an axis: campaigns of one day would have no date to tell them apart
@@ -52,13 +51,10 @@ def draw(axis: Axes, name: str, line: Sequence[Dated], style: Style) -> None:
     marks.banded_line(axis, [(day, one.ratio.judged.ratio) for day, one in shown], name, style)
     before = ["", *(one.build for _, one in shown)]
     axis.lines[-1].set_markevery([at for at, (_, one) in enumerate(shown) if one.build != before[at]])
-    if len(shown) == 1:
-        whisker(axis, shown[0][0], shown[0][1].ratio.judged.ratio, style)
-
-
-def whisker(axis: Axes, day: float, ratio: Interval, style: Style) -> None:
-    """The interval of a line that is a single point, where a band has no width."""
-    axis.plot([day, day], [ratio.low, ratio.high], color=style.color, linewidth=1.1)
+    if len(shown) == 1:  # the band of a single point has no width
+        [(day, one)] = shown
+        ratio = one.ratio.judged.ratio
+        axis.plot([day, day], [ratio.low, ratio.high], color=style.color, linewidth=1.1)
 
 
 def day_of(one: Dated) -> float:

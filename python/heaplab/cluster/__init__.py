@@ -6,12 +6,7 @@ any other, whose results file lies in `results/` and begins with the facts of it
 begun or missing follows from these files alone, so that no engine has to be asked.
 """
 
-from heaplab.cluster.plan_folder import (
-    KindOfMachine as KindOfMachine,
-    Plan as Plan,
-    Shard as Shard,
-    read_plan as read_plan,
-)
+from heaplab.cluster.plan_folder import Plan as Plan, read_plan as read_plan
 from heaplab.cluster.shard_states import (
     Completion as Completion,
     ShardState as ShardState,

@@ -119,7 +119,11 @@ def joined(parts: Sequence[store.Results]) -> tuple[store.Results, list[str]]:
     runs, left_out = [], []
     for part in parts:
         shard = facts_of(part)["shard"]
-        otherwise = {name for name, found in part.timings.items() if not alike(found, timings[name])}
+        otherwise = {
+            name
+            for name, found in part.timings.items()
+            if (found.slices, found.clock) != (timings[name].slices, timings[name].clock)
+        }
         left_out += [
             f"shard {shard}: {name} was timed otherwise than in the first shard" for name in otherwise
         ]
@@ -129,10 +133,6 @@ def joined(parts: Sequence[store.Results]) -> tuple[store.Results, list[str]]:
             if run.experiment not in otherwise
         ]
     return replace(parts[0], runs=runs, timings=timings), left_out
-
-
-def alike(one: Timing, other: Timing) -> bool:
-    return (one.slices, one.clock) == (other.slices, other.clock)
 
 
 def means(measured: Analysis) -> Iterator[tuple[RatioOf, Measured]]:

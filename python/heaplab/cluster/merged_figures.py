@@ -5,8 +5,7 @@ from math import isfinite
 import matplotlib as mpl
 import numpy as np
 
-from heaplab.analysis import MEMORY
-from heaplab.cluster.host_ratios import THREADS, TIME, HostSummary, RatioOf
+from heaplab.cluster.host_ratios import THREADS, HostSummary, RatioOf
 from heaplab.cluster.merged_sentences import WORDS, title_of
 from heaplab.cluster.merging import Merged
 from heaplab.report.pictures import canvas, marks, palette
@@ -19,13 +18,7 @@ SPREAD = 0.3  # of the dots of an arm, to either side of its row
 
 
 def drawings(merged: Merged) -> list[Drawing]:
-    strips = [
-        strip(merged, group, kind, metric)
-        for group in merged.groups
-        for kind in merged.kinds()
-        for metric in (TIME, MEMORY)
-    ]
-    return [one for one in strips if one]
+    return [one for question in merged.questions() if (one := strip(merged, *question))]
 
 
 def strip(merged: Merged, group: str, kind: str, metric: str) -> Drawing | None:

@@ -1,12 +1,11 @@
 """Merged results for other programs: every ratio over hosts, and what is to be known of the hosts."""
 
-from math import isfinite
 from typing import Any
 
 from heaplab.cluster import merged_sentences
 from heaplab.cluster.host_ratios import RatioOf
 from heaplab.cluster.merging import Merged
-from heaplab.stats import HostRatios, Interval
+from heaplab.stats import HostRatios, Interval, finite
 
 
 def as_plain(merged: Merged) -> dict[str, Any]:
@@ -58,7 +57,3 @@ def interval(found: Interval) -> list[float | None]:
     """Estimate, low and high; null where there is none."""
     bounds = (found.low, found.high) if found.bounded else (None, None)
     return [finite(found.estimate), *bounds]
-
-
-def finite(value: float) -> float | None:
-    return value if isfinite(value) else None

@@ -18,14 +18,12 @@ MOST_SHARDS = 20  # numbers in a sentence
 def answers(merged: Merged) -> list[str]:
     """A sentence for each group of hosts, kind of workload and metric."""
     found = []
-    for group in merged.groups:
-        for kind in merged.kinds():
-            for metric in (TIME, MEMORY):
-                judged = judged_over(merged, group, kind, metric)
-                parts = [part_of(name, ratios, one, metric) for name, (ratios, one) in judged.items()]
-                if parts:
-                    head = f"{title_of(merged, group)}, {wording.KINDS[kind]}, {WORDS[metric].title}"
-                    found.append(f"{head}: {'; '.join(parts)}.")
+    for group, kind, metric in merged.questions():
+        judged = judged_over(merged, group, kind, metric)
+        parts = [part_of(name, ratios, one, metric) for name, (ratios, one) in judged.items()]
+        if parts:
+            head = f"{title_of(merged, group)}, {wording.KINDS[kind]}, {WORDS[metric].title}"
+            found.append(f"{head}: {'; '.join(parts)}.")
     return found
 
 
@@ -46,23 +44,19 @@ def judged_over(merged: Merged, group: str, kind: str, metric: str) -> dict[str,
 
 def part_of(name: str, ratios: HostRatios, judged: Judged, metric: str) -> str:
     if ratios.disagree:
+        lower, higher = (
+            wording.verdict(Judged(judged.ratio, verdict), WORDS[metric])
+            for verdict in (Verdict.LOWER, Verdict.HIGHER)
+        )
         return (
-            f"{name}: hosts differ, {wording.verdict(lower(judged), WORDS[metric])} on {ratios.lower}, "
-            f"{wording.verdict(higher(judged), WORDS[metric])} on {ratios.higher}, so there is no mean"
+            f"{name}: hosts differ, {lower} on {ratios.lower}, {higher} on {ratios.higher}, "
+            "so there is no mean"
         )
     if not isfinite(judged.ratio.estimate):
         return f"{name}: no figure"
     if judged.ratio.count < FEWEST_HOSTS:
         return f"{name} {wording.ratio(judged)} on one host, which speaks for itself alone"
     return f"{name} {wording.verdict(judged, WORDS[metric])}, {wording.ratio(judged)}"
-
-
-def lower(judged: Judged) -> Judged:
-    return Judged(judged.ratio, Verdict.LOWER)
-
-
-def higher(judged: Judged) -> Judged:
-    return Judged(judged.ratio, Verdict.HIGHER)
 
 
 def agreement(merged: Merged, group: str, kind: str, metric: str) -> str:
@@ -77,13 +71,7 @@ def agreement(merged: Merged, group: str, kind: str, metric: str) -> str:
 
 
 def agreements(merged: Merged) -> list[str]:
-    said = [
-        agreement(merged, group, kind, metric)
-        for group in merged.groups
-        for kind in merged.kinds()
-        for metric in (TIME, MEMORY)
-    ]
-    return [sentence for sentence in said if sentence]
+    return [said for question in merged.questions() if (said := agreement(merged, *question))]
 
 
 def warnings(merged: Merged) -> list[str]:

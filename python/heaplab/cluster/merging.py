@@ -7,20 +7,21 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import groupby, islice, product
 from math import isfinite
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
 from heaplab import stats
+from heaplab.analysis import MEMORY
 from heaplab.campaign import store
-from heaplab.cluster.host_ratios import ALIKE, KINDS, HostSummary, RatioOf, summary_of
+from heaplab.cluster.host_ratios import ALIKE, KINDS, TIME, HostSummary, RatioOf, summary_of
 from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan
 from heaplab.cluster.shard_states import is_complete, runs_in
 from heaplab.errors import UsageError
 from heaplab.records import Campaign, Host
-from heaplab.stats import HostRatios, Interval
+from heaplab.stats import HostRatios
 
 ALL_KINDS = ""  # of machine
 HEAD = 2  # lines: the campaign and the host
@@ -173,7 +174,10 @@ class Merged:
     def scaling(self) -> dict[str, dict[RatioOf, HostRatios]]:
         """How each allocator scales, over the hosts of each kind of machine."""
         return {
-            group: {about: stats.over_hosts(found) for about, found in of_all(hosts, scaling_of).items()}
+            group: {
+                about: stats.over_hosts(found)
+                for about, found in of_all(hosts, lambda host: host.scaling).items()
+            }
             for group, hosts in self.groups.items()
             if group != ALL_KINDS
         }
@@ -182,6 +186,10 @@ class Merged:
         """The kinds of workload that were measured."""
         seen = {about.kind for host in self.hosts for about in host.ratios}
         return [kind for kind in KINDS if kind in seen]
+
+    def questions(self) -> Iterator[tuple[str, str, str]]:
+        """Every group of hosts with every kind of workload and both metrics of a mean."""
+        return product(self.groups, self.kinds(), (TIME, MEMORY))
 
     def rankings(self, group: str, kind: str, metric: str) -> list[list[str]]:
         """The arms on each host of a group, the best first; hosts that lack a figure are left out."""
@@ -229,10 +237,6 @@ def merged(plan: Plan, workers: int, tell: Callable[[int, int], None] = lambda _
 def pooled(hosts: Sequence[HostSummary]) -> Iterator[tuple[RatioOf, HostRatios]]:
     for about, found in of_all(hosts, lambda host: host.ratios).items():
         yield about, stats.over_hosts([ratio for ratio, _ in found], [control for _, control in found])
-
-
-def scaling_of(host: HostSummary) -> Mapping[RatioOf, Interval]:
-    return host.scaling
 
 
 def of_all(

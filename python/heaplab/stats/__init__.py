@@ -15,6 +15,7 @@ from heaplab.stats.interval import (
     CONFIDENCE as CONFIDENCE,
     FEWEST_PAIRS as FEWEST_PAIRS,
     Interval as Interval,
+    finite as finite,
 )
 from heaplab.stats.outlier_rule import outliers as outliers
 from heaplab.stats.over_hosts import HostRatios as HostRatios, over_hosts as over_hosts
@@ -29,7 +30,7 @@ from heaplab.stats.ratios import (
     median_interval as median_interval,
     spread as spread,
 )
-from heaplab.stats.stopping_rule import PRECISION as PRECISION, precise_enough as precise_enough
+from heaplab.stats.stopping_rule import precise_enough as precise_enough
 from heaplab.stats.verdict import (
     THRESHOLD as THRESHOLD,
     UNCONTROLLED as UNCONTROLLED,

@@ -33,3 +33,8 @@ class Interval:
 
 def _reciprocal(value: float) -> float:
     return inf if value == 0 else 1 / value
+
+
+def finite(value: float) -> float | None:
+    """The value, or None, which is null in JSON, for infinity and for what is not a number."""
+    return value if isfinite(value) else None

@@ -1,6 +1,6 @@
 """Tables of a profile: sizes by lifetimes, threads, call sites, reallocations, calls."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -202,13 +202,14 @@ REMOTE = "remote: released by another thread than acquired them."
 
 def chains(profile: Profile) -> Table:
     """Blocks by the number of reallocations they went through."""
-    found = [(number, blocks) for number, blocks in enumerate(profile.growths.chains) if blocks]
+    chains, whole = profile.growths.chains, sum(profile.growths.chains)
     return Table(
         "Blocks by the number of reallocations that they went through",
         ["blocks", "share"],
         [
-            (_chain(number), [Entry(count(blocks)), Entry(_share_of(blocks, found))])
-            for number, blocks in found
+            (_chain(number), [Entry(count(blocks)), Entry(share(blocks, whole))])
+            for number, blocks in enumerate(chains)
+            if blocks
         ],
         "reallocations",
     )
@@ -217,10 +218,6 @@ def chains(profile: Profile) -> Table:
 def _chain(number: int) -> str:
     first, last = (1 << number) >> 1, (1 << number) - 1
     return str(first) if first >= last else f"{first} to {last}"
-
-
-def _share_of(blocks: int, all_of: Iterable[tuple[int, int]]) -> str:
-    return share(blocks, sum(each for _, each in all_of))
 
 
 def kinds(profile: Profile) -> Table:

@@ -1,6 +1,5 @@
 """The summary of a campaign as plain data, for --json."""
 
-from math import isfinite
 from typing import Any
 
 from heaplab.analysis import (
@@ -21,7 +20,7 @@ from heaplab.report.tables.interaction import means
 from heaplab.report.words import wording
 from heaplab.report.words.advice import answer
 from heaplab.report.words.causes import Cause, causes, sentences
-from heaplab.stats import Interval, Why
+from heaplab.stats import Interval, Why, finite
 
 
 def as_plain(analysis: Analysis) -> dict[str, Any]:
@@ -111,18 +110,20 @@ def _allocator(summary: Summary, known: list[Cause]) -> dict[str, Any]:
 
 
 def plain(interval: Interval) -> dict[str, float | int | None]:
-    numbers = {"ratio": interval.estimate, "low": interval.low, "high": interval.high}
-    known = {name: value if isfinite(value) else None for name, value in numbers.items()}
-    if not interval.bounded:
-        known["low"] = None
-    return {**known, "pairs": interval.count}
+    low = interval.low if interval.bounded else None
+    return {
+        "ratio": finite(interval.estimate),
+        "low": low,
+        "high": finite(interval.high),
+        "pairs": interval.count,
+    }
 
 
 def plain_judged(judged: Judged, metric: spec.MetricSpec) -> dict[str, Any]:
     found = {
         **plain(judged.ratio),
         "verdict": None,
-        "threshold": judged.threshold if isfinite(judged.threshold) else None,
+        "threshold": finite(judged.threshold),
         "why": wording.why(judged),
     }
     return found if judged.why is Why.NO_FIGURE else found | {"verdict": wording.verdict(judged, metric)}

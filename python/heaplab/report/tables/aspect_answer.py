@@ -84,7 +84,8 @@ def lead(baseline: str, summaries: list[AspectSummary]) -> str:
     ratio = real.judged[pick].ratio
     alike = [one for one in faster if one != pick and real.judged[one].ratio.low <= ratio.high]
     said = f"{wording.change(ratio, 'less time', 'more time')}{memory_of(memory, pick)}"
-    more = f" {counted_others(len(alike))} cannot be told apart from it in time." if alike else ""
+    others = units.counted(len(alike), "other")
+    more = f" {others} cannot be told apart from it in time." if alike else ""
     if cheap:
         return f"Use {pick} for real programs: {said}.{more}"
     return f"Use {pick} for real programs only where memory is not short: {said}.{more}"
@@ -120,10 +121,6 @@ def memory_of(memory: AspectSummary | None, name: str) -> str:
     judged = memory.judged[name]
     plain = {Verdict.SAME: "the same memory", Verdict.UNDECIDED: "memory undecided"}
     return f", {plain.get(judged.verdict) or wording.change(judged.ratio, 'less memory', 'more memory')}"
-
-
-def counted_others(count: int) -> str:
-    return "1 other" if count == 1 else f"{count} others"
 
 
 def by_aspect(baseline: str, summaries: list[AspectSummary]) -> str:

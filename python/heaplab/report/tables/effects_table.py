@@ -3,7 +3,7 @@
 from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Effect, effects
 from heaplab.catalog import spec
 from heaplab.report.tables.ratio_entry import ratio_entry
-from heaplab.report.tables.table_parts import Entry, Table
+from heaplab.report.tables.table_parts import Table
 from heaplab.report.words import wording
 
 METRICS = ((TIME_ONLY, wording.TIME), (MEMORY_ONLY, wording.MEMORY))
@@ -15,7 +15,13 @@ def effects_table(analysis: Analysis, kind: str) -> Table | None:
     if not columns[0]:
         return None
     rows = [
-        (name_of(found[0]), [entry_of(one, metric) for one, (_, metric) in zip(found, METRICS, strict=True)])
+        (
+            name_of(found[0]),
+            [
+                ratio_entry(one.judged, metric, remark=said_of(one, metric))
+                for one, (_, metric) in zip(found, METRICS, strict=True)
+            ],
+        )
         for found in zip(*columns, strict=True)
     ]
     return Table(
@@ -31,10 +37,6 @@ def name_of(effect: Effect) -> str:
     if len(effect.settings) > 1:
         return f"interaction of {wording.listed(list(effect.settings))}"
     return f"{effect.settings[0]} {effect.low[0] or 'unset'} → {effect.high[0] or 'unset'}"
-
-
-def entry_of(effect: Effect, metric: spec.MetricSpec) -> Entry:
-    return ratio_entry(effect.judged, metric, remark=said_of(effect, metric))
 
 
 def said_of(effect: Effect, metric: spec.MetricSpec) -> str:

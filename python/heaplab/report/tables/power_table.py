@@ -10,7 +10,7 @@ from heaplab.console import put, put_table
 from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.tables.table_text import columns_of
 from heaplab.report.words import units
-from heaplab.stats import THRESHOLD, Noise
+from heaplab.stats import THRESHOLD, Noise, finite
 
 ASSUMED = "A forecast: cells go on alike, estimates stay, and further blocks vary as the present ones."
 SOURCES = {
@@ -115,23 +115,19 @@ def plain_power(analysis: Analysis) -> dict[str, object]:
     power = power_of(analysis)
     return {
         "round_s": power.round_s,
-        "run_s": known(power.run_s),
-        "foreign": known(power.foreign),
+        "run_s": finite(power.run_s),
+        "foreign": finite(power.foreign),
         "outlooks": [
             {
                 "name": one.name,
                 "decided": one.decided,
                 "comparisons": len(one.judged),
                 "blocks": one.blocks,
-                "half_width": known(one.half_width),
-                "more_blocks": [known(blocks) for blocks in one.more],
+                "half_width": finite(one.half_width),
+                "more_blocks": [finite(blocks) for blocks in one.more],
             }
             for one in power.outlooks
         ],
         "noise": vars(power.noise) if power.noise else None,
         "advice": advice(analysis, power),
     }
-
-
-def known(value: float) -> float | None:
-    return value if isfinite(value) else None

@@ -19,6 +19,7 @@ from heaplab.report.words.next_steps import start_command
 from heaplab.stats import Verdict
 
 INDENT = 2
+SETTINGS = {"preload", "environment", "huge_pages"}  # of an arm
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def plain_tuned(tuned: Tuned, analysis: Analysis | None) -> dict[str, Any]:
         "tried": tuned.tried,
         "void": tuned.void,
         "best": best_of(analysis) if analysis else {},
-        "confirmed": {name: settings_of_arm(analysis.results.libraries[name]) for name in names}
+        "confirmed": {name: analysis.results.libraries[name].model_dump(include=SETTINGS) for name in names}
         if analysis
         else {},
     }
@@ -105,10 +106,6 @@ def front_of(analysis: Analysis, kind: str) -> list[str]:
     }
     known = {name: point for name, point in points.items() if all(map(isfinite, point))}
     return wording.front(known) if len(known) > 1 else []
-
-
-def settings_of_arm(arm: Arm) -> dict[str, Any]:
-    return {"preload": arm.preload, "environment": arm.environment, "huge_pages": arm.huge_pages}
 
 
 def paste_line(analysis: Analysis, name: str) -> str:

@@ -109,7 +109,8 @@ def _sentence(
     found = [(cause, judged) for cause in known if (judged := cause.judged.get(end.allocator))]
     counting = [(cause, judged) for cause, judged in found if judged.verdict is direction]
     if not counting:
-        return f"{end.allocator} is {rank} here, and its {_titles(found)} do not show why."
+        titles = wording.listed([cause.title for cause, _ in found])
+        return f"{end.allocator} is {rank} here, and its {titles} do not show why."
     (first, judged), *rest = counting
     parts = [f"{_times(judged)} {analysis.baseline}'s {first.title}"]
     parts += [f"{_times(judged)} its {cause.title}" for cause, judged in rest]
@@ -119,10 +120,6 @@ def _sentence(
     if isfinite(share) and any(cause.metric in (FAULTS, SYSTEM) for cause, _ in counting):
         said += f" Of {whose}'s CPU time {units.percent(share)} is system time."
     return said
-
-
-def _titles(found: list[tuple[Cause, Judged]]) -> str:
-    return wording.listed([cause.title for cause, _ in found])
 
 
 def _times(judged: Judged) -> str:
