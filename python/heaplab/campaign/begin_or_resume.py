@@ -66,7 +66,9 @@ class OpenedCampaign:
 
 def campaign_of(request: Request) -> Campaign:
     """The campaign record of a request. Raises UsageError for text that a record cannot hold."""
-    refuse_no_text([*request.command, *(text for arm in request.libraries for text in texts_of(arm))])
+    refuse_no_text(request.command)
+    for arm in request.libraries:
+        refuse_no_text([*arm.preload, *arm.command, *arm.environment.values()])
     content: dict[str, Any] = {
         "experiments": [experiment.model_dump(mode="json") for experiment in request.experiments],
         "workloads": {name: work.model_dump(mode="json") for name, work in request.workloads.items()},
@@ -95,10 +97,6 @@ def campaign_of(request: Request) -> Campaign:
         why_scale=request.why_scale,
         **content,
     )
-
-
-def texts_of(arm: Arm) -> list[str]:
-    return [*arm.preload, *arm.command, *arm.environment.values()]
 
 
 def identity(content: dict[str, Any], libraries: Sequence[Arm]) -> str:

@@ -45,12 +45,10 @@ def lengths(campaign: Campaign, walls: Mapping[str, float]) -> dict[str, float]:
     runs, runs_fitted = (sum(len(cell.allocators) for cell in among) for among in (known, fitted))
     room = SHARE * campaign.budget / campaign.fit_blocks - fixed - BETWEEN_S * runs
     target = min(LONGEST_S, max(SHORTEST_S, room / runs_fitted))
-    names = dict.fromkeys(cell.experiment.id for cell in fitted)
-    return {name: PILOT_SHARE * target / mean_wall(name, fitted, walls) for name in names}
-
-
-def mean_wall(name: str, among: list[Cell], walls: Mapping[str, float]) -> float:
-    return fmean(walls[cell.key] for cell in among if cell.experiment.id == name)
+    by_experiment: dict[str, list[float]] = {}
+    for cell in fitted:
+        by_experiment.setdefault(cell.experiment.id, []).append(walls[cell.key])
+    return {name: PILOT_SHARE * target / fmean(found) for name, found in by_experiment.items()}
 
 
 def experiments(campaign: Campaign) -> list[spec.Experiment]:

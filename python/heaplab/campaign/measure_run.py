@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Self, TypeVar, cast
+from typing import Self, TypeVar, cast
 
 from heaplab.campaign import memory_needs
 from heaplab.campaign.command_line import program_of, words_of
@@ -45,9 +45,7 @@ class RunMeasurer:
 
     campaign: Campaign
     libraries: dict[str, Arm]
-    estimates: dict[str, int] = field(
-        default_factory=dict
-    )  # B, by key of the cell; see campaign/memory_needs.py
+    estimates: dict[str, int] = field(default_factory=dict)  # B, by key of the cell: memory_needs.py
     warmer: Warmer | None = None  # None: by the campaign and the estimates
     tick: Callable[[], None] = lambda: None  # called again and again while a run is going on
     until: float = math.inf  # on the monotonic clock: no run alone goes on beyond this
@@ -213,7 +211,10 @@ class RunMeasurer:
             return self._serve(program, cell, seed, environment, library)
         if cell.workload.kind == "program":
             return (yield from self._execute_program(program, cell, environment, library))
-        with tempfile.TemporaryFile() as errors, memory_file() as samples:
+        with (
+            tempfile.TemporaryFile() as errors,
+            os.fdopen(os.memfd_create("heaplab-sample"), "w+b") as samples,
+        ):
             harness = ["--seed", str(seed), "--json", f"fd:{samples.fileno()}"]
             limits = self._limits(cell, library)
             execution = yield Job(
@@ -354,8 +355,3 @@ def environment_of(cell: Cell, library: Arm) -> dict[str, str]:
         others = filter(None, [environment.get("LD_PRELOAD")])
         environment["LD_PRELOAD"] = ":".join([*others, interposition.C_LIBRARY_NAME])
     return environment
-
-
-def memory_file() -> IO[bytes]:
-    """A file without a name, to which the workload writes its sample."""
-    return os.fdopen(os.memfd_create("heaplab-sample"), "w+b")

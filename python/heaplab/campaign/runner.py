@@ -65,9 +65,7 @@ class Runner:
     attempt: Attempt
     store: Store
     together: Together | None = None  # None: never in slices
-    timings: dict[str, Timing] = field(
-        default_factory=dict
-    )  # by experiment, of earlier sessions and this one
+    timings: dict[str, Timing] = field(default_factory=dict)  # by experiment, of all sessions
     runs: list[Run] = field(default_factory=list)  # runs of earlier sessions, and then of this session
     runs_of_earlier_budgets: int = 0  # number of runs that an earlier budget paid for
     spent: float = 0.0  # s of the budget that were spent before the first run of this session

@@ -11,7 +11,8 @@ takes longer.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 
 from heaplab.campaign import memory_needs, plan
 from heaplab.campaign.fit_lengths import BETWEEN_S
@@ -35,14 +36,7 @@ class Forecast:
     unknown: int = 0  # campaigns whose trials gave no time
 
     def __add__(self, other: "Forecast") -> "Forecast":
-        return Forecast(
-            self.runs + other.runs,
-            self.runs_most + other.runs_most,
-            self.seconds + other.seconds,
-            self.seconds_most + other.seconds_most,
-            self.longer + other.longer,
-            self.unknown + other.unknown,
-        )
+        return Forecast(*map(add, astuple(self), astuple(other)))
 
 
 def between_runs(campaign: Campaign) -> Forecast:

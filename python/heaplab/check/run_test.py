@@ -87,17 +87,9 @@ def repeat_command(test: Test, settings: dict[str, str]) -> str:
 def run_test(test: Test, library: Arm, known: Deviation | None, long: bool, running: Running) -> Outcome:
     """Run a test in a process of its own and judge it by what is known of the library."""
     if known and not known.run:
-        return Outcome(
-            part=test.part, test=test.name, verdict=CheckVerdict.LEFT_OUT, time=0, message=known.reason
-        )
+        return not_run(test, CheckVerdict.LEFT_OUT, known.reason)
     if test.preloaded and not library.preload:
-        return Outcome(
-            part=test.part,
-            test=test.name,
-            verdict=CheckVerdict.SKIPPED,
-            time=0,
-            message="the C library's own malloc is no library file",
-        )
+        return not_run(test, CheckVerdict.SKIPPED, "the C library's own malloc is no library file")
     settings = variables(library, long)
     begin = time.monotonic()
     status, said, complaint = run_process(test, settings, running)
@@ -112,6 +104,10 @@ def run_test(test: Test, library: Arm, known: Deviation | None, long: bool, runn
         **observation(said),
     )
     return outcome if known is None else against(outcome, known)
+
+
+def not_run(test: Test, verdict: CheckVerdict, why: str) -> Outcome:
+    return Outcome(part=test.part, test=test.name, verdict=verdict, time=0, message=why)
 
 
 def run_process(test: Test, settings: dict[str, str], running: Running) -> tuple[int | None, str, str]:

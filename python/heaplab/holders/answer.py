@@ -77,9 +77,7 @@ class Evidence:
 
     def gain(self, other: Replays) -> tuple[int, int, int]:
         """Bytes less under another treatment than under the baseline: the least, of medians, the most."""
-        low, middle, high = self.base.memory(self.moment.place)
-        least, medium, most = other.memory(self.moment.place)
-        return low - most, middle - medium, high - least
+        return self.base.less(other, self.moment.place)
 
     @property
     def best(self) -> Replays:

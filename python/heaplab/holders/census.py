@@ -73,6 +73,12 @@ class Replays:
         found = [run[moment].memory for run in self.runs]
         return min(found), int(median(found)), max(found)
 
+    def less(self, other: "Replays", moment: int) -> tuple[int, int, int]:
+        """Bytes less at a moment in the replays `other` than in these: the least, of medians, the most."""
+        low, middle, high = self.memory(moment)
+        least, medium, most = other.memory(moment)
+        return low - most, middle - medium, high - least
+
     def typical(self, moment: int) -> Census:
         """The census of the moment whose memory is the median."""
         ordered = sorted((run[moment] for run in self.runs), key=lambda one: one.memory)

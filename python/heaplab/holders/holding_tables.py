@@ -3,7 +3,7 @@
 from heaplab.holders.answer import Evidence
 from heaplab.holders.census import PARTS
 from heaplab.holders.other_ways import Amounts, OtherWay
-from heaplab.holders.sentences import interval, size, when
+from heaplab.holders.sentences import interval, signed, size, when
 from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units
 
@@ -131,7 +131,3 @@ def difference(amounts: Amounts, unit: str, predicted: float | None = None) -> E
     least, middle, most = (signed(amount, unit) for amount in amounts)
     beside = [] if predicted is None else [f"predicted {signed(predicted, unit)}"]
     return Entry(middle, small="; ".join([*beside, *([f"{least} to {most}"] if least != most else [])]))
-
-
-def signed(amount: float, unit: str) -> str:
-    return units.show(amount, unit) if amount >= 0 else f"-{units.show(-amount, unit)}"

@@ -8,8 +8,12 @@ from heaplab.traces.profile import Profile
 NAMED = 3  # call sites in a sentence
 
 
+def signed(amount: float, unit: str) -> str:
+    return units.show(amount, unit) if amount >= 0 else f"-{units.show(-amount, unit)}"
+
+
 def size(count: float) -> str:
-    return units.show(count, "B") if count >= 0 else f"-{units.show(-count, 'B')}"
+    return signed(count, "B")
 
 
 def interval(gain: tuple[int, int, int]) -> str:

@@ -20,10 +20,8 @@ class WhatIf:
     replays: list[Replays]  # measured under each treatment, in the order of those without
 
     def less(self, number: int, together: Replays, moment: int) -> tuple[int, int, int]:
-        """Bytes less under treatment `number`: the least, of medians, the most."""
-        least, middle, most = self.replays[number].memory(moment)
-        low, medium, high = together.memory(moment)
-        return low - most, medium - middle, high - least
+        """Bytes less with the sites apart under treatment `number`: the least, of medians, the most."""
+        return together.less(self.replays[number], moment)
 
     def unpinned(self, number: int, together: Replays, moment: int) -> int:
         """Bytes that are pinned no more under treatment `number`: the allocator may still retain them."""

@@ -436,11 +436,11 @@ def test_a_known_interaction_is_found_by_a_factorial_of_real_runs(lab: Laborator
 
 def test_a_factorial_has_every_combination_and_the_low_levels_first() -> None:
     given = GIVEN_FACTORIAL.convert("glibc A=|1 thp=advised|never B=2|3", None, None)
-    assert len(given.arms) == 8
-    assert given.arms[0].levels == {"A": "", "thp": "advised", "B": "2"}
-    assert given.arms[0].name == "thp=advised B=2"
-    assert given.arms[-1].settings.environment == {"A": "1", "B": "3"}
-    assert given.arms[-1].settings.huge_pages == "never"
+    assert len(given) == 8
+    assert given[0].levels == {"A": "", "thp": "advised", "B": "2"}
+    assert given[0].name == "thp=advised B=2"
+    assert given[-1].settings.environment == {"A": "1", "B": "3"}
+    assert given[-1].settings.huge_pages == "never"
 
 
 def factorial(tmp_path: Path, time_of: dict[tuple[str, ...], float]) -> Analysis:

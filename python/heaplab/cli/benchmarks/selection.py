@@ -33,10 +33,8 @@ def arms(
     if factorial and (asked or own):
         raise UsageError("--factorial excludes --allocators and --allocator: it names its arms itself")
     if factorial:
-        catalog = with_own(catalog, [arm for arm in factorial.arms if arm.settings or arm.library])
-        found = [
-            arm_of(catalog, arm.name).model_copy(update={"levels": arm.levels}) for arm in factorial.arms
-        ]
+        catalog = with_own(catalog, [arm for arm in factorial if arm.settings or arm.library])
+        found = [arm_of(catalog, arm.name).model_copy(update={"levels": arm.levels}) for arm in factorial]
     else:
         catalog = with_own(catalog, own)
         found = libraries(catalog, asked, own)

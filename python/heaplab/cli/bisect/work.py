@@ -49,7 +49,8 @@ class Work:
         except ValueError as error:
             raise UsageError(f"bisect: {error}") from None
         first = given.words[0]
-        return replace(given, words=(str(tree / first), *given.words[1:])) if is_within(first) else given
+        is_within_tree = "/" in first and not first.startswith("/")
+        return replace(given, words=(str(tree / first), *given.words[1:])) if is_within_tree else given
 
     def arm(self, name: str, tree: Path) -> GivenAllocator | GivenCommand:
         return (
@@ -64,8 +65,3 @@ class Work:
             return "" if (tree / self.library).is_file() else self.library
         program = self.command("", tree).words[0]
         return "" if shutil.which(program) else program.removeprefix(f"{tree}/")
-
-
-def is_within(program: str) -> bool:
-    """Whether the name of a program is a path within the tree of a commit."""
-    return "/" in program and not program.startswith("/")

@@ -24,7 +24,7 @@ from heaplab.cli.options.arm_options import GivenAllocator, Settings
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.reading.results import without_figure
 from heaplab.cluster import bundle as bundles
-from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan, PlannedArm, Shard, read_plan
+from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan, Shard, read_plan
 from heaplab.cluster.shard_states import Completion, state_of
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host, setting_proof, topology
@@ -46,7 +46,7 @@ def run_shard(extra: tuple[Path, ...], folder: Path, text: str, quiet: bool) -> 
     path = plan.results_file(shard, node_name())
     refuse_other_results(path, request)
     facts = facts_of(plan, shard)
-    options = how(plan, plan.seed_of(shard), quiet)
+    options = HowOptions(budget=request.budget, precision=request.precision, seed=request.seed, quiet=quiet)
     with held(path):
         opened, needed = opened_at(path, request, options, facts=facts)
         stopped = run_campaign(
@@ -99,7 +99,11 @@ def refuse_wrong_node(plan: Plan, shard: Shard) -> None:
 
 def arms_here(plan: Plan, catalog: Catalog) -> list[Arm]:
     """The arms of a plan on this node: the bundle's build, or else what the node has."""
-    own = [given_of(arm) for arm in plan.file.arms if is_given(arm)]
+    own = [
+        GivenAllocator(arm.name, arm.base, Settings(arm.environment, arm.huge_pages))
+        for arm in plan.file.arms
+        if arm.base != arm.name
+    ]
     files = bundles.bundled(plan)
     builds = {arm.name: bundles.library_for(plan, files, arm.name) for arm in plan.file.arms}
     for given in own:
@@ -117,14 +121,6 @@ def bundled_or_found(plan: Plan, catalog: Catalog, name: str, build: bundles.Bun
         return selection.arm_of(catalog, name)
     library = locate.FoundLibrary((plan.folder / bundles.FOLDER / build.path).resolve(), build.version)
     return setting_proof.proved(locate.describe(name, *catalog.allocator(name), library))
-
-
-def is_given(arm: PlannedArm) -> bool:
-    return arm.base != arm.name
-
-
-def given_of(arm: PlannedArm) -> GivenAllocator:
-    return GivenAllocator(arm.name, arm.base, Settings(arm.environment, arm.huge_pages))
 
 
 def request_of(plan: Plan, shard: Shard, arms: list[Arm], cpus: int) -> Request:
@@ -196,7 +192,3 @@ def held(path: Path) -> Iterator[None]:
         except OSError:
             raise UsageError(f"{path}: another process is measuring this shard here") from None
         yield
-
-
-def how(plan: Plan, seed: int, quiet: bool) -> HowOptions:
-    return HowOptions(budget=plan.file.budget, precision=plan.file.precision, seed=seed, quiet=quiet)

@@ -63,11 +63,8 @@ def is_path(base: str) -> bool:
     return "/" in base or ".so" in base or Path(base).is_file()
 
 
-@dataclass(frozen=True)
-class GivenFactorial:
-    """'ALLOCATOR SETTING=LOW|HIGH ...': every combination is an arm; the first has all low levels."""
-
-    arms: tuple[GivenAllocator, ...]
+# Of 'ALLOCATOR SETTING=LOW|HIGH ...': an arm for every combination; the first has all low levels.
+GivenFactorial = tuple[GivenAllocator, ...]
 
 
 class AllocatorType(click.ParamType[GivenAllocator, str]):
@@ -171,7 +168,7 @@ def factorial_of(words: list[str]) -> GivenFactorial:
         chosen = dict(zip(levels, choice, strict=True))
         texts = [f"{name}={value}" for name, value in chosen.items() if value]
         arms.append(GivenAllocator(" ".join(texts) or plain, base, settings_of(texts), chosen))
-    return GivenFactorial(tuple(arms))
+    return tuple(arms)
 
 
 GIVEN_ALLOCATOR = AllocatorType()

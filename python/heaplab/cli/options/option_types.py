@@ -99,42 +99,35 @@ class PathArgument(click.Path[Path]):
     ) -> Path:
         if not value:
             self.fail("the name is empty; `.` is the current folder", param, ctx)
-        return super().convert(value, param, ctx)
+        path = super().convert(value, param, ctx)
+        if fault := self.fault_of(path):
+            self.fail(f"{path}: {fault}", param, ctx)
+        return path
+
+    def fault_of(self, path: Path) -> str:
+        """What is wrong with the path, in one line; "" if nothing is."""
+        return ""
 
 
 class OutputFile(PathArgument):
     """A file to write. Its folder is created at once: an unwritable file is refused before measuring."""
 
-    def __init__(self) -> None:
-        super().__init__(dir_okay=False)
-
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path:
-        path = super().convert(value, param, ctx)
+    def fault_of(self, path: Path) -> str:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            self.fail(f"{path}: cannot be written: {error.strerror}", param, ctx)
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
-            self.fail(f"{path}: cannot be written", param, ctx)
-        return path
+            return f"cannot be written: {error.strerror}"
+        writable = not path.is_dir() and os.access(path if path.exists() else path.parent, os.W_OK)
+        return "" if writable else "cannot be written"
 
 
 class OutputFolder(PathArgument):
     """A folder for results, which need not exist."""
 
-    def __init__(self) -> None:
-        super().__init__(file_okay=False)
-
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path:
-        path = super().convert(value, param, ctx)
+    def fault_of(self, path: Path) -> str:
         above = next(place for place in (path, *path.absolute().parents) if place.exists())
-        if not (above.is_dir() and os.access(above, os.W_OK)):
-            self.fail(f"{path}: {above} is no folder that can be written to", param, ctx)
-        return path
+        writable = above.is_dir() and os.access(above, os.W_OK)
+        return "" if writable else f"{above} is no folder that can be written to"
 
 
 SIZE = Quantity(
@@ -168,5 +161,5 @@ SEED = Seed()
 PLACE = PathArgument()
 FOLDER = PathArgument(file_okay=False)
 FILE = PathArgument(dir_okay=False)
-OUTPUT_FILE = OutputFile()
-OUTPUT_FOLDER = OutputFolder()
+OUTPUT_FILE = OutputFile(dir_okay=False)
+OUTPUT_FOLDER = OutputFolder(file_okay=False)

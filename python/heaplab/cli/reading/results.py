@@ -1,7 +1,6 @@
 """Shows the results of a campaign on the terminal, as JSON, and as a page."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import click
 from heaplab import analysis
 from heaplab.campaign import plan, store
 from heaplab.cli.benchmarks.selection import note
+from heaplab.cli.options.option_types import OUTPUT_FILE
 from heaplab.cli.screen import exit_status
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
@@ -68,9 +68,5 @@ def without_figure(runs: Sequence[Run]) -> list[Run]:
 
 def refuse_unwritable(page: Path) -> None:
     """Raise UsageError, before figures are drawn, if the page cannot be written."""
-    try:
-        page.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{page}: cannot be written: {error.strerror}") from error
-    if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
-        raise UsageError(f"{page}: cannot be written")
+    if fault := OUTPUT_FILE.fault_of(page):
+        raise UsageError(f"{page}: {fault}")
