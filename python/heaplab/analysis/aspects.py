@@ -25,8 +25,8 @@ class AspectSummary:
     about: spec.Aspect
     judged: dict[str, Judged]
     control: Interval  # the baseline against itself: noise alone
-    cells: int  # that the means rest on
-    largest_weight: float  # of one of these cells in the mean: 0.5 is half of it
+    cells: int  # number of cells in the means
+    largest_weight: float  # share of the mean that comes from one cell, at most: 0.5 is half of it
 
     def shown(self, verdict: Verdict) -> list[str]:
         """The allocators with this verdict, the lowest ratio first."""
@@ -60,7 +60,7 @@ def aspect_summaries(analysis: Analysis) -> list[AspectSummary]:
 
 
 def studies_by_aspect(analysis: Analysis) -> dict[spec.Aspect, list[Study]]:
-    """The studies that every allocator took part in and that tell what their aspect is measured by."""
+    """The studies in which every allocator ran and that have the metric of their aspect."""
     found: dict[spec.Aspect, list[Study]] = {}
     for study in chain.from_iterable(map(analysis.summarised, ("synthetic", "program"))):
         about = study.experiment.aspect
@@ -70,9 +70,9 @@ def studies_by_aspect(analysis: Analysis) -> dict[spec.Aspect, list[Study]]:
 
 
 def metric_of(study: Study, measure: str) -> str:
-    """The metric that tells the "time" or the "memory" of a study; "" if it has none.
+    """The metric of a study that stands for "time" or for "memory"; "" if the study has none.
 
-    Time is the main metric. Memory is the main metric, or the peak with page tables if that is a time.
+    Time is the main metric. Memory is the main metric or, where this is a time, the peak with page tables.
     """
     if measure == "time":
         return study.main_metric if study.is_timed else ""

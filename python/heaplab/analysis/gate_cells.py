@@ -69,9 +69,9 @@ class GateCell:
 
 
 def gate_cells(analyses: Sequence[Analysis], limits: GateLimits) -> list[GateCell]:
-    """The verdicts are one family, over all cells and metrics of all campaigns.
+    """Every cell with its verdict. The verdicts on all cells and metrics of all campaigns are one family.
 
-    What a later campaign tells of a metric takes the place of what an earlier one told.
+    If two campaigns measured the same metric of a cell, the later campaign counts.
     """
     every = (one for analysis in analyses for one in cells_of(analysis, limits))
     found = list({(one.experiment, one.cell, one.metric): one for one in every}.values())
@@ -98,9 +98,9 @@ def outcome_of(cells: Sequence[GateCell]) -> GateVerdict:
 
 
 def seconds_for_limits(analysis: Analysis, cells: Sequence[GateCell]) -> float:
-    """Seconds that the limits take beyond what was measured; infinity where nothing is known yet.
+    """Seconds of further measuring that the limits need; infinity if a cell gives no estimate yet.
 
-    Every cell goes on as long as the one that needs most.
+    Every cell gets as many more blocks as the cell that needs the most.
     """
     studies = analysis.between_allocators
     of_round = sum(block_seconds(study, cell) for study in studies for cell in study.cells_run)
@@ -113,7 +113,7 @@ def seconds_for_limits(analysis: Analysis, cells: Sequence[GateCell]) -> float:
 
 
 def cells_of(analysis: Analysis, limits: GateLimits) -> Iterator[GateCell]:
-    """Of a campaign under callgrind only the counts mean something."""
+    """The cells of one campaign; under callgrind with the counts of instructions alone."""
     for study in analysis.between_allocators:
         counts = bool(analysis.campaign.instructions)
         looked_at = {INSTRUCTIONS: limits.instructions} if counts else metrics_of(study, limits)

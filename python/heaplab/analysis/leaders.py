@@ -42,7 +42,7 @@ def measures(analysis: Analysis) -> list[Mapping[str, Interval]]:
 
 
 def after_idling(analysis: Analysis, names: Sequence[str]) -> dict[str, Interval]:
-    """The memory of a server after its longest idle time; nothing of other programs."""
+    """The memory of a server after its longest idle time; empty for other programs."""
     return {
         name: study.ratio(cell, name, after(study.workload.server.idle_s[-1]))
         for study in analysis.between_allocators

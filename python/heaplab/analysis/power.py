@@ -22,7 +22,7 @@ class Outlook:
     name: str
     judged: list[Judged]
     blocks: int  # the present number, of the cell with the fewest
-    more: list[float]  # blocks that each undecided comparison takes beyond these; infinity: too many
+    more: list[float]  # further blocks that each undecided comparison needs; infinity: too many
 
     @property
     def decided(self) -> int:
@@ -34,7 +34,7 @@ class Outlook:
         return median([one.ratio.half_width for one in self.judged if one.ratio.bounded] or [nan])
 
     def for_share(self, share: float) -> float:
-        """The blocks beyond the present ones after which this share of the undecided ones is decided."""
+        """The number of further blocks after which this share of the undecided comparisons is decided."""
         order = sorted(self.more)
         return order[max(0, round(share * len(order)) - 1)] if order else 0.0
 

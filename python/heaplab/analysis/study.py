@@ -270,5 +270,5 @@ def studies_of(
 
 
 def counts(run: Run, timing: Timing | None) -> bool:
-    """Whether a run was measured as its experiment is timed: a first block before slices was not."""
+    """Whether a run was timed like later runs of its experiment: a first block before slices was not."""
     return timing is None or run.status is not Status.OK or timing.slices == (run.turns is not None)

@@ -1,1 +1,1 @@
-"""Which of the candidates under one allocator is to be chosen when, over all comparisons."""
+"""Advice on what runs under one allocator: which candidate to choose in which situation."""

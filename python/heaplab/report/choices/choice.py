@@ -1,4 +1,4 @@
-"""Which candidate when: the results of all comparisons under one allocator together."""
+"""Which candidate to choose in which situation, by all comparisons under one allocator together."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -110,7 +110,7 @@ def sentences(answers: list[StrategyAnswer]) -> list[str]:
 
 
 def _named(kept: list[StrategyAnswer], gains: list[StrategyAnswer]) -> str:
-    """Few situations are named, many are counted; the table below names all of them."""
+    """The names of up to FEW situations, else their number: the table below names all of them."""
     if not gains:
         return "all of them"
     return wording.listed([a.situation.name for a in kept]) if len(kept) <= FEW else f"the other {len(kept)}"

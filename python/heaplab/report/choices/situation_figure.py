@@ -10,7 +10,7 @@ from heaplab.report.pictures.figures import Drawing
 from heaplab.report.pictures.palette import CHROME
 from heaplab.stats import Interval
 
-DECADES = 100  # range from which on only powers of ten are labelled
+DECADES = 100  # an axis whose ends have at least this ratio labels only powers of ten
 ROW = 0.42  # inches for each family
 SPREAD = 0.26  # share of a row's height over which its situations are spread, so that none hides another
 

@@ -46,7 +46,7 @@ def dimension(where: Situation, metric: str) -> Entry:
 
 
 def family_table(families: list[Family]) -> Table:
-    """Every family over all situations: how often, and how much, it gains and loses."""
+    """Every family over all situations: how often and by how much the family gains and loses."""
     columns = ["faster in", "slower in", "time, mean", "best", "worst", "peak memory, mean"]
     caption = (
         "Families of local allocators against the reference, over all situations they were measured in; "

@@ -1,4 +1,4 @@
-"""A gate as JUnit XML: one test case for each comparison. One that the machine could not tell is skipped."""
+"""A gate as JUnit XML: one test case for each comparison, skipped if the machine could not tell."""
 
 from collections.abc import Sequence
 from pathlib import Path

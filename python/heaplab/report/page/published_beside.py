@@ -75,7 +75,10 @@ def _heat(chart: Chart, measured: Table, printed: Sequence[PublishedTable]) -> W
 
 
 def _belongs(printed: PublishedTable, chart: Chart) -> bool:
-    """Whether the chart shows the same; where a parameter has one value here, a note names that in print."""
+    """Whether the chart shows the cells of the printed table.
+
+    A parameter that has one value in the chart may have another one in print, which a note names.
+    """
     plot, axes = chart.plot, heat_map.axes_of(chart.study)
     return (
         (printed.relative_to, printed.against) == (plot.relative_to, plot.against)

@@ -118,7 +118,7 @@ def write_html(analyses: Sequence[Analysis], path: Path) -> None:
 
 
 def render(analyses: Sequence[Analysis], path: Path) -> str:
-    """The page that lies at `path`, which only serves to name the results files relative to it."""
+    """The text of the page. The names of results files on the page are relative to the folder of `path`."""
     return html_file.rendered(
         "report.html.j2",
         {"wording": wording, "threshold": wording.threshold(THRESHOLD), "Status": Status},

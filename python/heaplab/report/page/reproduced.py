@@ -1,4 +1,4 @@
-"""What a campaign says of the published sentences: a few lines for each experiment, kept without its runs."""
+"""The outcomes of published sentences in a campaign: a few lines for each experiment, without its runs."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ class Sentence(Record):
     figures: str
 
     def is_about(self, expectation: spec.Expectation) -> bool:
-        """Whether the expectation is still tested as it was then, whatever its words are by now."""
+        """Whether the sentence was tested as the expectation is today; the wording does not matter."""
         return (self.test, self.arguments) == (expectation.test, expectation.arguments)
 
 
@@ -33,7 +33,7 @@ class Reproduced(Record):
 
     experiment: str
     scale: spec.ScaleName
-    why_scale: str = ""  # why no larger one
+    why_scale: str = ""  # why the scale is not larger
     date: str  # ISO 8601
     machine: str
     heaplab: str
@@ -41,13 +41,13 @@ class Reproduced(Record):
     versions: dict[str, str]  # by allocator
     cells: int  # in which at least one run was attempted
     runs: int
-    disturbed: int  # of the runs, by other work, and counted all the same
-    finished: bool  # whether intervals decided the end, and no budget
+    disturbed: int  # runs that other work disturbed; their figures count nevertheless
+    finished: bool  # whether the campaign ended before its budget did
     sentences: list[Sentence]
 
     @property
     def cpus(self) -> str:
-        """How many the machine has, in words."""
+        """The number of CPUs of the machine, in words."""
         return next(
             (fact for fact in self.machine.split(", ") if fact.endswith((" CPU", " CPUs"))), "CPUs unknown"
         )
@@ -60,7 +60,7 @@ KNOWN: TypeAdapter[list[Reproduced]] = TypeAdapter(list[Reproduced])
 
 
 def reproduced(analysis: Analysis) -> list[Reproduced]:
-    """What the campaign says; of an experiment that compares a parameter, under the baseline."""
+    """The experiments of the campaign; those that compare a parameter count under the baseline alone."""
     own = [study for study in analysis.studies if study.under in ("", analysis.baseline)]
     return [of_study(analysis, study) for study in own if study.candidates]
 
@@ -98,7 +98,7 @@ def sentence(expectation: spec.Expectation, outcome: ClaimOutcome) -> Sentence:
 
 
 def newest(known: Iterable[Reproduced]) -> dict[str, Reproduced]:
-    """By experiment; of several the one at full scale, then the last."""
+    """The last measurement of each experiment at full scale or, where there is none, at another scale."""
     found: dict[str, Reproduced] = {}
     for one in sorted(known, key=lambda each: (each.scale == "full", each.date)):
         found[one.experiment] = one

@@ -62,7 +62,7 @@ def page(
     how: str,
     pictures: str,
 ) -> str:
-    """`how` says how the page is written again; `pictures` is the folder with a page for each experiment."""
+    """`how` is a sentence on how to write the page again; `pictures` holds a page for each experiment."""
     parts = {one.id: covered(one, experiments, known) for one in publications}
     return "\n".join(
         [
@@ -141,7 +141,7 @@ def row(one: CoveredPart, pictures: str) -> list[str]:
 
 
 def extent(measured: Reproduced, experiment: Experiment | None) -> str:
-    """The scale that was run, and what it lacks of the publication's."""
+    """The scale that was run, and how it falls short of the publication's."""
     whole = len(experiment.cells("full")) if experiment else 0
     said = f"{measured.date}, {measured.cpus}, {measured.scale} scale, {units.counted(measured.runs, 'run')}"
     if measured.scale == "full" and measured.cells < whole:

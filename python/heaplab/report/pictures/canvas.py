@@ -47,8 +47,8 @@ STYLE: "dict[RcKeyType, Any]" = {
 SINGLE = (5.45, 3.4)  # inches: two figures fit side by side on the page
 PANEL = (3.6, 2.6)  # inches: three fit side by side
 MOST_ACROSS = 3
-TITLE_LETTERS = 36  # of a title in a line above a panel
-LINE, LETTER = 0.6, 0.08  # inches, of a legend: what stands before a name, and each letter of it
+TITLE_LETTERS = 36  # largest number of letters in a line of a title above a panel
+LINE, LETTER = 0.6, 0.08  # inches in a legend: the line before a name, and each letter of the name
 
 
 def new(panels: int = 1, size: tuple[float, float] | None = None) -> tuple[Figure, list[Axes]]:
@@ -96,7 +96,7 @@ def to_svg(figure: Figure, alt: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(<g) id="[a-zA-Z0-9]+_\d+"', r"\1", svg)  # equal in every figure, and never referred to
-    # A hundredth of a point is seen by nobody; the text between the tags keeps its digits.
+    # Nobody sees less than a hundredth of a point. Only tags are rounded, not the text between them.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)
     for color, variable in replacements().items():
         svg = svg.replace(color, variable)

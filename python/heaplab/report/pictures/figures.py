@@ -17,8 +17,8 @@ from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.palette import CHROME, Style
 from heaplab.report.words import units
 
-LETTERS_UP = 28  # as many letters stand along the upright axis of a figure of one panel
-LETTERS_UP_PANEL = 20  # and of one of several
+LETTERS_UP = 28  # letters that fit along the vertical axis of a figure with one panel
+LETTERS_UP_PANEL = 20  # the same with several panels
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def curve(
 ) -> Drawing:
     """A metric against a swept parameter: one line for each allocator, with a band for its 95 % interval.
 
-    `stated` are points that a publication puts beside them.
+    `stated` are points that a publication states in its text.
     """
     step = units.common_scale(study, plot.y)
     panels = panels_of(study, [plot.x])

@@ -14,13 +14,13 @@ from heaplab.report.pictures.palette import CHROME, Style
 from heaplab.stats import Interval
 
 WHISKER = {"ecolor": CHROME["ink"], "elinewidth": 1.1, "capsize": 2.5}
-# By what a publication says of a ratio: the mark, which points to where the ratio may lie.
+# The mark of a ratio by the bound that a publication states; it points to where the ratio may lie.
 STATED = {"about": "o", "at most": "v", "at least": "^"}
 
 
 @dataclass(frozen=True)
 class StatedPoint:
-    """Where a ratio that a publication states puts an allocator."""
+    """The place in a figure that follows for an allocator from a ratio stated in a publication."""
 
     metric: str
     cell: MeasuredCell

@@ -13,8 +13,7 @@ from heaplab.stats import Verdict, noise_floor
 
 METRICS = {"time": wording.TIME, "memory": wording.MEMORY}
 BETTER = {"time": "faster", "memory": "leaner"}
-# Up to so many allocators are named, of more the number is said.
-NAMED = 3
+NAMED = 3  # largest number of allocators that a sentence names; of more it gives the number
 PROGRAMS = "programs"  # id of the aspect of real programs
 
 
@@ -23,7 +22,7 @@ class AspectAnswer:
     """What a campaign says about several aspects."""
 
     advice: str
-    where: str  # who is better where
+    where: str  # which allocator is better in which aspect
     sure: str
     steps: list[Step]
     summaries: list[AspectSummary]
@@ -50,7 +49,7 @@ def aspect_answer(analysis: Analysis) -> AspectAnswer | None:
 
 
 def kinds_with_mean(analysis: Analysis, summaries: list[AspectSummary]) -> list[str]:
-    """The kinds of workloads with a mean over all cells: none whose cells an answer by aspect tells apart."""
+    """The kinds of workloads with a mean over all cells: those whose cells are not of several aspects."""
     return [
         kind
         for kind in wording.KINDS
@@ -124,7 +123,7 @@ def memory_of(memory: AspectSummary | None, name: str) -> str:
 
 
 def by_aspect(baseline: str, summaries: list[AspectSummary]) -> str:
-    """Who is better where, and by how much; then what is undecided.
+    """Which allocator is better in which aspect, and by how much; then what is undecided.
 
     "mimalloc is faster where allocation is local (0.50 to 0.60)": the best of those shown to be better. The
     baseline is named where it is shown to be better than others and nothing is shown to be better than it.
@@ -153,7 +152,7 @@ def by_aspect(baseline: str, summaries: list[AspectSummary]) -> str:
 
 
 def than(beaten: list[str], compared: int) -> str:
-    """Than which of the compared allocators the baseline is better; empty: than all."""
+    """The allocators that the baseline beats, in words; empty if it beats all that are compared."""
     if len(beaten) == compared:
         return ""
     whom = wording.listed(beaten) if len(beaten) <= NAMED else f"{len(beaten)} of {compared} others"
@@ -161,7 +160,7 @@ def than(beaten: list[str], compared: int) -> str:
 
 
 def legend(summaries: list[AspectSummary]) -> str:
-    """The signs of the table, and why a verdict there needs more than the interval that stands beside it."""
+    """The signs of the table, and why the interval beside a ratio does not suffice for a verdict."""
     verdicts = sum(len(summary.judged) for summary in summaries)
     return (
         "▼ faster, or less memory; ▲ slower, or more; = no difference above the threshold; ? undecided. The "
@@ -176,7 +175,7 @@ def undecided(summaries: list[AspectSummary]) -> list[str]:
 
 
 def noise(baseline: str, summaries: list[AspectSummary]) -> str:
-    """What the baseline differs from itself by, over the aspects."""
+    """By how much the baseline differs from itself, over the aspects."""
     floors = [noise_floor(s.control) for s in summaries if s.control.bounded]
     if not floors:
         return wording.NOISE_UNKNOWN

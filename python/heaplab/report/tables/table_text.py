@@ -8,7 +8,7 @@ from heaplab.report.tables.table_parts import Table
 
 
 def print_table(content: Table, console: Console) -> None:
-    """A table of the page; its last columns go first where there is no room."""
+    """Print a table of the page; if there is too little room, the last columns are dropped first."""
     put_table(console, columns_of(content))
     put(console, escape(content.caption))
 

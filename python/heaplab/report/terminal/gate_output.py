@@ -24,7 +24,7 @@ HEADS = ("cell", "metric", "new to old", "95 %", "old to old", "may be", "verdic
 
 
 def headline(cells: Sequence[GateCell]) -> str:
-    """Which of the three outcomes the gate has, and because of what."""
+    """The outcome of the gate, and how many comparisons lead to it."""
     asked = units.counted(len(cells), "comparison")
     if worse := sum(one.verdict is GateVerdict.WORSE for one in cells):
         return f"WORSE: {worse} of {asked} {'is' if worse == 1 else 'are'} beyond the limit."

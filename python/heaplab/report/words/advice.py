@@ -51,7 +51,7 @@ class Answer:
         return [] if all(leader.open for leader in self.leaders) else self.leaders
 
 
-NAMED = 3  # up to so many are named, of more the number is said
+NAMED = 3  # largest number of allocators that a sentence names; of more it gives the number
 NOTHING_RANKED = "Nothing here was measured completely enough to give advice."
 ALONE = "There is nothing to compare with: name another allocator by --allocator."
 

@@ -2,12 +2,12 @@
 
 from heaplab.analysis import Analysis, Study
 
-# Options behind which a command says what an arm is.
+# Options that define arms; without their values in the command, the arms' names mean nothing.
 NAMES_ARMS = {"--allocator", "--arm", "--factorial"}
 
 
 def repeating(analysis: Analysis, study: Study) -> list[str]:
-    """The command that repeats an experiment alone; the campaign's own if that one names its arms itself."""
+    """The command that repeats an experiment alone; the campaign's own command if that defines arms."""
     command = analysis.campaign.command
     of_catalog = command[1:2] in (["compare"], ["run"]) and not {*command} & NAMES_ARMS
     if study.workload.is_users or not of_catalog:

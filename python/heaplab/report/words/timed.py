@@ -8,7 +8,7 @@ CLOCKS = {"cpu_time": "CPU time", "wall_time": "wall time"}
 
 
 def how_timed(timings: Iterable[Timing]) -> list[str]:
-    """One sentence for experiments that were timed alike, each with their names if there are several."""
+    """A sentence for each way of timing; if there are several, with the names of the experiments."""
     among: dict[str, list[str]] = {}
     for timing in timings:
         among.setdefault(sentence(timing), []).append(timing.experiment)

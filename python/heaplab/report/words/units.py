@@ -93,7 +93,7 @@ def parameter(value: object) -> str:
 
 
 def counted(number: float, one: str, several: str = "") -> str:
-    """A number with its noun: "1 process", "2 processes". `several` is needed where an s does not make it."""
+    """A number with its noun: "1 process", "2 processes". `several` is a plural not formed by a mere s."""
     return f"{show(number, '1')} {one if number == 1 else several or f'{one}s'}"
 
 
