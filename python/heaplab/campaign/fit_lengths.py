@@ -2,8 +2,9 @@
 
 1. Every cell is run PILOT_RUNS times under the baseline, with PILOT_SHARE of the length that the catalog
    gives it. The shorter time counts.
-2. The budget is to have room for so many blocks. From the time of a block, the runs of experiments without a
-   length are subtracted, and BETWEEN_S for every run. The rest is divided among the runs that have a length.
+2. SHARE of the budget is divided by the number of blocks that it is to have room for. From the time of a
+   block, the runs of experiments without a length are subtracted, and BETWEEN_S for every run. The rest is
+   divided among the runs that have a length.
 3. A run is to take this time, but at least SHORTEST_S and at most LONGEST_S. The factor of an experiment is
    this time over the mean time of its cells.
 """
@@ -21,7 +22,7 @@ PILOT_SHARE = 0.25
 SHORTEST_S = 0.06  # starting a process and sampling its memory five times takes 0.01 to 0.02 s
 LONGEST_S = 0.5
 BETWEEN_S = 0.05  # between two runs: warming, starting, records
-SHARE = 0.95  # of the budget: repetitions of disturbed runs, and allocators slower than the baseline
+SHARE = 0.95  # the rest is for repetitions of disturbed runs and allocators slower than the baseline
 
 
 def pilot_campaign(campaign: Campaign) -> Campaign:

@@ -48,7 +48,7 @@ class RunMeasurer:
     estimates: dict[str, int] = field(default_factory=dict)  # B, by key of the cell: memory_needs.py
     warmer: Warmer | None = None  # None: by the campaign and the estimates
     tick: Callable[[], None] = lambda: None  # called again and again while a run is going on
-    until: float = math.inf  # on the monotonic clock: no run alone goes on beyond this
+    until: float = math.inf  # on the monotonic clock: the end of a run that is alone, at the latest
     extra_environment: Mapping[str, str] = field(default_factory=dict)  # beside that of the arm
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     _jobs: dict[str, PreparedInput | HeaplabError] = field(default_factory=dict)
@@ -181,7 +181,7 @@ class RunMeasurer:
 
     @property
     def _prefix(self) -> list[str]:
-        """What stands before the program of a run."""
+        """The words of a command line before the program: callgrind, if it counts instructions."""
         return self._counter.prefix if self._counter else []
 
     def _too_large(self, cell: Cell) -> str:
@@ -192,7 +192,7 @@ class RunMeasurer:
         return f"needs {memory_needs.in_words(needed)} of memory and may use {memory_needs.in_words(most)}"
 
     def _fault(self, cell: Cell, program: Path, environment: dict[str, str], library: Arm) -> str:
-        """Why the arm gives no figure here; for a program that is no workload, found once for each pair."""
+        """Why the arm gives no figure here; a real program is examined once for each arm."""
         if library.void:
             return f"void: {library.void}"
         if cell.workload.kind != "program" or library.command:
@@ -343,13 +343,16 @@ def watched(steps: Steps[T], observer: Observer | None) -> Steps[T]:
 
 
 def padding_of(block: Block, candidate: Candidate, attempt: int) -> int:
-    """Bytes added to the environment."""
+    """The number of bytes added to the environment; the same when the run is measured again."""
     key = f"{block.seed}/{candidate.cell.key}/{candidate.allocator}/{attempt}"
     return random.Random(key).randrange(PADDING_MOST)
 
 
 def environment_of(cell: Cell, library: Arm) -> dict[str, str]:
-    """The environment of the arm. Where an arm preloads no malloc, libc's comes first in any program."""
+    """The environment of the arm. If the arm preloads no malloc, the C library is preloaded.
+
+    Otherwise an allocator library that a real program is linked with would serve the program.
+    """
     environment = environment_for(library)
     if cell.workload.kind == "program" and not (library.preload or library.command):
         others = filter(None, [environment.get("LD_PRELOAD")])

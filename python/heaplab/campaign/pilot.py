@@ -176,7 +176,7 @@ def walls_of(runs: Iterable[Run]) -> list[float]:
 
 
 def too_long(campaign: Campaign, measured: Sequence[tuple[Cell, float]], share: float = 1.0) -> str:
-    """Why the budget is too small for cells with runs of so many s, and which would do; "" if it is not."""
+    """Why the budget is too small for the cells, each with the s of a run; "" if it suffices."""
     block = sum(runs_of(cell, 1) * wall for cell, wall in measured)
     if campaign.budget is None or plan.ROUNDS_AT_LEAST * block <= campaign.budget:
         return ""
@@ -195,7 +195,7 @@ def too_long(campaign: Campaign, measured: Sequence[tuple[Cell, float]], share: 
 
 
 def spent_by_pilots(campaign: Campaign, tried: int, took: float, share: float) -> str:
-    """Why the budget is too small if pilot runs of the first `tried` cells took so many s, else ""."""
+    """Why the budget is too small if pilot runs of the first `tried` cells took `took` s, else ""."""
     if campaign.budget is None or took <= campaign.budget:
         return ""
     cells = fit_lengths.cells(campaign)

@@ -15,7 +15,7 @@ from heaplab.machine.watch import Limits
 from heaplab.records import Arm, Metric, Sample, ServedBy, Status
 from heaplab.servers import ServedRun
 
-INSTRUCTIONS = "instructions"  # the metric, as workloads call what the processor's counters tell
+INSTRUCTIONS = "instructions"  # name of the metric, also for workloads that read hardware counters
 
 
 @dataclass(frozen=True)

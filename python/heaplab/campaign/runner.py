@@ -1,12 +1,13 @@
 """The loop of a campaign: takes the next run from the plan, measures it and stores its record at once.
 
 The first block of every comparison runs one after the other, and decides how its experiment is timed
-(campaign/timing.py). Later blocks run in slices where that is valid; the first one does not count then, and
+(campaign/timing.py). Later blocks run in slices where that is valid; the first block does not count then, and
 the comparison takes one more.
 
-The budget is kept: a block is begun only if the last one of its comparison would still fit, and no run alone
-lasts beyond OVER times the budget. After a QUARTER of what pilot runs left, and FEWEST_RUNS, it is told if
-not even two rounds fit. Runs that are void because of others may take a FIFTH of it, and later ones count.
+The budget is kept: a block is begun only if another one as long as the last block of its comparison fits, and
+a run that is alone ends at OVER times the budget at the latest. After FEWEST_RUNS and a QUARTER of what the
+pilot runs left of the budget, the campaign ends with an error if not even two rounds fit. Runs that are void
+because of foreign load may take a FIFTH of the budget; later disturbed runs count.
 """
 
 import time
@@ -23,8 +24,7 @@ from heaplab.records import Campaign, End, Run, Status, Timing
 
 Attempt = Callable[[Block, Candidate, int, int], Run]  # block, candidate, order, attempt
 Together = Callable[[Block, Sequence[Candidate], Sequence[float], int, bool], list[Run]]
-# whether all intervals are narrow enough
-Precise = Callable[[Comparison, Sequence[Run]], bool]
+Precise = Callable[[Comparison, Sequence[Run]], bool]  # whether all intervals are narrow enough
 OVER = 1.1
 QUARTER = 0.25
 FEWEST_RUNS = 4
@@ -219,7 +219,7 @@ class Runner:
         return not self._is_over([run])
 
     def _may_be_void(self, block: Block) -> bool:
-        """Whether others spoil a run: not where CPU time decides, nor in a block that will not count."""
+        """Whether foreign load makes a run void: not if CPU time decides, nor in a block that won't count."""
         if block.number == 0 and self.together:
             return bool(timing.why_never(self.campaign, [block.comparison]))
         decided = self.timings.get(block.comparison.experiment.id)
@@ -231,7 +231,7 @@ class Runner:
         began = self.clock()
         run = self.attempt(block, candidate, len(self.runs), attempt)
         if run.status is Status.OK and not self._may_be_void(block):
-            run = run.model_copy(update={"reason": ""})  # what others did is no reason for anything here
+            run = run.model_copy(update={"reason": ""})  # foreign load does not matter to this run
         self._lasted[candidate.key] = self.clock() - began
         if not self._is_over([run]):
             self._keep(run)

@@ -47,7 +47,7 @@ def with_fewer_values(experiment: spec.Experiment) -> spec.Experiment:
 
 
 def quick_values(experiment: spec.Experiment, name: str) -> list[Parameter]:
-    """What the quick scale has of an axis of the full scale: one value where it does not sweep it."""
+    """The values at the quick scale of an axis of the full scale: one value if the axis is not swept."""
     fixed = (experiment.parameters | experiment.quick.parameters).get(name)
     return experiment.quick.sweep.get(name, [] if fixed is None else [fixed])
 
@@ -55,7 +55,7 @@ def quick_values(experiment: spec.Experiment, name: str) -> list[Parameter]:
 def fewer_values(
     values: Sequence[Parameter], quick: Sequence[Parameter], must_agree: bool = False
 ) -> list[Parameter]:
-    """`must_agree`: values are compared with one of them, which the quick scale has too."""
+    """Some of the values. `must_agree`: only values of the quick scale, among them the reference."""
     common = [value for value in values if value in quick]
     if must_agree or len(common) >= min(2, max(1, len(quick))):
         return common
@@ -63,7 +63,7 @@ def fewer_values(
 
 
 def spread(values: Sequence[Parameter], count: int) -> list[Parameter]:
-    """So many of the values, the first and the last among them; of one, the first."""
+    """`count` of the values, evenly spread from the first to the last; for a count of 1 the first."""
     if count >= len(values):
         return list(values)
     last = max(1, count - 1)

@@ -32,9 +32,9 @@ class Results:
     runs: list[Run]
     end: End | None  # None: the last run was not followed by an End record
     runs_of_earlier_budgets: int  # number of runs before the last End, which an earlier budget paid for
-    unreadable: list[str]  # a line each that was left out: its number and what is wrong
+    unreadable: list[str]  # for each line that was left out: its number and what is wrong
     timings: dict[str, Timing] = field(default_factory=dict)  # by experiment
-    host_at_end: Host | None = None  # what its facts were when a shard ended; None: not looked at again
+    host_at_end: Host | None = None  # with the facts at the end of a shard; None: not read again
 
 
 def results_file(path: Path) -> Path:
@@ -45,7 +45,7 @@ def results_file(path: Path) -> Path:
 def load(path: Path, *, series: bool = True) -> Results:
     """Read a results file, given its path or folder. Raises UsageError if it does not hold one campaign.
 
-    Without `series` what runs were over time is left out, which is most of a file.
+    Without `series`, the quantities over time are left out, which make up most of a file.
     """
     path = results_file(path)
     if path.exists() and not path.is_file():  # reading a device might never end
@@ -135,7 +135,7 @@ def record_without_series(line: bytes) -> AnyRecord:
 
 
 def parse(content: bytes, read: Callable[[bytes], AnyRecord] = record_of) -> Iterator[AnyRecord | str]:
-    """Yield the record of every line; of a line without one, its number and what is wrong."""
+    """Yield the record of every line; for a line that is no record, its number and what is wrong."""
     for number, line in enumerate(content.splitlines(), 1):
         if line.strip():
             try:

@@ -1,9 +1,10 @@
 """How the arms of an experiment are timed: by rules fixed beforehand, applied to what its first block showed.
 
 The first block runs its arms one after the other, and every arm is watched (machine/behaviour.py). Then arms
-run *in slices*, at the same time and in turns on the same CPUs, unless one of these holds; the first is told:
+run *in slices*, at the same time and in turns on the same CPUs, unless one of these holds. The first that
+holds is recorded:
 
-1. it was asked not to, or instructions are counted;
+1. `--no-slices` was given, or instructions are counted;
 2. a server waits for its clients, which would have to take turns with it;
 3. --prepare or --cleanup: what they act on would be shared by arms that run at once;
 4. the answer is about memory, or single calls are timed: pauses give timers of purging more time, and
@@ -37,7 +38,7 @@ WALL: Clock = "wall_time"
 
 
 def timing_of(campaign: Campaign, comparisons: Sequence[Comparison], runs: Sequence[Run]) -> Timing:
-    """How an experiment is timed whose comparisons are these, and whose first blocks are `runs`."""
+    """How the experiment of these comparisons is timed, by `runs`, the runs of their first blocks."""
     experiment = comparisons[0].experiment
     good = [run for run in runs if run.status is Status.OK]
     alone = why_alone(campaign, comparisons, good)
@@ -85,7 +86,7 @@ def why_not_watched(runs: Sequence[Run]) -> str:
 
 def why_disturbed(cell: Cell, seen: Sequence[Behaviour]) -> str:
     for one in seen:
-        # each run of heaplab's own programs has a folder of its own
+        # files do not matter to heaplab's own programs: each run has a folder of its own
         if odd := [text for text in one.oddities if cell.workload.is_users or text != WRITES]:
             return odd[0]
         if one.waiting > MOST_WAITING:
@@ -134,6 +135,6 @@ def on_one_cpu(runs: Iterable[Run]) -> bool:
 
 
 def undone(timing: Timing, reason: str) -> Timing:
-    """The timing when arms that ended well alone did not do so at the same time."""
+    """The timing after arms that ended well one after the other have failed at the same time."""
     why = f"two of it at once do not end well: {reason}"
     return timing.model_copy(update={"slices": False, "why_alone": why})

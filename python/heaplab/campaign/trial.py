@@ -1,8 +1,8 @@
 """How long a campaign of one experiment will take: its runs are counted, and two of them are tried.
 
 The first and the last cell, mostly the smallest and the largest, run once under the baseline. A run takes the
-mean of both, and `BETWEEN_S`. A trial that does not end within the patience counts with it: the forecast is
-then a lower bound. Cells that need more memory than a run may use fail at once, and are not tried.
+mean of both, and `BETWEEN_S`. A trial that does not end within the patience counts as that long: the forecast
+is then a lower bound. Cells that need more memory than a run may use fail at once, and are not tried.
 
 Whether a campaign fits a time is asked more closely, since arms may take forty times as long as the baseline:
 one block of the first and of the last comparison runs under all arms, and ends once it shows that the whole
@@ -21,7 +21,7 @@ from heaplab.campaign.plan import Candidate
 from heaplab.records import Arm, Campaign, Run, Status
 
 PATIENCE_S = 20.0  # for a trial
-SHORTEST_S = 0.2  # that a run of a trial may take, however little time there is
+SHORTEST_S = 0.2  # smallest time limit of a run of a trial, however little time is left
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Forecast:
 
 
 def between_runs(campaign: Campaign) -> Forecast:
-    """What passes between the runs alone: a lower bound without a trial."""
+    """The forecast without a trial, a lower bound: the time between the runs alone."""
     comparisons = plan.comparisons(campaign)
     runs = sum(one.blocks * len(one.candidates) for one in comparisons)
     most = sum(one.blocks_most * len(one.candidates) for one in comparisons)
@@ -61,7 +61,7 @@ def forecast_within(
         return Forecast(counted.runs, counted.runs_most, unknown=1)
     blocks = sum(one.blocks for one in fitting)
     among = tried(fitting)
-    most = len(among) * room / blocks  # that the blocks which are tried may take together
+    most = len(among) * room / blocks  # s that the tried blocks may take together
     began, ended_well = time.monotonic(), 0
     with RunMeasurer(campaign, libraries, needed, tick=tick) as measure:
         for comparison in among:
@@ -93,7 +93,7 @@ def tried(comparisons: Sequence[plan.Comparison]) -> list[plan.Comparison]:
 
 
 def whole(counted: Forecast, seconds: float, longer: int = 0, unknown: int = 0) -> Forecast:
-    """The forecast of so many runs when those with the fewest blocks take so many seconds."""
+    """The forecast of the counted runs; those of the fewest blocks take `seconds`."""
     most = seconds * counted.runs_most / counted.runs
     return Forecast(counted.runs, counted.runs_most, seconds, most, longer, unknown)
 
@@ -105,7 +105,7 @@ def forecast(
     patience: float,
     tick: Callable[[], None] = lambda: None,
 ) -> Forecast:
-    """Raises what a run raises that cannot be prepared."""
+    """The forecast by the trials. Raises the error of a run that cannot be prepared."""
     counted = between_runs(campaign)
     runs, most = counted.runs, counted.runs_most
     found = list(trials(campaign.model_copy(update={"time_limit": patience}), libraries, needed, tick))
