@@ -1,7 +1,7 @@
 """What a program does besides computing, as seen from outside while it runs alone: threads, waits, files.
 
-A thread is busy while it runs or waits for a CPU; the kernel counts both (/proc/PID/task/TID/schedstat), so
-that a machine that is busy with others changes nothing. For the rest of its life it waits for something else.
+A thread is busy while it runs or waits for a CPU. The kernel counts both (/proc/PID/task/TID/schedstat), so
+that foreign load changes nothing. For the rest of its life, a thread waits for something else.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ class ThreadLife:
     last: float
     busy_at_first: float
     busy: float
-    delayed: float  # part of `busy` in which it waited for a CPU
+    delayed: float  # part of `busy` in which the thread waited for a CPU
 
 
 @dataclass
@@ -66,7 +66,7 @@ def waiting_of(workers: Sequence[ThreadLife]) -> float:
 
 
 def threads_of(pid: int) -> Iterator[tuple[int, float, float]]:
-    """(thread, s it ran, s it waited for a CPU) of each thread of a process."""
+    """(thread, s on a CPU, s of waiting for a CPU) of each thread of a process."""
     for thread in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{thread}/schedstat", "rb", buffering=0) as stream:
             ran, delayed, _ = stream.read(100).split()
@@ -74,7 +74,7 @@ def threads_of(pid: int) -> Iterator[tuple[int, float, float]]:
 
 
 def oddities_of(pid: int, leader: int) -> Iterator[str]:
-    """What a process does that another one beside it, or a pause, may disturb."""
+    """Activities of a process that a second process beside it, or a pause, may disturb."""
     if os.getpgid(pid) != leader:
         yield "some of its processes leave its process group"
     status = Path(f"/proc/{pid}/status").read_bytes()

@@ -1,8 +1,8 @@
 """Counts the instructions of a process and its children under valgrind's callgrind.
 
-Callgrind carries out every instruction itself and replaces no malloc, so what is preloaded is what it counts.
-The same program with the same input gives the same count but for what it asks of the system: the time, its
-process number, addresses. Times and memory under callgrind mean nothing.
+Callgrind executes every instruction itself and replaces no malloc, so that it counts the preloaded one. A
+program with the same input gives the same count, except for the effects of what the system tells it: the
+time, its process number, addresses. Times and memory under callgrind mean nothing.
 """
 
 import re
@@ -27,11 +27,11 @@ def why_absent() -> str:
 class InstructionCount:
     instructions: int  # of all processes
     threads: int  # of the process that had the most
-    objects: frozenset[str]  # files of which instructions were carried out
+    objects: frozenset[str]  # files whose instructions were executed
 
 
 class InstructionCounter:
-    """Counts what is started behind its `prefix`, in a folder that `close` removes."""
+    """Counts the instructions of commands that begin with `prefix`, in a folder that `close` removes."""
 
     def __init__(self) -> None:
         self._holder = tempfile.TemporaryDirectory(prefix="heaplab-")
@@ -42,7 +42,7 @@ class InstructionCounter:
 
     @property
     def prefix(self) -> list[str]:
-        """What stands before a command. Options in VALGRIND_OPTS and .valgrindrc count for nothing."""
+        """The first words of a counted command. Options in VALGRIND_OPTS and .valgrindrc are ignored."""
         return [
             TOOL,
             "--command-line-only=yes",
@@ -56,12 +56,12 @@ class InstructionCounter:
         ]
 
     def forget(self) -> None:
-        """Remove what was counted so far."""
+        """Remove the counts so far."""
         for path in self._folder.iterdir():
             path.unlink()
 
     def taken(self) -> InstructionCount:
-        """What was counted since `forget`."""
+        """The counts since `forget`."""
         total, threads, objects = 0, {"": 0}, set()
         for path in self._folder.iterdir():
             if found := FILE.fullmatch(path.name):

@@ -18,7 +18,7 @@ UNLIMITED = 1 << 62
 # Docker, Podman and CRI-O leave these; systemd-nspawn and others name themselves.
 MARKS = {".dockerenv": "docker", "run/.containerenv": "podman"}
 SECCOMP = {"0": "off", "1": "strict", "2": "filtered"}
-# Of each version: the limit of memory, what of it is used, and page cache that would be dropped first.
+# The files of each version: the limit of memory, the used memory, and the page cache that is dropped first.
 MEMORY_FILES = {
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     2: ("memory.max", "memory.current", "inactive_file"),
@@ -27,7 +27,7 @@ MEMORY_FILES = {
 
 @dataclass(frozen=True)
 class GroupLimits:
-    """The tightest limits from the own control group up to the one that is seen as the top."""
+    """The tightest limits of this process's control group and of all groups above it that are visible."""
 
     memory: int | None = None  # B
     memory_left: int | None = None  # B until the limit, page cache that would be dropped first not counted
@@ -52,11 +52,11 @@ def limits(root: Path = ROOT) -> GroupLimits:
 
 
 def groups(root: Path, controller: str) -> Iterator[tuple[Path, int]]:
-    """The folders of the own control group for one controller and of all above it, with the version."""
+    """The folders of this process's control group for a controller and of those above, with the version."""
     own: dict[str, str] = {}
     for line in text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
-        own |= dict.fromkeys(controllers.split(","), path)  # version 2 has one line, which names none
+        own |= dict.fromkeys(controllers.split(","), path)  # version 2: one line without controllers
     for line in text(root / "proc/self/mountinfo").splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = after.split(" ", 2)
@@ -90,7 +90,7 @@ def cpu_share(group: Path, version: int) -> float | None:
 
 
 def kind(root: Path = ROOT) -> str:
-    """The kind of container this is, "" if it shows none."""
+    """The kind of container that this process runs in; "" if none shows."""
     for mark, name in MARKS.items():
         if (root / mark).exists():
             return name

@@ -1,9 +1,9 @@
 """Libraries that a program opens with RTLD_DEEPBIND: no preloaded malloc can serve such a program.
 
 An object opened with RTLD_DEEPBIND looks malloc and free up in the libraries it is linked with, the C library
-among them, before those of the process. So the object frees with the C library's free what the program has
-got from the preloaded malloc. php opens its extensions in this way. Nothing shows this before the program
-runs; the loader can then be made to log its order of look-up.
+among them, before those of the process. So the object passes blocks of the preloaded malloc to the C
+library's free. php opens its extensions in this way. Nothing shows this before the program runs; a running
+program's loader can log the order in which it looks symbols up.
 """
 
 import subprocess
@@ -14,7 +14,7 @@ TRACE = "scopes"  # prefix of the names of the loader's log files
 
 
 def told_to(folder: Path) -> dict[str, str]:
-    """The environment in which the loader of every process logs to `folder` where it looks symbols up."""
+    """The environment in which every process's loader logs to `folder` where the loader looks symbols up."""
     return {"LD_DEBUG": "scopes", "LD_DEBUG_OUTPUT": str(folder / TRACE)}
 
 
@@ -24,11 +24,11 @@ def opened(folder: Path) -> list[str]:
 
 
 def of_process(trace: Path) -> Iterator[str]:
-    """The objects whose first place to look symbols up in is neither the process nor they alone.
+    """The objects that look symbols up neither in the process first nor in themselves alone first.
 
-    The first scope of an object opened with RTLD_DEEPBIND is the object with all it is linked with. That of
-    an object linked with -Bsymbolic (DT_SYMBOLIC) is the object alone, which finds malloc where the process
-    does.
+    The first scope of an object opened with RTLD_DEEPBIND is the object with all it is linked with. The first
+    scope of an object linked with -Bsymbolic (DT_SYMBOLIC) is the object alone; malloc is then found where
+    the process finds it.
     """
     with trace.open(errors="replace") as stream:
         name, first = "", [""]

@@ -112,11 +112,11 @@ class Job:
     source: IO[bytes] | int = subprocess.DEVNULL  # its standard input
     errors: IO[bytes] | int = subprocess.DEVNULL
     output: IO[bytes] | int = subprocess.DEVNULL
-    folder: Path | None = None  # in which it runs
-    watch: Sequence[str] = ()  # files of which it is to be seen whether the process maps them
+    folder: Path | None = None  # in which the process runs
+    watch: Sequence[str] = ()  # files that may be mapped; the execution tells which were
     interval: float = INTERVAL_S  # s between two samples of its memory at most
     knows_pauses: bool = False  # whether it is a workload of heaplab, whose clock can leave out pauses
-    look: Callable[[float, Sequence[int]], None] = lambda _at, _tree: None  # as the watcher has it
+    look: Callable[[float, Sequence[int]], None] = lambda _at, _tree: None  # see watch.Watcher
 
     def launched(self, at_end: contextlib.ExitStack) -> "Launched":
         streams = {"stdin": self.source, "stdout": self.output, "stderr": self.errors}
@@ -154,12 +154,12 @@ def executed(job: Job, tick: Callable[[], None] = lambda: None) -> Execution:
 
 
 T = TypeVar("T")
-# A run as the executions that it consists of: yields each job when it is ready, gets its execution back.
+# The executions of a run: a generator that yields each job when the job is ready, and gets its Execution.
 Steps = Generator[Job, Execution, T]
 
 
 def alone(steps: Steps[T], tick: Callable[[], None] = lambda: None) -> T:
-    """Carry out a run alone."""
+    """Carry out a run with no other run beside it."""
     try:
         job = next(steps)
         while True:
@@ -182,7 +182,7 @@ class Launched:
     before: list[float]
 
     def ending(self, at_end: contextlib.ExitStack) -> select.poll:
-        """What to wait at for the end of the process."""
+        """A poll that returns an event when the process has ended."""
         descriptor = os.pidfd_open(self.child.pid)
         at_end.callback(os.close, descriptor)
         poll = select.poll()
@@ -196,7 +196,7 @@ class Launched:
         return Execution(self.child.returncode, killed_for, process, watcher.seen, watcher.mapped)
 
     def reaped(self, curve: MemoryCurve, wall_time: float, fewest_samples: int = FEWEST_SAMPLES) -> Process:
-        """Wait for the end of the process; its record. Memory needs `fewest_samples` samples."""
+        """The record of the process, after its end. A peak of memory needs `fewest_samples` samples."""
         _, status, usage = os.wait4(self.child.pid, 0)
         self.child.returncode = os.waitstatus_to_exitcode(status)
         since = [after - early for after, early in zip(used(usage), self.before, strict=True)]

@@ -125,9 +125,9 @@ def unlimited_is_none(limit: int) -> int | None:
 class CpuTime:
     """CPU seconds used so far."""
 
-    machine: float  # all of it, and what the hypervisor took
-    own: float  # heaplab with its finished children
-    stolen: float = 0.0  # what the hypervisor took
+    machine: float  # of all processes, with `stolen`
+    own: float  # of heaplab and its finished children
+    stolen: float = 0.0  # taken by the hypervisor
 
     @classmethod
     def now(cls) -> Self:
@@ -145,7 +145,7 @@ class CpuTime:
         )
 
     def used_until(self, later: "CpuTime") -> "ForeignCpu":
-        """What others used between two readings."""
+        """The CPU time that others used between two readings."""
         foreign = (later.machine - self.machine) - (later.own - self.own)
         return ForeignCpu(max(0.0, foreign), max(0.0, later.stolen - self.stolen))
 

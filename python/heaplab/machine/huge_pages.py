@@ -29,7 +29,7 @@ def machine_mode() -> HugePages | None:
 
 
 def fault_of(mode: HugePages) -> str:
-    """Why a process cannot have this mode here, in one line; "" if it can. Found by trying, in a child."""
+    """Why a process cannot have this mode here, in one line; "" if it can. A child tries it."""
     most = machine_mode()
     if most is None:
         return "this kernel has no transparent huge pages"

@@ -1,7 +1,7 @@
-"""Settings with which an allocator purges at no point of time.
+"""Settings with which an allocator has no timers of purging.
 
-What a timer starts happens sooner or later in the program's work, as chance has it, and the more so under
-callgrind, where the program takes fifty times as long. So counts of instructions would differ by chance.
+A timer runs out at a point of the program's work that chance decides, the more so under callgrind, where the
+program takes fifty times as long. So counts of instructions would differ by chance.
 """
 
 import os
@@ -11,10 +11,10 @@ from heaplab.machine import interposition, setting_proof
 from heaplab.records import Arm
 
 JEMALLOC = "dirty_decay_ms:-1,muzzy_decay_ms:-1"
-# By a text that the file of an allocator holds.
+# The settings of an allocator, by a text in its file.
 WITHOUT = {
     "MALLOC_CONF": {"MALLOC_CONF": JEMALLOC},
-    "_rjem_malloc_conf": {"_RJEM_MALLOC_CONF": JEMALLOC},  # of jemalloc in a program of Rust
+    "_rjem_malloc_conf": {"_RJEM_MALLOC_CONF": JEMALLOC},  # jemalloc in a program in Rust
     "purge_delay": {"MIMALLOC_PURGE_DELAY": "-1"},
     "segment_decommit_delay": {"MIMALLOC_ALLOW_DECOMMIT": "0"},  # mimalloc 2.0
     "HEAPLAB_SCALLOC_PURGE_WHEN_IDLE": {"HEAPLAB_SCALLOC_PURGE_WHEN_IDLE": "0"},

@@ -165,12 +165,12 @@ def fault_of_mimalloc(name: str, value: str, library: Arm) -> str:
 
 
 def switched(value: str) -> str:
-    """A switch as mimalloc tells it, 1 or 0; what is none as it is."""
+    """A switch as mimalloc prints it, 1 or 0; any other text unchanged."""
     return "1" if value.lower() in ON else "0" if value.lower() in OFF else value
 
 
 def kibibytes(size: str) -> str:
-    """A size as mimalloc tells it, which takes bytes or a unit, and rounds up; what is no size as it is."""
+    """A size in KiB, rounded up as mimalloc prints it; any other text unchanged."""
     found = MIMALLOC_SIZE.fullmatch(size)
     return str(-(-int(found[1]) * 1024 ** " KMGT".index(found[2] or " ") // 1024)) if found else size
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-# Ctrl-C; a polite request to end; a closed terminal.
+# Ctrl-C; a request to end, for example by `kill`; a closed terminal.
 REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SPREAD_S = 0.5  # within which a signal for all processes of a job reaches them
+SPREAD_S = 0.5  # s within which a signal to a whole job reaches all its processes
 
 
 def listen() -> None:
@@ -23,9 +23,9 @@ def listen() -> None:
 
 
 def await_own(exit_status: int) -> None:
-    """Wait whether the signal that ended a process reaches heaplab too: then KeyboardInterrupt is raised.
+    """Wait for the signal that ended a process: if it reaches heaplab too, KeyboardInterrupt is raised.
 
-    Schedulers send their request to end to every process of a job, and the measured program may be first. Its
+    Schedulers send their request to end to every process of a job, perhaps to the measured program first. Its
     run has not failed then, but was interrupted.
     """
     if -exit_status in REQUESTS:

@@ -1,9 +1,9 @@
 """Carries out several runs at the same time, in turns of some milliseconds on the same CPUs.
 
-Whatever slows the machine for longer than a few turns slows all of them alike. Each is judged by its own CPU
+Whatever slows the machine for longer than a few turns slows all runs alike. Each run is judged by its own CPU
 time, or by its own time, the sum of its turns. All threads and processes of a run are stopped together, by
-SIGSTOP to their process group: it cannot be caught, and a program that asks for nothing else is told nothing.
-What a program may notice nevertheless rules slices out; see campaign/timing.py.
+SIGSTOP to their process group. A program cannot catch SIGSTOP, and most programs cannot notice it. Runs of
+programs that may notice a pause do not take turns; see campaign/timing.py.
 """
 
 import contextlib
@@ -43,8 +43,8 @@ def in_slices(
     """Carry out the runs at the same time; the results in the same order.
 
     `weights` are proportional to the time that each run is expected to take: turns are shared out so that all
-    end at about the same time. All use `cpus`, if given. If runs consist of several executions, all begin the
-    next one together.
+    runs end at about the same time. All runs use `cpus`, if given. If runs consist of several executions, all
+    begin the next execution together.
     """
     takers = [Taker(steps, weight) for steps, weight in zip(runs, weights, strict=True)]
     while ready := [taker for taker in takers if taker.job]:
@@ -62,8 +62,8 @@ class Taker(Generic[T]):
     """A run that takes turns."""
 
     def __init__(self, steps: Steps[T], weight: float) -> None:
-        self.job: Job | None = None  # the next execution of the run; None: there is none
-        self.process: Turns | None = None  # what executes it
+        self.job: Job | None = None  # the next execution of the run; None after the last
+        self.process: Turns | None = None  # the process that executes the job
         self.result: T | None = None  # of the whole run
         self.own = 0.0
         self.turns = 0
@@ -74,7 +74,7 @@ class Taker(Generic[T]):
 
     @property
     def share(self) -> float:
-        """The part of the time it is expected to take that it has had."""
+        """The time of the run's turns so far, as a share of the time that it is expected to take."""
         assert self.process
         return (self.own + self.process.own) / self._weight
 
@@ -107,7 +107,7 @@ class Taker(Generic[T]):
 
 
 class Turns:
-    """A process that is stopped except during its turns; its start is one. `own` is the time of them all."""
+    """A process that is stopped except during its turns, of which the start is one; `own` is their time."""
 
     def __init__(self, job: Job, at_end: contextlib.ExitStack, tick: Callable[[], None]) -> None:
         self.own = 0.0
@@ -145,17 +145,17 @@ class Turns:
         self.own += self._stopped - self._began
 
     def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+        with contextlib.suppress(ProcessLookupError):  # the process has ended meanwhile
             os.killpg(self._launched.child.pid, number)
 
     def _end(self, killed_for: str) -> Execution:
         self.own += time.monotonic() - self._began
-        kill_group(self._launched.child.pid)  # what it left behind would run beside the others
+        kill_group(self._launched.child.pid)  # its remaining processes would run beside the other runs
         return self._launched.execution(self._watcher, killed_for, self.own)
 
 
 class PausePage:
-    """The nanoseconds for which a process was stopped, on a page that it reads (src/probes/tick_clock.h)."""
+    """The ns for which a process was stopped, on a page that the process reads (src/probes/tick_clock.h)."""
 
     def __init__(self, at_end: contextlib.ExitStack) -> None:
         self._descriptor = os.memfd_create("heaplab-pauses")

@@ -21,7 +21,7 @@ from heaplab.machine.container import text
 ROOT = Path("/")
 CPU_FOLDER = "sys/devices/system/cpu"
 NODE_FOLDER = "sys/devices/system/node"
-# CPUs by the part of a hybrid processor of Intel; other machines tell a capacity.
+# The fast and the slow CPUs of Intel's hybrid processors; other machines give each CPU a capacity.
 SLOW_PART = "sys/devices/cpu_atom/cpus"
 FULL_CAPACITY = 1024
 
@@ -52,7 +52,7 @@ def usable(root: Path = ROOT, allowed: Iterable[int] | None = None) -> list[Cpu]
         found.append(Cpu(number, core, cores[core], nodes.get(number, 0), speed))
         cores[core] += 1
     whole = Counter(cpu.node for cpu in found)
-    # The node with the most usable CPUs comes first: the others may be left to others.
+    # The node with the most usable CPUs comes first, so that few threads leave the other nodes free.
     return sorted(found, key=lambda cpu: (cpu.sibling, -cpu.speed, -whole[cpu.node], cpu.node, cpu.number))
 
 
@@ -65,7 +65,7 @@ def node_of_each(root: Path) -> dict[int, int]:
 
 
 def chosen(where: Where, cpus: list[Cpu]) -> list[Cpu]:
-    """The CPUs of `cpus` that a shard runs on, in their order. Raises UsageError if none are such."""
+    """The CPUs of `cpus` that a shard runs on, in their order. Raises UsageError if there are none."""
     if where == "cores":
         return [cpu for cpu in cpus if cpu.sibling == 0]
     if where == "node":
@@ -78,14 +78,14 @@ def chosen(where: Where, cpus: list[Cpu]) -> list[Cpu]:
 
 
 def thread_counts(cpus: int) -> list[int]:
-    """1, 2, 4 ... and all, which is the limit of the control group where that is smaller."""
+    """1, 2, 4 ... and the number of all CPUs or, if smaller, the limit of the control group."""
     limit = container.limits().cpus
     most = cpus if limit is None else max(1, min(cpus, floor(limit)))
     return sorted({most, *(1 << power for power in range(most.bit_length()) if 1 << power <= most)})
 
 
 def in_words(cpus: Iterable[Cpu]) -> dict[str, Any]:
-    """Which CPUs, as facts of a results file; the list is in the order in which threads take them."""
+    """The CPUs as facts of a results file, listed in the order in which threads take them."""
     found = list(cpus)
     return {
         "cpus": [cpu.number for cpu in found],
@@ -97,7 +97,7 @@ def in_words(cpus: Iterable[Cpu]) -> dict[str, Any]:
 
 
 def listed(ranges: str) -> set[int]:
-    """The numbers of a list of the kernel's: "0-2,8" is 0, 1, 2 and 8."""
+    """The numbers in a list as the kernel writes it: "0-2,8" is 0, 1, 2 and 8."""
     found: set[int] = set()
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", ranges):
         found |= set(range(int(first), int(last or first) + 1))

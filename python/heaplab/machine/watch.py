@@ -120,8 +120,8 @@ class Watcher:
             return
         found = {name for name in self._watch if name in content}
         self.mapped |= {name.decode() for name in found}
-        # Before the C library is there the process is being loaded. Where the process ends while its maps are
-        # read, they are cut off: of a whole list the stack is one of the last lines.
+        # A process without the C library is still being loaded. If a process ends while its maps are read,
+        # the list is cut off: in a complete list, the stack is one of the last lines.
         if found or (b"libc." in content and b"[stack]" in content):
             self._looked_at.add(pid)
 
