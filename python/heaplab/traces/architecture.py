@@ -1,4 +1,4 @@
-"""The machine that a trace was recorded on, as ELF numbers them."""
+"""The kind of machine that a trace was recorded on, by its number in ELF files."""
 
 import platform
 
@@ -7,7 +7,7 @@ HERE = {"x86_64": 62, "aarch64": 183}.get(platform.machine())
 
 
 def note(machine: int) -> str:
-    """What to know of a trace of another machine; "" of one of this."""
+    """A note on a trace from another kind of machine; "" for a trace from this kind."""
     if machine == HERE:
         return ""
     known = NAMES.get(machine, f"a machine that ELF numbers {machine}")

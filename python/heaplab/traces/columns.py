@@ -67,7 +67,7 @@ COLUMNS = {
         "growths": "reallocations that led to the block, one after another",
     },
 }
-ROWS = 1 << 18  # of a row group: with all their columns some 60 MiB of memory
+ROWS = 1 << 18  # in a row group, which takes some 60 MiB of memory with all columns
 
 
 def write_parquet(
@@ -77,7 +77,10 @@ def write_parquet(
     path: Path,
     progress: tool.Progress = lambda _done, _whole: None,
 ) -> None:
-    """Write `events` or `blocks` of all processes; `progress` hears rows, and events. Raises HeaplabError."""
+    """Write the `events` or the `blocks` of all processes; `progress` gets written rows and all events.
+
+    Raises HeaplabError if the file cannot be written.
+    """
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
@@ -109,7 +112,7 @@ def batches(stream: IO[bytes], record: np.dtype[Any]) -> Iterator[Any]:
 
 
 class Known:
-    """What is known of a process, for its rows."""
+    """The facts about a process that turn the numbers of its records into columns."""
 
     def __init__(self, arrow: Any, trace: Path, summary: dict[str, Any], number: int) -> None:
         of = summary["processes"][number]["process"]
@@ -137,7 +140,7 @@ class Known:
         return self.arrow.array(ticks.astype(np.float64) / (self.ticks_per_second or 1), mask=mask)
 
     def since_origin(self, stamps: Any) -> Any:
-        # A block that lived before: its stamp is below that of the beginning.
+        # A block that lived before the recording has a stamp below the origin: its difference is negative.
         return self.seconds((stamps - np.uint64(self.origin)).view(np.int64))
 
 

@@ -15,10 +15,10 @@ BYTES = 4096
 
 
 def filters_here() -> int:
-    """How many filters of system calls (seccomp) this process runs under."""
+    """The number of filters of system calls (seccomp) that this process runs under."""
     lines = Path("/proc/self/status").read_text(errors="replace").splitlines()
     found = dict(line.split(":", 1) for line in lines if line.startswith("Seccomp"))
-    # Before Linux 5.9 the number is not told, but whether there are any.
+    # Linux before 5.9 tells only whether there are any.
     return int(found.get("Seccomp_filters") or 0) or int(int(found.get("Seccomp") or 0) > 0)
 
 
@@ -35,7 +35,7 @@ class Control:
         stacks: bool = False,
         instructions: bool = False,
     ) -> None:
-        """Without `on` the recording begins later: until then the recorder keeps account of live blocks."""
+        """Without `on`, the recording begins later, and the recorder only keeps account of live blocks."""
         path = folder / "control"
         state = ON if on else WAITING
         options = (not on, stacks, instructions, filters_here())

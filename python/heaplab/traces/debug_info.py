@@ -1,4 +1,4 @@
-"""What debug information tells of code addresses, asked of the tools of LLVM or the binutils."""
+"""Functions and lines of code addresses, from debug information as tools of LLVM or the binutils read it."""
 
 import re
 import shutil
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-LONGEST_S = 60  # for the addresses of one file
-SEPARATE = Path("/usr/lib/debug/.build-id")  # where packages of debug information put it
-# Hashes of Rust, which name no more than a build: of a function in the old scheme, of a crate in the new.
+LONGEST_S = 60  # time limit for the addresses of one file
+SEPARATE = Path("/usr/lib/debug/.build-id")  # where packages of debug information install their files
+# Hashes in Rust's names, which say nothing to a reader: of a function (legacy mangling), of a crate (v0).
 RUST_HASH = re.compile(r"::h[0-9a-f]{16}$|(?<=\w)\[[0-9a-f]+\](?=::)")
 MANGLED = ("_Z", "_R")
 
 
 class Frame(NamedTuple):
-    """A function as debug information has it; "" and 0 where it does not tell."""
+    """A function according to debug information; "" and 0 for what is unknown."""
 
     function: str  # perhaps mangled
     file: str = ""
@@ -23,15 +23,15 @@ class Frame(NamedTuple):
 
 
 def separate_file(build_id: str) -> Path | None:
-    """The debug information of a file without, as packages install it."""
+    """The separate file with the debug information of a stripped file; None if no package installed it."""
     found = SEPARATE / build_id[:2] / f"{build_id[2:]}.debug"
     return found if build_id and found.is_file() else None
 
 
 def frames(path: str, addresses: Sequence[int]) -> list[list[Frame]]:
-    """For each address of the file the functions that stand there, what was inlined first.
+    """For each address of the file its function, preceded by the functions inlined there, innermost first.
 
-    Empty where no tool is there, or the tool's answer is not understood.
+    Empty if there is no tool, or if the tool's answer is not understood.
     """
     if tool := shutil.which("llvm-symbolizer"):
         command = [tool, "--output-style=GNU", "--no-demangle"]
@@ -53,7 +53,7 @@ def frames(path: str, addresses: Sequence[int]) -> list[list[Frame]]:
     return found if len(found) == len(addresses) else [[] for _ in addresses]
 
 
-PENDING = -1  # in place of a line that follows
+PENDING = -1  # in place of a line number that the tool prints next
 
 
 def name(text: str) -> str:
@@ -61,13 +61,13 @@ def name(text: str) -> str:
 
 
 def place(text: str) -> tuple[str, int]:
-    """FILE:LINE, perhaps with (discriminator N) behind; ?? where unknown."""
+    """File and line from FILE:LINE, which " (discriminator N)" may follow; "" and 0 if unknown (??)."""
     file, _, number = text.partition(" (")[0].rpartition(":")
     return (file, int(number)) if number.isdigit() and int(number) and file != "??" else ("", 0)
 
 
 def demangled(names: Sequence[str]) -> list[str]:
-    """Names of C++ and Rust as their sources write them, where c++filt or llvm-cxxfilt is there."""
+    """The names of C++ and Rust as in the source; unchanged without c++filt and llvm-cxxfilt."""
     tool = shutil.which("c++filt") or shutil.which("llvm-cxxfilt")
     if tool is None or not any(one.startswith(MANGLED) for one in names):
         return list(names)

@@ -7,18 +7,18 @@ from typing import Any
 from heaplab.output import replacing
 from heaplab.traces.profile import Profile, Site
 
-SHORT_US = 500  # lifetimes that the viewer calls short
+SHORT_US = 500  # the viewer calls shorter lifetimes short
 SHORT_EVENTS = 500
 
 
 def write_dhat(profile: Profile, path: Path) -> None:
-    """Raises HeaplabError where the file cannot be written."""
+    """Raises HeaplabError if the file cannot be written."""
     with replacing(path) as beside:
         beside.write_text(json.dumps(as_dhat(profile), separators=(",", ":")), encoding="utf-8")
 
 
 def as_dhat(profile: Profile) -> dict[str, Any]:
-    """Times are microseconds, or events where stamps are an order. Accesses are not known."""
+    """The content of the file. Times are in µs, or in events if stamps only order events; no accesses."""
     places = {address: number for number, address in enumerate(profile.addresses, 2)}
     return {
         "dhatFileVersion": 2,

@@ -17,13 +17,13 @@ WEIGHTS: dict[str, Callable[[Site], int]] = {
 
 
 def write_folded(profile: Profile, weight: str, path: Path) -> None:
-    """Raises HeaplabError where the file cannot be written."""
+    """Raises HeaplabError if the file cannot be written."""
     with replacing(path) as beside:
         beside.write_text(as_folded(profile, weight), encoding="utf-8", errors="replace")
 
 
 def as_folded(profile: Profile, weight: str) -> str:
-    """A line for each stack of names whose weight is not 0: the program, then frames, the outermost first."""
+    """A line for each stack with a weight other than 0: the program, then frames, the outermost first."""
     weights: Counter[str] = Counter()
     for site in profile.sites:
         frames = [frame(place) for place in reversed(profile.frames(site.number))]
@@ -32,10 +32,10 @@ def as_folded(profile: Profile, weight: str) -> str:
 
 
 def frame(place: Place) -> str:
-    """The function, or in brackets the file that has no name for it."""
+    """The name of the function or, in brackets, the file in which the function has no name."""
     return text(place.function if place.is_named else f"[{PurePath(place.module).name or 'unknown'}]")
 
 
 def text(name: str) -> str:
-    """Without what ends a frame or a line."""
+    """The name without the characters that end a frame or a line."""
     return name.replace(";", ":").replace("\n", " ")

@@ -1,4 +1,4 @@
-"""Traces made of what heaptrack and glibc's mtrace write."""
+"""Traces made from the files of heaptrack and glibc's mtrace."""
 
 import gzip
 import os
@@ -9,18 +9,21 @@ from typing import IO, Any
 from heaplab.errors import UsageError
 from heaplab.traces import tool
 
-MAGIC = b"\x89HLT\r\n\x1a\n"  # of a trace: docs/trace-format.md
+MAGIC = b"\x89HLT\r\n\x1a\n"  # the first bytes of a trace: docs/trace-format.md
 GZIP = b"\x1f\x8b"
 AT_ONCE = 1 << 20  # bytes
 
 
 def is_trace(path: Path) -> bool:
-    """Whether a file begins as a trace of heaplab does. Raises UsageError where it cannot be read."""
+    """Whether a file begins like a trace of heaplab. Raises UsageError if the file cannot be read."""
     return _begins(path, MAGIC)
 
 
 def make_trace(source: Path, trace: Path, progress: tool.Progress) -> dict[str, Any]:
-    """Make the file `trace` of `source`; `progress` hears bytes done, and of how many. Raises UsageError."""
+    """Make the file `trace` from `source`; `progress` gets the bytes done and their total.
+
+    Raises UsageError if `source` cannot be read.
+    """
     packed = _begins(source, GZIP)
     whole = source.stat().st_size
     cut_off = False
@@ -30,11 +33,11 @@ def make_trace(source: Path, trace: Path, progress: tool.Progress) -> dict[str, 
         with source.open("rb") as file:
             stream = gzip.GzipFile(fileobj=file) if packed else file
             try:
-                while some := stream.read1(AT_ONCE):  # what is intact of a file cut off, too
+                while some := stream.read1(AT_ONCE):
                     to.write(some)
                     progress(min(os.lseek(file.fileno(), 0, os.SEEK_CUR), whole), whole)
             except (EOFError, zlib.error):
-                cut_off = True  # what came before is used
+                cut_off = True  # the intact part of the file is used
 
     found = tool.import_(feed, str(source), trace)
     return found | {"cut_off": found["cut_off"] or cut_off}

@@ -1,7 +1,7 @@
 """A profile as pprof reads it: profile.proto, packed by gzip.
 
-The writer knows the few fields that a heap profile has. A message is a sequence of fields; a field is its
-number and wire type, 0 for a number, 2 for bytes with their length in front (protobuf.dev, Encoding).
+The writer knows the few fields that a heap profile has. A message is a sequence of fields. A field is its
+number and wire type (0: a number, 2: bytes preceded by their length), then a value (protobuf.dev, Encoding).
 """
 
 import gzip
@@ -12,7 +12,7 @@ from heaplab.output import replacing
 from heaplab.traces import symbols
 from heaplab.traces.profile import Profile, Site
 
-# What `pprof -sample_index` takes; the names of Go's heap profiles where they say the same.
+# The values that `pprof -sample_index` takes, named as in Go's heap profiles where these have the same value.
 SAMPLES = [
     ("alloc_objects", "count"),
     ("alloc_space", "bytes"),
@@ -25,13 +25,13 @@ DEFAULT = "peak_space"
 
 
 def write_pprof(profile: Profile, path: Path) -> None:
-    """Raises HeaplabError where the file cannot be written."""
+    """Raises HeaplabError if the file cannot be written."""
     with replacing(path) as beside, gzip.GzipFile(beside, "wb", mtime=0) as file:
         file.write(as_pprof(profile))
 
 
 def as_pprof(profile: Profile) -> bytes:
-    """The message Profile. A location has a function of its own, with its number."""
+    """The message Profile. Every location has a function of its own with the same number."""
     strings = Strings()
     numbers = {address: place for place, address in enumerate(profile.addresses, 1)}
     mapped = mappings(profile)
@@ -70,21 +70,21 @@ class Strings:
 
 
 def mappings(profile: Profile) -> list[symbols.Module]:
-    """The mapped files, the program's own first, as pprof expects; the program alone where none is known."""
+    """The mapped files, the program first, as pprof expects; the program alone if none are known."""
     program = profile.of.get("executable") or profile.of.get("program", "")
     found = sorted(profile.modules, key=lambda module: module.path != program)
     return found or [symbols.Module(0, 0, 0, program)]
 
 
 def mapping(module: symbols.Module, identity: int, strings: Strings) -> bytes:
-    """Says that functions are known already."""
+    """A message Mapping. Its flags tell pprof that functions are known already."""
     where = number(2, module.start) + number(3, module.end) + number(4, module.offset)
     names = number(5, strings[module.path]) + number(6, strings[module.build_id])
     return message(3, number(1, identity), where, names, number(7, 1))
 
 
 def location(place: symbols.Place, address: int, identity: int, mapped: Sequence[symbols.Module]) -> bytes:
-    """In the mapping of the call, which may be the last instruction there: `address` is behind the call."""
+    """A message Location, in the mapping of the call; `address` comes after the call, maybe outside."""
     inside = (index for index, one in enumerate(mapped, 1) if one.start < address <= one.end)
     within = 1 if mapped[0].end == 0 else next(inside, 0)
     line = message(4, number(1, identity), number(2, place.line))
@@ -106,7 +106,7 @@ def varint(value: int) -> bytes:
 
 
 def number(field: int, value: int) -> bytes:
-    """0 is what a reader takes a missing number for."""
+    """A field with a number; no field for 0, because readers take a missing number for 0."""
     return varint(field << 3) + varint(value) if value else b""
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from heaplab.traces import architecture, debug_info, symbols, tool, wrappers
 
 NOBODY = 0  # in place of the number of a thread
-CHAIN = 3  # places of a stack that stand in a table
-LEAST_WITHOUT_NAMES = 0.1  # of call sites: worth a word
+CHAIN = 3  # largest number of places of a stack in a table
+LEAST_WITHOUT_NAMES = 0.1  # share of the call sites without names that is worth a note
 KINDS = {
     **dict(
         enumerate(
@@ -35,7 +35,7 @@ KINDS = {
 
 
 class Stretch(NamedTuple):
-    """What happened in a stretch of time."""
+    """The events in a stretch of time, and the live memory in it."""
 
     peak_bytes: int
     peak_blocks: int
@@ -47,38 +47,38 @@ class Stretch(NamedTuple):
 
 
 class Site(NamedTuple):
-    """What the blocks of one call site came to."""
+    """The blocks of one call site, summed up."""
 
     number: int
     bytes: int
     blocks: int
-    most_bytes: int  # live at a time
-    most_blocks: int  # at that time
-    peak_bytes: int  # live when the process had most
+    most_bytes: int  # of the site, live at the same time
+    most_blocks: int  # live at that time
+    peak_bytes: int  # live at the peak of the process
     peak_blocks: int
     live_bytes: int  # at the end
     live_blocks: int
     lifetimes: int  # ticks, summed
     remote: int  # blocks that another thread released
-    growths: int  # blocks that came of a reallocation
+    growths: int  # blocks that came from a reallocation
     bytes_moved: int
 
 
 class Share(NamedTuple):
-    """Of a call site, the blocks that one thread acquired."""
+    """The blocks of a call site that one thread acquired."""
 
     thread: int  # or NOBODY
     site: int
     bytes: int
     blocks: int
-    most_bytes: int  # live at a time
+    most_bytes: int  # live at the same time
 
 
 class Life(NamedTuple):
     """Blocks of a class of sizes and a class of lifetimes."""
 
-    size: int  # binary logarithm of the largest
-    life: int  # place in the bounds; behind all of them: longer; then: live at the end
+    size: int  # binary logarithm of the largest size
+    life: int  # index of the bound; the next index: longer than all bounds; then: live at the end
     blocks: int
     bytes: int
 
@@ -112,34 +112,34 @@ class Growths(NamedTuple):
     moved: int
     bytes_moved: int
     shrank: int
-    chains: list[int]  # blocks by number of reallocations they went through: [n] 2^(n-1) to 2^n - 1; [0] none
+    chains: list[int]  # blocks by number of reallocations on their way: [0] none, [n] 2^(n-1) to 2^n - 1
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What one process did with memory."""
+    """What one process did with memory: sums over its events."""
 
     trace: Path
     process: int  # number in the trace
     of: dict[str, str]  # properties (docs/trace-format.md)
-    ticks_per_second: int  # 0: stamps are an order
-    origin: int  # stamps
-    width: int  # of a stretch
+    ticks_per_second: int  # 0: stamps only order events
+    origin: int  # stamp of the first event
+    width: int  # of a stretch, in stamps
     last_stamp: int
     peak_stamp: int
     peak_bytes: int
     peak_blocks: int
     stretches: list[Stretch]
     lifetime_bounds: list[int]  # ticks
-    resolution: float  # of times in seconds: what is shorter is only an order
-    shortest_life: int  # class of lifetimes, the first that the resolution tells from others
+    resolution: float  # of times, in s: shorter times only order events
+    shortest_life: int  # index of the first class of lifetimes that the resolution tells apart
     lives: list[Life]
     threads: list[Passed]
     growths: Growths
     kinds: dict[str, int]  # events by name of the call
     sites: list[Site]
     shares: list[Share]
-    thread_peaks: dict[int, int]  # bytes live at a time of the blocks that a thread, or NOBODY, acquired
+    thread_peaks: dict[int, int]  # by thread or NOBODY: most bytes of its blocks live at the same time
     stacks: list[list[int]]  # code addresses of site n + 1, the innermost first
     places: symbols.Names
     modules: list[symbols.Module]
@@ -154,11 +154,11 @@ class Profile:
 
     @property
     def seconds(self) -> float:
-        """From the first event to the last; 0 where stamps are an order."""
+        """The time from the first event to the last; 0 if stamps only order events."""
         return self.time(self.last_stamp) if self.timed else 0.0
 
     def time(self, stamp: int) -> float:
-        """Seconds since the first event, or events where stamps are an order."""
+        """Seconds since the first event; the number of events if stamps only order events."""
         return (stamp - self.origin) / (self.ticks_per_second or 1)
 
     @property
@@ -167,7 +167,7 @@ class Profile:
 
     @property
     def addresses(self) -> list[int]:
-        """Of the stacks of all sites with blocks, each once."""
+        """The addresses in the stacks of all sites with blocks, each once."""
         return list(dict.fromkeys(address for site in self.sites for address in self.stack(site.number)))
 
     def stack(self, site: int) -> list[int]:
@@ -177,7 +177,7 @@ class Profile:
         return self.places.get(address) or symbols.Place(f"0x{address:x}")
 
     def frames(self, site: int) -> list[symbols.Place]:
-        """The places of a stack, the innermost first, with those of functions that were inlined."""
+        """The places of a stack, the innermost first, with the places of inlined functions."""
         places = [self.place(address) for address in self.stack(site)]
         return [one for place in places for one in (place, *place.inlined_into)]
 
@@ -194,7 +194,7 @@ class Profile:
 
     @property
     def without_names(self) -> str:
-        """Which file leaves most call sites without a name; "" where hardly any is."""
+        """A note on the file that leaves the most call sites without names; "" if hardly any lack one."""
         found = [self.useful(site.number) for site in self.sites]
         files = Counter(place.module for place in found if place.module and not place.is_named)
         if sum(files.values()) < LEAST_WITHOUT_NAMES * len(found) or not files:
@@ -209,7 +209,7 @@ class Profile:
 def of_process(
     trace: Path, summary: dict[str, Any], process: int, progress: tool.Progress = lambda _done, _whole: None
 ) -> Profile:
-    """`summary` is that of the trace, `process` a place in its processes. One pass over the events."""
+    """The profile of process number `process` in the trace of this summary. One pass over the events."""
     found = tool.profile(trace, process, progress)
     sites = [Site(*row) for row in found["sites"]]
     known = tool.sites(trace, process)
@@ -246,14 +246,14 @@ def of_process(
 
 
 def places_of(known: dict[str, Any], machine: int) -> symbols.Names:
-    """The names of the code addresses of sites; files of another machine are not those of this."""
+    """The names of the code addresses of sites; for a trace from another machine only from the trace."""
     modules = known["modules"] if machine == architecture.HERE else ""
     addresses = {address for stack in known["sites"] for address in stack}
     return symbols.places(addresses, modules, known["names"], known["build_ids"])
 
 
 def told_apart(lives: Iterable[Life], shortest: int) -> list[Life]:
-    """Classes of lifetimes that the resolution of times does not tell apart become one."""
+    """Merge the classes of lifetimes that the resolution of times does not tell apart."""
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for life in lives:
         key = (life.size, max(life.life, shortest))

@@ -1,4 +1,4 @@
-"""Runs a program under the recorder, with everything else as if it had been started alone."""
+"""Runs a program under the recorder, otherwise as if the user had started the program directly."""
 
 import contextlib
 import shutil
@@ -20,11 +20,11 @@ from heaplab.traces.control import Control
 from heaplab.traces.still_running import still_running
 
 RAW = ".raw"
-FOLDER = "HEAPLAB_RECORD"  # the variable by which the recorder finds where to write
-SIGNALLED = 128  # as a shell: the status of a program that a signal ended is this and the signal's number
+FOLDER = "HEAPLAB_RECORD"  # the variable that names the recorder's folder
+SIGNALLED = 128  # as in a shell, plus the number of the signal: the status of a program that a signal ended
 POLL_S = 0.2  # between two looks whether the time of recording is over
-LEAST_REST = 10  # times as long as a look at all processes took
-GRACE_S = 1.0  # for processes that are just ending, before a word about those that go on
+LEAST_REST = 10  # pause between two looks at all processes, as a multiple of the time that a look takes
+GRACE_S = 1.0  # for processes that are just ending, before a note about those that go on
 
 Handler = Callable[[int, FrameType | None], None]
 
@@ -34,12 +34,12 @@ class Wanted:
     """What to record."""
 
     trace: Path
-    library: Arm  # what serves malloc below the recorder
+    library: Arm  # serves malloc below the recorder
     most_bytes: int = 0  # of all files while recording; 0: no limit
-    seconds: float | None = None  # how long, from the beginning of recording
-    paused: bool = False  # until SIGUSR1
-    stacks: bool = False  # call stacks of acquisitions
-    instructions: bool = False  # counted, of all threads that record
+    seconds: float | None = None  # from the beginning of recording to its end
+    paused: bool = False  # recording begins with SIGUSR1
+    stacks: bool = False  # with the call stacks of acquisitions
+    instructions: bool = False  # with the instructions of every thread
 
     @property
     def raw(self) -> Path:
@@ -54,7 +54,7 @@ def recorder() -> str:
 
 
 def arm_of(wanted: Wanted) -> Arm:
-    """The library with the recorder above it, which is then what serves malloc."""
+    """The library with the recorder above it: the recorder is then the one that serves malloc."""
     below = wanted.library
     return below.model_copy(
         update={
@@ -65,7 +65,7 @@ def arm_of(wanted: Wanted) -> Arm:
 
 
 def check(program: str, wanted: Wanted) -> None:
-    """Raise an error where the program cannot be recorded or the trace not be written."""
+    """Raise an error if the program cannot be recorded or the trace cannot be written."""
     library = arm_of(wanted)
     environment = environment_for(library)
     path = interposition.resolve_program(program, environment)
@@ -91,10 +91,10 @@ def record(
     finished: Callable[[bool], None],
     progress: tool.Progress,
 ) -> int:
-    """Run `program` to its end, and what it leaves running, and return its exit status.
+    """Run `program` until it and the processes that it leaves running have ended; return its exit status.
 
-    `waiting` hears of the processes that the program leaves running, `finished` when the trace is complete,
-    or that recording never began.
+    `waiting` gets the processes that the program leaves running. `finished` is called at the end: with True
+    if the trace is complete, with False if recording never began.
     """
     make_folder(wanted.raw)
     with control_of(wanted) as control:
@@ -113,10 +113,10 @@ def record(
                 finished(window.opened)
             except HeaplabError:
                 if has_no_process(wanted.raw):
-                    remove(wanted.raw)  # it would only be in the way of the next recording
+                    remove(wanted.raw)  # the next recording needs a new folder
                 raise
             finally:
-                status = window.child.wait()  # a program that was recorded for a time goes on
+                status = window.child.wait()  # the program goes on if only its beginning was recorded
     return SIGNALLED - status if status < 0 else status
 
 
@@ -132,7 +132,7 @@ def control_of(wanted: Wanted) -> Control:
 
 
 def make_folder(raw: Path) -> None:
-    """The folder of a recording, which must be new. Raises UsageError."""
+    """Make the folder of a recording. Raises UsageError if the folder exists or cannot be made."""
     try:
         raw.mkdir(parents=True)
     except OSError as error:
@@ -157,7 +157,7 @@ def has_no_process(raw: Path) -> bool:
 
 
 def remove(raw: Path) -> None:
-    """Remove what was recorded; a process that is just beginning may add a file meanwhile."""
+    """Remove the folder of a recording; a process that is just beginning may add a file meanwhile."""
     shutil.rmtree(raw, ignore_errors=True)
     if raw.exists():
         shutil.rmtree(raw)
@@ -176,7 +176,7 @@ class Window:
         self._closed = False
 
     def wait(self) -> None:
-        """Return when the program and what it leaves running have ended, or the recording has."""
+        """Return when the recording has ended, or the program and the processes that it leaves running."""
         while self.child and not self._closed:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.child.wait(POLL_S)
@@ -223,20 +223,20 @@ class Window:
             self._close()
 
     def _leave_to_program(self, *_: object) -> None:
-        """A terminal sends the signal to heaplab and to the program: while that runs, it decides."""
+        """Ignore a signal of the terminal, which the program gets too, while the program runs."""
         if self.child and self.child.returncode is not None:
             self._close()
 
     @contextlib.contextmanager
     def signals(self) -> Iterator[None]:
-        """While the program runs: requests to end are its own."""
+        """Signals in the block switch recording; requests to end go to the program while it runs."""
         handlers: dict[signal.Signals, Handler] = {
             signal.SIGUSR1: self._open,
             signal.SIGUSR2: self._close,
             **dict.fromkeys((signal.SIGTERM, signal.SIGHUP), self._hand_on),
             **dict.fromkeys((signal.SIGINT, signal.SIGQUIT), self._leave_to_program),
         }
-        # What was ignored stays so, also in the program: as under nohup.
+        # An ignored signal, for example SIGHUP under nohup, stays ignored here and in the program.
         heard = {one: handler for one, handler in handlers.items() if signal.getsignal(one) != signal.SIG_IGN}
         before = {one: signal.signal(one, handler) for one, handler in heard.items()}
         try:

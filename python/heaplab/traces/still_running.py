@@ -21,6 +21,6 @@ def still_running(raw: Path, recorder: str, variable: str) -> list[str]:
             is_preloaded = os.fsencode(recorder) in maps
             if folder in maps or (is_preloaded and begins in (process / "environ").read_bytes().split(b"\0")):
                 found.append(f"{(process / 'comm').read_text(errors='replace').strip()} ({process.name})")
-        except OSError:  # ended meanwhile, or is of another user
+        except OSError:  # the process has ended meanwhile, or belongs to another user
             continue
     return found

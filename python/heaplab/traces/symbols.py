@@ -1,4 +1,4 @@
-"""Names of code addresses: the function, and the line of the source where debug information tells it."""
+"""Names of code addresses: the function and, with debug information, the line of the source."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -28,13 +28,13 @@ Names = dict[int, "Place"]
 
 @dataclass(frozen=True)
 class Place:
-    """What is known of a code address; "" and 0 where nothing is."""
+    """The place of a code address in the program; "" and 0 for what is unknown."""
 
     function: str = ""
     file: str = ""  # of the source
     line: int = 0
     module: str = ""  # path of the mapped file
-    inlined_into: tuple["Place", ...] = ()  # the functions around, the innermost first
+    inlined_into: tuple["Place", ...] = ()  # the functions around this one, the innermost first
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else f"in {self.module}" if self.module else ""
@@ -48,7 +48,7 @@ class Place:
 
     @property
     def short(self) -> str:
-        """For a table: without the folders."""
+        """The place as text for a table, without the folders of the file."""
         where = f"{PurePath(self.file).name}:{self.line}" if self.line else PurePath(self.module).name
         function = self.function or "?"
         return f"{function} ({where})" if where else function
@@ -56,7 +56,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Module:
-    """A mapped part of a file: its first address, the one behind it, the place of the first in the file."""
+    """A mapped part of a file: its first address, the address after its end, its offset in the file."""
 
     start: int
     end: int
@@ -81,7 +81,7 @@ def places(addresses: Iterable[int], modules: str, names: str, build_ids: str = 
     """The place of each address that a call returns to.
 
     `modules`, `names` and `build_ids` are lines of a trace (docs/trace-format.md). Names in the trace come
-    first; else the mapped files are asked, unless they were replaced since.
+    first; then those of the mapped files, unless a file was replaced since.
     """
     found = named(names)
     mapped = modules_of(modules, build_ids)
@@ -95,7 +95,7 @@ def places(addresses: Iterable[int], modules: str, names: str, build_ids: str = 
 
 
 def named(names: str) -> Names:
-    """What a trace itself knows of code addresses: FUNCTION (FILE:LINE), or as mtrace writes a place."""
+    """The places in the names of a trace: FUNCTION (FILE:LINE), or a place in mtrace's form."""
     texts = {int(address, 16): text for address, _, text in (n.partition(" ") for n in names.splitlines())}
     found = {address: _place(text) for address, text in texts.items()}
     of_mtrace = {address: match for address, text in texts.items() if (match := MTRACE.fullmatch(text))}
@@ -115,7 +115,7 @@ def _place(text: str) -> Place:
 
 
 def _in_file(path: str, addresses: Sequence[int]) -> list[Place]:
-    """Addresses as the file numbers them."""
+    """The places of addresses of a file, as the file itself numbers them."""
     try:
         with open(path, "rb") as stream:
             return Image(path, ELFFile(stream)).places([address - 1 for address in addresses])
@@ -124,7 +124,7 @@ def _in_file(path: str, addresses: Sequence[int]) -> list[Place]:
 
 
 def _in_module(addresses: Sequence[int], module: Module) -> list[Place]:
-    """Looks at the byte before each address: a call may be the last instruction of its function."""
+    """The place of the byte before each address: a call may be the last instruction of its function."""
     try:
         with open(module.path, "rb") as stream:
             image = Image(module.path, ELFFile(stream))
@@ -136,7 +136,7 @@ def _in_module(addresses: Sequence[int], module: Module) -> list[Place]:
 
 
 class Image:
-    """The symbols of an ELF file. Raises ValueError where it is not of 64 bits, little-endian."""
+    """The symbols of an ELF file. Raises ValueError if it is not a little-endian file of 64 bits."""
 
     def __init__(self, path: str, elf: ELFFile) -> None:
         if elf.elfclass != 64 or not elf.little_endian:
@@ -145,7 +145,7 @@ class Image:
         self._elf = elf
 
     def expect(self, build_id: str) -> None:
-        """Raise ValueError where the file has another build-id: it was replaced since."""
+        """Raise ValueError if the file has another build-id: it was replaced since."""
         if build_id and self.build_id and self.build_id != build_id:
             raise ValueError(self._path)
 
@@ -156,10 +156,10 @@ class Image:
         return next((str(note["n_desc"]) for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), "")
 
     def bias(self, module: Module) -> int:
-        """What to subtract from an address in memory to get that in the file. Raises ValueError.
+        """The difference between an address in memory and the same address in the file. Raises ValueError.
 
-        The part that was mapped is that of the executable segment with which it has most bytes in common: its
-        first page may also hold the end of another segment.
+        A mapped part belongs to the executable segment with which it has the most bytes in common: its first
+        page may also hold the end of another segment.
         """
         length = module.end - module.start
 
@@ -193,7 +193,7 @@ class Image:
 
     @cached_property
     def _symbols(self) -> tuple[np.ndarray, list[bytes]]:
-        """Functions by address, and for each table the texts of its names; `other` says which table."""
+        """Functions by address, and the texts of names for each symbol table; `other` tells the table."""
         tables: list[np.ndarray] = []
         texts: list[bytes] = []
         with ExitStack() as open_files:
@@ -222,7 +222,7 @@ class Image:
             return ""
         text, at = texts[symbol["other"]], int(symbol["name"])
         name: bytes = text[at : text.find(b"\0", at)]
-        return name.partition(b"@")[0].decode(errors="replace")  # without its version
+        return name.partition(b"@")[0].decode(errors="replace")  # without the version of the symbol
 
     def _frames(self, addresses: Sequence[int]) -> list[list[debug_info.Frame]]:
         if self._elf.get_section_by_name(".debug_info") is not None:

@@ -13,7 +13,7 @@ from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
 
 Progress = Callable[[int, int], None]
-ANY_NAME = "surrogateescape"  # how a name that is not UTF-8 is decoded in what the tool prints
+ANY_NAME = "surrogateescape"  # how names that are not UTF-8 are decoded in the tool's output
 
 
 def program() -> Path:
@@ -24,7 +24,7 @@ def program() -> Path:
 
 
 def stamps_here() -> str:
-    """What orders events on this machine: `tsc` or `tickets`."""
+    """The source of the stamps that order events on this machine: `tsc` or `tickets`."""
     return _run("stamps").strip()
 
 
@@ -35,7 +35,7 @@ def why_no_instructions() -> str:
 
 
 def profile(trace: Path, process: int, progress: Progress = lambda _done, _whole: None) -> dict[str, Any]:
-    """What a process of a trace did with memory; `progress` hears events done, and of how many."""
+    """What a process of a trace did with memory; `progress` gets the events done and their total."""
     last = ""
     with _running("profile", trace, str(process)) as lines:
         for line in lines:
@@ -48,7 +48,7 @@ def profile(trace: Path, process: int, progress: Progress = lambda _done, _whole
 
 
 def sites(trace: Path, process: int) -> dict[str, Any]:
-    """The call sites of a process of a trace, and what is known of their code addresses."""
+    """The call sites of a process of a trace, and what the trace says about their code addresses."""
     found: dict[str, Any] = json.loads(_run("sites", trace, str(process)))
     return found
 
@@ -66,7 +66,10 @@ def rows(trace: Path, what: str) -> AbstractContextManager[IO[bytes]]:
 
 
 def import_(feed: Callable[[IO[bytes]], None], name: str, trace: Path) -> dict[str, Any]:
-    """Make the file `trace` of the text that `feed` writes, which errors call `name`. Raises UsageError."""
+    """Make the file `trace` from the text that `feed` writes; `name` stands for the text in errors.
+
+    Raises UsageError if the text is no trace.
+    """
     with subprocess.Popen(
         [program(), "import", name, trace],
         stdin=subprocess.PIPE,
@@ -76,7 +79,7 @@ def import_(feed: Callable[[IO[bytes]], None], name: str, trace: Path) -> dict[s
         assert child.stdin
         assert child.stdout
         assert child.stderr
-        with contextlib.suppress(BrokenPipeError):  # the tool has refused the text, and says why
+        with contextlib.suppress(BrokenPipeError):  # the tool has refused the text; its error says why
             feed(child.stdin)
             child.stdin.close()
         out, errors = child.stdout.read(), child.stderr.read()
@@ -89,7 +92,7 @@ def import_(feed: Callable[[IO[bytes]], None], name: str, trace: Path) -> dict[s
 
 
 def finish(folder: Path, trace: Path, progress: Progress = lambda _done, _whole: None) -> None:
-    """Make the file `trace` of what was recorded in `folder`; `progress` hears bytes done, of how many."""
+    """Make the file `trace` from the recording in `folder`; `progress` gets the bytes done and all bytes."""
     with _running("finish", folder, trace) as lines:
         for line in lines:
             done, whole = map(int, line.split())
@@ -97,7 +100,7 @@ def finish(folder: Path, trace: Path, progress: Progress = lambda _done, _whole:
 
 
 def summary(trace: Path) -> dict[str, Any]:
-    """What a trace file holds. Raises UsageError where it is none."""
+    """The processes of a trace and their properties. Raises UsageError if the file is no trace."""
     try:
         found: dict[str, Any] = json.loads(_run("summary", trace))
     except HeaplabError as error:

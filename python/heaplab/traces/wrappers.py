@@ -1,7 +1,8 @@
-"""Functions that allocate for others: a call site is named by the first caller outside of them.
+"""Functions that allocate for others: a call site is named after the first caller that is not one of them.
 
-The variable HEAPLAB_WRAPPERS names a file with further patterns, a regular expression a line; each matches a
-whole function, or `in LIBRARY` the name of a library with all its functions, or `at FILE` those of a source.
+The variable HEAPLAB_WRAPPERS names a file with further patterns, one regular expression a line. A pattern
+matches the whole name of a function; `in PATTERN` matches the name of a library with all its functions, and
+`at PATTERN` a source file with all its functions.
 """
 
 import os
@@ -24,7 +25,7 @@ KNOWN = (
     r"(?i)\w*(malloc|calloc|realloc|zalloc|memalign|strn?dup|memdup)\w{0,8}",
     r"g_slice_\w+|_?obstack_\w+|gs_heap_\w+|jv_mem_\w+|PyObject_(New|GC)\w*|_PyObject_(New|GC)\w*",
     r"operator new(\[\])?",
-    # What compilers inline from the headers of C++, and Rust's library.
+    # The headers of C++, whose functions compilers inline, and Rust's library.
     r"(std|__gnu_cxx|__gnu_debug|boost::container|absl::container_internal|folly::detail)::.*",
     r"<?(alloc|core|std|hashbrown)::.*|__rust_\w+|__rdl_\w+|__rg_\w+",
 )
@@ -36,15 +37,15 @@ def is_wrapper(place: Place) -> bool:
 
 
 def first_useful(places: Iterable[Place]) -> int:
-    """The number of the first place that is no wrapper; 0 if all are."""
+    """The index of the first place that is no wrapper; 0 if all places are wrappers."""
     return next((number for number, place in enumerate(places) if not is_wrapper(place)), 0)
 
 
 def useful_part(places: Sequence[Place]) -> Sequence[Place]:
-    """From the first caller outside wrappers to main, or to the first function of a thread.
+    """The places from the first caller outside wrappers to main, or to the first function of a thread.
 
-    What called these is the C library's, by names that differ between its versions. Where all places are
-    wrappers, the innermost.
+    The callers of main are functions of the C library, whose names differ between its versions. If all places
+    are wrappers, the innermost place alone.
     """
     starts = (number for number, place in enumerate(places) if place.function.startswith(STARTS_MAIN))
     places = places[: next(starts, len(places))] or places
@@ -75,7 +76,7 @@ def compiled(line: str) -> re.Pattern[str]:
 
 
 def plain(function: str) -> str:
-    """The name alone: `void std::vector<int>::push_back(int&&)` is `std::vector<int>::push_back`."""
+    """The name without types: `void std::vector<int>::push_back(int&&)` is `std::vector<int>::push_back`."""
     depth, start = 0, 0
     for at, letter in enumerate(function):
         if letter == "(" and depth == 0 and not function.startswith(("(anonymous", "(inlined"), at):
