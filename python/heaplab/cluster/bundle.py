@@ -1,8 +1,8 @@
 """What a plan carries for its nodes: libraries of the arms, and wheels. Each is verified before its use.
 
 A library lies below `bundle/` under the hash of its content. `bundle/files.json` lists all files, and its own
-hash stands in the plan. Of several builds of an arm a node takes the one for its architecture that needs the
-newest C library the node has.
+hash stands in the plan. If an arm has several builds, a node takes the build for its architecture that needs
+the newest C library which the node still has.
 """
 
 import hashlib
@@ -98,7 +98,7 @@ def is_own(path: str) -> bool:
 
 
 def kept(path: Path, folder: Path, below: str = "") -> dict[str, str]:
-    """Copy a file into the bundle: its place there, and its hash. pip knows a wheel by its name alone."""
+    """Copy a file into the bundle, under its name, which pip needs; return its path there and its hash."""
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     target = folder / (below or f"libraries/{digest[:HASH_SHOWN]}") / path.name
@@ -108,7 +108,7 @@ def kept(path: Path, folder: Path, below: str = "") -> dict[str, str]:
 
 
 def bundled(plan: Plan) -> BundleList:
-    """What the bundle of a plan has. Raises UsageError if it is not what was planned."""
+    """The files in the bundle of a plan. Raises UsageError if the list is not the planned one."""
     if not plan.file.bundle:
         return BundleList(libraries=[], wheels=[])
     path = plan.folder / FOLDER / LIST
@@ -124,9 +124,9 @@ def bundled(plan: Plan) -> BundleList:
 
 
 def library_for(plan: Plan, files: BundleList, arm: str) -> BundledLibrary | None:
-    """The build of an arm that this node can use, verified; None if the bundle has the arm not at all.
+    """The build of an arm that this node can use, verified; None if the bundle does not have the arm.
 
-    Raises UsageError if it has builds for other nodes only, or if the file was changed.
+    Raises UsageError if all builds are for other nodes, or if the file was changed.
     """
     builds = [build for build in files.libraries if build.arm == arm]
     if not builds:

@@ -1,4 +1,4 @@
-"""What one host of a plan says: every ratio to its own baseline, and what its results are worth.
+"""The results of one host of a plan: every ratio to the host's baseline, and faults that lessen their worth.
 
 The shards that one node carried out are one campaign with more blocks. Only this summary of a host is kept:
 what is merged over hosts needs no single run.
@@ -19,7 +19,7 @@ from heaplab.stats import Interval
 TIME = "time"  # the main metric of every timed study
 KINDS = ("program", "synthetic")
 THREADS = "threads"
-Measured = tuple[Interval, Interval]  # a ratio, and that of the control
+Measured = tuple[Interval, Interval]  # a ratio, and the ratio of the control
 # Facts in which the hosts of one kind are expected to agree.
 ALIKE = (
     "cpu",
@@ -36,15 +36,15 @@ ALIKE = (
     "architecture",
 )
 SHOWN = (*ALIKE, "memory", "placement")
-# What may change while a shard is measured.
+# Facts that must not change while a shard is measured.
 STEADY = ("cpus", "cpu_limit", "governor", "smt", "transparent_huge_pages", "placement", "memory_limit")
-DISTURBED_SHARE = 0.1  # of the runs that were disturbed by others: more is said
+DISTURBED_SHARE = 0.1  # a larger share of disturbed runs is told
 
 
 class RatioOf(NamedTuple):
-    """What a ratio is about. Without an experiment it is a mean over all cells of a kind of workload."""
+    """The subject of a ratio. Without an experiment, the ratio is a mean over a kind of workload."""
 
-    metric: str  # TIME and MEMORY of a mean, else the name of a metric
+    metric: str  # TIME or MEMORY for a mean, else the name of a metric
     allocator: str
     kind: str  # of workload
     experiment: str = ""
@@ -53,7 +53,7 @@ class RatioOf(NamedTuple):
 
 @dataclass(frozen=True)
 class HostSummary:
-    """One host: its facts, its ratios, each with that of the control, and its faults."""
+    """One host: its facts, its ratios with those of the control, and its faults."""
 
     node: str
     machine: str  # kind
@@ -64,9 +64,9 @@ class HostSummary:
     without_figure: int
     disturbed: int
     ratios: Mapping[RatioOf, Measured]
-    scaling: Mapping[RatioOf, Interval]  # of a cell's threads to one thread, by allocator
-    changed: tuple[str, ...] = ()  # facts that were others when a shard ended
-    left_out: tuple[str, ...] = ()  # why a part does not count, a line each
+    scaling: Mapping[RatioOf, Interval]  # the ratio of N threads to the fewest, by allocator and cell
+    changed: tuple[str, ...] = ()  # facts that had changed when a shard ended
+    left_out: tuple[str, ...] = ()  # reasons why a part does not count, a line each
 
     @property
     def is_disturbed(self) -> bool:
@@ -100,7 +100,7 @@ def facts_of(results: store.Results) -> Mapping[str, Any]:
 
 
 def version_of(arm: Arm) -> str:
-    """What tells one build of an arm from another: its version, and the beginning of its hash."""
+    """The version of an arm and the beginning of its hash, which differ between builds."""
     digests = [digest[:HASH_SHOWN] for digest in arm.sha256.values()]
     return " ".join(filter(None, [arm.version, *digests]))
 
@@ -178,6 +178,6 @@ def scaling(measured: Analysis) -> Iterator[tuple[RatioOf, Interval]]:
 
 
 def changed_in(results: store.Results) -> list[str]:
-    """The facts that were others when a shard ended than when it began."""
+    """The facts that had changed when a shard ended."""
     before, after = results.host, results.host_at_end
     return [name for name in STEADY if before and after and before.facts.get(name) != after.facts.get(name)]

@@ -1,4 +1,4 @@
-"""Figures of merged results: every host as a dot beside what all say, and curves over numbers of threads."""
+"""Figures of merged results: hosts as dots with the mean over all hosts, and curves over threads."""
 
 from math import isfinite
 
@@ -13,8 +13,8 @@ from heaplab.report.pictures.figures import Drawing
 from heaplab.report.words import wording
 from heaplab.stats import Interval
 
-HEIGHT = (0.9, 0.55)  # inches: of a figure, and of each arm in it
-SPREAD = 0.3  # of the dots of an arm, to either side of its row
+HEIGHT = (0.9, 0.55)  # inches: of a figure without arms, and of each arm in it
+SPREAD = 0.3  # part of a row's height over which dots are spread, to either side
 
 
 def drawings(merged: Merged) -> list[Drawing]:
@@ -31,7 +31,7 @@ def strip(merged: Merged, group: str, kind: str, metric: str) -> Drawing | None:
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1, (canvas.SINGLE[0], HEIGHT[0] + HEIGHT[1] * len(rows)))
         for row, (name, values) in enumerate(rows.items()):
-            # By chance, and the same each time: dots of many hosts would hide each other.
+            # A random spread with a fixed seed: the dots of many hosts would hide each other.
             shifts = np.random.default_rng(row).uniform(-SPREAD, SPREAD, len(values))
             axis.scatter(values, row + shifts, s=10, color=styles[name].color, alpha=0.45, linewidths=0)
             mean = merged.ratios[group][RatioOf(metric, name, kind)].mean

@@ -1,4 +1,4 @@
-"""Merged results for other programs: every ratio over hosts, and what is to be known of the hosts."""
+"""Merged results for other programs: every ratio over hosts, and facts and faults of the hosts."""
 
 from typing import Any
 

@@ -37,7 +37,7 @@ class MergedPage:
 
 
 def write(merged: Merged, path: Path) -> None:
-    """Raises HeaplabError where the file cannot be written."""
+    """Raises HeaplabError if the file cannot be written."""
     html_file.write(path, html_file.rendered("merged.html.j2", {}, p=page_of(merged)))
 
 

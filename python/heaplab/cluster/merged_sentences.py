@@ -1,4 +1,4 @@
-"""What merged results say, in sentences that claim no more than the intervals show."""
+"""Sentences on merged results, which claim no more than the intervals show."""
 
 from collections import Counter
 from math import isfinite
@@ -12,7 +12,7 @@ from heaplab.stats import HostRatios, Judged, Verdict
 
 WORDS = {TIME: wording.TIME, MEMORY: wording.MEMORY}
 FEWEST_HOSTS = 2
-MOST_SHARDS = 20  # numbers in a sentence
+MOST_SHARDS = 20  # largest number of shards that a sentence lists
 
 
 def answers(merged: Merged) -> list[str]:
@@ -60,7 +60,7 @@ def part_of(name: str, ratios: HostRatios, judged: Judged, metric: str) -> str:
 
 
 def agreement(merged: Merged, group: str, kind: str, metric: str) -> str:
-    """Whether hosts rank the arms alike; "" where nothing is ranked on two hosts."""
+    """Whether hosts rank the arms alike; "" if fewer than two hosts rank them."""
     rankings = merged.rankings(group, kind, metric)
     if len(rankings) < FEWEST_HOSTS or len(merged.others) < FEWEST_HOSTS:
         return ""
@@ -75,7 +75,7 @@ def agreements(merged: Merged) -> list[str]:
 
 
 def warnings(merged: Merged) -> list[str]:
-    """What is missing, differs or was disturbed."""
+    """Sentences on missing shards, differences between hosts, and disturbances."""
     found = []
     if merged.missing:
         found.append(f"Nothing came back of {shards(merged.missing)}.")

@@ -91,7 +91,7 @@ def cell_entry(found: HostRatios | None) -> Entry:
 
 
 def hosts_table(merged: Merged) -> Table:
-    """Every host: what it is, where its shards ran, and what its runs are worth."""
+    """Every host: its facts, the CPUs of its shards, and how many of its runs count."""
     rows = [(host.node, host_entries(host)) for host in merged.hosts]
     columns = ["kind", "CPU", "CPUs used", "kernel", "shards", "runs", "disturbed", "without figure"]
     return Table("Hosts", columns, rows, "node")

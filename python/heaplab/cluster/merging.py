@@ -1,4 +1,4 @@
-"""Everything that came back of a plan: verified, counted once, and put together over hosts."""
+"""The results files of a plan: verified, each shard counted once, and merged over hosts."""
 
 import gc
 from collections import Counter
@@ -23,10 +23,10 @@ from heaplab.errors import UsageError
 from heaplab.records import Campaign, Host
 from heaplab.stats import HostRatios
 
-ALL_KINDS = ""  # of machine
-HEAD = 2  # lines: the campaign and the host
-WORTH_PROCESSES = 1 << 26  # B of results: less is read before other processes have started
-MOST_NAMED = 5  # hosts in one sentence
+ALL_KINDS = ""  # the group of all kinds of machine
+HEAD = 2  # first lines of a results file: the campaign and the host
+WORTH_PROCESSES = 1 << 26  # B of results; one process reads fewer before others have started
+MOST_NAMED = 5  # largest number of hosts that a sentence names
 Found = TypeVar("Found")
 
 
@@ -49,7 +49,7 @@ class ShardFile:
 
 @dataclass(frozen=True)
 class Collected:
-    """The files that count, one for each shard, and what is to be said of the others."""
+    """The files that count, one for each shard, and notes on the others."""
 
     files: list[ShardFile]
     missing: list[int]  # shards without any run
@@ -85,7 +85,7 @@ def collected(plan: Plan) -> Collected:
 
 
 def verified(plan: Plan, path: Path) -> ShardFile | None:
-    """The shard that a file holds, by its first two lines; None if it was cut off before a run."""
+    """The shard in a file, according to its first two lines; None if the file ends before the first run."""
     with path.open("rb") as stream:
         lines = [line for line in islice(stream, HEAD) if line.endswith(b"\n")]
     records = list(store.parse(b"".join(lines)))
@@ -115,7 +115,7 @@ def verified(plan: Plan, path: Path) -> ShardFile | None:
 def summaries(
     files: Sequence[ShardFile], workers: int, tell: Callable[[int, int], None] = lambda _done, _of: None
 ) -> Iterator[HostSummary]:
-    """The summary of every host, read by so many processes: each holds the runs of one host at a time."""
+    """The summary of every host, read by `workers` processes, each of which holds the runs of one host."""
     by_host = sorted(files, key=lambda file: (file.machine, file.node, file.shard))
     groups = [
         [file.path for file in of_host]
@@ -127,8 +127,8 @@ def summaries(
             yield summary_of(paths)
             tell(number, len(groups))
         return
-    # Not forked: a fork would keep what this process has gathered meanwhile. Runs refer to no run, so that
-    # a search for cyclic garbage among them finds none.
+    # Spawned, because forked processes would keep the memory of this one. Without garbage collection,
+    # because runs make no reference cycles.
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=gc.disable) as pool:
         for number, found in enumerate(pool.map(summary_of, groups), 1):
             yield found
@@ -137,7 +137,7 @@ def summaries(
 
 @dataclass(frozen=True)
 class Merged:
-    """What the hosts of a plan say together."""
+    """The results of all hosts of a plan together."""
 
     plan: Plan
     hosts: list[HostSummary]
@@ -205,7 +205,7 @@ class Merged:
 
     @cached_property
     def differences(self) -> list[str]:
-        """Facts and builds in which hosts of one kind of machine differ, a sentence each."""
+        """A sentence for each fact or build in which hosts of one kind of machine differ."""
         return [
             sentence
             for group, hosts in self.groups.items()
@@ -215,7 +215,7 @@ class Merged:
 
     @cached_property
     def disturbances(self) -> list[str]:
-        """Hosts whose figures are worth less, a sentence each."""
+        """A sentence for each host that was disturbed or changed."""
         found = []
         for host in self.hosts:
             if host.changed:
@@ -242,7 +242,7 @@ def pooled(hosts: Sequence[HostSummary]) -> Iterator[tuple[RatioOf, HostRatios]]
 def of_all(
     hosts: Sequence[HostSummary], ratios: Callable[[HostSummary], Mapping[RatioOf, Found]]
 ) -> dict[RatioOf, list[Found]]:
-    """The figures of all hosts by what they are about."""
+    """The figures of all hosts by their subject."""
     found: dict[RatioOf, list[Found]] = {}
     for host in hosts:
         for about, ratio in ratios(host).items():
@@ -263,7 +263,7 @@ def differing_arms(group: str, hosts: Sequence[HostSummary]) -> Iterator[str]:
 
 
 def odd_ones(what: str, values: Mapping[str, str]) -> Iterator[str]:
-    """A sentence if the hosts differ: what most have, and who has something else."""
+    """A sentence if the hosts differ: the value of most hosts, and the hosts with other values."""
     usual, count = Counter(values.values()).most_common(1)[0]
     odd: dict[str, list[str]] = {}
     for node, value in values.items():

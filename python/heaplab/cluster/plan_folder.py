@@ -1,7 +1,7 @@
 """The folder of a plan: what is measured, on which kinds of machine, in which shards.
 
-`plan.json` is written once and never changed. Its hash covers all that figures depend on; the hash of a shard
-covers that and the shard's own part, so that a results file can be known for a shard of this plan.
+`plan.json` is written once and never changed. Its hash covers everything that figures depend on. The hash of
+a shard also covers the shard's own part, so that a results file shows its shard and its plan.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ FORMAT: Final = 1
 # Shard I takes the seeds from (I - 1) * BLOCKS_MOST on: no two blocks of a plan have the same.
 BLOCKS_MOST = 1000
 HASH_SHOWN = 8
-CLOCK_TOLERANCE_S = 60.0  # by which clocks of machines may differ
+CLOCK_TOLERANCE_S = 60.0  # largest difference between the clocks of machines
 
 
 class PlannedArm(Record):
@@ -42,7 +42,7 @@ class KindOfMachine(Record):
 
     nodes: int = Field(default=1, ge=1, le=100_000)
     architecture: str = ""  # as uname -m has it; empty: any
-    cpus: Where = "all"  # on which of its CPUs a shard runs: machine/topology.py
+    cpus: Where = "all"  # the CPUs that a shard runs on: machine/topology.py
     options: dict[str, str] = Field(default_factory=dict)  # for engines: partition, hosts
 
 
@@ -109,7 +109,7 @@ class Plan:
 
 
 def hashed(content: PlanFile) -> PlanFile:
-    """The same with the hashes of the plan and of its shards."""
+    """The plan with its hash and the hashes of its shards."""
     whole = _hash(content.model_dump(mode="json", exclude={"hash", "made", "command", "shards"}), "")
     shards = [
         shard.model_copy(update={"hash": _hash(shard.model_dump(exclude={"hash"}), whole)})
@@ -126,7 +126,7 @@ def _hash(content: object, above: str) -> str:
 
 
 def refuse_second(folder: Path) -> None:
-    """Raise UsageError where a plan lies already."""
+    """Raise UsageError if the folder has a plan already."""
     path = folder / FILE_NAME
     if path.exists():
         raise UsageError(f"{path}: there is a plan already; give each plan a folder of its own")
@@ -143,7 +143,7 @@ def write_plan(folder: Path, content: PlanFile) -> Plan:
 
 
 def read_plan(folder: Path) -> Plan:
-    """Read the plan in a folder. Raises UsageError if there is none, or one that was changed since."""
+    """Read the plan in a folder. Raises UsageError if there is no plan, or if it was changed since."""
     path = folder / FILE_NAME
     try:
         text = path.read_bytes()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from heaplab.cluster.plan_folder import Plan, Shard
 
-TAIL = 1 << 16  # B from the end of a file in which its last records are looked for
+TAIL = 1 << 16  # B at the end of a file that are searched for its last records
 
 
 class Completion(StrEnum):
@@ -22,7 +22,7 @@ class Completion(StrEnum):
 class ShardState:
     index: int
     state: Completion
-    node: str = ""  # where it was completed, or where the most runs of it are
+    node: str = ""  # the node that completed the shard, or that has the most runs of it
     runs: int = 0
 
 
@@ -60,7 +60,7 @@ def is_complete(path: Path) -> bool:
         length = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, length - TAIL))
         tail = stream.read()
-    whole, _, _ = tail.rpartition(b"\n")  # without what an interruption truncated
+    whole, _, _ = tail.rpartition(b"\n")  # without a line that an interruption has truncated
     for line in reversed(whole.splitlines()):
         kind = kind_of(line)
         if kind in ("end", "run"):

@@ -1,7 +1,7 @@
 """What carries out the shards of a plan on other machines, one small adapter for each: see `engine.Engine`.
 
-On a node an engine starts one command, `PLAN/run-shard I/N`, which finds or unpacks heaplab there. What is
-done an engine never says: results files do. It only tells which of the other shards it holds.
+On a node, an engine starts one command, `PLAN/run-shard I/N`, which finds or unpacks heaplab there. Results
+files, never the engine, tell which shards are done. The engine only tells which of the others it holds.
 
 `slurm.py` asks Slurm; `ssh.py` and `local.py` start a worker (`worker.py`) on each host of a list, or on this
 machine; `reframe.py` and `github.py` write what another tool carries out.

@@ -19,7 +19,7 @@ RESULTS_FILE = re.compile(r"(?:\./)?(\d{4,}-[0-9a-f]+\.[\w.-]+\.jsonl)")
 
 
 class Call(Protocol):
-    """Runs a shell command on a host, its input from a file, and gives what it prints."""
+    """Runs a shell command on a host with a file as its input, and returns its output."""
 
     def __call__(self, command: str, source: Path | None = None) -> bytes: ...
 
@@ -40,7 +40,7 @@ def packed(plan: Plan) -> Iterator[Path]:
 
 
 def send(archive: Path, folder: str, call: Call) -> None:
-    """Unpack the archive in a folder of a host. What is there whole stays: it has results."""
+    """Unpack the archive in a folder of a host. A complete copy that is there already stays, with results."""
     whole, part = shlex.quote(folder), shlex.quote(f"{folder}.part")
     call(
         f"[ -e {whole}/{FILE_NAME} ] || {{ rm -rf {part} && mkdir {part} && tar -xf - -C {part} && "
@@ -50,16 +50,16 @@ def send(archive: Path, folder: str, call: Call) -> None:
 
 
 def fetch(plan: Plan, folder: str, call: Call) -> int:
-    """Bring the results files that grew; return how many. A shorter one never replaces a longer one.
+    """Bring the results files that have grown, and return their number.
 
-    A results file is appended to and never changed, so that of two the longer holds the shorter.
+    A results file is appended to and never changed, so that the longer of two copies holds the shorter one.
     """
     came = 0
     data = call(f"cd {shlex.quote(folder)}/{RESULTS} && tar -cf - .")
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for member in archive:
             name = RESULTS_FILE.fullmatch(member.name)
-            content = archive.extractfile(member) if name else None  # None: no file
+            content = archive.extractfile(member) if name else None  # None: not a regular file
             if not name or not content:
                 continue
             target = plan.results / name[1]

@@ -1,4 +1,4 @@
-"""What `heaplab campaign` asks of an engine. A new one is a module with these four functions in `ENGINES`."""
+"""The functions that `heaplab campaign` calls of an engine. `ENGINES` names the modules that have them."""
 
 import os
 import subprocess
@@ -10,47 +10,46 @@ from typing import Protocol
 from heaplab.cluster.plan_folder import Plan
 from heaplab.errors import UsageError
 
-FOLDER = "engines"  # of a plan: logs, and what an engine must remember
+FOLDER = "engines"  # in the folder of a plan: logs, and facts that an engine must remember
 ANSWER_S = 120.0  # s that a tool of an engine may take to answer
-# Text of a file that another tool carries out.
-Form = Callable[[Plan], str]
+Form = Callable[[Plan], str]  # makes the text of a file for another tool, which carries out the plan
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What a user asks of `submit` beside the plan."""
+    """The options of `heaplab campaign submit`."""
 
-    hosts: str = ""  # with commas, or a file
+    hosts: str = ""  # names separated by commas, or a file with names
     copy_to: str = ""  # folder for copies of the plan on hosts that do not share its folder
     options: tuple[str, ...] = ()  # for the engine's own tool
 
 
 @dataclass(frozen=True)
 class Held:
-    """What an engine does at this moment."""
+    """The shards that an engine has and that are not complete."""
 
-    shards: dict[int, str]  # with each that it holds: "running on n1", "waiting: Priority"
-    troubles: tuple[str, ...] = ()  # parts of it that gave no answer, in one line each
+    shards: dict[int, str]  # the state of each: "running on n1", "waiting: Priority"
+    troubles: tuple[str, ...] = ()  # hosts and tools that gave no answer, a line each
 
 
 class Engine(Protocol):
-    """Something that carries out shards.
+    """Carries out shards.
 
-    It keeps no account of its own: it must give the right answers after a restart of the engine, a closed
-    terminal or a dead node. A shard that is submitted twice is no error: it counts once, by its hash.
+    An engine keeps no account of its own: it must give the right answers after a restart of the engine, a
+    closed terminal or a dead node. A shard that is submitted twice is no error: it counts once, by its hash.
     """
 
     def submit(self, plan: Plan, shards: Sequence[int], submission: Submission) -> str:
-        """Start these shards, and say so in one line. Raise UsageError with nothing changed if it cannot."""
+        """Start the shards, and say so in one line. If they cannot be started, raise UsageError."""
 
     def held(self, plan: Plan) -> Held:
-        """What it does now."""
+        """The shards that the engine has now."""
 
     def fetch(self, plan: Plan) -> str:
-        """Bring results files into the folder of the plan, and say in one line what came."""
+        """Bring results files into the folder of the plan, and say in one line how many."""
 
     def cancel(self, plan: Plan) -> str:
-        """Stop the shards that it holds, and say so in one line. What was measured stays."""
+        """Stop the shards that the engine has, and say so in one line. Results so far stay."""
 
 
 def engine_folder(plan: Plan) -> Path:
@@ -65,7 +64,7 @@ def answer(
     source: Path | None = None,
     seconds: float = ANSWER_S,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a tool of an engine. Raises UsageError if it is missing or does not answer."""
+    """Run a tool of an engine. Raises UsageError if the tool is missing or does not answer."""
     try:
         with Path(source or os.devnull).open("rb") as stream:
             return subprocess.run(command, stdin=stream, capture_output=True, timeout=seconds, check=False)
@@ -78,6 +77,6 @@ def answer(
 
 
 def said(errors: bytes) -> str:
-    """What a tool wrote on standard error, in one line without repetitions."""
+    """The standard error of a tool, in one line without repetitions."""
     lines = dict.fromkeys(line.strip() for line in errors.decode(errors="replace").splitlines())
     return "; ".join(line for line in lines if line)

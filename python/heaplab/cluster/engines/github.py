@@ -1,12 +1,12 @@
-"""A matrix of hosted runners: a workflow with one shard a job, and a job that merges what they measured."""
+"""A matrix of hosted runners: a workflow with a job for each shard, and a job that merges the results."""
 
 import json
 
 from heaplab.cluster.plan_folder import RESULTS, Plan
 from heaplab.errors import UsageError
 
-JOBS_MOST = 256  # of a matrix
-RUNNER = "runner"  # what a kind of machine may say in its plan
+JOBS_MOST = 256  # jobs of a matrix
+RUNNER = "runner"  # the option of a kind of machine in the plan
 ANY_RUNNER = "ubuntu-latest"
 
 TEXT = """\
@@ -85,7 +85,7 @@ def text(plan: Plan) -> str:
 
 
 def in_repository(plan: Plan) -> str:
-    """The place of the plan in the repository it lies in; its name if it lies in none."""
+    """The path of the plan in its repository; its name if the plan lies in no repository."""
     folder = plan.folder.resolve()
     root = next((above for above in folder.parents if (above / ".git").exists()), folder.parent)
     return folder.relative_to(root).as_posix()

@@ -1,4 +1,4 @@
-"""This machine: one worker, which goes on after the terminal was closed."""
+"""This machine: one worker, which goes on after the terminal is closed."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def host_of(plan: Plan) -> worker.WorkingHost:
 
 
 def shell(command: str) -> bytes:
-    """What a shell command prints."""
+    """The output of a shell command."""
     done = answer(["sh", "-c", command], engine=NAME, package="Debian")
     if done.returncode:
         raise HeaplabError(f"{NAME}: {said(done.stderr)}")

@@ -1,7 +1,7 @@
 """Slurm: each shard is an element of an array job that has a node for itself.
 
-The name of the job is made of the plan. Slurm needs no accounting and heaplab no number of a job: `squeue` by
-that name tells what is waiting or running, results files tell the rest.
+The name of the job is derived from the plan. Slurm needs no accounting, and heaplab remembers no number of a
+job: `squeue` by that name tells what is waiting or running, results files tell the rest.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ from heaplab.cluster.plan_folder import FILE_NAME, HASH_SHOWN, Plan
 from heaplab.errors import UsageError
 from heaplab.report.words import units
 
-# What a kind of machine may say in its plan; each is an option of sbatch.
+# The options of a kind of machine in the plan, which are options of sbatch.
 OF_A_MACHINE = ("account", "constraint", "partition", "qos", "reservation", "time")
-WARNING_S = 60  # before the time limit, in which a run ends and is kept
-PROBE_S = 5  # that a node may take to become free for a look at the folder
-SHOWN = "%K|%T|%N|%r"  # element of the array, state, nodes, why it waits
+WARNING_S = 60  # s before the time limit at which heaplab is told to end its run and keep the results
+PROBE_S = 5  # s that a node may take to become free for a look at the folder
+SHOWN = "%K|%T|%N|%r"  # element of the array, state, nodes, reason for waiting
 
 
 class Slurm:
@@ -63,13 +63,13 @@ class Slurm:
 
 
 def job_name(plan: Plan) -> str:
-    """Tells apart plans, and folders with the same plan."""
+    """A name that differs between plans, and between folders with the same plan."""
     place = hashlib.sha256(os.fsencode(plan.folder.resolve())).hexdigest()
     return f"heaplab-{plan.hash[:HASH_SHOWN]}-{place[:HASH_SHOWN]}"
 
 
 def by_kind(plan: Plan, shards: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
-    """The shards of each kind of machine, which become an array job."""
+    """The shards of each kind of machine. They become an array job for each kind."""
     for kind in plan.machines:
         part = [shard.index for shard in plan.shards if shard.index in set(shards) and shard.machine == kind]
         if part:
@@ -84,8 +84,9 @@ def options_of(plan: Plan, kind: str) -> list[str]:
 def submit_array(plan: Plan, kind: str, shards: Sequence[int], submission: Submission) -> str:
     """Submit one array job; return its number.
 
-    `B:TERM` signals the batch script alone, which `exec` makes heaplab: it ends its run and keeps the rest.
-    After a dead node or pre-emption Slurm requeues the element, which goes on where its results file ends.
+    `B:TERM` signals the batch script alone, which heaplab has replaced by `exec`: heaplab ends its run and
+    keeps the results. After a dead node or pre-emption, Slurm requeues the element, which goes on where its
+    results file ends.
     """
     folder = engine_folder(plan)
     run_shard = shlex.quote(str(folder.parent / "run-shard"))
@@ -137,7 +138,7 @@ def refuse_unshared(plan: Plan, options: Sequence[str]) -> None:
 
 
 def slurm(tool: str, *words: str) -> str:
-    """What a tool of Slurm prints. Raises UsageError with what it says if it fails."""
+    """The output of a tool of Slurm. Raises UsageError with the tool's own words if it fails."""
     done = answer([tool, *words], engine="slurm", package="Slurm's client programs")
     if done.returncode:
         raise UsageError(f"slurm: {said(done.stderr).replace(f'{tool}: error: ', '')}")

@@ -1,7 +1,7 @@
 """ssh: a list of hosts, on each of which a worker carries out its part of the shards.
 
-Hosts that share the folder of the plan work in it. With --copy-to each gets a copy of its own, from which
-`fetch` brings the results. What each host was given stands in `engines/ssh.json` of the plan.
+Hosts that share the folder of the plan work in it. With --copy-to, each host gets a copy of its own, from
+which `fetch` brings the results. The file `engines/ssh.json` of the plan tells which shards each host got.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ from heaplab.report.words import units
 
 RECORD = "ssh.json"
 OPTIONS = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=15")
-OF_A_MACHINE = "hosts"  # what a kind of machine may say in its plan
+OF_A_MACHINE = "hosts"  # the option of a kind of machine in the plan
 FAILED = 255  # exit status of ssh's own failures
-AT_ONCE = 32  # connections
+AT_ONCE = 32  # connections at the same time
 COPY_S = 3600.0  # s that copying a plan with its bundle to a host may take
 NEEDED = ("sha256sum", "tar", *worker.NEEDED)
 ADVICE = {
@@ -35,15 +35,15 @@ Given = TypeVar("Given")
 
 
 class HostPart(BaseModel):
-    """What a host has of a plan."""
+    """The part of a plan that a host carries out."""
 
-    folder: str  # of the plan, there
+    folder: str  # of the plan on the host
     copied: bool
     shards: list[int] = []
 
 
 class HostList(BaseModel):
-    """What engines/ssh.json holds."""
+    """The content of engines/ssh.json."""
 
     options: list[str] = []
     hosts: dict[str, HostPart] = {}
@@ -81,7 +81,7 @@ class Ssh:
         def of_host(name: str) -> Held:
             try:
                 return Held(held_by(name, record))
-            except HeaplabError as error:  # what a host that is gone had, it no longer holds
+            except HeaplabError as error:  # a host that is gone holds no shards
                 return Held({}, (str(error),))
 
         found = each(record.hosts, of_host).values()
@@ -113,7 +113,7 @@ def recorded(plan: Plan) -> HostList:
 
 
 def hosts_by_kind(plan: Plan, given: Sequence[str], known: Iterable[str]) -> dict[str, list[str]]:
-    """The hosts of each kind of machine: those given, or planned, or known from before."""
+    """The hosts of each kind of machine: given with --hosts, else in the plan, else known from before."""
     hosts = {kind: named_hosts(of.options.get(OF_A_MACHINE, "")) for kind, of in plan.machines.items()}
     if len(hosts) == 1:
         [(kind, planned)] = hosts.items()
@@ -129,7 +129,7 @@ def hosts_by_kind(plan: Plan, given: Sequence[str], known: Iterable[str]) -> dic
 
 
 def named_hosts(text: str) -> list[str]:
-    """Hosts with commas between them, or those in a file, one a line; # begins a comment."""
+    """The hosts in a text, separated by commas, or in a file, one a line; # begins a comment."""
     is_file = text and Path(text).is_file()
     lines = Path(text).read_text(encoding="utf-8").splitlines() if is_file else text.split(",")
     names = [name for line in lines if (name := line.partition("#")[0].strip())]
@@ -149,7 +149,7 @@ def each(names: Iterable[str], do: Callable[[str], Given]) -> dict[str, Given]:
 
 
 def looked_at(plan: Plan, name: str, record: HostList, copy_to: str) -> HostPart:
-    """What the host will have of the plan. Raises UsageError if it cannot take part; changes nothing."""
+    """The part that the host will have, still without shards. Raises UsageError if it cannot take part."""
     call = record.caller(name)
     looks = f"for tool in {' '.join(NEEDED)}; do command -v $tool >/dev/null || echo $tool; done"
     missing = call(looks).decode().split()
@@ -179,7 +179,7 @@ def held_by(name: str, record: HostList) -> dict[int, str]:
 def assigned(
     plan: Plan, shards: Sequence[int], idle: dict[str, list[str]], record: HostList
 ) -> dict[str, list[int]]:
-    """The shards of each host: where it was given before, because it may be begun there, or in turns."""
+    """The shards of each host: to the host that had a shard before and may have begun it, else in turns."""
     parts: dict[str, list[int]] = {name: [] for names in idle.values() for name in names}
     for shard in plan.shards:
         names = idle[shard.machine]
@@ -199,7 +199,7 @@ def host_of(name: str, record: HostList) -> worker.WorkingHost:
 
 
 def caller(name: str, options: Sequence[str]) -> copies.Call:
-    """What runs a shell command on the host, whatever shell its user has."""
+    """A function that runs a command on the host in sh, whatever shell its user has."""
 
     def call(command: str, source: Path | None = None) -> bytes:
         words = ["ssh", *OPTIONS, *options, "--", name, f"sh -c {shlex.quote(command)}"]

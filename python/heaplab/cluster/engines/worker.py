@@ -1,8 +1,8 @@
 """The worker of a host: carries out shards one after the other, and goes on when the terminal is closed.
 
-A worker is a process group under a lock, which its processes inherit: where the lock is held, the group is
-alive, and its number stands in a file beside. A shard has a lock too: workers that share a folder may be
-given the same shards.
+A worker is a process group under a lock, which its processes inherit: while the lock is held, the group is
+alive, and its number stands in a file beside the lock. A shard has a lock too, because workers that share a
+folder may be given the same shards.
 """
 
 import shlex
@@ -17,8 +17,8 @@ from heaplab.output import replacing
 FILE_NAME = "work"
 NEEDED = ("flock", "setsid")  # both of util-linux
 DONE = "every shard ended well"
-START_S = 5  # that the worker before may take to end after its last shard
-END_S = 20  # that a worker may take to end its run and keep the rest
+START_S = 5  # s that the earlier worker may take to end after its last shard
+END_S = 20  # s that a worker may take to end its run and keep the results
 
 SCRIPT = f"""\
 #!/bin/sh
@@ -42,7 +42,7 @@ exit $status
 
 @dataclass(frozen=True)
 class WorkingHost:
-    """A machine with the plan in `folder`; `call` runs a shell command there and gives what it prints."""
+    """A machine with the plan in `folder`; `call` runs a shell command there and returns its output."""
 
     name: str
     folder: str
@@ -52,9 +52,9 @@ class WorkingHost:
         return self.call(f"cd {shlex.quote(f'{self.folder}/engines')} && {{ {command}; }}")
 
     def start(self, shards: Sequence[int]) -> None:
-        """Start a worker. Raises UsageError if one is at work.
+        """Start a worker. Raises UsageError if a worker is running.
 
-        The lock is taken before the worker is started: who asks afterwards finds it held.
+        The lock is taken before the worker starts, so that the next call finds the lock held.
         """
         name = shlex.quote(self.name)
         busy = self._in_engines(
@@ -66,7 +66,7 @@ class WorkingHost:
             raise UsageError(f"{self.name}: is at work on this plan; submit again when it is done, or cancel")
 
     def held(self, shards: Sequence[int]) -> dict[int, str]:
-        """Of the shards it was given: the one that is running, and those that wait."""
+        """The state of the shards that the host was given: one is running, the others wait."""
         name = shlex.quote(self.name)
         at_work = self._in_engines(f"[ ! -e {name}.lock ] || flock -n {name}.lock true || cat {name}.shard")
         if not at_work:
@@ -76,7 +76,7 @@ class WorkingHost:
         return dict.fromkeys(behind, f"waiting for {self.name}") | {running: f"running on {self.name}"}
 
     def stop(self) -> bool:
-        """End the worker with all it started. Return whether there was one."""
+        """End the worker with all its processes. Return whether there was a worker."""
         name = shlex.quote(self.name)
         group = f'-- "-$(cat {name}.pid)"'
         return bool(
