@@ -15,7 +15,7 @@ FOLDERS = {"allocator": "allocators", "workload": "workloads", "machine": "machi
 
 
 def write(atlas: Atlas, folder: Path) -> Path:
-    """Write the site; return its first page. Raises HeaplabError where a file cannot be written."""
+    """Write the site; return its first page. Raises HeaplabError if a file cannot be written."""
     script = resources.files("heaplab.report").joinpath("templates/atlas.js").read_text(encoding="utf-8")
     site = AtlasSite(atlas, links_of(atlas))
     for page in site.pages():
@@ -35,6 +35,6 @@ def links_of(atlas: Atlas) -> dict[tuple[str, str], str]:
 
 
 def file_name(name: str) -> str:
-    """A name as part of a path; one that had to be changed gets a hash, so that no two become one."""
+    """A name as part of a path. A changed name gets a hash, so that different names stay different."""
     plain = re.sub(r"[^\w.-]+", "-", name).strip("-.")
     return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"

@@ -23,7 +23,7 @@ from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units
 from heaplab.stats import GateVerdict
 
-NAMED = 3  # versions of an allocator on the first page
+NAMED = 3  # largest number of versions of an allocator on the first page
 READING = (
     "Ratios are to the baseline of the same campaign, below 1 is better; nothing is averaged over campaigns "
     "or machines. The small print is the 95 % interval. ▼ faster or less memory, ▲ slower or more, = no "
@@ -54,7 +54,7 @@ class AtlasSection:
 
 @dataclass(frozen=True)
 class AtlasPage:
-    place: str  # relative to the site
+    place: str  # path relative to the site
     title: str
     about: str
     sections: list[AtlasSection]
@@ -288,11 +288,11 @@ def shortened(names: Sequence[str]) -> str:
 
 
 def span_of(campaigns: Sequence[AtlasCampaign]) -> str:
-    """The dates of the first and the last."""
+    """The dates of the first and the last campaign."""
     first, last = campaigns[0].date, campaigns[-1].date
     return first if first == last else f"{first} to {last}"
 
 
 def titled(about: str, measure: str) -> str:
-    """ "Large blocks: time", and "Memory" where that is what the aspect is about."""
+    """ "Large blocks: time"; "Memory" alone for the aspect of that name."""
     return about if about.lower() == measure else f"{about}: {measure}"

@@ -21,7 +21,7 @@ def left(text: str) -> Entry:
 
 
 def link(links: Links, up: str, kind: str, name: str) -> str:
-    """The name, leading to its page where it has one."""
+    """The name, as a link if it has a page."""
     place = links.get((kind, name))
     return Markup('<a href="{}{}">{}</a>').format(up, place, name) if place else name
 

@@ -1,4 +1,4 @@
-"""What an atlas keeps of a campaign: the ratio of every allocator in every experiment and aspect."""
+"""The part of a campaign that an atlas keeps: the ratio of every allocator in every experiment and aspect."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from heaplab.report.words.repeating import repeating
 from heaplab.stats import Interval, Judged
 
 MEASURES = ("time", "memory")
-# Facts that change on one machine, and times with them.
+# Facts that may change on one machine and that times depend on.
 CHANGES_TIMES = ("kernel", "c_library", "transparent_huge_pages", "governor")
 
 
@@ -32,7 +32,7 @@ class AtlasRatio:
     measure: str  # one of MEASURES
     allocator: str
     judged: Judged
-    settings: str = ""  # hash of what was measured and where; "" of an aspect, whose experiments change
+    settings: str = ""  # hash of the cells and the system; "" for an aspect, whose experiments change
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class AtlasCampaign:
     command: str
     file: str
     runs: int
-    machine: str  # its name: what stays the same of it
+    machine: str  # the facts of the machine that stay the same, as its name
     facts: tuple[tuple[str, str], ...]
     baseline: str
-    versions: dict[str, str]  # by allocator, the baseline too; the build where there is no version
-    builds: dict[str, str]  # by allocator: hash of its library, or the version if it has none
+    versions: dict[str, str]  # by allocator, also of the baseline; the build if there is no version
+    builds: dict[str, str]  # by allocator: hash of its library, or the version without a library
     experiments: dict[str, AtlasExperiment]
     aspects: list[AtlasRatio]
     ratios: list[AtlasRatio]
@@ -101,7 +101,7 @@ def campaign_of(analysis: Analysis) -> AtlasCampaign:
 
 
 def build_of(arm: Arm) -> str:
-    """What tells two builds apart: the library's bytes and the settings."""
+    """A hash that tells builds apart: of the library's bytes and the settings."""
     content = [*arm.sha256.values(), arm.version, sorted(arm.environment.items()), arm.huge_pages]
     return digest(content)
 
@@ -142,7 +142,7 @@ def ratios_of(analysis: Analysis, known: dict[str, Any]) -> Iterator[AtlasRatio]
 
 
 def of_study(study: Study, metric: str) -> Iterator[tuple[Study, str, Interval, Interval]]:
-    """The mean ratio of each allocator over all cells, with the control; none where a cell has no figure."""
+    """The mean ratio of each allocator over all cells, with the control; none if a cell has no figure."""
     cells = sum(bool(study.values(cell, study.baseline, metric)) for cell in study.cells)
     for name in study.candidates:
         pairs = study.cell_pairs(study.baseline, name, metric)

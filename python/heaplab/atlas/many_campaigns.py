@@ -1,4 +1,4 @@
-"""Many campaigns as one: what there is, and the ratios of one subject over time."""
+"""Many campaigns together: their allocators and experiments, and the ratios of one subject over time."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ class Dated:
 
 
 class Atlas:
-    """All campaigns, the oldest first; one that is given twice counts once."""
+    """All campaigns, the oldest first; a campaign that is given twice counts once."""
 
     def __init__(self, campaigns: Iterable[AtlasCampaign]) -> None:
         by_identity = {(one.id, one.started, one.machine): one for one in campaigns}
@@ -40,13 +40,13 @@ class Atlas:
 
     @cached_property
     def allocators(self) -> list[str]:
-        """Those with a figure of their own, and the baselines."""
+        """The allocators with figures of their own, and the baselines."""
         named = {dated.ratio.allocator for dated in [*self.ratios, *self.aspects]}
         return sorted(named | {one.baseline for one in self.campaigns})
 
     @cached_property
     def experiments(self) -> dict[str, AtlasExperiment]:
-        """By id, as the last campaign measured each."""
+        """The experiments by id, each as the last campaign measured it."""
         found = {name: item for one in self.campaigns for name, item in one.experiments.items()}
         return dict(sorted(found.items()))
 

@@ -14,13 +14,13 @@ from heaplab.report.pictures.figures import Drawing
 from heaplab.report.pictures.palette import Style
 
 DAY_S = 86_400
-DAYS_LEAST = 6  # of an axis: campaigns of one day would have no date to tell them apart
-POINTS_MOST = 40  # of a line; of more the lowest and highest of each stretch
+DAYS_LEAST = 6  # shortest axis, which has dates even if all campaigns are of one day
+POINTS_MOST = 40  # points of a line; of more points the lowest and highest of each stretch
 Lines = Mapping[str, Sequence[Dated]]  # by name, the oldest first
 
 
 def over_time(title: str, panels: Mapping[str, Lines], styles: Mapping[str, Style]) -> Drawing | None:
-    """None where nothing has an interval."""
+    """The picture; None if no ratio has an interval."""
     panels = {place: known for place, lines in panels.items() if (known := with_intervals(lines))}
     if not panels:
         return None
@@ -38,13 +38,13 @@ def over_time(title: str, panels: Mapping[str, Lines], styles: Mapping[str, Styl
 
 
 def with_intervals(lines: Lines) -> Lines:
-    """Without what has no interval: it may be noise."""
+    """The lines without ratios that have no interval, since these may be noise."""
     known = {name: [one for one in line if one.ratio.judged.ratio.bounded] for name, line in lines.items()}
     return {name: line for name, line in known.items() if line}
 
 
 def draw(axis: Axes, name: str, line: Sequence[Dated], style: Style) -> None:
-    """Markers stand where a build is new."""
+    """A line with its interval as a band, and a marker at each new build."""
     points = {day_of(one): one for one in line}
     estimates = [(day, one.ratio.judged.ratio.estimate) for day, one in points.items()]
     shown = [(day, points[day]) for day, _ in stats.thin(estimates, POINTS_MOST)]

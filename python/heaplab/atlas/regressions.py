@@ -1,9 +1,9 @@
-"""What got worse from one build of an allocator to the next, by the rule of `heaplab gate`.
+"""Regressions from one build of an allocator to the next, by the rule of `heaplab gate`.
 
 Two builds are compared by their ratios to the same build of the baseline, on one machine with one kernel and
 C library, over the same cells. They were measured in different campaigns, so that their errors are
-independent: the half-widths of both intervals add as squares, those of both controls too. All comparisons of
-the atlas are one family, as all cells of a gate are.
+independent: the half-widths of both intervals add as squares, and so do those of both controls. All
+comparisons of the atlas are one family, like all cells of a gate.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from heaplab import stats
 from heaplab.atlas.many_campaigns import Atlas, Dated
 from heaplab.stats import GateVerdict, Interval
 
-LIMITS = {"time": 0.05, "memory": 0.03}  # as `heaplab gate` has them unless told otherwise
+LIMITS = {"time": 0.05, "memory": 0.03}  # the default limits of `heaplab gate`
 
 
 @dataclass(frozen=True)

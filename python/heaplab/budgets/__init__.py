@@ -1,1 +1,1 @@
-"""What a program may allocate, by thread and call site, in a file that is checked in."""
+"""Budgets: the allocations that a program may make, by thread and call site, in a file that is checked in."""

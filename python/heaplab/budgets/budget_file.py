@@ -12,11 +12,11 @@ from heaplab.catalog import toml_file
 from heaplab.catalog.toml_file import Spec
 from heaplab.output import replacing
 
-SAFETY = 2  # times the spread of the runs: more runs would spread wider
+SAFETY = 2  # factor on the spread of the runs, because more runs would spread wider
 
 
 class Tolerance(Spec):
-    """What is no growth: a share of the amount, or a number."""
+    """The growth that is tolerated: a share of the amount, or a number."""
 
     calls: float = Field(default=0.05, ge=0)
     bytes: float = Field(default=0.05, ge=0)
@@ -32,12 +32,12 @@ class Tolerance(Spec):
 
 
 class Allowance(Spec):
-    """What the blocks of a call site may come to."""
+    """The most that the blocks of a call site may add up to."""
 
     calls: int = Field(default=0, ge=0)
     bytes: int = Field(default=0, ge=0)
     peak: int = Field(default=0, ge=0)
-    tolerance: float | None = Field(default=None, ge=0)  # of this call site, whose runs differ
+    tolerance: float | None = Field(default=None, ge=0)  # of a call site that varies from run to run
 
 
 class Budget(Spec):
@@ -61,7 +61,7 @@ def read(path: Path) -> Budget:
 
 
 def made_of(program: str, runs: Sequence[Spending], tolerance: Tolerance) -> Budget:
-    """A budget that all the runs keep; call sites within the spare amounts need no line."""
+    """A budget that all runs keep; call sites within the spare amounts need no line."""
     threads: dict[str, dict[str, Allowance]] = {}
     for spender in sorted({spender for run in runs for spender in run.of}):
         allowance = allowance_of([run.of.get(spender, Spent()) for run in runs], tolerance)
@@ -84,7 +84,7 @@ def allowance_of(runs: Sequence[Spent], tolerance: Tolerance) -> Allowance:
 
 
 def write(path: Path, budget: Budget) -> None:
-    """Raises HeaplabError where the file cannot be written."""
+    """Raises HeaplabError if the file cannot be written."""
     with replacing(path) as beside:
         beside.write_text(text_of(budget, path.name), encoding="utf-8")
 
@@ -115,5 +115,5 @@ def inline(allowance: Allowance) -> str:
 
 
 def quoted(text: str) -> str:
-    """As a basic string of TOML, which escapes as JSON does, and the character DEL too."""
+    """The text as a basic string of TOML, which escapes like JSON, and also the character DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

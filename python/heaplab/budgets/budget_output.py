@@ -33,7 +33,7 @@ def headline(budget: Budget, found: Sequence[Beyond]) -> str:
 
 
 def more(one: Beyond) -> str:
-    """What is beyond, as differences."""
+    """The amounts beyond the budget, as differences."""
     said = {
         "calls": f"{units.counted(one.more.calls, 'call')} more",
         "bytes": f"{units.show(one.more.bytes, 'B')} more",
@@ -43,7 +43,7 @@ def more(one: Beyond) -> str:
 
 
 def fields(one: Beyond) -> list[str]:
-    """One row, in the order of HEADS: planned, now, and what is allowed where now is more."""
+    """One row, in the order of HEADS: planned, now, and the allowed amount if now is more."""
     return [*one.spender, *(field(one, what) for what in Spent._fields)]
 
 
@@ -69,7 +69,7 @@ def print_budget(budget: Budget, found: Sequence[Beyond], costs: str, console: C
 
 
 def as_markdown(budget: Budget, found: Sequence[Beyond], costs: str, command: str) -> str:
-    """For a comment on a pull request."""
+    """A table for a comment on a pull request."""
     table = markdown.table(HEADS, [fields(one) for one in found]) if found else ""
     return "\n".join(
         [f"**heaplab budget: {headline(budget, found)}**", "", costs, "", table, f"`{command}`", ""]

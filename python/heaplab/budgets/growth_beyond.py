@@ -1,4 +1,4 @@
-"""Which call sites went beyond their budget."""
+"""The call sites that went beyond their budget."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ class Beyond:
     spender: Spender
     planned: Spent
     now: Spent
-    most: Spent  # what it may come to
-    grown: tuple[str, ...]  # fields of Spent that are beyond it
+    most: Spent  # the budget with its tolerance
+    grown: tuple[str, ...]  # fields of Spent that are beyond the budget
 
     @property
     def more(self) -> Spent:
-        """How much more than planned; what shrank counts as nothing."""
+        """The growth over the planned amounts; 0 for an amount that shrank."""
         return Spent(*(max(0, now - planned) for now, planned in zip(self.now, self.planned, strict=True)))
 
 
 def beyond(budget: Budget, spending: Spending) -> list[Beyond]:
-    """The most bytes first; the whole program at the end."""
+    """The call sites beyond their budget, the most bytes first; the whole program at the end."""
     planned = budget.sites
     found = [
         judged(budget, spender, planned.get(spender, NONE), spent) for spender, spent in spending.of.items()
@@ -47,7 +47,7 @@ def judged(budget: Budget, spender: Spender, allowance: Allowance, now: Spent) -
 
 
 def in_each(runs: Sequence[Sequence[Beyond]]) -> list[Beyond]:
-    """What is beyond in every run, with the amounts of the last."""
+    """The call sites that are beyond their budget in every run, with the amounts of the last run."""
     *before, last = runs
     known = [{(one.spender, what) for one in run for what in one.grown} for run in before]
     found = []

@@ -1,8 +1,8 @@
-"""What a recorded program allocated, by thread and call site, by names that hold in later builds.
+"""The allocations of a recorded program, by thread and call site, under names that stay in later builds.
 
-A thread is known by what it runs, not by its number: the outermost function of its stacks that is no part of
-the system's libraries. Threads that run the same are one. A call site is known by the first caller outside
-wrappers and two that called it.
+A thread is named after the function that it runs, not by its number: the outermost function of its stacks
+that is not part of the system's libraries. Threads that run the same function count as one. A call site is
+named after the first caller outside wrappers and the two callers above it.
 """
 
 from collections import Counter, defaultdict
@@ -14,8 +14,8 @@ from heaplab.traces import wrappers
 from heaplab.traces.profile import NOBODY, Profile
 
 MAIN, UNNAMED = "main", "unnamed"
-MAIN_THREAD = 1  # its number: it appears first
-DEEPEST = 3  # functions of a stack that name a call site
+MAIN_THREAD = 1  # the number of the main thread, which is the first to appear
+DEEPEST = 3  # largest number of functions in the name of a call site
 
 
 class Spender(NamedTuple):
@@ -24,20 +24,20 @@ class Spender(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What the blocks of a spender came to."""
+    """The blocks of a spender, summed up."""
 
     calls: int = 0
     bytes: int = 0
-    peak: int = 0  # bytes live at a time, summed over threads: so the order of threads makes no difference
+    peak: int = 0  # most live bytes of each thread, summed up: the order of threads does not matter
 
     def plus(self, other: "Spent") -> "Spent":
         return Spent(*map(sum, zip(self, other, strict=True)))
 
 
 class Spending(NamedTuple):
-    """What one recording came to."""
+    """The amounts of one recording."""
 
-    total: Spent  # its peak too is summed over threads: the process's tells which of them ran at once
+    total: Spent  # its peak too is the sum over threads: that of the process depends on their timing
     of: dict[Spender, Spent]
 
 
@@ -45,7 +45,7 @@ def spending_of(profile: Profile) -> Spending:
     threads = threads_of(profile)
     found: defaultdict[Spender, Spent] = defaultdict(Spent)
     for share in profile.shares:
-        if share.thread != NOBODY:  # else the block lived when the recording began
+        if share.thread != NOBODY:  # NOBODY: the block lived when the recording began
             spender = Spender(threads.get(share.thread, UNNAMED), site_of(profile, share.site))
             found[spender] = found[spender].plus(Spent(share.blocks, share.bytes, share.most_bytes))
     every = reduce(Spent.plus, found.values(), Spent())
@@ -54,7 +54,7 @@ def spending_of(profile: Profile) -> Spending:
 
 
 def threads_of(profile: Profile) -> dict[int, str]:
-    """What each thread runs, as most of its blocks have it: a stack may end early."""
+    """The function of each thread, according to most of its blocks, because some stacks may end early."""
     votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for share in profile.shares:
         if name := outermost(profile, share.site):
@@ -67,7 +67,7 @@ def threads_of(profile: Profile) -> dict[int, str]:
 
 
 def outermost(profile: Profile, site: int) -> str:
-    """The outermost function of a stack that is the program's; "" without one."""
+    """The outermost function of a stack that belongs to the program; "" if there is none."""
     for place in reversed(profile.frames(site)):
         if place.is_named and not wrappers.is_wrapper(place):
             return place.function
@@ -75,7 +75,7 @@ def outermost(profile: Profile, site: int) -> str:
 
 
 def site_of(profile: Profile, site: int) -> str:
-    """The first caller outside wrappers and what called it, without what begins a thread."""
+    """The first caller outside wrappers and its callers, without the functions that begin a thread."""
     useful = wrappers.useful_part(profile.frames(site))
     return " < ".join(name_of(place) for place in useful[:DEEPEST]) or "unknown"
 

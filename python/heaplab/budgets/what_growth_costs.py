@@ -1,4 +1,4 @@
-"""What growth beyond a budget costs: replays of the recording with it and without, by turns."""
+"""The price of growth beyond a budget: replays of the recording with and without the growth, in turns."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from heaplab.records import Arm
 from heaplab.report.words import units
 from heaplab.traces.profile import Profile
 
-WORTH_MEMORY = 0.01  # of the peak
+WORTH_MEMORY = 0.01  # share of the peak that matters
 
 
 def cost_of(found: Sequence[Beyond], profile: Profile, recording: Recording, arm: Arm) -> str:
-    """In a sentence whether it matters for time or memory; "" where no call site grew by itself."""
+    """A sentence on whether the growth matters for time or memory; "" if no call site grew by itself."""
     shares = shares_of(found, profile)
     if not shares:
         return ""
@@ -37,7 +37,7 @@ def cost_of(found: Sequence[Beyond], profile: Profile, recording: Recording, arm
 
 
 def shares_of(found: Sequence[Beyond], profile: Profile) -> dict[int, float]:
-    """By number of a call site, the share of its blocks that is growth; of a name's sites all alike."""
+    """By number of a call site, the share of its blocks that is growth; the same for all sites of a name."""
     totals: defaultdict[str, Spent] = defaultdict(Spent)
     for spender, spent in spending_of(profile).of.items():
         totals[spender.site] = totals[spender.site].plus(spent)

@@ -215,7 +215,7 @@ class Merged:
 
     @cached_property
     def disturbances(self) -> list[str]:
-        """A sentence for each host that was disturbed or changed."""
+        """Sentences on hosts that changed, were disturbed, or have runs that give no figure or do not count."""
         found = []
         for host in self.hosts:
             if host.changed:

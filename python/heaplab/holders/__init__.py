@@ -1,1 +1,1 @@
-"""What holds a recorded program's memory, under each allocator, and what would give it back."""
+"""Advice on the memory of a recorded program: what holds it under each allocator, what would give it back."""

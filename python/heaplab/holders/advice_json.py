@@ -14,7 +14,7 @@ LONGEST_NAME = 160  # characters of a call site
 
 
 def text_of(evidence: Evidence, verdict: HolderAnswer) -> str:
-    """Rows are left out from the end until it fits."""
+    """The text, with rows left out from the end until it fits."""
     for rows in range(MOST_ROWS, -1, -1):
         text = json.dumps(document(evidence, verdict, rows), ensure_ascii=False)
         if len(text.encode(errors="replace")) < MOST_BYTES:

@@ -20,11 +20,11 @@ from heaplab.trace_report.trace_page import Chapter, TracePage, about
 
 # Live and rounding are blue, pinned orange, retained purple, the allocator's own grey.
 COLORS = dict(zip(PARTS, (HUES[0][0], HUES[7][0], HUES[1][0], HUES[3][0], "#55606e"), strict=True))
-MOST_BANDS = 6  # treatments that are drawn
+MOST_BANDS = 6  # largest number of treatments that are drawn
 
 
 def write_html(evidence: Evidence, verdict: HolderAnswer, warnings: Sequence[str], path: Path) -> None:
-    """Raises HeaplabError where the file cannot be written."""
+    """Raises HeaplabError if the file cannot be written."""
     html_file.write(path, render(evidence, verdict, warnings))
 
 
@@ -67,7 +67,7 @@ def chapters(evidence: Evidence) -> list[Chapter]:
 
 
 def bands(evidence: Evidence, replays: Replays) -> Drawing:
-    """The five parts of memory at each census, above each other."""
+    """The five parts of memory at each census, stacked."""
     run = [replays.typical(place) for place in range(len(replays.runs[0]))]
     times = np.array([census.time_us / 1e6 for census in run])
     clock, step = units.scale("s", float(times[-1])), units.scale("B", replays.peak)

@@ -1,4 +1,4 @@
-"""One of six answers to what holds the memory, with its figures and how sure it is."""
+"""One of six answers to the question what holds the memory, with figures and certainty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from heaplab.holders.rise import Rise, growth_of
 from heaplab.holders.what_if import WhatIf
 from heaplab.traces.profile import Profile
 
-SMALLEST = 1 << 20  # B: what is less is not worth a change
-SHARE = 0.1  # of the peak; likewise
-LIVE = 0.75  # share of memory, from which on it is said to be live data
-AS_GOOD = 0.5  # share of what the best allocator gives back, from which on sites come before allocators
+SMALLEST = 1 << 20  # B: fewer are not worth a change
+SHARE = 0.1  # of the peak: less is not worth a change
+LIVE = 0.75  # share of live bytes in memory from which on the answer is live data
+AS_GOOD = 0.5  # share of the best allocator's gain from which on sites apart come before allocators
 
 
 class Kind(StrEnum):
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was recorded and measured."""
+    """The recording and the replays that an answer rests on."""
 
     profile: Profile
     replays: list[Replays]  # the first is the baseline
@@ -47,7 +47,7 @@ class Evidence:
 
     @property
     def census(self) -> Census:
-        """The baseline at the moment."""
+        """The census of the baseline at the moment of the advice."""
         return self.base.typical(self.moment.place)
 
     @property
@@ -57,12 +57,12 @@ class Evidence:
 
     @property
     def apart_gain(self) -> tuple[int, int, int]:
-        """What the sites apart give back under the baseline."""
+        """Bytes that the sites apart give back under the baseline."""
         return self.what_if.less(0, self.base, self.moment.place) if self.what_if else (0, 0, 0)
 
     @property
     def trimmed_apart(self) -> int:
-        """What the sites apart give back where the baseline's memory is trimmed; 0 where it cannot be."""
+        """Bytes that the sites apart give back with malloc_trim; 0 if the baseline does not have it."""
         found = (
             self.what_if.less(number, one, self.moment.place)[1]
             for number, one in enumerate(self.replays)
@@ -87,7 +87,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class HolderAnswer:
-    """The answer; `gain` is of bytes less, at the least, typically, and at the most."""
+    """The answer; `gain` is the number of bytes less: the least, of medians, the most."""
 
     kind: Kind
     sure: bool  # all replays agree
@@ -96,7 +96,7 @@ class HolderAnswer:
 
 
 def judge(evidence: Evidence) -> HolderAnswer:
-    """Nothing to gain, unless something that was measured gives back what is worth a change."""
+    """The answer: nothing to gain, unless a measured change gives back as much as is worth a change."""
     census, worth = evidence.census, evidence.worth
     growth = growth_of(evidence.profile)
     if growth and growth.bytes >= worth and 2 * growth.bytes > census.memory - census.live:

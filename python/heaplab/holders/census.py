@@ -12,15 +12,15 @@ PARTS = ("live", "rounding", "pinned", "retained", "own")
 
 
 class Holding(NamedTuple):
-    """What the blocks of one call site hold, in bytes."""
+    """The memory that the blocks of one call site hold, in bytes."""
 
     site: int
     blocks: int
     bytes: int
-    pages: int  # resident, with at least one of its blocks
-    pinned: int  # its share of the bytes that blocks keep from the system
-    together: int  # pinned bytes of pages that hold blocks of this and the holdings before it alone
-    ages_us: int  # summed
+    pages: int  # of resident pages with at least one block of the site
+    pinned: int  # the site's share of the bytes that blocks keep from the system
+    together: int  # pinned bytes of pages that hold only blocks of this and of earlier holdings
+    ages_us: int  # sum over the blocks
     oldest_us: int
 
 
@@ -30,7 +30,7 @@ class Census:
 
     why: str  # SAMPLE, trough, peak, end
     time_us: int
-    live_bytes: int  # as recorded, as are the blocks
+    live_bytes: int  # as recorded, like the blocks
     live_blocks: int
     memory: int
     live: int
@@ -43,7 +43,7 @@ class Census:
 
 
 def read(text: str) -> list[Census]:
-    """A census for each line."""
+    """The censuses in a file, one a line."""
     found = []
     for line in text.splitlines():
         row = json.loads(line)
@@ -54,7 +54,7 @@ def read(text: str) -> list[Census]:
 
 
 def mean_memory(run: Sequence[Census]) -> float:
-    """Over time: each census counts until the next; where there are no times, all count alike."""
+    """The mean over time: each census counts until the next; without times, all count alike."""
     spans = [later.time_us - earlier.time_us for earlier, later in pairwise(run)]
     if not sum(spans):
         return fmean(census.memory for census in run)
@@ -66,10 +66,10 @@ class Replays:
     """Replays of one recording under one allocator."""
 
     name: str
-    runs: tuple[tuple[Census, ...], ...]  # all of the same moments
+    runs: tuple[tuple[Census, ...], ...]  # all have censuses of the same moments
 
     def memory(self, moment: int) -> tuple[int, int, int]:
-        """Of a moment the least, the median and the most memory of the runs."""
+        """The least, the median and the most memory of the runs at a moment."""
         found = [run[moment].memory for run in self.runs]
         return min(found), int(median(found)), max(found)
 

@@ -8,7 +8,7 @@ from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units
 
 MOST_SITES = 10
-SMALLEST_SHARE = 0.005  # of what is pinned, for a row
+SMALLEST_SHARE = 0.005  # of the pinned bytes: a smaller share has no row
 
 
 def tables_of(evidence: Evidence) -> list[Table]:
@@ -52,7 +52,7 @@ def _age(evidence: Evidence, microseconds: float) -> str:
 
 
 def allocators(evidence: Evidence) -> Table:
-    """What each treatment holds at the moment, and how it splits."""
+    """The memory that each treatment holds at the moment, and its parts."""
     place = evidence.moment.place
     rows = []
     for one in evidence.replays:

@@ -1,4 +1,4 @@
-"""The moment at which most memory is held for nothing, and whether the program takes it again."""
+"""The moment at which the most memory is held without use, and whether the program takes it again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from heaplab.holders.census import Census, Replays
 from heaplab.traces.profile import Profile
 
-LASTS = 0.05  # share of the run that a low state takes, if it is more than a passing one
-LOW = 8  # a state is low while live bytes are at most this part of their peak above the census
-AGAIN = 0.8  # of an earlier peak, if a program is said to grow to it again
-OFTEN = 2  # troughs that a program grew out of, after which the end counts as one more
+LASTS = 0.05  # a low state lasts if it takes at least this share of the run
+LOW = 8  # a state is low while its live bytes exceed those of the census by at most 1/LOW of the peak
+AGAIN = 0.8  # share of an earlier peak that counts as growing to it again
+OFTEN = 2  # after so many troughs that the program grew out of, the end counts as a further trough
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A place in the censuses of a replay."""
+    """A moment, as the index of a census in a replay."""
 
     place: int
     regrown: bool  # the program took as much again afterwards, or always did before
@@ -25,7 +25,7 @@ def held_for_nothing(census: Census) -> int:
 
 
 def moment_of(profile: Profile, base: Replays) -> Moment:
-    """The trough, or the end, with most memory that is not live; those come first that nothing follows."""
+    """The trough, or the end, with the most memory that is not live; first those without regrowth."""
     found = list(lasting(profile, base))
     often = sum(one.regrown for one in found[:-1]) >= OFTEN
     found = [Moment(one.place, one.regrown or often) for one in found]
@@ -35,7 +35,7 @@ def moment_of(profile: Profile, base: Replays) -> Moment:
 
 
 def lasting(profile: Profile, base: Replays) -> Iterator[Moment]:
-    """Troughs and the end, if they last."""
+    """The troughs and the end, as far as they last."""
     for place, census in enumerate(base.runs[0]):
         if census.why in ("trough", "end"):
             at = stretch_of(profile, census)

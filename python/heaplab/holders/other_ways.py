@@ -7,7 +7,7 @@ from typing import NamedTuple
 from heaplab.report.words import units
 from heaplab.traces.profile import Profile
 
-FEWEST = 0.005  # of the calls of a recording, for a call site to be tried
+FEWEST = 0.005  # share of a recording's calls that a call site must have to be tried
 MOST_SITES = 3
 NOTHING = "nothing"
 
@@ -15,10 +15,10 @@ Amounts = tuple[float, float, float]  # the least, the median, the most
 
 
 class Habit(NamedTuple):
-    """What the blocks of a call site do (src/trace/block_habits.h)."""
+    """How the blocks of a call site are used (src/trace/block_habits.h)."""
 
     site: int
-    temporaries: int  # blocks that died at once
+    temporaries: int  # blocks that were freed at once
     temporary_bytes: int
     chains: int  # blocks that grew
     growths: int
@@ -27,7 +27,7 @@ class Habit(NamedTuple):
 
 @dataclass(frozen=True)
 class Savings:
-    """What a way takes less than the program as it is; negative: more."""
+    """The time, memory and page faults that a way takes less than the program as it is; negative: more."""
 
     seconds: Amounts
     memory: Amounts  # bytes: the peak, or with malloc_trim the mean over time
@@ -39,15 +39,15 @@ class Savings:
 class OtherWay:
     name: str
     sites: tuple[int, ...]
-    found: str  # what the recording has of it
-    seconds: float | None = None  # less, as predicted
+    found: str  # the calls in the recording that the way would change
+    seconds: float | None = None  # predicted s less
     memory: float | None = None
     measured: Savings | None = None  # None: there is nothing to try
     gain: str = NOTHING
 
 
 def proposed(habits: Sequence[Habit], profile: Profile, amount: Callable[[Habit], int]) -> list[Habit]:
-    """The call sites with most of it, where that is not too little to matter."""
+    """The call sites with the most of a habit, unless that is too little to matter."""
     fewest = FEWEST * sum(profile.kinds.values())
     known = [habit for habit in habits if habit.site and amount(habit) >= max(1.0, fewest)]
     return sorted(known, key=lambda habit: (-amount(habit), habit.site))[:MOST_SITES]

@@ -1,4 +1,4 @@
-"""A map of the heap's pages: which are full, which a few blocks pin, which are retained for nothing."""
+"""A map of the heap's pages: full pages, pages pinned by a few blocks, pages retained without use."""
 
 import matplotlib as mpl
 import numpy as np
@@ -18,7 +18,7 @@ COLORS = {"used": HUES[0][0], "pinned": HUES[1][0], "retained": HUES[3][0]}
 
 
 def drawing(evidence: Evidence, replays: Replays) -> Drawing | None:
-    """The pages at the moment of the advice, by address; None where there are none."""
+    """The pages at the moment of the advice, by address; None if there are none."""
     cells = np.array(replays.typical(evidence.moment.place).cells, dtype=float)
     if not len(cells):
         return None

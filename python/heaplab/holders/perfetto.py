@@ -14,7 +14,7 @@ PROGRAM = 1  # number of the process; those of the allocators follow
 
 
 def write(evidence: Evidence, verdict: HolderAnswer, path: Path) -> None:
-    """Raises HeaplabError where the file cannot be written."""
+    """Raises HeaplabError if the file cannot be written."""
     document = {
         "displayTimeUnit": "ms",
         "otherData": {"verdict": sentence(evidence, verdict)},
@@ -25,7 +25,7 @@ def write(evidence: Evidence, verdict: HolderAnswer, path: Path) -> None:
 
 
 def events(evidence: Evidence) -> Iterator[dict[str, Any]]:
-    """Live memory of the program, then for each allocator what holds its memory at each census."""
+    """Live memory of the program, then for each allocator the parts of its memory at each census."""
     profile = evidence.profile
     yield named(PROGRAM, profile.program)
     for place, stretch in enumerate(profile.stretches):

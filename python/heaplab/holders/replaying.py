@@ -17,8 +17,8 @@ from heaplab.records import Arm
 from heaplab.traces.tool import ANY_NAME
 
 RUNS = 3
-# Bytes by which the heap of each further replay begins later: what the C library gives back depends on what
-# is left of the last piece that it got from the system, which has 132 KiB.
+# Bytes by which the heap of each further replay begins later. How much the C library gives back depends on
+# the rest of the last piece of 132 KiB that it got from the system.
 SHIFT = 45056
 LONGEST_S = 3600.0
 LONG_S = 20.0  # a replay that takes longer is not repeated
@@ -43,35 +43,35 @@ class Compiled(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a replay took: seconds for all its calls, the most memory in bytes, page faults."""
+    """The cost of a replay: seconds for all its calls, the most memory in bytes, page faults."""
 
     seconds: float
     memory: float
     faults: float
 
 
-METRICS = ("wall_time", "peak_memory", "minor_faults")  # of the replay, in the order of Cost
+METRICS = ("wall_time", "peak_memory", "minor_faults")  # in the order of Cost
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A process of a trace, and how it is replayed."""
+    """A process of a trace, with the options of its replays."""
 
     trace: Path
     process: int
     folder: Path  # for compiled workloads
     options: Sequence[str] = ()  # of the replay
-    told: Callable[[str], None] = lambda _step: None  # hears of each step
+    told: Callable[[str], None] = lambda _step: None  # gets the name of each step
 
     def compiled(self, apart: Collection[int] = ()) -> Path:
-        """As a workload; blocks of the sites `apart` have a heap of their own. Raises UsageError."""
+        """The recording as a workload; blocks of the sites `apart` get their own heap. Raises UsageError."""
         self.told("compiling" + (" with sites apart" if apart else ""))
         sites = ["--apart", ",".join(map(str, sorted(apart)))] if apart else []
         return self.workload("apart" if apart else "recorded", "--census", *sites).path
 
     @property
     def with_censuses(self) -> Path:
-        """What compiled() has made."""
+        """The workload of compiled() with censuses."""
         return self.folder / "recorded.workload"
 
     def workload(self, name: str, *options: str) -> "Compiled":
@@ -92,10 +92,10 @@ class Recording:
         return Compiled(made, found["calls"], found["peak_live_bytes"])
 
     def replayed(self, workload: Path, treatments: Sequence[Treatment]) -> list[Replays]:
-        """Of each treatment several replays. Raises HeaplabError.
+        """Several replays of each treatment. Raises HeaplabError.
 
-        While a replay stands still for a census, time passes for allocators that purge after some. So the
-        first replay alone has the samples, which only show the course.
+        While a replay stands still for a census, time passes for allocators that purge after some time.
+        Therefore only the first replay has the samples, which merely show the course.
         """
         return [self._under(workload, treatment) for treatment in treatments]
 
@@ -113,13 +113,13 @@ class Recording:
         return Replays(treatment.name, tuple(runs))
 
     def census(self, workload: Path, arm: Arm, *options: str) -> tuple[tuple[Census, ...], "Cost"]:
-        """What holds the memory at each moment, in one replay."""
+        """The censuses of one replay."""
         written = self.folder / "census"
         cost = self.cost(workload, arm, "--census", str(written), *options)
         return tuple(read(written.read_text())), cost
 
     def cost(self, workload: Path, arm: Arm, *options: str) -> "Cost":
-        """What one replay took."""
+        """The cost of one replay."""
         program = native.program("replay")
         if program is None:
             raise HeaplabError("replay is missing: heaplab is not completely installed")
@@ -137,6 +137,6 @@ class Recording:
 
 
 def with_samples(run: Iterable[Census], of: Sequence[Census]) -> tuple[Census, ...]:
-    """A run that has no samples, with those of another."""
+    """A run without samples, with the samples of another run inserted."""
     own = iter(run)
     return tuple(one if one.why == SAMPLE else next(own) for one in of)

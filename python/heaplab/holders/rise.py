@@ -1,4 +1,4 @@
-"""Whether what lives grows over the run, and at which call sites."""
+"""Whether live bytes grow over the whole run, and at which call sites."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,24 +7,24 @@ from itertools import pairwise
 from heaplab.traces.profile import Profile, Site, Stretch
 
 STAGES = 8
-LAST = 0.98  # the end of a run may free everything
-RISE = 1.1  # from one look to the next, three stages apart
-NEVER_FREED = 0.02  # a site that frees a larger share of its blocks has a cache
+LAST = 0.98  # part of the run that is examined: the end of a run may free everything
+RISE = 1.1  # least factor from the third to the fifth stage, and from the fifth to the last
+NEVER_FREED = 0.02  # a site that frees a larger share of its blocks has a cache, not a leak
 MOST_SITES = 3
 
 
 @dataclass(frozen=True)
 class Rise:
-    """Live bytes that only ever became more."""
+    """A steady growth of live bytes."""
 
     bytes: int  # from the third stage to the last
-    seconds: float  # between these; 0 where the recording has no times
-    sites: tuple[Site, ...]  # that hold most of it, the most first
-    released: float  # share of the blocks of these sites that was released
+    seconds: float  # between these stages; 0 if the recording has no times
+    sites: tuple[Site, ...]  # the call sites that hold most of the growth, the largest first
+    released: float  # share of these sites' blocks that were released
 
     @property
     def leaks(self) -> bool:
-        """Whether the program frees next to nothing of it: a leak rather than a cache."""
+        """Whether the program frees next to nothing of the growth: a leak rather than a cache."""
         return self.released <= NEVER_FREED
 
 

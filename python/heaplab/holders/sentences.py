@@ -5,7 +5,7 @@ from heaplab.holders.rise import Rise
 from heaplab.report.words import units
 from heaplab.traces.profile import Profile
 
-NAMED = 3  # call sites in a sentence
+NAMED = 3  # largest number of call sites that a sentence names
 
 
 def signed(amount: float, unit: str) -> str:
@@ -17,7 +17,7 @@ def size(count: float) -> str:
 
 
 def interval(gain: tuple[int, int, int]) -> str:
-    """Bytes with the interval of the replays, which is left out where they agree."""
+    """Bytes with the interval of the replays, which is left out if all agree."""
     low, middle, high = (size(amount) for amount in gain)
     return middle if low == high else f"{middle} ({low} to {high})"
 
@@ -36,12 +36,12 @@ def when(evidence: Evidence) -> str:
 
 
 def sentence(evidence: Evidence, verdict: HolderAnswer) -> str:
-    """The verdict, with figures and how sure it is."""
+    """The verdict, with its figures and its certainty."""
     return f"{_SENTENCES[verdict.kind](evidence, verdict)} ({'sure' if verdict.sure else 'likely'})"
 
 
 def _held(evidence: Evidence) -> str:
-    """What is live of the memory at the moment."""
+    """The live part of the memory at the moment, in words."""
     census = evidence.census
     return f"{size(census.live)} of the {size(census.memory)} {when(evidence)} under {evidence.base.name}"
 

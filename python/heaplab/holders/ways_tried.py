@@ -1,6 +1,6 @@
 """Tries other ways to use blocks: each is predicted from the recording, and measured under the baseline.
 
-Replays with and without go by turns. What is not worth a change is called nothing.
+Replays with and without the change take turns. A gain that is not worth a change is called nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,14 +15,14 @@ from heaplab.records import Arm
 from heaplab.report.words import units
 from heaplab.traces import tool
 
-ROUNDS = 8  # if all agree on a gain of time, chance would do that once in 256
-WORTH_TIME = 0.01  # of the program's run
-NO_TIME = 0.0  # of a run: none is known, or none can be gained
-TRIMS = 10  # in a run, unless the user says how often
+ROUNDS = 8  # pairs of replays: chance alone makes all agree on a gain of time once in 256
+WORTH_TIME = 0.01  # share of the program's run that is worth a change
+NO_TIME = 0.0  # s of a run whose time is unknown, or in which no time can be gained
+TRIMS = 10  # calls of malloc_trim in a run, unless the user gives their number
 
 
 def ways_of(recording: Recording, evidence: Evidence, arm: Arm, trim_every: float | None) -> list[OtherWay]:
-    """All ways under the baseline, which `arm` is; without times none can be worth a change."""
+    """All ways under the baseline `arm`; without times, no gain of time can be worth a change."""
     habits = [Habit(*row) for row in tool.habits(recording.trace, recording.process)]
     paired = PairedReplays(recording, evidence, arm)
     reserve = proposed(habits, evidence.profile, lambda habit: habit.growths)
@@ -35,7 +35,7 @@ def ways_of(recording: Recording, evidence: Evidence, arm: Arm, trim_every: floa
 
 
 class PairedReplays:
-    """Replays of the program as it is and of other ways, by turns."""
+    """Replays of the program as it is and of other ways, which take turns."""
 
     def __init__(self, recording: Recording, evidence: Evidence, arm: Arm) -> None:
         self._recording, self._evidence, self._arm = recording, evidence, arm
@@ -61,7 +61,7 @@ class PairedReplays:
         )
 
     def trimmed(self, every: float) -> list[OtherWay]:
-        """malloc_trim at intervals, if the baseline is the C library, which alone has it."""
+        """malloc_trim at intervals, if the baseline is the C library; no other allocator has this call."""
         evidence = self._evidence
         plain, trimmed = evidence.base, evidence.replays[1:2]
         if not trimmed or not trimmed[0].name.startswith(f"{plain.name} + ") or every <= 0:
@@ -84,7 +84,7 @@ class PairedReplays:
 
 
 def pairs_of(one: Callable[[], Cost], other: Callable[[], Cost]) -> list[tuple[Cost, Cost]]:
-    """Of replays by turns, each first as often as second; of long ones a single pair."""
+    """Pairs of replays, in which each way is first as often as second; one pair if replays take long."""
     found: list[tuple[Cost, Cost]] = []
     while len(found) < ROUNDS and not (found and found[0][0].seconds > LONG_S):
         if len(found) % 2 == 0:
@@ -96,9 +96,9 @@ def pairs_of(one: Callable[[], Cost], other: Callable[[], Cost]) -> list[tuple[C
 
 
 def gain(measured: Savings, run: float, worth: float, memory: str) -> str:
-    """What is gained that is worth a change, and that all pairs agree on; with what it costs.
+    """The gains that are worth a change and that all pairs agree on, and their price, in words.
 
-    `run` is the program's, in seconds, or NO_TIME; `worth` the fewest bytes of `memory` that matter.
+    `run` is the duration of the program in seconds, or NO_TIME; `worth` the fewest bytes that matter.
     """
     gains = []
     if share := share_of_run(measured, run):
@@ -118,9 +118,9 @@ def gain(measured: Savings, run: float, worth: float, memory: str) -> str:
 
 
 def share_of_run(measured: Savings, run: float) -> float:
-    """Of the run's seconds, what is saved; 0 where that is too little or too unsure to matter.
+    """The saved share of the run's seconds; 0 if that is too little or too uncertain to matter.
 
-    Fewer pairs tell nothing of times, and a recording without times (0) has no run to compare with.
+    Fewer than ROUNDS pairs show nothing about time. A recording without times (0) has no run to compare with.
     """
     if not run or measured.pairs < ROUNDS or measured.seconds[0] <= 0:
         return 0.0

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from heaplab.holders.census import Census, Holding, Replays
 from heaplab.traces.profile import Profile, Site
 
-PAGE = 4096  # B, of the estimate
+PAGE = 4096  # B of a page in the estimate
 MOST_SITES = 3
-WORTH = 0.8  # of the pinned bytes that the proposed sites are to hold
+WORTH = 0.8  # share of the pinned bytes that the proposed sites are to hold
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """Call sites apart, and what that changes at a moment."""
+    """Call sites apart, and their effect at a moment."""
 
     sites: tuple[int, ...]
-    estimated: dict[str, int]  # bytes that are pinned no more, by treatment, from the pages without
-    replays: list[Replays]  # measured under each treatment, in the order of those without
+    estimated: dict[str, int]  # by treatment: bytes no longer pinned, from the pages of replays together
+    replays: list[Replays]  # measured under each treatment, in the order of the replays together
 
     def less(self, number: int, together: Replays, moment: int) -> tuple[int, int, int]:
         """Bytes less with the sites apart under treatment `number`: the least, of medians, the most."""
@@ -29,7 +29,7 @@ class WhatIf:
 
 
 def proposed(census: Census) -> tuple[int, ...]:
-    """The fewest sites, at most three, that hold most of what blocks pin without others."""
+    """The fewest sites, at most three, that hold most of the bytes pinned by blocks of these sites alone."""
     if not census.pinned:
         return ()
     named = [one for one in census.holdings[:MOST_SITES] if one.site]
@@ -42,13 +42,13 @@ def proposed(census: Census) -> tuple[int, ...]:
 def tried(
     sites: tuple[int, ...], profile: Profile, together: Sequence[Replays], apart: list[Replays], moment: int
 ) -> WhatIf:
-    """The sites apart, as estimated from replays without and as measured in replays with them apart."""
+    """The sites apart: estimated from replays together, and measured in replays apart."""
     estimated = {one.name: estimate(one.typical(moment), sites, profile) for one in together}
     return WhatIf(sites, estimated, apart)
 
 
 def estimate(census: Census, sites: Sequence[int], profile: Profile) -> int:
-    """Bytes that are pinned no more: pages that only these sites pin, less what their own heap pins."""
+    """Bytes no longer pinned: pages that only these sites pin, less the pages that their own heap pins."""
     chosen = [one for one in census.holdings if one.site in sites]
     first = census.holdings[: len(chosen)]
     alone = first[-1].together if first and all(one.site in sites for one in first) else 0
@@ -58,9 +58,9 @@ def estimate(census: Census, sites: Sequence[int], profile: Profile) -> int:
 
 
 def own_heap(holding: Holding, site: Site | None) -> int:
-    """Bytes of the pages that the survivors of a site hold, if its blocks alone lived there.
+    """Bytes of the pages that the survivors of a site hold in a heap of the site's own.
 
-    Of its most blocks at a time those that survive lie anywhere: a page stays if it holds at least one.
+    The survivors lie anywhere among the most blocks that lived at the same time. A page with one stays.
     """
     most_blocks = max(site.most_blocks if site else 0, holding.blocks)
     most_bytes = max(site.most_bytes if site else 0, holding.bytes)

@@ -1,1 +1,1 @@
-"""What people read of a trace: one HTML page, and the same on the terminal."""
+"""Reports on a trace: one HTML page, and the same figures on the terminal."""

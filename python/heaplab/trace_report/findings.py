@@ -1,10 +1,10 @@
-"""What a profile comes to, in sentences."""
+"""The findings of a profile, in sentences."""
 
 from heaplab.report.words import units
 from heaplab.trace_report.trace_tables import bound, share, size
 from heaplab.traces.profile import NOBODY, Profile
 
-SHORT = 1  # the last class of lifetimes that are called short: below 10 µs, or 100 events
+SHORT = 1  # the last class of short lifetimes: below 10 µs, or 100 events
 
 
 def advice(profile: Profile) -> str:
@@ -76,7 +76,7 @@ def _passed(profile: Profile) -> str:
 
 
 def reallocated(profile: Profile) -> str:
-    """What reallocations did."""
+    """The number of reallocations, and how many moved their blocks or made them smaller."""
     of = profile.growths
     return (
         f"{units.counted(of.calls, 'reallocation')}; {share(of.moved, of.calls)} moved the block, "

@@ -1,4 +1,4 @@
-"""Two recordings compared by call site, and what differs no more than recordings of one program do."""
+"""Two recordings compared by call site; differences within the noise of one program do not count."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -15,17 +15,17 @@ from heaplab.traces.profile import Profile, Site
 from heaplab.traces.symbols import Place
 
 MOST_CALLERS = 25
-SHOWN_FUNCTIONS = 3  # of a stack
+SHOWN_FUNCTIONS = 3  # functions of a stack in a name
 NOISE = 0.99  # probability of the interval in which one more recording of a program lies
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """What the blocks of one caller came to."""
+    """The blocks of one caller, summed up."""
 
     bytes: int = 0
     blocks: int = 0
-    most_bytes: int = 0  # live at a time
+    most_bytes: int = 0  # live at the same time
     live_bytes: int = 0  # at the end
     lifetimes: int = 0  # ticks, summed
 
@@ -56,14 +56,14 @@ class ChangedCaller:
 
 @dataclass(frozen=True)
 class Changes:
-    """What NEW does otherwise than OLD."""
+    """The differences between the recordings OLD and NEW."""
 
     old: Profile
     new: Profile
     repeats: int  # further recordings of OLD's program
-    found: list[ChangedCaller]  # beyond noise, the most bytes first
-    noisy: int  # callers that differ, but no more than recordings of OLD's program do
-    same: int  # callers that differ in nothing
+    found: list[ChangedCaller]  # differences beyond noise, the most bytes first
+    noisy: int  # callers that differ no more than between recordings of OLD's program
+    same: int  # callers without any difference
 
     @property
     def sentence(self) -> str:
@@ -76,7 +76,7 @@ class Changes:
 
     @property
     def noise(self) -> str:
-        """What is known of noise."""
+        """A sentence on what the noise was judged by."""
         if not self.repeats:
             return "What of this is noise is unknown: record OLD's program again, and give that as --again."
         left_out = units.counted(self.noisy, "call site")
@@ -138,8 +138,8 @@ def changes(old: Profile, new: Profile, again: Sequence[Profile]) -> Changes:
 def is_beyond(name: str, one: ChangedCaller, known: Sequence[Amounts]) -> bool:
     """Whether an amount lies outside the prediction interval of the known recordings.
 
-    The interval is that of a normal distribution with unknown mean and deviation, which two recordings tell
-    badly: with two it is wide, and any difference counts where all recordings agree.
+    The interval is that of a normal distribution with unknown mean and deviation. Two recordings show the
+    deviation badly, so that the interval is wide; if all recordings agree, any difference counts.
     """
     values = [float(getattr(amounts, name)) for amounts in known]
     new = float(getattr(one.new, name))
@@ -150,9 +150,9 @@ def is_beyond(name: str, one: ChangedCaller, known: Sequence[Amounts]) -> bool:
 
 
 def by_caller(profile: Profile) -> dict[Caller, Amounts]:
-    """The sites of a profile by the functions of their stacks: of one function in several places the sum.
+    """The sites of a profile by the functions of their stacks; places in one function are summed up.
 
-    From the first caller outside wrappers on: a version of a library may allocate by another wrapper.
+    Wrappers are left out, because another version of a library may allocate by another wrapper.
     """
     found: dict[Caller, Amounts] = {}
     for site in profile.sites:
@@ -162,7 +162,7 @@ def by_caller(profile: Profile) -> dict[Caller, Amounts]:
 
 
 def name_of(place: Place) -> str:
-    """The function, or else the file: its addresses are others in another build."""
+    """The name of the function or, without one, of the file: addresses differ between builds."""
     return place.function if not place.function.startswith("0x") else PurePath(place.module).name or "?"
 
 

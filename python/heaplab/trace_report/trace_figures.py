@@ -1,4 +1,4 @@
-"""Figures of a profile: what lives and how fast blocks are acquired, over time."""
+"""Figures of a profile over time: live bytes and blocks, and the rate of acquisitions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +13,11 @@ from heaplab.report.words import units
 from heaplab.traces.profile import Profile
 
 BYTES, BLOCKS = HUES[0][0], HUES[1][0]
-MOST_POINTS = 256  # stretches that are drawn
+MOST_POINTS = 256  # largest number of stretches that are drawn
 
 
 def drawn(profile: Profile) -> list[Drawing]:
-    """Live bytes and blocks: of each stretch the most, so that no peak is lost."""
+    """Live bytes and blocks: the most in each stretch, so that no peak is lost."""
     return [
         _over_time(profile, [s.peak_bytes for s in profile.stretches], "live bytes", "B", BYTES, max),
         _over_time(profile, [s.peak_blocks for s in profile.stretches], "live blocks", "1", BLOCKS, max),
@@ -25,7 +25,7 @@ def drawn(profile: Profile) -> list[Drawing]:
 
 
 def rates(profile: Profile) -> list[Drawing]:
-    """Acquisitions and their bytes: a second, or a call where stamps are only an order."""
+    """Acquisitions and their bytes per second, or per call if stamps only order events."""
     seconds = profile.width / (profile.ticks_per_second or 1)
     per = "1/s" if profile.timed else "1"
     return [

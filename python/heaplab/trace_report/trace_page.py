@@ -27,7 +27,7 @@ class Chapter:
 
 @dataclass(frozen=True)
 class TracePage:
-    """What the template shows."""
+    """The content of the template."""
 
     program: str
     about: str
@@ -39,7 +39,7 @@ class TracePage:
 
 
 def write_html(profile: Profile, warnings: Sequence[str], path: Path) -> None:
-    """Raises HeaplabError where the file cannot be written."""
+    """Raises HeaplabError if the file cannot be written."""
     html_file.write(path, render(profile, warnings))
 
 
@@ -71,7 +71,7 @@ def about(profile: Profile) -> str:
 
 
 def chapters(profile: Profile) -> list[Chapter]:
-    """In the order of the page; what the trace has nothing for is left out."""
+    """The chapters in the order of the page, without those for which the trace has nothing."""
     if not profile.stretches:
         return []
     found = [

@@ -36,7 +36,7 @@ def duration(profile: Profile, ticks: float) -> str:
 
 
 def bound(profile: Profile, life: int) -> str:
-    """What ends a class of lifetimes: a power of ten."""
+    """The upper bound of a class of lifetimes, a power of ten, in words."""
     ticks = profile.lifetime_bounds[life]
     if not profile.timed:
         return units.counted(ticks, "call")
@@ -46,7 +46,7 @@ def bound(profile: Profile, life: int) -> str:
 
 
 def shade(value: int, largest: int) -> str:
-    """White to blue by the logarithm: what is rare stays visible."""
+    """A colour from white to blue by the logarithm, so that rare blocks stay visible."""
     return sequential(log(1 + value) / log(1 + largest)) if value else ""
 
 
@@ -54,7 +54,7 @@ def shade(value: int, largest: int) -> str:
 
 
 def lives(profile: Profile) -> list[Table]:
-    """How long blocks of which size live: by number of blocks, and by bytes."""
+    """Sizes by lifetimes, as numbers of blocks and as bytes."""
     bounds = [bound(profile, life) for life in range(len(profile.lifetime_bounds))]
     heads = [*(f"below {text}" for text in bounds), f"above {bounds[-1]}", "at the end"]
     at_end = len(heads) - 1
@@ -94,7 +94,7 @@ def _lives(
 
 
 def threads(profile: Profile) -> Table:
-    """Who releases whose blocks."""
+    """The blocks that each thread acquired, by the thread that released them."""
     passed: dict[int, int] = {}
     for row in profile.threads:
         for one in {row.acquirer, row.releaser} - {NOBODY}:
@@ -159,7 +159,7 @@ ORDERS = [
 
 
 def sites(profile: Profile, order: Order) -> Table:
-    """The first sites of an order, with what is most often asked of them."""
+    """The first sites of an order, with the figures that are asked for most."""
     found = sorted(profile.sites, key=order.by, reverse=True)
     whole = sum(map(order.by, found))
     shown = [site for site in found[:MOST_SITES] if order.by(site)]

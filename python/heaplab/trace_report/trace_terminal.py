@@ -14,7 +14,7 @@ from heaplab.traces.profile import Profile
 
 LABEL = 16  # columns
 BARS = "▁▂▃▄▅▆▇█"
-ACROSS = 60  # bars of a course
+ACROSS = 60  # bars in a line
 
 
 def print_profile(profile: Profile, console: Console) -> None:
@@ -53,7 +53,7 @@ def tables_of(profile: Profile) -> list[Table]:
 
 
 def course(values: Sequence[int]) -> str:
-    """A line of bars, of each stretch the highest."""
+    """A line of bars for values over time; a bar shows the highest value of its stretch."""
     largest = max(values, default=0)
     if not largest:
         return "nothing"
