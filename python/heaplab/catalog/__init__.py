@@ -1,1 +1,1 @@
-"""What can be measured: TOML files as checked values, where a library lies, how to obtain one."""
+"""The catalog: TOML files as checked values, finding an allocator's library on the machine, obtaining one."""

@@ -1,4 +1,4 @@
-"""What `catalog/allocators/NAME.toml` says: where a malloc library comes from, and its settings."""
+"""The content of `catalog/allocators/NAME.toml`: the sources of a malloc library, and its settings."""
 
 from typing import Literal
 
@@ -21,8 +21,8 @@ class Source(Spec):
 
     kind: Literal["system", "debian", "wheel", "crate", "heaplab"]
     package: str = ""  # Debian package, wheel or crate
-    version: str = ""  # exact version of the package; empty: whatever is there
-    upstream: str = ""  # version of the allocator, where the package counts its own
+    version: str = ""  # exact version of the package; empty: any
+    upstream: str = ""  # version of the allocator, if the package has version numbers of its own
     library: str = ""
     build: list[str] = []  # crate: shell commands run in the unpacked sources; $out is the library to make
     needs: list[str] = []  # crate: programs the build needs
@@ -34,15 +34,15 @@ class Variant(Spec):
     title: str
     environment: dict[str, str] = {}
     library: str = ""  # another file of the same source, as in Source.library
-    huge_pages: HugePages | None = None  # transparent ones, of the whole process
+    huge_pages: HugePages | None = None  # transparent huge pages of the whole process
 
 
 class WorthTrying(Spec):
-    """One setting that is worth trying, as it is typed on the command line."""
+    """One setting that is worth trying, as typed on the command line."""
 
-    name: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")  # of the arm that tries it: "few-arenas"
+    name: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")  # name of the arm: "few-arenas"
     setting: str  # NAME=VALUE, or thp=MODE
-    trades: str  # what it gives, and what that costs
+    trades: str  # the gain of the setting, and its price
 
     @field_validator("setting")
     @classmethod
@@ -53,7 +53,7 @@ class WorthTrying(Spec):
 
 
 class Unsafe(Spec):
-    """From which kernel on an allocator may hand out memory twice or crash."""
+    """The kernels on which an allocator may hand out memory twice or crash."""
 
     kernel: str  # first release, as in "6.19"
     why: str
@@ -66,7 +66,7 @@ class Allocator(Spec):
     licence: str
     homepage: str = ""
     reference: bool = False  # a bound to compare with, not for use: measured only when named
-    quick: bool = False  # ready-made, obtained in seconds: what `heaplab compare` takes by itself
+    quick: bool = False  # ready-made and obtained in seconds: `heaplab compare` takes it without being asked
     sources: list[Source] = Field(min_length=1)
     environment: dict[str, str] = {}
     library_path: bool = False  # the library's folder must be on LD_LIBRARY_PATH

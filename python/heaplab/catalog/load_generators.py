@@ -1,6 +1,6 @@
 """The load generators whose output heaplab reads."""
 
-# What the output of each load generator tells beside the number of requests and the throughput.
+# The figures in the output of each load generator beside the number of requests and the throughput.
 READERS = {
     "wrk": ("latency_p50", "latency_p99"),
     "wrk2": ("latency_p50", "latency_p99", "latency_p999"),

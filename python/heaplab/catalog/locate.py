@@ -35,14 +35,14 @@ class UnsafeHereError(NotHereError):
 
 
 class ObtainedLibrary(BaseModel):
-    """What `heaplab get` writes beside a library when it is completely there (`obtained.json`)."""
+    """The file `obtained.json`, which `heaplab get` writes beside a library that is complete."""
 
     model_config = ConfigDict(defer_build=True)
 
     source: Source
     version: str
-    library: str  # below the folder of this file
-    sha256: dict[str, str]  # of what was downloaded, by file name
+    library: str  # path below the folder of this file
+    sha256: dict[str, str]  # of the downloaded files, by name
 
 
 class FoundLibrary(NamedTuple):
@@ -56,7 +56,7 @@ class FoundLibrary(NamedTuple):
 
 
 def locate(catalog: Catalog, name: str) -> Arm:
-    """Return the allocator NAME or NAME-VARIANT as it is here.
+    """Return the allocator NAME or NAME-VARIANT as found on this machine.
 
     Raises UsageError for an unknown name or a file that cannot be preloaded, NotHereError if no source of
     the allocator has a library on this machine.
@@ -77,13 +77,13 @@ def version_here(catalog: Catalog, name: str) -> str:
 
 
 def file_here(catalog: Catalog, name: str) -> Path | None:
-    """Return the library of the allocator, as quickly; None for the C library's own malloc."""
+    """Return the allocator's library; None for the C library's own malloc. Quick, like `version_here`."""
     path = found_here(catalog, name).path
     return path.resolve() if path else None
 
 
 def is_here(catalog: Catalog, name: str) -> bool:
-    """Whether the allocator is here and may be used, as quickly."""
+    """Whether the allocator is on this machine and may be used. Quick, like `version_here`."""
     try:
         found_here(catalog, name)
     except HeaplabError:
@@ -103,7 +103,7 @@ def found_here(catalog: Catalog, name: str) -> FoundLibrary:
 
 
 def refuse_unsafe(name: str, allocator: Allocator) -> None:
-    """Raise UnsafeHereError where the allocator is known to fail on this kernel."""
+    """Raise UnsafeHereError if the allocator is known to fail on this kernel."""
     if fault := fault_on_kernel(allocator, platform.release()):
         raise UnsafeHereError(f"{name}: {fault}")
 
@@ -123,7 +123,7 @@ def version_of(release: str) -> tuple[int, ...]:
 
 
 def find_first(name: str, allocator: Allocator, variant: Variant | None) -> tuple[Source, FoundLibrary]:
-    """Return the first source that has a library here, and the library. Raises NotHereError if none has."""
+    """Return the first source with a library on this machine, and the library. Else raises NotHereError."""
     for source in allocator.sources:
         if found := find(allocator.id, source, variant):
             return source, found
@@ -175,7 +175,7 @@ def first_match(folder: Path, pattern: str) -> Path | None:
 
 @cache
 def debian_versions() -> dict[str, str]:
-    """The versions of all Debian packages that are here, by name: one question costs as much as all."""
+    """The versions of all installed Debian packages by name: asking for one takes as long as for all."""
     command = ["dpkg-query", "-W", "-f", "${Package} ${Version}\n"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -185,12 +185,12 @@ def debian_versions() -> dict[str, str]:
 
 
 def user_cache() -> Path:
-    """What heaplab can make again, and keeps for the next time."""
+    """The folder for files that heaplab keeps for the next time and could obtain again."""
     return Path(os.environ.get("HEAPLAB_CACHE") or platformdirs.user_cache_dir("heaplab"))
 
 
 def cache_folder(identifier: str, source: Source) -> Path:
-    """Where `heaplab get` puts what it obtains from one source; below it, `obtained.json` means complete."""
+    """The folder for the library from one source, complete if it has `obtained.json`."""
     version = f"-{source.version}" if source.version else ""
     return user_cache() / "allocators" / identifier / f"{source.kind}-{source.package}{version}"
 
@@ -211,7 +211,7 @@ def describe(
         preload = [found.path.resolve()]  # as /proc/PID/maps and dladdr will name it
         if allocator.library_path:
             environment = environment | {"LD_LIBRARY_PATH": str(found.path.parent)}
-        loadable(str(preload[0]))  # refuses what cannot be preloaded
+        loadable(str(preload[0]))  # raises UsageError if the library cannot be preloaded
     return Arm(
         allocator=name,
         title=variant.title if variant else allocator.title,

@@ -1,4 +1,4 @@
-"""Where heaplab's own programs, libraries and catalog lie.
+"""The paths of heaplab's own programs, libraries and catalog.
 
 They are part of the installed package (`heaplab/native`, laid out as under any prefix). The variable
 HEAPLAB_NATIVE names another prefix, for work on heaplab itself: a build folder or an install tree.
@@ -16,7 +16,7 @@ def root() -> Path:
 
 
 def catalog() -> Path:
-    """The built-in catalog: the installed one, or that of the source tree the package is run from."""
+    """The built-in catalog: the installed one, or that of the source tree which the package runs from."""
     installed = root() / "share" / "heaplab" / "catalog"
     return installed if installed.is_dir() else PACKAGE.parents[1] / "catalog"
 

@@ -1,4 +1,4 @@
-"""The newest release of what the catalog pins, asked of cargo and pip. Debian's packages follow apt."""
+"""The newest releases of packages that the catalog pins, from cargo and pip. Debian packages follow apt."""
 
 import json
 import re
@@ -15,9 +15,9 @@ PINNED = ("wheel", "crate")  # kinds of sources with a version in the catalog
 
 
 def renewed(allocator: Allocator, tell: Tell) -> tuple[Allocator, list[str]]:
-    """The allocator with the newest release of its first source that can be had, which is then in the cache.
+    """The allocator with the newest release of its first source that can be obtained, now in the cache.
 
-    The same allocator where none is newer. The lines say which newer release could not be had, and why.
+    The same allocator if no release is newer. The lines say which newer release was not obtained, and why.
     """
     reasons: list[str] = []
     for place, source in enumerate(allocator.sources):
@@ -50,7 +50,7 @@ def newest_version(source: Source) -> str:
         except (ValueError, KeyError) as error:
             raise CannotObtainError("pip named no version") from error
     obtain.need("cargo")
-    with tempfile.TemporaryDirectory(prefix="newest-") as name:  # beside no Cargo.toml of others
+    with tempfile.TemporaryDirectory(prefix="newest-") as name:  # a folder without a Cargo.toml above
         said = obtain.run(["cargo", "info", "--quiet", source.package], Path(name))
     found = re.search(r"^version: (\S+)", said, re.MULTILINE)
     if found is None:
@@ -64,13 +64,13 @@ def numbers(version: str) -> list[int]:
 
 
 def with_version(source: Source, version: str) -> Source:
-    """The same source at another release, named by its package where that counts versions of its own."""
+    """The source at another release. `upstream`, if set, then names the package and its version."""
     upstream = f"{source.package} {version}" if source.upstream else ""
     return source.model_copy(update={"version": version, "upstream": upstream})
 
 
 def as_toml(allocator: Allocator) -> str:
-    """A file of the catalog that says the same."""
+    """The allocator as a file of the catalog."""
     content = allocator.model_dump(mode="json", exclude={"id"}, exclude_defaults=True)
     return "".join(f"{name} = {inline(value)}\n" for name, value in content.items())
 

@@ -29,7 +29,7 @@ PROBE = "ls"  # a small program that every machine has
 FETCHED = ("debian", "wheel", "crate")  # kinds of sources that can be obtained
 BUILD_TIME = "up to six minutes on two cores"  # the longest build of the catalog
 
-Tell = Callable[[str], None]  # is told each step before it is done
+Tell = Callable[[str], None]  # gets the name of each step before the step
 
 
 class CannotObtainError(HeaplabError):
@@ -37,7 +37,7 @@ class CannotObtainError(HeaplabError):
 
 
 def here(catalog: Catalog, identifier: str) -> Arm | None:
-    """The allocator as found here; None if it must be obtained."""
+    """The allocator as found on this machine; None if it must be obtained."""
     try:
         return locate.locate(catalog, identifier)
     except locate.NotHereError:
@@ -55,7 +55,7 @@ def build_needs(source: Source) -> list[str]:
 
 
 def get(catalog: Catalog, identifier: str, tell: Tell = lambda _step: None) -> Arm:
-    """Return the allocator, obtained first if it is not here. Raises HeaplabError if every source fails."""
+    """Return the allocator, if necessary after obtaining it. Raises HeaplabError if every source fails."""
     if library := here(catalog, identifier):
         return library
     allocator, _ = catalog.allocator(identifier)
@@ -209,7 +209,7 @@ def sha256(path: Path) -> str:
 def run(
     command: Sequence[str], folder: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> str:
-    """Run one step, return its output. Raises CannotObtainError with the step's own last words."""
+    """Run the command of a step, return its output. Raises CannotObtainError with its last line."""
     try:
         done = subprocess.run(
             command,

@@ -1,4 +1,4 @@
-"""What a publication has under a number, and where heaplab measures it: `catalog/publications.toml`."""
+"""The numbered parts of a publication, and the experiments on them: `catalog/publications.toml`."""
 
 from collections import Counter
 from itertools import pairwise
@@ -14,7 +14,7 @@ class NumberedPart(Spec):
 
     figures: list[int] = []
     tables: list[int] = []
-    section: str = ""  # where figures and tables have no number
+    section: str = ""  # if figures and tables have no numbers
     shows: str
     experiment: str = ""
     why_none: str = ""
@@ -29,7 +29,7 @@ class NumberedPart(Spec):
 
     @property
     def names(self) -> list[str]:
-        """ "Figure 7", "Table 2": each by itself."""
+        """ "Figure 7", "Table 2": each number separately."""
         figures = [f"Figure {number}" for number in self.figures]
         tables = [f"Table {number}" for number in self.tables]
         return figures + tables + ([self.section] if self.section else [])
@@ -65,7 +65,7 @@ class Publication(Spec):
 
     @property
     def experiments(self) -> list[str]:
-        """Ids of the experiments that measure it, in the order of the parts."""
+        """Ids of the experiments on the publication, in the order of its parts."""
         return list(dict.fromkeys(part.experiment for part in self.parts if part.experiment))
 
 

@@ -1,6 +1,6 @@
-"""What a publication prints in numbers: `catalog/published/PUBLICATION.toml`.
+"""The numbers that a publication prints: `catalog/published/PUBLICATION.toml`.
 
-A table stands cell by cell; of a curve, whose points nobody printed, only the ratios that the text states.
+A table is kept cell by cell. The points of a curve are not printed; only ratios stated in the text are kept.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ class PublishedTable(Spec):
     experiment: str
     metric: str
     unit: Literal["s", "%", "times"]
-    relative_to: str = ""  # as in spec.Plot: what is 100 %, and the values each cell is divided by
+    relative_to: str = ""  # as in spec.Plot: the value that is 100 %; `against`: the cell to divide by
     against: dict[str, Parameter] = {}
-    at: dict[str, Parameter] = {}  # what all fields have in common
+    at: dict[str, Parameter] = {}  # parameters that all fields have in common
     across: str
     columns: list[Parameter] = Field(min_length=1)
-    down: str = ""  # empty: the only row is over all cells
+    down: str = ""  # empty: the only row is a mean over all cells
     rows: dict[str, list[PositiveFloat]] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -37,13 +37,13 @@ class PublishedTable(Spec):
         return self
 
     def printed(self, row: Parameter, column: Parameter) -> float | None:
-        """The number as printed, in the table's unit; None where the table has no such field."""
+        """The number as printed, in the table's unit; None if the table has no such field."""
         numbers = self.rows.get(str(row))
         return numbers[self.columns.index(column)] if numbers and column in self.columns else None
 
 
 class StatedRatio(Spec):
-    """A ratio that the text states of a figure: what `allocators` take, over what is compared with them."""
+    """A ratio that the text states about a figure: the metric of `allocators` over that of `than`."""
 
     number: str
     experiment: str

@@ -1,4 +1,4 @@
-"""What makes a program a server: when it is ready, what drives it, how it ends; what is measured of it."""
+"""The description of a server: when it is ready, what drives it, how it ends, and its metrics."""
 
 import re
 import signal
@@ -17,7 +17,7 @@ LATENCIES = {
     "latency_p99": "99th percentile of latency",
     "latency_p999": "99.9th percentile of latency",
 }
-# Units of NAME:UNIT=REGEX: the base unit, and how many of it one is.
+# Units of NAME:UNIT=REGEX: the base unit, and the number of base units in one.
 UNITS = {
     "s": ("s", 1.0),
     "ms": ("s", 1e-3),
@@ -37,7 +37,7 @@ TAKEN = re.compile(r"([a-z][a-z0-9_]*)(?::([^=]+))?=(.+)", re.DOTALL)
 
 
 class ServerMetric(NamedTuple):
-    """What the catalog declares as a metric, of a server."""
+    """A metric of a server, with the fields of a metric declared in the catalog."""
 
     title: str
     unit: str
@@ -50,7 +50,7 @@ class TakenFigure(NamedTuple):
     name: str
     pattern: re.Pattern[str]
     unit: str  # base unit
-    factor: float  # base units in one of what the output counts in
+    factor: float  # number of base units in the unit of the output
 
 
 def taken_figure(text: str) -> TakenFigure:
@@ -77,15 +77,15 @@ class Server(Spec):
     """Commands are those of a shell. They run outside the allocator, in the server's folder; in them, and in
     the server's arguments, {port} stands for a free port of the loopback interface, another for each run."""
 
-    ready: str  # a command that succeeds once the server is ready, or tcp:PORT
+    ready: str  # a command that succeeds as soon as the server is ready, or tcp:PORT
     ready_within_s: float = Field(default=30, gt=0)
-    fill: str = ""  # what gives the server its data, before the first burst
-    load: str  # one burst of load; ends by itself
-    take: list[str] = Field(min_length=1)  # what is read of its output: readers, or NAME[:UNIT]=REGEX
+    fill: str = ""  # a command that gives the server its data, before the first burst
+    load: str  # a command for one burst of load, which ends by itself
+    take: list[str] = Field(min_length=1)  # figures in its output: readers, or NAME[:UNIT]=REGEX
     bursts: int = Field(default=1, ge=1, le=1000)
     # s after the last burst at which memory is looked at; the first passes between two bursts, too
     idle_s: list[float] = Field(default=[1.0, 10.0], min_length=1)
-    check: str = ""  # what leaves `output` of the fixture, after everything was measured
+    check: str = ""  # a command that writes `output` of the fixture, at the end
     stop: str = "SIGTERM"  # a signal, or a command
 
     @field_validator("take")
@@ -104,7 +104,7 @@ class Server(Spec):
 
     @property
     def stop_signal(self) -> signal.Signals | None:
-        """The signal that ends the server; None where a command does."""
+        """The signal that ends the server; None if a command ends it."""
         name = self.stop if self.stop.startswith("SIG") else f"SIG{self.stop}"
         return signal.Signals.__members__.get(name)
 
@@ -112,7 +112,7 @@ class Server(Spec):
         return [taken_figure(text) for text in self.take if text not in READERS]
 
     def metrics(self) -> dict[str, ServerMetric]:
-        """What is measured of a server beside what every process has."""
+        """The metrics of a server beside those of every process."""
         return dict(self._metrics())
 
     def _metrics(self) -> Iterator[tuple[str, ServerMetric]]:

@@ -14,7 +14,7 @@ from heaplab.records import Parameter
 
 ScaleName = Literal["quick", "full"]
 SCALES: tuple[ScaleName, ...] = ("quick", "full")
-# By swept name and value: the parameters that the value stands for.
+# The parameters that a value stands for, by the swept name and the value.
 Presets = dict[str, dict[str, dict[str, Parameter]]]
 
 # ---------------------------------------------------------------- workloads
@@ -27,7 +27,7 @@ class Card(Spec):
     shows: str
     does_not_show: str
     defaults: str  # where the default values come from
-    note: str = ""  # what stands beside an answer, because whoever overlooks it misreads the answer
+    note: str = ""  # shown beside an answer, because a reader without it misreads the answer
     flaws: str = ""  # known flaws of the original and what heaplab does about them
 
 
@@ -40,23 +40,23 @@ class MetricSpec(Spec):
 class Fixture(Spec):
     """What a real program finds around it: package, input, environment, driver. See heaplab.programs."""
 
-    package: str  # Debian's, several with commas
+    package: str  # Debian packages, separated by commas
     input: str  # one of heaplab.programs.INPUTS: the content of the folder it runs in
-    output: str = ""  # the file in which it leaves what it found; empty: its standard output
-    environment: dict[str, str] = {}  # beyond what the allocator needs
+    output: str = ""  # the file with its result; empty: its standard output
+    environment: dict[str, str] = {}  # beside the variables of the allocator
     needs: list[str] = []  # commands that the input, or the commands of a server, call
-    user: str = ""  # whose the program is where heaplab is run by root, for whom it refuses to start
+    user: str = ""  # runs the program if heaplab is run by root, for whom it refuses to start
 
 
 class Workload(Spec):
     id: str
     title: str
     kind: Literal["synthetic", "program"] = "synthetic"
-    # heaplab's own: name of the executable; else a command, a path, or a glob, the last match of which counts
+    # heaplab's own: name of the executable; else a command, a path, or a glob, whose last match counts
     program: str
     arguments: list[str] = []  # always given
-    fixture: Fixture | None = None  # kind "program": what it needs; None for one of the user's
-    server: Server | None = None  # of a program that serves until it is told to end
+    fixture: Fixture | None = None  # kind "program"; None for a program of the user's
+    server: Server | None = None  # if the program serves until it is told to end
     card: Card
     metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
     main_metric: str = "wall_time"  # what a suite compares
@@ -66,7 +66,7 @@ class Workload(Spec):
     @model_validator(mode="before")
     @classmethod
     def _measures_a_server(cls, content: Any) -> Any:
-        """What is measured of a server follows from how it is driven."""
+        """The metrics of a server follow from the way it is driven."""
         if not isinstance(content, dict) or not content.get("server"):
             return content
         measured = Server.model_validate(content["server"]).metrics()
@@ -80,7 +80,7 @@ class Workload(Spec):
 
     @property
     def replays(self) -> bool:
-        """Whether the workload repeats a recorded program, whose runs take what that program's calls take."""
+        """Whether the workload repeats the calls of a recorded program, which decide how long a run takes."""
         return self.kind == "synthetic" and self.program == "replay"
 
 
@@ -88,13 +88,13 @@ class Workload(Spec):
 
 
 class Aspect(Spec):
-    """What an allocator may be good or bad at: one of the tables in `catalog/aspects.toml`."""
+    """A quality in which allocators differ: one of the tables in `catalog/aspects.toml`."""
 
     id: str
     title: str
     question: str  # one sentence
     where: str  # completes "faster where ..."
-    measure: Literal["time", "memory"] = "time"  # what the answer rests on
+    measure: Literal["time", "memory"] = "time"  # the metric that the answer rests on
 
 
 # ---------------------------------------------------------------- experiments
@@ -120,7 +120,7 @@ class Derived(Spec):
 
 
 class Scale(Spec):
-    """What differs between the quick and the full form of an experiment."""
+    """The settings that differ between the quick and the full form of an experiment."""
 
     parameters: dict[str, Parameter] = {}
     sweep: dict[str, list[Parameter]] = {}
@@ -134,7 +134,7 @@ class Length(Spec):
     """The parameter by which a campaign makes the cells of an experiment longer or shorter."""
 
     parameter: str  # a number; the time of a run grows with it
-    least: int = Field(ge=1)  # below, the cell would no longer show what it is there for
+    least: int = Field(ge=1)  # with a smaller value, the cell would not show what it is meant to show
 
 
 class ComparedParameter(Spec):
@@ -145,7 +145,7 @@ class ComparedParameter(Spec):
 
 
 class Plot(Spec):
-    figure: str = ""  # of the publication, where the experiment covers several
+    figure: str = ""  # of the publication, if the experiment covers several
     kind: Literal["curve", "bars", "heat", "summary", "series", "scatter"] = "bars"
     x: str = ""  # a swept parameter
     y: str = ""  # a metric
@@ -155,20 +155,20 @@ class Plot(Spec):
     series: str = ""  # kind "series": a series of the sample, several with commas (stacked), or "process"
     over: str = ""  # kind "series": series of the sample, with commas, as lines over the stack
     own_scale: bool = False  # kind "series": every panel has a scale of its own
-    rows: str = ""  # kinds "heat", "summary": the swept parameter down the side; empty: what is compared
+    rows: str = ""  # kinds "heat", "summary": the swept parameter down the side; empty: the candidates
     # kind "heat": the value of x, or the candidate, that is 100 %; empty: no ratios, colours over all cells
     relative_to: str = ""
     # kinds "heat", "summary": swept parameters with the value each cell is divided by; with relative_to the
     # cells are ratios of ratios
     against: dict[str, Parameter] = {}
-    only: dict[str, list[Parameter]] = {}  # kind "summary": swept parameters with the values it is made of
+    only: dict[str, list[Parameter]] = {}  # kind "summary": swept parameters with the values in the means
 
 
 class Expectation(Spec):
     """A sentence of the publication as a test on the results; claims/__init__.py lists the kinds of tests."""
 
     says: str  # the published sentence in our words
-    figure: str = ""  # "Figure 12", where the experiment measures several and the sentence is about one
+    figure: str = ""  # "Figure 12", if the experiment measures several and the sentence is about one
     test: str  # the kind of test
     arguments: dict[str, Parameter | list[Parameter]] = {}
 
@@ -183,16 +183,16 @@ class Experiment(Spec):
     publication: str
     figure: str  # "Figure 12", "Table 8"
     claim: str  # one sentence
-    aspect: Aspect | str = ""  # its id in the file, itself in a campaign; empty: of none
+    aspect: Aspect | str = ""  # in the file its id, in a campaign the aspect itself; empty: none
     workload: str
     parameters: dict[str, Parameter] = {}
     derived: dict[str, Derived] = {}
     presets: Presets = {}
-    length: Length | None = None  # None: the length stays
+    length: Length | None = None  # None: the length is fixed
     compare: ComparedParameter | None = None
-    allocators: list[str] = []  # empty: all that are asked for
+    allocators: list[str] = []  # the only ones it runs under; empty: all that the user asks for
     metrics: list[str] = Field(min_length=1)
-    main_metric: str = ""  # what verdicts rest on; empty: the workload's
+    main_metric: str = ""  # the metric of verdicts; empty: the workload's
     plots: list[Plot] = []
     expectations: list[Expectation] = []
     quick: Scale
@@ -239,8 +239,8 @@ class Experiment(Spec):
     ) -> dict[str, Parameter]:
         """All parameters of a cell: fixed ones, those of the scale, swept ones with presets, derived ones.
 
-        The parameter of the length is multiplied by `factor`. Raises ValueError if the length or what a
-        derived one follows is no number, or for what follows it.
+        The parameter of the length is multiplied by `factor`. Raises ValueError if the length is no whole
+        number, or if a parameter from which another one is derived is no number.
         """
         own: Scale = getattr(self, scale)
         found, presets = self.parameters | own.parameters | cell, self.presets | own.presets
@@ -271,8 +271,8 @@ class Suite(Spec):
     id: str
     title: str
     experiments: list[str] = Field(min_length=1)  # ids, or globs of ids
-    names: dict[str, str] = {}  # by which people know experiments from elsewhere, each with the id
+    names: dict[str, str] = {}  # names under which experiments are known elsewhere, with their ids
     scale: Literal["quick", "full"] = "quick"
-    budget_s: float | None = Field(default=None, gt=0)  # measuring ends here even where intervals are wide
-    # the lengths of cells are fitted so that so many blocks fit in the budget; None: they stay
+    budget_s: float | None = Field(default=None, gt=0)  # measuring ends here even if intervals are wide
+    # the lengths of cells are fitted so that this number of blocks fits in the budget; None: they stay
     fit_blocks: int | None = Field(default=None, ge=5, le=1000)

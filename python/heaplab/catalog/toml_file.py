@@ -1,4 +1,4 @@
-"""TOML files of the catalog as checked and immutable values: what the kinds of files have in common."""
+"""TOML files of the catalog as checked and immutable values, for all kinds of files."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What came of the tests of one library."""
+"""The outcomes of the tests of one library."""
 
 from enum import StrEnum
 from typing import Any, Literal
@@ -12,15 +12,15 @@ class CheckVerdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     CRASHED = "crashed"
-    HUNG = "hung"  # ran into the time limit
-    SKIPPED = "skipped"  # this machine cannot run it
-    DEVIATES = "deviates"  # fails, as is known of the library
-    MENDED = "mended"  # passes, though it is known to fail: the row is out of date
-    LEFT_OUT = "left out"  # known to be left to chance
-    ABSENT = "absent"  # the library has not the functions, and need not have them
+    HUNG = "hung"  # exceeded the time limit
+    SKIPPED = "skipped"  # this machine cannot run the test
+    DEVIATES = "deviates"  # fails, as known of the library
+    MENDED = "mended"  # passes, though known to fail: the row of catalog/deviations.toml is out of date
+    LEFT_OUT = "left out"  # known to pass or fail by chance
+    ABSENT = "absent"  # the library lacks the functions, which are optional
 
 
-# What makes the exit status 1.
+# The verdicts that make the exit status 1.
 BAD = frozenset((CheckVerdict.FAILED, CheckVerdict.CRASHED, CheckVerdict.HUNG, CheckVerdict.MENDED))
 
 
@@ -29,8 +29,8 @@ class Outcome(Record):
     test: str
     verdict: CheckVerdict
     time: float  # s
-    message: str = ""  # why it is not passed; may have several lines
-    repeat: str = ""  # the command that repeats it under gdb
+    message: str = ""  # why the test did not pass; may have several lines
+    repeat: str = ""  # the command that repeats the test under gdb
     says: str = ""  # what the test observed
     figures: dict[str, float] = Field(default_factory=dict)
 
@@ -48,7 +48,7 @@ class LibraryReport(Record):
 
 
 class Report(Record):
-    """What `--json` writes."""
+    """The content of the file for `--json`."""
 
     schema_version: Literal[1] = 1
     heaplab: str

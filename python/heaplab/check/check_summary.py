@@ -48,7 +48,7 @@ def put_failure(out: Console, outcome: Outcome) -> None:
 
 
 def put_absent(out: Console, report: LibraryReport) -> None:
-    """Print one line for all functions that the library has not, and need not have."""
+    """Print one line about all optional functions that the library lacks."""
     absent = [outcome for outcome in report.outcomes if outcome.verdict is CheckVerdict.ABSENT]
     names = sorted({name for outcome in absent for name in outcome.message.split()})
     if names:

@@ -1,4 +1,4 @@
-"""What is known of libraries: tests that each must fail, and why (catalog/deviations.toml)."""
+"""Known deviations: the tests that a library fails, and why (catalog/deviations.toml)."""
 
 import tomllib
 from pathlib import Path
@@ -11,7 +11,7 @@ from heaplab.records import Record
 
 
 class Deviation(Record):
-    """A row of the table. Without `run` the outcome is left to chance: the tests are not run."""
+    """A row of the table. Without `run`, the tests are not run, because chance decides their outcome."""
 
     libraries: Annotated[list[str], Field(min_length=1)]
     tests: Annotated[list[str], Field(min_length=1)]
@@ -41,7 +41,7 @@ def of_library(rows: list[Deviation], library: str) -> dict[str, Deviation]:
 
 
 def check_names(rows: list[Deviation], known: set[str], file: Path) -> None:
-    """Raise UsageError for a test that there is not: its row would never be looked at."""
+    """Raise UsageError for a test that does not exist: its row would never be used."""
     for row in rows:
         for test in row.tests:
             if test not in known:

@@ -8,7 +8,7 @@ from heaplab.catalog import native
 from heaplab.errors import HeaplabError
 
 LIST_LIMIT_S = 60
-LONGER = 10  # times: rounds with --long (src/check/amount.h), and the limits of tests
+LONGER = 10  # factor of --long on rounds (src/check/amount.h) and on the limits of tests
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Program:
 
     name: str
     arguments: tuple[str, ...] = ()
-    limit_s: int = 60  # of one test; with --long, ten times that
-    long: bool = False  # its tests run with --long only
+    limit_s: int = 60  # for one test; LONGER times that with --long
+    long: bool = False  # its tests run only with --long
     preloaded: bool = False  # needs a library file: the C library's own malloc has none
 
 
@@ -41,7 +41,7 @@ class Test:
 
 
 MEMORY_CALLS = ("mmap", "mremap", "munmap", "madvise", "mprotect")
-# Calls that a malloc may make, but can do without.
+# Calls that a malloc may make, but must be able to do without.
 SPARE_CALLS = (
     "process_madvise",
     "mincore",

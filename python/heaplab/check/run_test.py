@@ -21,12 +21,12 @@ from heaplab.machine.process_tree import kill_tree
 from heaplab.records import Arm
 
 FAILED, SKIPPED, ABSENT = 1, 77, 78  # exit statuses: src/check/ending.h
-MOST_TEXT = 4000  # bytes of the end of what a program writes
+MOST_TEXT = 4000  # bytes that are kept of the end of a program's output
 LINES_KEPT = 12
 
 
 class Running:
-    """The tests that run now, begun by all threads of the runner."""
+    """The tests that are running, started by all threads of the runner."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -34,7 +34,7 @@ class Running:
         self._is_over = False
 
     def begin(self, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-        """Raise InterruptedError if all are to end: what began now would be missed by end_all."""
+        """Start a test. Raises InterruptedError after end_all, which would miss a test that starts now."""
         with self._lock:
             if self._is_over:
                 raise InterruptedError
@@ -43,9 +43,9 @@ class Running:
             return child
 
     def end(self, child: subprocess.Popen[bytes]) -> None:
-        """Kill a test and whatever it has started, in its session or in others.
+        """Kill a test and all processes that it has started, in its session or in others.
 
-        Raises InterruptedError if all were to end: nothing is known of this test.
+        Raises InterruptedError after end_all: the test was killed, and its outcome is unknown.
         """
         if child.returncode is None:
             kill_tree(child.pid)
@@ -58,7 +58,7 @@ class Running:
                 raise InterruptedError
 
     def end_all(self) -> None:
-        """Have the tests that run now come to their end, and begin no further ones."""
+        """End all running tests, and let no further test start."""
         with self._lock:
             self._is_over = True
             for child in self._children:
@@ -67,7 +67,7 @@ class Running:
 
 
 def variables(library: Arm, long: bool) -> dict[str, str]:
-    """What the environment of a test has beyond the user's."""
+    """The variables of a test beside the user's environment."""
     around = environment_for(library)
     names = {*DISTURBING, *library.environment, "LD_LIBRARY_PATH"} & set(around)
     result = {name: around[name] for name in sorted(names)}
@@ -85,7 +85,7 @@ def repeat_command(test: Test, settings: dict[str, str]) -> str:
 
 
 def run_test(test: Test, library: Arm, known: Deviation | None, long: bool, running: Running) -> Outcome:
-    """Run a test in a process of its own and judge it by what is known of the library."""
+    """Run a test in a process of its own and judge the test by the known deviation of the library."""
     if known and not known.run:
         return not_run(test, CheckVerdict.LEFT_OUT, known.reason)
     if test.preloaded and not library.preload:
@@ -163,7 +163,7 @@ def judge(status: int | None, complaint: str, limit_s: int) -> tuple[CheckVerdic
 
 
 def observation(said: str) -> dict[str, Any]:
-    """What a program tells in one line of JSON; {} if it tells nothing."""
+    """The values that a program prints in one line of JSON; {} if it prints none."""
     try:
         answer = json.loads(said)
         return {"says": str(answer.get("says", "")), "figures": dict(answer.get("figures", {}))}
@@ -172,7 +172,7 @@ def observation(said: str) -> dict[str, Any]:
 
 
 def against(outcome: Outcome, known: Deviation) -> Outcome:
-    """Judge by a deviation that must still be there."""
+    """The outcome, judged by a known deviation, which must still exist."""
     if outcome.bad or outcome.verdict is CheckVerdict.ABSENT:
         return outcome.model_copy(update={"verdict": CheckVerdict.DEVIATES, "message": known.reason})
     if outcome.verdict is CheckVerdict.PASSED:

@@ -18,7 +18,8 @@ from heaplab.records import Arm
 class Queue:
     """The tests that are still to be run, with their places in the report.
 
-    The part of which fewest tests run, or have hung, comes first: parts go on beside one that hangs.
+    The part with the fewest tests that are running or have hung comes first, so that a part whose tests hang
+    does not hold up the others.
     """
 
     def __init__(self, tests: Sequence[Test]) -> None:
@@ -66,7 +67,7 @@ def run_all(
         try:
             for worker in [pool.submit(work) for _ in range(jobs)]:
                 worker.result()
-        except BaseException:  # Ctrl-C too: what is not begun is not run
+        except BaseException:  # Ctrl-C too: tests that have not started are not run
             running.end_all()
             raise
     return LibraryReport(library=library, outcomes=[outcomes[place] for place in range(len(tests))])
@@ -74,7 +75,7 @@ def run_all(
 
 @contextmanager
 def no_core_files() -> Iterator[None]:
-    """Many tests end by a signal: an image of each would fill the disk."""
+    """Write no core files: many tests end by a signal, and their core files would fill the disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
     try:

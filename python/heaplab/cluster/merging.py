@@ -215,7 +215,7 @@ class Merged:
 
     @cached_property
     def disturbances(self) -> list[str]:
-        """Sentences on hosts that changed, were disturbed, or have runs that give no figure or do not count."""
+        """Sentences on hosts that changed, were disturbed, or have runs without figures."""
         found = []
         for host in self.hosts:
             if host.changed:
