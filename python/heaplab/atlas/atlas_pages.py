@@ -67,8 +67,6 @@ class AtlasPage:
 
 
 class AtlasSite:
-    """An atlas as pages."""
-
     def __init__(self, atlas: Atlas, links: Links) -> None:
         self.atlas = atlas
         self.links = links

@@ -47,7 +47,6 @@ def newest(found: Iterable[Dated]) -> list[Dated]:
 
 
 def ratio_table(caption: str, corner: str, rows: Sequence[tuple[str, Dated]]) -> Table:
-    """A row for each ratio."""
     return Table(
         caption,
         ["measure", "to the baseline", "verdict", "version", "baseline", "machine", "date"],

@@ -119,7 +119,6 @@ class Recording:
         return tuple(read(written.read_text())), cost
 
     def cost(self, workload: Path, arm: Arm, *options: str) -> "Cost":
-        """The cost of one replay."""
         program = native.program("replay")
         if program is None:
             raise HeaplabError("replay is missing: heaplab is not completely installed")

@@ -92,7 +92,6 @@ def judge(ratio: Interval, control: Interval = UNCONTROLLED, threshold: float = 
 
 
 def why_undecided(ratio: Interval, control: Interval = UNCONTROLLED) -> Why:
-    """Why a ratio is UNDECIDED."""
     if isnan(ratio.estimate):
         return Why.NO_FIGURE
     if not ratio.bounded:

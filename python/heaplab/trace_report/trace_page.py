@@ -15,8 +15,6 @@ from heaplab.traces.profile import Profile
 
 @dataclass(frozen=True)
 class Chapter:
-    """One part of the page."""
-
     anchor: str
     title: str
     sentences: list[str] = field(default_factory=list)
@@ -27,8 +25,6 @@ class Chapter:
 
 @dataclass(frozen=True)
 class TracePage:
-    """The content of the template."""
-
     program: str
     about: str
     advice: str

@@ -141,8 +141,6 @@ def _passed(amount: tuple[int, int] | None, largest: int) -> Entry:
 
 @dataclass(frozen=True)
 class Order:
-    """An order of call sites."""
-
     caption: str
     column: str
     by: Callable[[Site], int]

@@ -106,8 +106,6 @@ class Passed(NamedTuple):
 
 
 class Growths(NamedTuple):
-    """Reallocations."""
-
     calls: int
     moved: int
     bytes_moved: int

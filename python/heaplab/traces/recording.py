@@ -31,8 +31,6 @@ Handler = Callable[[int, FrameType | None], None]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to record."""
-
     trace: Path
     library: Arm  # serves malloc below the recorder
     most_bytes: int = 0  # of all files while recording; 0: no limit
