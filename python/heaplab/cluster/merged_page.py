@@ -1,14 +1,11 @@
 """Merged results as one self-contained HTML file."""
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 
 from heaplab.cluster import merged_figures, merged_sentences, merged_tables
 from heaplab.cluster.merging import Merged
 from heaplab.report.page import html_file
-from heaplab.report.pictures.figures import Drawing
-from heaplab.report.tables.table_parts import Table
 from heaplab.report.words import units
 
 FILE_NAME = "report.html"
@@ -20,41 +17,23 @@ METHOD = (
 )
 
 
-@dataclass(frozen=True)
-class MergedPage:
-    title: str
-    about: str
-    answers: list[str]
-    warnings: list[str]
-    command: str
-    over: list[Table]
-    drawings: list[Drawing]
-    agreements: list[str]
-    scaling: list[Drawing]
-    cells: list[Table]
-    hosts: Table
-    method: str = METHOD
-
-
 def write(merged: Merged, path: Path) -> None:
     """Raises HeaplabError if the file cannot be written."""
-    html_file.write(path, html_file.rendered("merged.html.j2", {}, p=page_of(merged)))
-
-
-def page_of(merged: Merged) -> MergedPage:
-    return MergedPage(
-        title="One experiment on many machines",
-        about=about(merged),
-        answers=merged_sentences.answers(merged),
-        warnings=merged_sentences.warnings(merged),
-        command=shlex.join(merged.plan.file.command),
-        over=merged_tables.over_hosts_tables(merged),
-        drawings=merged_figures.drawings(merged),
-        agreements=merged_sentences.agreements(merged),
-        scaling=merged_figures.scaling(merged),
-        cells=merged_tables.cell_tables(merged),
-        hosts=merged_tables.hosts_table(merged),
-    )
+    page = {
+        "title": "One experiment on many machines",
+        "about": about(merged),
+        "answers": merged_sentences.answers(merged),
+        "warnings": merged_sentences.warnings(merged),
+        "command": shlex.join(merged.plan.file.command),
+        "over": merged_tables.over_hosts_tables(merged),
+        "drawings": merged_figures.drawings(merged),
+        "agreements": merged_sentences.agreements(merged),
+        "scaling": merged_figures.scaling(merged),
+        "cells": merged_tables.cell_tables(merged),
+        "hosts": merged_tables.hosts_table(merged),
+        "method": METHOD,
+    }
+    html_file.write(path, html_file.rendered("merged.html.j2", {}, p=page))
 
 
 def about(merged: Merged) -> str:

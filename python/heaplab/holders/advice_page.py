@@ -1,6 +1,5 @@
 """An advice as one self-contained HTML file: the verdict, memory over time in bands, tables."""
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,12 +10,11 @@ from heaplab.holders import holding_tables, page_map
 from heaplab.holders.answer import Evidence, HolderAnswer
 from heaplab.holders.census import PARTS, Replays
 from heaplab.holders.sentences import sentence, when
-from heaplab.report.page import html_file
 from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing
 from heaplab.report.pictures.palette import CHROME, HUES
 from heaplab.report.words import units
-from heaplab.trace_report.trace_page import Chapter, TracePage, about
+from heaplab.trace_report.trace_page import Chapter, write_page
 
 # Live and rounding are blue, pinned orange, retained purple, the allocator's own grey.
 COLORS = dict(zip(PARTS, (HUES[0][0], HUES[7][0], HUES[1][0], HUES[3][0], "#55606e"), strict=True))
@@ -25,21 +23,7 @@ MOST_BANDS = 6  # largest number of treatments that are drawn
 
 def write_html(evidence: Evidence, verdict: HolderAnswer, warnings: Sequence[str], path: Path) -> None:
     """Raises HeaplabError if the file cannot be written."""
-    html_file.write(path, render(evidence, verdict, warnings))
-
-
-def render(evidence: Evidence, verdict: HolderAnswer, warnings: Sequence[str]) -> str:
-    profile = evidence.profile
-    page = TracePage(
-        program=profile.program,
-        about=about(profile),
-        advice=sentence(evidence, verdict),
-        findings=[],
-        warnings=list(warnings),
-        compare=shlex.join(["heaplab", "compare", str(profile.trace)]),
-        chapters=chapters(evidence),
-    )
-    return html_file.rendered("trace.html.j2", {}, p=page)
+    write_page(path, evidence.profile, sentence(evidence, verdict), [], warnings, chapters(evidence))
 
 
 def chapters(evidence: Evidence) -> list[Chapter]:

@@ -23,33 +23,31 @@ class Chapter:
     tables: list[Table] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class TracePage:
-    program: str
-    about: str
-    advice: str
-    findings: list[tuple[str, str]]
-    warnings: list[str]
-    compare: str
-    chapters: list[Chapter]
-
-
 def write_html(profile: Profile, warnings: Sequence[str], path: Path) -> None:
     """Raises HeaplabError if the file cannot be written."""
-    html_file.write(path, render(profile, warnings))
+    found = findings.findings(profile)
+    write_page(path, profile, findings.advice(profile), found, warnings, chapters(profile))
 
 
-def render(profile: Profile, warnings: Sequence[str]) -> str:
-    page = TracePage(
-        program=profile.program,
-        about=about(profile),
-        advice=findings.advice(profile),
-        findings=findings.findings(profile),
-        warnings=list(warnings),
-        compare=shlex.join(["heaplab", "compare", str(profile.trace)]),
-        chapters=chapters(profile),
-    )
-    return html_file.rendered("trace.html.j2", {}, p=page)
+def write_page(
+    path: Path,
+    profile: Profile,
+    advice: str,
+    found: Sequence[tuple[str, str]],
+    warnings: Sequence[str],
+    parts: Sequence[Chapter],
+) -> None:
+    """Write a page on a profile. Raises HeaplabError if the file cannot be written."""
+    page = {
+        "program": profile.program,
+        "about": about(profile),
+        "advice": advice,
+        "findings": found,
+        "warnings": warnings,
+        "compare": shlex.join(["heaplab", "compare", str(profile.trace)]),
+        "chapters": parts,
+    }
+    html_file.write(path, html_file.rendered("trace.html.j2", {}, p=page))
 
 
 def about(profile: Profile) -> str:
