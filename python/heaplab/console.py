@@ -33,9 +33,9 @@ class Column:
 
     head: str
     texts: Sequence[str]
-    rank: int = 0  # where there is no room the highest goes first; 0 stays
+    rank: int = 0  # if there is too little room, the column with the highest rank goes first; 0 stays
     right: bool = False
-    prose: bool = False  # the last of these is wrapped in the room that the others leave
+    prose: bool = False  # the last column of prose is wrapped in the room that the others leave
 
     @cached_property
     def width(self) -> int:
@@ -104,7 +104,7 @@ def put(console: rich.console.Console, text: str, *, label: str = "", indent: in
 
 
 def put_command(console: rich.console.Console, command: str, indent: int) -> None:
-    """Print what is to be typed in one line, whatever its length: a break would be typed too."""
+    """Print a command in one line, whatever its length: a reader would copy a line break too."""
     _put_line(console, rich.text.Text(" " * indent + command))
 
 
@@ -113,7 +113,7 @@ def _wrapped(console: rich.console.Console, text: str, width: int) -> list[rich.
 
 
 def _styled(text: str) -> rich.text.Text:
-    """What rich's markup says. Words between colons stay: a text may hold ":x:", and no emoji is meant."""
+    """The text of rich's markup. Words between colons stay, because ":x:" in a text means no emoji."""
     return rich.text.Text.from_markup(text, emoji=False)
 
 

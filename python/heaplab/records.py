@@ -116,7 +116,7 @@ class Pilot(Record):
     """What pilot runs of the user's program under the baseline showed before the campaign."""
 
     wall_time: Positive  # s that one execution took
-    executions: Annotated[int, Field(ge=1)]  # that make a run: more than one of a short program
+    executions: Annotated[int, Field(ge=1)]  # number in a run; more than one for a short program
     memory: bool = True  # whether its memory can be seen; decided once, so that all runs are alike
 
 
@@ -128,7 +128,7 @@ class Campaign(Record):
     heaplab: str  # version
     command: list[str]  # what the user typed, to reproduce it
     scale: Literal["quick", "full"]
-    why_scale: str = ""  # why not a larger one, where a budget decided; a later call may differ, the id not
+    why_scale: str = ""  # why the scale is not larger, if a budget decided; not part of the id
     seed: Count
     budget: Positive | None = None  # s of measuring, or as long as it takes
     # half-width of the interval of a ratio at which a cell is done
@@ -145,7 +145,7 @@ class Campaign(Record):
     cleanup: str = ""  # shell command after each
     # "callgrind": runs count instructions under valgrind, and their times and memory mean nothing
     instructions: Literal["", "callgrind"] = ""
-    fit_blocks: Annotated[int, Field(ge=5)] | None = None  # that the budget has room for by way of `lengths`
+    fit_blocks: Annotated[int, Field(ge=5)] | None = None  # the number that `lengths` make fit in the budget
     # by experiment: factor of the parameter of its length; from pilot runs, so the id leaves it out
     lengths: dict[str, Positive] = {}
     slices: bool = True  # whether arms may run at the same time, in turns, where that is valid
@@ -172,15 +172,15 @@ class Arm(Record):
     title: str
     version: str
     preload: list[str]
-    beside: list[str] = []  # preloaded behind these, and no malloc: what the program runs with under any arm
+    beside: list[str] = []  # further libraries, without a malloc, that are preloaded under every arm
     environment: dict[str, str]
     sha256: dict[str, str]  # by path
     build_id: dict[str, str]  # by path
-    huge_pages: Literal["never", "advised", "always"] | None = None  # of the process; None: as the machine
+    huge_pages: Literal["never", "advised", "always"] | None = None  # None: as the machine has it
     command: list[str] = []  # what an arm that is a command runs; empty: the program of each cell
     levels: dict[str, str] = {}  # of a factorial, by setting; "" where the setting is left alone
-    proof: str = ""  # what showed that the settings took effect, or that nothing can; "" without settings
-    void: str = ""  # why they did not, in one line: the arm gives no figure
+    proof: str = ""  # how the settings were seen to take effect, or that nothing shows it; "" without any
+    void: str = ""  # why the settings took no effect, in one line: the arm gives no figure
 
 
 class Warming(Record):
@@ -208,7 +208,7 @@ class Run(Record):
     foreign_cpu: Amount  # CPU seconds others used while this ran
     warming: Warming | None = None  # None: nothing was touched
     stolen_cpu: Amount = 0.0  # part of it that the hypervisor took, where it tells
-    # turns it had beside the other arms of its block; its wall time is the sum of them. None: it ran alone
+    # number of turns beside the other arms of the block, whose sum is the wall time; None: the run was alone
     turns: Count | None = None
     behaviour: Behaviour | None = None  # of the first run of a candidate
     sample: Sample | None = None
@@ -230,7 +230,7 @@ class End(Record):
     """The last line of a finished campaign. After one with the reason "budget" a later budget adds runs."""
 
     kind: Literal["end"] = "end"
-    reason: Literal["precise", "budget", "blocks"]  # blocks: the most that were asked for were run
+    reason: Literal["precise", "budget", "blocks"]  # blocks: every comparison has all its blocks
 
 
 AnyRecord = Annotated[Campaign | Host | Arm | Run | Timing | End, Field(discriminator="kind")]
