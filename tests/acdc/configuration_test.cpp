@@ -87,5 +87,12 @@ TEST(configuration, refuses_what_the_machine_cannot_hold) {
       << "no objects, no memory for them";
 }
 
+TEST(configuration, tells_the_memory_that_it_needs) {
+  const auto told = run_acdc("--estimate --threads 40 --min-size 1MiB --max-size 4MiB --time-quantum 1GiB");
+  EXPECT_EQ(told.status, 0);
+  EXPECT_GT(std::stod(told.output.substr(std::string("{\"memory\":").size())), 80.0 * (1 << 30))
+      << told.output;
+}
+
 }  // namespace
 }  // namespace heaplab::acdc

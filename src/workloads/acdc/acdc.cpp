@@ -20,12 +20,14 @@ public:
   }
 
   void declare(harness::option_table& options) override { settings_.declare(options); }
-  void check(const harness::option_table& options) override { settings_.check(options); }
+  void check(const harness::option_table& options) override {
+    settings_.check(options);
+    require_memory(acdc::estimate(settings_));
+  }
   harness::size_mix sizes() const override { return {settings_.min_size, settings_.max_size}; }
 
   void run(harness::measurement& measured) override {
     const acdc::estimate expected(settings_);
-    require_memory(expected);
     if (settings_.historic && (measured.seed() == 0 || measured.seed() > last_historic_seed))
       throw harness::usage_error("--seed: --historic allows 1 to 2147482000");
     const auto threads = static_cast<unsigned>(settings_.threads);
