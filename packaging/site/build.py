@@ -26,7 +26,7 @@ FIRST = ROOT / "README.md"
 # Pages that have others below them in the margin.
 INDEXED = {
     ROOT / "docs/decisions/README.md": ["[0-9]*"],
-    ROOT / "docs/archive/README.md": ["scalloc-*"],
+    ROOT / "docs/archive/README.md": ["latency-*", "scalloc-*"],
     ROOT / "docs/reproduction.md": ["reproduction/*"],
 }
 PICTURES = (".png", ".svg")
