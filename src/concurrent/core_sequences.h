@@ -51,6 +51,11 @@ inline constexpr unsigned sequence_cpus = 1024;
 
 }  // namespace heaplab::concurrent
 
+// Stands behind each label to which a sequence jumps. Without it GCC 12 at -O1 merges the label with the code
+// that follows, and loses the constant that a variable of the caller has on that way: a pop that was refused
+// returned the block of the pop before.
+#define HEAPLAB_KEEP_LABEL asm volatile("")
+
 // The thread sanitizer would not see what the sequences do.
 #if defined(__x86_64__) && defined(__LP64__) && !defined(__SANITIZE_THREAD__)
 #include "concurrent/core_sequences_x86_64.h"
@@ -78,3 +83,5 @@ inline sequence_end push_many_sequence(const sequence_place&, void* const*, std:
 }  // namespace heaplab::concurrent
 
 #endif
+
+#undef HEAPLAB_KEEP_LABEL

@@ -58,8 +58,10 @@ HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& blo
   block = popped;
   return sequence_end::committed;
 refused:
+  HEAPLAB_KEEP_LABEL;
   return sequence_end::refused;
 aborted:
+  HEAPLAB_KEEP_LABEL;
   return sequence_end::aborted;
 }
 
@@ -77,8 +79,10 @@ HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* blo
                     : refused, aborted);
   return sequence_end::committed;
 refused:
+  HEAPLAB_KEEP_LABEL;
   return sequence_end::refused;
 aborted:
+  HEAPLAB_KEEP_LABEL;
   return sequence_end::aborted;
 }
 
@@ -106,8 +110,10 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
                     : refused, aborted);
   return sequence_end::committed;
 refused:
+  HEAPLAB_KEEP_LABEL;
   return sequence_end::refused;
 aborted:
+  HEAPLAB_KEEP_LABEL;
   return sequence_end::aborted;
 }
 
@@ -134,8 +140,10 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
                     : refused, aborted);
   return sequence_end::committed;
 refused:
+  HEAPLAB_KEEP_LABEL;
   return sequence_end::refused;
 aborted:
+  HEAPLAB_KEEP_LABEL;
   return sequence_end::aborted;
 }
 

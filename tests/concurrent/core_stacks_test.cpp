@@ -258,7 +258,8 @@ TEST(core_stacks, hand_out_no_block_twice_while_threads_migrate_and_stacks_are_e
   };
   const auto empty = [&] {
     std::vector<void*>& mine = left[threads];
-    do {
+    for (bool is_last = false; !is_last;) {
+      is_last = running.load(std::memory_order_acquire) == 0;
       for (; !mine.empty(); mine.pop_back()) {
         give(mine.back());
         if (stacks->try_push(0, mine.back()) == sequence_end::committed) continue;
@@ -269,14 +270,14 @@ TEST(core_stacks, hand_out_no_block_twice_while_threads_migrate_and_stacks_are_e
       for (unsigned cpu = 0; cpu < stacks->end(); ++cpu)
         stacks->take_all(cpu, [&](unsigned, void* block) { take(block), mine.push_back(block); });
       stacks->resume();
-    } while (running.load(std::memory_order_acquire) > 0);
+    }
   };
   std::vector<std::thread> team;
   for (unsigned i = 0; i < threads; ++i) team.emplace_back(work, i);
   team.emplace_back(empty);
   for (std::thread& one : team) one.join();
   EXPECT_EQ(twice.load(std::memory_order_relaxed), 0U);
-  EXPECT_GT(popped.load(std::memory_order_relaxed), 1'000U);
+  EXPECT_GT(popped.load(std::memory_order_relaxed), 100U);
   std::size_t found = 0;
   for (const auto& some : left) found += some.size();
   EXPECT_EQ(found, tokens.size()) << "the last act was to empty the stacks";
