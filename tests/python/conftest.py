@@ -1,12 +1,12 @@
 """A laboratory for the runner: a fake workload, and libraries that serve malloc for real."""
 
 import gc
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from laboratory import Laboratory
+from subprocesses import SHARED, compiled
 
 from heaplab.campaign import store
 from heaplab.machine import signals
@@ -119,24 +119,21 @@ signals.listen()  # tests that are ended leave no folders either
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Libraries that define malloc, by name."""
     folder = tmp_path_factory.mktemp("libraries")
-    (folder / "library.c").write_text(LIBRARY)
-    built = {}
-    for name in ("same", "slow"):
-        built[name] = folder / f"lib{name}.so"
-        options = ["-shared", "-fPIC", f'-DNAME="{name}"', "-fno-builtin-malloc"]
-        subprocess.run(["cc", *options, "-o", built[name], folder / "library.c"], check=True)
-    return built
+    options = (*SHARED, "-fno-builtin-malloc")
+    return {
+        name: compiled(folder / f"lib{name}.so", LIBRARY, f'-DNAME="{name}"', *options)
+        for name in ("same", "slow")
+    }
 
 
 @pytest.fixture(scope="session")
 def catalog_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A catalog with the fake workload and one experiment on it."""
     top = tmp_path_factory.mktemp("laboratory")
-    (top / "fake.c").write_text(WORKLOAD)
-    subprocess.run(["cc", "-o", top / "fake_workload", top / "fake.c"], check=True)
+    program = compiled(top / "fake_workload", WORKLOAD)
     folder = top / "catalog"
     for name, text in {
-        "workloads/fake.toml": WORKLOAD_CARD.replace("PROGRAM", str(top / "fake_workload")),
+        "workloads/fake.toml": WORKLOAD_CARD.replace("PROGRAM", str(program)),
         "experiments/fake/one.toml": EXPERIMENT,
         "experiments/compared/one.toml": COMPARED,
         "suites/fake.toml": 'title = "fake"\nexperiments = ["fake/*"]\n',

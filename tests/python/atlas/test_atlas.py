@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 import synthetic
-from laboratory import COMMANDS, call
+from laboratory import COMMANDS, call, refusal
 from over_days import NAMES, read, records, site_of
 
 from heaplab.atlas import atlas_files, over_time, regressions
@@ -149,8 +149,7 @@ def test_the_command_writes_the_site_or_names_what_is_no_results(written: Write,
     status, printed = call("atlas", written(3), written(4), "-q", "-o", tmp_path / "site")
     assert (status, printed.strip()) == (0, str(tmp_path / "site/index.html"))
     (tmp_path / "page.txt").write_text("nothing")
-    status, printed = call("atlas", tmp_path / "page.txt", "-q", "-o", tmp_path / "other")
-    assert status == 2
+    printed = refusal(call("atlas", tmp_path / "page.txt", "-q", "-o", tmp_path / "other"))
     assert "page.txt: not a results file of heaplab" in printed
     assert not (tmp_path / "other/index.html").exists()
 

@@ -53,11 +53,7 @@ def test_pages_opened_from_files_are_whole_and_readable(
 ) -> None:
     width, height = SIZES[size]
     view = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": height})
-    complaints: list[str] = []
-    requests: list[str] = []
-    view.on("console", lambda message: complaints.append(message.text))
-    view.on("pageerror", lambda error: complaints.append(str(error)))
-    view.on("request", lambda request: requests.append(request.url))
+    complaints, requests = in_browser.heard(view)
     machine = next((site / "machines").iterdir())
     for page in ("index.html", "allocators/jemalloc.html", "workloads/acdc.html", machine.relative_to(site)):
         view.goto((site / page).as_uri())

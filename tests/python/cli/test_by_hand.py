@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from laboratory import COMMANDS, WARM, Laboratory
+from laboratory import COMMANDS, WARM, Laboratory, refusal
 
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
@@ -61,8 +61,7 @@ def test_a_hook_that_fails_gives_a_reason_and_no_figure(lab: Laboratory) -> None
 
 
 def test_hooks_are_for_a_program(lab: Laboratory) -> None:
-    status, printed = lab.heaplab("compare", "--suite", "fake", "--prepare", "true")
-    assert status == 2
+    printed = refusal(lab.heaplab("compare", "--suite", "fake", "--prepare", "true"))
     assert "--prepare and --cleanup go with a program" in printed
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import EXPERIMENT, LIBRARY, WORKLOAD_CARD
 from laboratory import COMMANDS, example_lines
+from subprocesses import compiled
 from traces import two_threads, write_trace
 
 from heaplab import cli
@@ -114,8 +115,7 @@ def scratch(
         "redis-benchmark": f'{shutil.which("redis-benchmark")} -n 2000 "$@"',
     }
     # One process that takes the same time on a busy machine.
-    command = ["cc", "-x", "c", "-", "-o", str(bin_folder / "ls")]
-    subprocess.run(command, input=LS, text=True, check=True)
+    compiled(bin_folder / "ls", LS)
     for name, does in stand_ins.items():
         (bin_folder / name).write_text(f"#!/bin/sh\nexec {does}\n")
         (bin_folder / name).chmod(0o755)

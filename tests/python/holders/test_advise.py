@@ -3,13 +3,13 @@
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from laboratory import called
+from subprocesses import heaplab
 
 from heaplab.catalog import contents, locate
 from heaplab.cli.benchmarks.selection import arm_of
@@ -26,7 +26,6 @@ from heaplab.traces.profile import of_process
 
 pytestmark = pytest.mark.starts_programs
 
-HEAPLAB = (sys.executable, "-m", "heaplab")
 ALLOCATORS = ("glibc", "jemalloc", "mimalloc", "scalloc", "tcmalloc", "llheap")
 MOST = 5
 PROGRAMS = ("leak", "cache", "retained", "pinned", "regrowth", "nothing", "steady")
@@ -76,8 +75,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     source = Path(__file__).with_name("holders.c")
     subprocess.run(["cc", "-O1", "-g", "-o", folder / "holders", source], check=True)
     script = "; ".join(f"./holders {program}" for program in PROGRAMS)
-    command = [*HEAPLAB, "record", "-o", "holders.trace", "--", "sh", "-c", script]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    heaplab(folder, "record", "-o", "holders.trace", "--", "sh", "-c", script).check_returncode()
     summary = tool.summary(folder / "holders.trace")
     arguments = [process["process"]["arguments"].split("\0") for process in summary["processes"]]
     numbers = {words[1]: number for number, words in enumerate(arguments) if words[0] == "./holders"}

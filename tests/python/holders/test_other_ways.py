@@ -1,10 +1,10 @@
 """Other ways to use blocks: found where a program has them, nothing where it has not, judged by all pairs."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import heaplab
 
 from heaplab.catalog import contents
 from heaplab.cli.benchmarks.selection import arm_of
@@ -18,7 +18,6 @@ from heaplab.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process
 
-HEAPLAB = (sys.executable, "-m", "heaplab")
 PROGRAMS = ("lines", "vectors", "keys", "nothing", "bursts")
 
 
@@ -30,8 +29,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Evidence,
     flags = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer"]
     subprocess.run(["c++", *flags, "-o", folder / "ways", source], check=True)
     script = "; ".join(f"./ways {program}" for program in PROGRAMS)
-    command = [*HEAPLAB, "record", "--stacks", "-o", "ways.trace", "--", "sh", "-c", script]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    heaplab(folder, "record", "--stacks", "-o", "ways.trace", "--", "sh", "-c", script).check_returncode()
     summary = tool.summary(folder / "ways.trace")
     glibc = arm_of(contents.load(()), "glibc")
     found = {}

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 from laboratory import WARM, Laboratory
+from subprocesses import SHARED, compiled
 
 from heaplab import stats
 from heaplab.campaign import plan, store
@@ -73,14 +74,10 @@ int main(int argc, char** argv) {
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The program, and libraries by the number of their idle steps."""
     folder = tmp_path_factory.mktemp("callgrind")
-    (folder / "library.c").write_text(STEPPING)
-    (folder / "calling.c").write_text(CALLING)
-    subprocess.run(["cc", "-O0", "-pthread", "-o", folder / "calling", folder / "calling.c"], check=True)
-    found = {"calling": folder / "calling"}
+    found = {"calling": compiled(folder / "calling", CALLING, "-O0", "-pthread")}
     for rounds in (10, 11, 100):
-        found[str(rounds)] = folder / f"lib{rounds}.so"
-        options = ["-O0", "-shared", "-fPIC", f"-DROUNDS={rounds}"]
-        subprocess.run(["cc", *options, "-o", found[str(rounds)], folder / "library.c"], check=True)
+        library = folder / f"lib{rounds}.so"
+        found[str(rounds)] = compiled(library, STEPPING, "-O0", *SHARED, f"-DROUNDS={rounds}")
     return found
 
 
@@ -222,10 +219,7 @@ __attribute__((constructor)) static void tell(void) {
 
 
 def test_timers_are_off_where_the_allocator_has_them_and_the_arm_does_not_choose(tmp_path: Path) -> None:
-    (tmp_path / "telling.c").write_text(TELLING)
-    library = tmp_path / "libtelling.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O0", "-o", library, tmp_path / "telling.c"], check=True)
-    arm = located(library)
+    arm = located(compiled(tmp_path / "libtelling.so", TELLING, *SHARED, "-O0"))
     found = without_timers(arm)
     assert found.environment == {"MIMALLOC_PURGE_DELAY": "-1"}  # SCUDO_OPTIONS: not a name that it reads
     assert found.proof == "MIMALLOC_VERBOSE"

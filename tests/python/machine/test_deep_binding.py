@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from laboratory import Laboratory
+from subprocesses import SHARED, compiled
 
 from heaplab.machine import deep_binding
 from heaplab.machine.execute import plain_environment
@@ -27,13 +28,9 @@ int main(int count, char** words) {
 def fixture_program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The command of a program that frees in a plugin; another word makes it open that with RTLD_DEEPBIND."""
     folder = tmp_path_factory.mktemp("plugin")
-    for name, source, options in (
-        ("plugin", PLUGIN, ["-shared", "-fPIC"]),
-        ("symbolic", PLUGIN, ["-shared", "-fPIC", "-Wl,-Bsymbolic"]),
-        ("program", PROGRAM, []),
-    ):
-        (folder / f"{name}.c").write_text(source)
-        subprocess.run(["cc", *options, str(folder / f"{name}.c"), "-o", str(folder / name)], check=True)
+    compiled(folder / "plugin", PLUGIN, *SHARED)
+    compiled(folder / "symbolic", PLUGIN, *SHARED, "-Wl,-Bsymbolic")
+    compiled(folder / "program", PROGRAM)
     return [str(folder / "program"), str(folder / "plugin")]
 
 

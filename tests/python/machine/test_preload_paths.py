@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from laboratory import Laboratory
+from laboratory import Laboratory, refusal
 
 from heaplab.catalog import locate
 from heaplab.catalog.contents import Catalog
@@ -50,8 +50,7 @@ def test_the_loader_takes_the_link_and_finds_the_library(divided: Path) -> None:
 
 def test_a_file_name_that_cannot_be_preloaded_is_refused(lab: Laboratory, divided: Path) -> None:
     named = divided.rename(divided.with_name(f"lib{divided.parent.name}.so"))
-    status, printed = lab.heaplab("compare", "--allocator", f"mine={named}", "--", "ls")
-    assert status == 2
+    printed = refusal(lab.heaplab("compare", "--allocator", f"mine={named}", "--", "ls"))
     assert "with a colon, semicolon or space in its name" in printed
 
 

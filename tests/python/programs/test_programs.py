@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from laboratory import WARM, Laboratory
+from subprocesses import SHARED, compiled
 
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.spec import Fixture, Workload
@@ -53,13 +54,6 @@ def run(job: PreparedProgram, **environment: str) -> CheckedExecution:
     return alone(job.run({**plain_environment(), **environment}, LIMITS, errors=subprocess.DEVNULL))
 
 
-def compiled(folder: Path, name: str, source: str, *options: str) -> Path:
-    (folder / f"{name}.c").write_text(source)
-    made = folder / name
-    subprocess.run(["cc", folder / f"{name}.c", "-o", made, "-fno-builtin", *options], check=True)
-    return made
-
-
 @pytest.mark.parametrize("name", sorted(set(INPUTS) - {"git_history", "postgres_cluster", "empty_folder"}))
 def test_an_input_is_always_the_same(name: str, tmp_path: Path) -> None:
     contents = []
@@ -72,9 +66,9 @@ def test_an_input_is_always_the_same(name: str, tmp_path: Path) -> None:
 
 
 def test_a_heap_that_loses_contents_is_found(tmp_path: Path) -> None:
-    work = job([str(compiled(tmp_path, "grows", GROWS))])
+    work = job([str(compiled(tmp_path / "grows", GROWS, "-fno-builtin"))])
     assert run(work).fault == ""
-    broken = compiled(tmp_path, "forgets.so", FORGETS, "-shared", "-fPIC")
+    broken = compiled(tmp_path / "forgets.so", FORGETS, "-fno-builtin", *SHARED)
     execution, fault = run(work, LD_PRELOAD=str(broken))
     assert execution.exit_status == 0
     assert fault == "its standard-output is not what it writes without the library"
@@ -221,14 +215,9 @@ def test_a_program_that_fails_by_itself_is_skipped(lab: Laboratory) -> None:
 
 
 def test_a_wrong_result_is_a_failed_run(lab: Laboratory, tmp_path: Path) -> None:
-    plant(lab, str(compiled(tmp_path, "grows", GROWS)))
-    broken = compiled(
-        tmp_path,
-        "forgets.so",
-        FORGETS + "void* malloc(size_t n) {return __libc_realloc(0, n);}",
-        "-shared",
-        "-fPIC",
-    )
+    plant(lab, str(compiled(tmp_path / "grows", GROWS, "-fno-builtin")))
+    forgets = FORGETS + "void* malloc(size_t n) {return __libc_realloc(0, n);}"
+    broken = compiled(tmp_path / "forgets.so", forgets, "-fno-builtin", *SHARED)
     lab.run("--allocator", f"broken={broken}", "--allocators", "glibc,broken")
     assert len(lab.good("glibc")) == 5
     assert {run.status for run in lab.results().runs if run.allocator == "broken"} == {Status.FAILED}
@@ -237,7 +226,7 @@ def test_a_wrong_result_is_a_failed_run(lab: Laboratory, tmp_path: Path) -> None
 def test_the_c_library_serves_a_program_linked_with_another_malloc(
     lab: Laboratory, libraries: dict[str, Path], tmp_path: Path
 ) -> None:
-    linked = compiled(tmp_path, "linked", GROWS, str(libraries["slow"]))
+    linked = compiled(tmp_path / "linked", GROWS, "-fno-builtin", str(libraries["slow"]))
     plain = Arm(allocator="glibc", title="", version="", preload=[], environment={}, sha256={}, build_id={})
     fault = interposition.fault_of_program(linked, environment_for(plain), plain)
     assert fault == f"malloc of linked would be served by {libraries['slow']}, not by the C library"

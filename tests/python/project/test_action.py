@@ -132,7 +132,7 @@ def test_the_workflow_of_the_documentation_gates_head_against_base(
 
     git("init", "-q")
     (repository / "Makefile").write_text(MAKEFILE)
-    source = (libraries["same"].parent / "library.c").read_text()
+    source = libraries["same"].with_suffix(".c").read_text()
     for version in ("base", "head"):
         (repository / "mine.c").write_text(f'{source}const char* version = "{version}";\n')
         git("add", "-A")

@@ -25,12 +25,18 @@ def project(tmp_path: Path) -> Path:
         "src/shim/heap_concept.h",
         "src/allocators/one/heap.h",
         "src/allocators/two/heap.h",
+        "include/heaplab/one.h",
     ):
         (tmp_path / header).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / header).write_text("")
-    (tmp_path / "include/heaplab").mkdir(parents=True)
-    (tmp_path / "include/heaplab/one.h").write_text("")
     return tmp_path
+
+
+def check_with(project: Path, path: str, line: str) -> subprocess.CompletedProcess[str]:
+    """Check the project with one more file, of this line."""
+    (project / path).parent.mkdir(parents=True, exist_ok=True)
+    (project / path).write_text(f"{line}\n")
+    return check(project)
 
 
 def test_heaplab_keeps_its_own_rule() -> None:
@@ -55,10 +61,7 @@ def test_heaplab_keeps_its_own_rule() -> None:
     ],
 )
 def test_a_use_without_an_arrow_is_found(project: Path, path: str, line: str) -> None:
-    target = project / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(f"{line}\n")
-    result = check(project)
+    result = check_with(project, path, line)
     assert result.returncode == 1
     assert path in result.stderr
 
@@ -76,10 +79,7 @@ def test_a_use_without_an_arrow_is_found(project: Path, path: str, line: str) ->
     ],
 )
 def test_a_use_along_an_arrow_is_let_pass(project: Path, path: str, line: str) -> None:
-    target = project / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(f"{line}\n")
-    result = check(project)
+    result = check_with(project, path, line)
     assert result.returncode == 0, result.stderr
 
 

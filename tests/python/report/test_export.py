@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from laboratory import Laboratory
+from laboratory import Laboratory, refusal
 
 import heaplab
 from heaplab.analysis import CELL_COLUMNS, RUN_COLUMNS, Analysis
@@ -79,8 +79,7 @@ def test_the_suffix_says_what_is_written(lab: Laboratory, results: Path, tmp_pat
         assert lab.heaplab(*words) == (0, f"{tmp_path / name}\n")
     assert (tmp_path / "a.md").read_text().startswith("| campaign | experiment |")
     assert (tmp_path / "a.parquet").read_bytes()[:4] == b"PAR1"
-    status, printed = lab.heaplab("export", results, "-o", tmp_path / "a.xls")
-    assert status == 2
+    printed = refusal(lab.heaplab("export", results, "-o", tmp_path / "a.xls"))
     assert "its suffix is none of .csv, .md, .parquet" in printed
 
 

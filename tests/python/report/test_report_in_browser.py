@@ -12,6 +12,7 @@ from traces import two_threads, write_trace
 
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
+from heaplab.records import AnyRecord
 from heaplab.report.page import report_page
 from heaplab.trace_report import trace_page
 from heaplab.traces import tool
@@ -20,22 +21,22 @@ from heaplab.traces.profile import of_process
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("browser")
-    analysis = Analysis(store.load(synthetic.write(synthetic.campaign(), folder / "results.jsonl")))
+def page_of(folder: Path, records: list[AnyRecord]) -> Path:
+    analysis = Analysis(store.load(synthetic.write(records, folder / "results.jsonl")))
     report_page.write_html([analysis], folder / "report.html")
     return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return page_of(tmp_path_factory.mktemp("browser"), synthetic.campaign())
 
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page about strategies under two allocators."""
-    folder = tmp_path_factory.mktemp("compared")
     records = test_candidates.records_of(test_candidates.experiment(), ["glibc", "quick"])
-    analysis = Analysis(store.load(synthetic.write(records, folder / "results.jsonl")))
-    report_page.write_html([analysis], folder / "report.html")
-    return folder / "report.html"
+    return page_of(tmp_path_factory.mktemp("compared"), records)
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +65,7 @@ def view(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
 
 
 def test_the_page_shows_without_scripts_network_or_complaint(page: Path, view: Page) -> None:
-    complaints: list[str] = []
-    requests: list[str] = []
-    view.on("console", lambda message: complaints.append(message.text))
-    view.on("pageerror", lambda error: complaints.append(str(error)))
-    view.on("request", lambda request: requests.append(request.url))
+    complaints, requests = in_browser.heard(view)
     view.goto(page.as_uri())
     assert view.get_by_text("Best trade-off").first.is_visible()
     assert len(view.screenshot(full_page=True)) > 100_000

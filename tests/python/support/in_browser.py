@@ -48,6 +48,16 @@ def running() -> Iterator[Browser]:
         browser.close()
 
 
+def heard(view: Page) -> tuple[list[str], list[str]]:
+    """The complaints of the browser and the addresses that it asks for, from now on."""
+    complaints: list[str] = []
+    requests: list[str] = []
+    view.on("console", lambda message: complaints.append(message.text))
+    view.on("pageerror", lambda error: complaints.append(str(error)))
+    view.on("request", lambda request: requests.append(request.url))
+    return complaints, requests
+
+
 def faint_texts(view: Page, of_at_least: int) -> list[Any]:
     """The visible texts with too little contrast."""
     contrasts = view.evaluate(CONTRASTS)

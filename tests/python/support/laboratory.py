@@ -59,6 +59,14 @@ def called(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
+def refusal(done: tuple[int, str]) -> str:
+    """The line in which heaplab refuses what it was called for, with exit status 2."""
+    status, printed = done
+    assert (status, printed.count("\n")) == (2, 1), printed
+    assert printed.startswith("heaplab: ")
+    return printed
+
+
 class Laboratory:
     """Calls heaplab and reads what it left."""
 

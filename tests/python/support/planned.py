@@ -1,11 +1,11 @@
 """A small plan to be carried out by real engines, and what has to come of it."""
 
 import os
-import subprocess
 from pathlib import Path
 
 from conftest import EXPERIMENT, WORKLOAD, WORKLOAD_CARD
 from laboratory import call
+from subprocesses import compiled
 
 from heaplab.campaign import store
 from heaplab.cluster import Completion, merging, read_plan, shard_states
@@ -29,9 +29,8 @@ def catalog_in(top: Path) -> Path:
     assert SEED % 2 == 1  # so that the second block has even seeds
     draws = 'const int seed = atoi(option(argv, "--seed"));'
     waits = f'while (seed % 2 == 0 && !access("{top / HELD}", F_OK)) usleep(10000);'
-    (top / "patient.c").write_text(WORKLOAD.replace(draws, draws + waits))
-    subprocess.run(["cc", "-o", top / "patient", top / "patient.c"], check=True)
-    card = WORKLOAD_CARD.replace("PROGRAM", str(top / "patient")).replace("timeout_s = 20", "timeout_s = 300")
+    program = compiled(top / "patient", WORKLOAD.replace(draws, draws + waits))
+    card = WORKLOAD_CARD.replace("PROGRAM", str(program)).replace("timeout_s = 20", "timeout_s = 300")
     catalog = top / "catalog"
     for name, text in {
         "workloads/fake.toml": card,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from laboratory import called
+from subprocesses import HEAPLAB, compiled, heaplab
 
 from heaplab.catalog import native
 from heaplab.traces import tool
@@ -20,18 +21,12 @@ from heaplab.traces.control import ON, STATE_AT
 
 pytestmark = pytest.mark.starts_programs
 
-HEAPLAB = (sys.executable, "-m", "heaplab")
 STATIC = "int main() { return 0; }"
 STACKS = """#include <stdlib.h>
 void inner(void) { free(malloc(100)); }
 void outer(void) { inner(); }
 int main() { outer(); }
 """
-
-
-def heaplab(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [*HEAPLAB, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=100)
 
 
 def record(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -76,8 +71,7 @@ def test_the_name_of_the_trace_is_that_of_the_program(tmp_path: Path) -> None:
 
 
 def test_a_static_program_is_refused_before_it_runs(tmp_path: Path) -> None:
-    (tmp_path / "static.c").write_text(STATIC)
-    subprocess.run(["cc", "-static", "-o", "static", "static.c"], cwd=tmp_path, check=True)
+    compiled(tmp_path / "static", STATIC, "-static")
     done = record(tmp_path, "--", "./static")
     assert done.returncode == 2
     assert done.stderr == (
@@ -173,8 +167,7 @@ def test_a_disk_that_fills_up_is_said_and_what_was_recorded_is_kept(tmp_path: Pa
 def test_a_program_that_allocates_nothing_leaves_nothing_in_the_way_of_the_next_recording(
     tmp_path: Path,
 ) -> None:
-    command = ["cc", "-x", "c", "-", "-o", str(tmp_path / "nothing")]
-    subprocess.run(command, input="int main(void) { return 0; }", text=True, check=True)
+    compiled(tmp_path / "nothing", "int main(void) { return 0; }")
     for program, recorded in (("./nothing", False), ("ls", True)):
         done = subprocess.run([*HEAPLAB, "record", "-o", "x.trace", "--", program], cwd=tmp_path, check=False)
         assert (done.returncode == 0) is recorded
@@ -237,9 +230,7 @@ def test_instructions_are_counted_or_refused_in_one_line(tmp_path: Path) -> None
 
 
 def test_call_stacks_are_recorded_by_frame_pointers(tmp_path: Path) -> None:
-    (tmp_path / "stacks.c").write_text(STACKS)
-    compiler = ["cc", "-g", "-O0", "-fno-omit-frame-pointer", "-o", "stacks", "stacks.c"]
-    subprocess.run(compiler, cwd=tmp_path, check=True)
+    compiled(tmp_path / "stacks", STACKS, "-g", "-O0", "-fno-omit-frame-pointer")
     assert record(tmp_path, "--stacks", "--", "./stacks").returncode == 0
     shown = called(tmp_path, "trace", "x.trace").stdout
     assert "inner (stacks.c:2) < outer < main" in shown
@@ -257,8 +248,7 @@ int main() {
 
 
 def test_what_the_program_leaves_running_is_recorded_and_named(tmp_path: Path) -> None:
-    (tmp_path / "service.c").write_text(DAEMON)
-    subprocess.run(["cc", "-o", "service", "service.c"], cwd=tmp_path, check=True)
+    compiled(tmp_path / "service", DAEMON)
     command = [*HEAPLAB, "record", "-o", "x.trace", "--", "./service"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr

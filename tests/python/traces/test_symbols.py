@@ -3,10 +3,10 @@
 import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import compiled, heaplab
 
 from heaplab.traces import debug_info, symbols
 
@@ -76,9 +76,7 @@ def test_of_two_executable_segments_in_a_page_the_larger_part_was_mapped(tmp_pat
 
 
 def test_a_file_that_was_replaced_gives_no_names(tmp_path: Path) -> None:
-    (tmp_path / "x.c").write_text(PROGRAM)
-    build = ["cc", "-O1", "-Wl,--build-id=0xc0ffee", "-o", "x", "x.c"]
-    subprocess.run(build, cwd=tmp_path, check=True)
+    compiled(tmp_path / "x", PROGRAM, "-O1", "-Wl,--build-id=0xc0ffee")
     listed = subprocess.run(["nm", "x"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     [at] = (int(line.split()[0], 16) for line in listed.splitlines() if line.endswith(" planted"))
     line = f"{at & -PAGE:x}-{(at & -PAGE) + PAGE:x} {at & -PAGE:x} {tmp_path / 'x'}\n"
@@ -90,11 +88,8 @@ def test_a_file_that_was_replaced_gives_no_names(tmp_path: Path) -> None:
 
 def callers(folder: Path, program: str, size: int) -> set[str]:
     """The functions that acquire blocks of this size, of a program recorded with call stacks."""
-    heaplab = [sys.executable, "-m", "heaplab"]
-    record = [*heaplab, "record", "--stacks", "-o", "x.trace", "--", program]
-    subprocess.run(record, cwd=folder, check=True, capture_output=True, timeout=100)
-    export = [*heaplab, "trace", "x.trace", "-o", "x.parquet"]
-    subprocess.run(export, cwd=folder, check=True, capture_output=True, timeout=100)
+    heaplab(folder, "record", "--stacks", "-o", "x.trace", "--", program).check_returncode()
+    heaplab(folder, "trace", "x.trace", "-o", "x.parquet").check_returncode()
     pd = pytest.importorskip("pandas")
     events = pd.read_parquet(folder / "x.parquet")
     return set(events[(events["kind"] == "malloc") & (events["size"] == size)]["caller"])
@@ -104,9 +99,7 @@ def callers(folder: Path, program: str, size: int) -> set[str]:
 def test_a_program_linked_by_lld_has_its_names(tmp_path: Path) -> None:
     if shutil.which("ld.lld") is None:
         pytest.skip("ld.lld is not here: apt-get install lld")
-    (tmp_path / "x.c").write_text(PROGRAM)
-    build = ["cc", "-O1", "-fno-builtin", "-fno-omit-frame-pointer", "-fuse-ld=lld", "-o", "x", "x.c"]
-    subprocess.run(build, cwd=tmp_path, check=True)
+    compiled(tmp_path / "x", PROGRAM, "-O1", "-fno-builtin", "-fno-omit-frame-pointer", "-fuse-ld=lld")
     [caller] = callers(tmp_path, "./x", 12345)
     assert caller.startswith("planted (")
 
@@ -141,8 +134,7 @@ def test_a_function_that_was_inlined_is_told_with_the_one_around(
     only = tmp_path / "bin"
     only.mkdir()
     (only / tool).symlink_to(path)
-    (tmp_path / "x.c").write_text(INLINED)
-    subprocess.run(["cc", "-g", "-O1", "-fno-builtin", "-no-pie", "-o", "x", "x.c"], cwd=tmp_path, check=True)
+    compiled(tmp_path / "x", INLINED, "-g", "-O1", "-fno-builtin", "-no-pie")
     listed = subprocess.run(["objdump", "-d", "x"], cwd=tmp_path, check=True, capture_output=True, text=True)
     lines = listed.stdout.splitlines()
     [call] = (at for at, line in enumerate(lines) if "call" in line and "<malloc@plt>" in line)

@@ -4,7 +4,6 @@ import gzip
 import json
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from elftools.elf.elffile import ELFFile
 from laboratory import called
+from subprocesses import compiled, heaplab
 from traces import Event, two_threads, write_trace
 
 from heaplab.catalog import native
@@ -21,7 +21,6 @@ from heaplab.traces.profile import Profile, busiest, of_process
 
 pytestmark = pytest.mark.starts_programs
 
-HEAPLAB = (sys.executable, "-m", "heaplab")
 PROGRAM = """#include <stdlib.h>
 void *one_block(void) { return malloc(100); }
 int main() { for (int i = 0; i < 7; ++i) { void *p = one_block(); if (i % 2) free(p); } return 0; }
@@ -41,8 +40,7 @@ a 40 1
 
 
 def record(folder: Path, *arguments: str) -> None:
-    command = [*HEAPLAB, "record", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=100)
+    done = heaplab(folder, "record", *arguments)
     assert done.returncode == 0, done.stderr
 
 
@@ -59,8 +57,7 @@ def trace(tmp_path: Path) -> Path:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program with debug information, below a shell: two processes and more."""
     folder = tmp_path_factory.mktemp("recorded")
-    (folder / "p.c").write_text(PROGRAM)
-    subprocess.run(["cc", "-g", "-fno-builtin", "-o", "p", "p.c"], cwd=folder, check=True)
+    compiled(folder / "p", PROGRAM, "-g", "-fno-builtin")
     record(folder, "-o", "x.trace", "--", "sh", "-c", "./p; ./p; exit 0")
     return folder / "x.trace"
 
@@ -305,12 +302,10 @@ def test_a_packed_text_cut_off_gives_what_is_intact(tmp_path: Path) -> None:
 
 
 def test_mtrace_becomes_a_trace_with_names(tmp_path: Path) -> None:
-    (tmp_path / "p.c").write_text(
-        PROGRAM.replace("int main() {", "#include <mcheck.h>\nint main() { mtrace();")
-    )
-    subprocess.run(["cc", "-g", "-fno-builtin", "-o", "p", "p.c"], cwd=tmp_path, check=True)
+    source = PROGRAM.replace("int main() {", "#include <mcheck.h>\nint main() { mtrace();")
+    program = compiled(tmp_path / "p", source, "-g", "-fno-builtin")
     around = {"MALLOC_TRACE": str(tmp_path / "text"), "LD_PRELOAD": "libc_malloc_debug.so.0"}
-    subprocess.run([tmp_path / "p"], env=around, check=True)
+    subprocess.run([program], env=around, check=True)
     assert called(tmp_path, "trace", "text", "-o", "x.trace").returncode == 0
     profile = profile_of(tmp_path / "x.trace")
     assert not profile.timed
