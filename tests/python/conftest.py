@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from laboratory import Laboratory
+from laboratory import Laboratory, success
 from subprocesses import SHARED, compiled
 
 from heaplab.campaign import store
@@ -157,8 +157,7 @@ def finished(
 ) -> Laboratory:
     """A laboratory in which the experiment was carried out with nothing going wrong: for reading only."""
     lab = Laboratory(catalog_folder, libraries, tmp_path_factory.mktemp("finished") / "out")
-    status, printed = lab.run()
-    assert status == 0, printed
+    success(lab.run())
     return lab
 
 

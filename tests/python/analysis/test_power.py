@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
-from laboratory import call, refusal
+from laboratory import call, refusal, success
 from rich.console import Console
 
 from heaplab import stats
@@ -152,13 +152,11 @@ def test_a_round_takes_as_long_as_its_runs(tmp_path: Path) -> None:
 
 def test_the_command_tells_minutes_and_sources(tmp_path: Path) -> None:
     folder = results(tmp_path, 0.1)
-    status, printed = call("power", folder)
-    assert status == 0
+    printed = success(call("power", folder))
     assert "comparisons decided." in printed
     assert "from run to run" in printed
     assert "--pin" in printed
-    status, printed = call("power", folder, "--json")
-    assert status == 0
+    printed = success(call("power", folder, "--json"))
     found = json.loads(printed)
     assert {one["name"] for one in found["outlooks"]} == {"acdc-ismm13/fig07", "scalloc-oopsla15/fig09"}
     assert found["noise"]["runs"] > 0.5

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import synthetic
 from conftest import EXPERIMENT
-from laboratory import Laboratory, call
+from laboratory import Laboratory, call, success
 
 from heaplab.campaign import fit_lengths, plan, store
 from heaplab.catalog import spec
@@ -100,8 +100,7 @@ def fitted(lab: Laboratory, tmp_path: Path) -> list[object]:
 
 
 def test_a_suite_that_fits_its_cells_records_their_lengths(fitted: list[object], tmp_path: Path) -> None:
-    status, printed = call(*fitted, "-q")
-    assert status == 0, printed
+    success(call(*fitted, "-q"))
     found = store.load(tmp_path / "out").campaign
     assert found.fit_blocks == 5
     assert found.lengths.keys() == {"fake/one"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from laboratory import WARM, Laboratory
+from laboratory import WARM, Laboratory, success
 
 from heaplab.analysis import Analysis
 from heaplab.campaign import pilot, plan, standard_input, store
@@ -302,8 +302,7 @@ def compared(lab: Laboratory, log: Path, *before: object) -> tuple[int, str]:
 def test_each_run_reads_the_given_file_from_its_beginning(lab: Laboratory, tmp_path: Path) -> None:
     given, log = tmp_path / "given", tmp_path / "log"
     given.write_text("abc")
-    status, printed = compared(lab, log, "--input", given)
-    assert status == 0, printed
+    success(compared(lab, log, "--input", given))
     assert set(log.read_text().split()) == {"3"}
     assert lab.results().campaign.input.path == str(given)
     assert lab.results().campaign.input.sha256 == hashlib.sha256(b"abc").hexdigest()

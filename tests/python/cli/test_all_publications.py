@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import EXPERIMENT
-from laboratory import WARM, Laboratory, refusal
+from laboratory import WARM, Laboratory, refusal, success
 
 from heaplab.campaign import store
 from heaplab.catalog import native
@@ -59,8 +59,7 @@ def copied(paper: Laboratory, tmp_path: Path) -> Path:
 
 
 def test_every_figure_gets_a_campaign_and_the_same_command_goes_on(paper: Laboratory) -> None:
-    status, printed = run_all(paper)
-    assert status == 0, printed
+    printed = success(run_all(paper))
     assert "0 of 2 experiments complete" in printed
     # Figure 1: 2 cells under 2 allocators and the control; figure 2: 2 cells with 2 values and the control.
     assert "forecast for 2 experiments: 60 to 60 runs" in printed
@@ -77,8 +76,7 @@ def test_every_figure_gets_a_campaign_and_the_same_command_goes_on(paper: Labora
     lines = cut.read_text().splitlines(keepends=True)
     spent = [*lines[:20], End(reason="budget").model_dump_json() + "\n"]
     cut.write_text("".join(spent))
-    status, printed = run_all(paper)
-    assert status == 0, printed
+    printed = success(run_all(paper))
     assert "1 of 2 experiments complete" in printed
     assert "forecast for 1 experiment: " in printed
     assert (paper.out / "fake/one" / store.FILE_NAME).read_bytes() == complete
@@ -101,8 +99,7 @@ def test_what_cannot_be_combined_is_refused(paper: Laboratory) -> None:
 
 
 def test_experiments_that_are_named_are_measured_alone(paper: Laboratory) -> None:
-    status, printed = run_all(paper, "fake/*")
-    assert status == 0, printed
+    printed = success(run_all(paper, "fake/*"))
     assert "0 of 1 experiment complete" in printed
     assert not (paper.out / "compared").exists()
 
@@ -110,8 +107,7 @@ def test_experiments_that_are_named_are_measured_alone(paper: Laboratory) -> Non
 def test_what_was_broken_off_has_no_verdict_on_the_page(paper: Laboratory) -> None:
     """A budget without room for two blocks breaks a campaign off, and so does who interrupts it. Where other
     programs disturb the first block, the least that a budget measures may be two."""
-    status, printed = run_all(paper, "fake/*")
-    assert status == 0, printed
+    success(run_all(paper, "fake/*"))
     file = paper.out / "fake/one" / store.FILE_NAME
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:8]))
     status, printed = run_all(paper, "fake/*", "--budget", "1ms", "--scale", "quick")
@@ -148,8 +144,7 @@ def test_each_experiment_gets_the_largest_scale_that_fits_its_share(
     few, _, _ = EXPERIMENT.partition("[full]")
     (catalog / "experiments/compared/one.toml").write_text(few + MANY_CELLS)
     here = Laboratory(catalog, {}, paper.out)
-    status, printed = run_all(here, "--budget", "40s")
-    assert status == 0, printed
+    printed = success(run_all(here, "--budget", "40s"))
     at_most = "its share of the budget was"
     assert f"fake/one: the quick scale: the full scale would take at least 5 min; {at_most}" in printed
     assert "compared/one: the full scale with fewer values: the full scale would take " in printed
@@ -165,22 +160,19 @@ def test_each_experiment_gets_the_largest_scale_that_fits_its_share(
 
     files = [paper.out / name / store.FILE_NAME for name in ("fake/one", "compared/one")]
     before = [file.read_bytes() for file in files]
-    status, printed = run_all(here, "--budget", "30s")
-    assert status == 0, printed
+    printed = success(run_all(here, "--budget", "30s"))
     assert "2 of 2 experiments complete" in printed
     assert [file.read_bytes() for file in files] == before
 
 
 def test_what_has_room_is_measured_at_the_publications_scale(paper: Laboratory) -> None:
-    status, printed = run_all(paper, "fake/*", "--budget", "60s")
-    assert status == 0, printed
+    success(run_all(paper, "fake/*", "--budget", "60s"))
     campaign = store.load(paper.out / "fake/one").campaign
     assert (campaign.scale, campaign.why_scale) == ("full", "")
 
 
 def test_a_scale_that_is_asked_for_is_measured_within_a_budget_too(paper: Laboratory) -> None:
-    status, printed = run_all(paper, "fake/*", "--budget", "60s", "--scale", "quick")
-    assert status == 0, printed
+    success(run_all(paper, "fake/*", "--budget", "60s", "--scale", "quick"))
     assert store.load(paper.out / "fake/one").campaign.scale == "quick"
 
 
@@ -196,6 +188,5 @@ def test_with_a_budget_the_sentences_name_the_arms(paper: Laboratory, tmp_path: 
     catalog = copied(paper, tmp_path)
     (catalog / "experiments/fake/one.toml").write_text(EXPERIMENT + SENTENCE)
     here = Laboratory(catalog, {}, paper.out)
-    status, printed = run_all(here, "fake/*", "--budget", "60s", "--scale", "quick", arms=[])
-    assert status == 0, printed
+    success(run_all(here, "fake/*", "--budget", "60s", "--scale", "quick", arms=[]))
     assert store.load(paper.out / "fake/one").campaign.allocators == ["glibc", "llheap"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 import synthetic
-from laboratory import WARM, Laboratory, refusal
+from laboratory import WARM, Laboratory, refusal, success
 from subprocesses import SHARED, compiled
 
 from heaplab.analysis import TIME_ONLY, Analysis, effects
@@ -357,8 +357,7 @@ def test_programs_of_rust_are_compared_by_the_allocators_compiled_into_them(
         subprocess.run(["rustc", "-O", "-o", tmp_path / name, source], check=True)
     arms = ("--arm", f"old={tmp_path / 'plain'}", "--arm", f"new={tmp_path / 'roomy'}")
     words = (*WARM, "--precision", "60%", "--budget", "90s", "-o", lab.out, "--json")
-    status, printed = lab.heaplab("compare", *arms, *words)
-    assert status == 0, printed
+    printed = success(lab.heaplab("compare", *arms, *words))
     new = json.loads(printed.splitlines()[-1])["summaries"]["program"]["allocators"]["new"]
     assert 2.5 < new["memory"]["ratio"] < 4.5
 
@@ -415,8 +414,7 @@ def test_a_known_interaction_is_found_by_a_factorial_of_real_runs(lab: Laborator
     compiled(tmp_path / "sized", SIZED)
     crossed = ("--factorial", "glibc MALLOC_TOP_PAD_=|4096 MALLOC_MMAP_MAX_=|1000")
     words = (*crossed, *WARM, "--precision", "60%", "--budget", "90s", "-o", lab.out, "--json")
-    status, printed = lab.heaplab("compare", *words, "--", tmp_path / "sized")
-    assert status == 0, printed
+    printed = success(lab.heaplab("compare", *words, "--", tmp_path / "sized"))
     effects_told = json.loads(printed.splitlines()[-1])["summaries"]["program"]["effects"]
     top, mapped, both = (effect["memory"] for effect in effects_told)
     for main in (top, mapped):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from laboratory import WARM, call, refusal
+from laboratory import WARM, call, refusal, success
 
 from heaplab.cli.bisect.commit_search import UNDECIDED_MOST, State, search
 
@@ -150,8 +150,7 @@ def test_a_program_the_first_commit_that_is_worse_is_named_past_one_that_does_no
 ) -> None:
     planted.commit(LITTLE, LITTLE, None, LITTLE, MUCH, MUCH)
     before = planted.state()
-    status, printed = planted.bisect("--json", *TOOL_OF_COMMIT)
-    assert status == 0, printed
+    printed = success(planted.bisect("--json", *TOOL_OF_COMMIT))
     told = json.loads(printed.splitlines()[-1])
     assert told["first_worse"]["subject"] == "change 4"
     assert told["last_not_worse"]["subject"] == "change 3"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from laboratory import COMMANDS, WARM, Laboratory, refusal
+from laboratory import COMMANDS, WARM, Laboratory, refusal, success
 
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
@@ -19,8 +19,7 @@ def command_lines(printed: str) -> list[str]:
 
 
 def test_the_command_of_a_cell_runs_as_it_is_printed(lab: Laboratory, libraries: dict[str, Path]) -> None:
-    status, printed = lab.run("--show-command")
-    assert status == 0
+    printed = success(lab.run("--show-command"))
     assert not lab.out.exists()
     lines = command_lines(printed)
     assert len(lines) == 2 * 3  # cells, arms
@@ -82,16 +81,14 @@ def test_two_campaigns_of_one_machine_come_with_a_warning(tmp_path: Path) -> Non
 
 def test_the_command_report_says_the_warning_too(lab: Laboratory, tmp_path: Path) -> None:
     here = analysis_on(tmp_path, "here").results.path
-    status, printed = lab.heaplab("report", here, here, "-o", tmp_path / "report.html")
-    assert status == 0
+    printed = success(lab.heaplab("report", here, here, "-o", tmp_path / "report.html"))
     assert "were measured on one machine at different times" in printed
 
 
 def test_the_manual_page_has_every_command_and_option_and_man_takes_it(
     lab: Laboratory, tmp_path: Path
 ) -> None:
-    status, printed = lab.heaplab("manual")
-    assert status == 0
+    printed = success(lab.heaplab("manual"))
     plain = printed.replace("\\-", "-")
     for name, command in COMMANDS.items():
         assert f".SH HEAPLAB {name.upper()}" in plain
@@ -112,6 +109,5 @@ def test_the_manual_page_has_every_command_and_option_and_man_takes_it(
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_for_each_shell(lab: Laboratory, shell: str) -> None:
-    status, printed = lab.heaplab("completion", shell)
-    assert status == 0
+    printed = success(lab.heaplab("completion", shell))
     assert "_HEAPLAB_COMPLETE" in printed

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from laboratory import WARM, Laboratory, refusal
+from laboratory import WARM, Laboratory, refusal, success
 
 from heaplab.campaign import store
 from heaplab.records import Status
@@ -132,8 +132,7 @@ def test_the_same_request_in_the_same_folder_goes_on_too(half_done: Laboratory) 
 
 def test_another_request_in_the_same_folder_keeps_the_earlier_results(half_done: Laboratory) -> None:
     earlier = (half_done.out / store.FILE_NAME).read_bytes()
-    status, printed = half_done.run("--seed", 7)
-    assert status == 0
+    printed = success(half_done.run("--seed", 7))
     assert "earlier results are kept as" in printed
     others = list(half_done.out.glob("results-*.jsonl"))
     assert [path.read_bytes() for path in others] == [earlier]
@@ -172,8 +171,7 @@ def test_a_campaign_that_spent_its_budget_goes_on_when_resumed(lab: Laboratory) 
     resume = ["compare", "--resume", lab.out, *lab.own, *WARM]
     assert f"going on after {len(first.runs)} runs" in lab.heaplab(*resume)[1]
     assert lab.results().end.reason == "budget"  # the same again, too short for all that is left
-    status, printed = lab.heaplab(*resume, "--budget", "10m")
-    assert status == 0, printed
+    success(lab.heaplab(*resume, "--budget", "10m"))
     assert lab.results().end.reason == "blocks"
     assert {run.block for run in lab.good("slow")} == set(range(5))
     assert "complete, nothing left to measure" in lab.heaplab(*resume, "--budget", "10m")[1]
@@ -254,6 +252,5 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_measured(lab: Laboratory) ->
 
 
 def test_results_as_json_for_scripts(lab: Laboratory) -> None:
-    status, printed = lab.run("--json")
-    assert status == 0
+    printed = success(lab.run("--json"))
     assert json.loads(printed)["schema"] == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from laboratory import WARM, Laboratory
+from laboratory import WARM, Laboratory, success
 from traces import two_threads, write_trace
 
 from heaplab.campaign.measure_run import RunMeasurer
@@ -160,8 +160,7 @@ def test_a_trace_is_replayed_under_an_allocator(
     laboratory = Laboratory(native.catalog(), {}, tmp_path / "out")
     options = ["--allocators", "glibc", "--precision", "90%", "--budget", "30s", *WARM, "-o", laboratory.out]
     words = [trace, *options] if first else [*options, trace]
-    status, printed = laboratory.heaplab(command, *words)
-    assert status == 0, printed
+    success(laboratory.heaplab(command, *words))
     good = laboratory.good("glibc")
     assert {run.experiment for run in good} == {"replay/time", "replay/latency", "replay/memory"}
     assert {run.sample.metrics["calls"].value for run in good if run.sample} == {1000}

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import synthetic
-from laboratory import Laboratory
+from laboratory import Laboratory, success
 from over_days import read, records
 
 from heaplab.atlas.many_campaigns import Atlas
@@ -14,9 +14,7 @@ from heaplab.records import Run
 
 def night(lab: Laboratory) -> str:
     words = ["--suite", "fake", "--allocators", "glibc,llheap", "--budget", "60s", "-q"]
-    status, printed = lab.heaplab("standing", *words, "-o", lab.out)
-    assert status == 0, printed
-    return printed
+    return success(lab.heaplab("standing", *words, "-o", lab.out))
 
 
 def test_each_night_adds_a_campaign_and_an_interrupted_one_is_finished_first(lab: Laboratory) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from laboratory import WARM, Laboratory
+from laboratory import WARM, Laboratory, success
 
 from heaplab.campaign import store
 from heaplab.cli.screen import exit_status
@@ -165,7 +165,6 @@ def test_every_way_to_end_is_one_line(
 
 
 def test_without_a_command_help_is_printed_and_nothing_is_wrong(lab: Laboratory) -> None:
-    status, printed = lab.heaplab()
-    assert status == 0
+    printed = success(lab.heaplab())
     assert printed.startswith("Usage: heaplab ")
     assert "compare" in printed

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import synthetic
-from laboratory import COMMANDS, WARM, Laboratory, refusal
+from laboratory import COMMANDS, WARM, Laboratory, refusal, success
 from rich.console import Console
 from subprocesses import compiled
 
@@ -257,8 +257,7 @@ def runs_in(lab: Laboratory, stage: str) -> list[Run]:
 def test_the_leanest_settings_are_found_and_confirmed_afresh(
     tune: Callable[..., tuple[int, str]], lab: Laboratory
 ) -> None:
-    status, printed = tune("--json")
-    assert status == 0, printed
+    printed = success(tune("--json"))
     assert "wrong is void: glibc has no setting MALLOC_ARENA_MAXX" in printed
     found = json.loads(printed.splitlines()[-1])
     assert found["tune"]["best"]["leanest"] == ["few+pad"]
@@ -306,8 +305,7 @@ def test_interrupted_tuning_goes_on_where_it_was(
         assert store.load(lab.out / stage).end is None
     arms[0] = ""
     first = runs_in(lab, "screening")
-    status, printed = tune(*short)
-    assert status == 0
+    printed = success(tune(*short))
     assert "screening: was measured before" in printed
     assert runs_in(lab, "screening") == first
     assert len(list(lab.out.rglob("results*.jsonl"))) == 3
@@ -359,8 +357,7 @@ def test_settings_that_gain_nothing_are_not_confirmed(
     monkeypatch.setattr("heaplab.analysis.promising", lambda _analysis, _most: [])
     table = f'[[settings]]\nname = "more"\nsetting = "{SETTINGS["more"]}"\ntrades = ""\n'
     (lab.catalog / "allocators/glibc.toml").write_text(GLIBC + table)
-    status, printed = tune()
-    assert status == 0
+    printed = success(tune())
     assert "Stay with glibc as it is: none of its 1 settings came out better" in printed
     assert not (lab.out / "confirmed").exists()
 

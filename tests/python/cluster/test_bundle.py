@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from laboratory import Laboratory, refusal
+from laboratory import Laboratory, refusal, success
 
 from heaplab.campaign import store
 from heaplab.cluster import Plan, bundle, read_plan
@@ -28,8 +28,7 @@ def plan(lab: Laboratory) -> Plan:
 def planned(lab: Laboratory, *words: object, blocks: int = 2) -> Plan:
     folder = lab.out.parent / "plan"
     few = ("--blocks", blocks, "--suite", "fake")
-    status, printed = lab.heaplab("plan", "-o", folder, *few, *lab.own, *words)
-    assert status == 0, printed
+    success(lab.heaplab("plan", "-o", folder, *few, *lab.own, *words))
     return read_plan(folder)
 
 

@@ -15,7 +15,7 @@ import pytest
 import slurm_cluster
 import ssh_server
 import yaml
-from laboratory import call
+from laboratory import call, success
 from planned import complete, counted, expected, runs
 from slurm_cluster import SlurmCluster, wait_until
 from ssh_server import SshServer
@@ -124,8 +124,7 @@ def results_file(plan: Path, shard: int) -> Path:
 def assert_nothing_lost_and_nothing_twice(plan: Path) -> None:
     """The report is of every run that was planned, and of each once. A block that others disturb is measured
     once more, as a further one."""
-    status, printed = call("merge", plan, "-o", plan.parent / "report")
-    assert status == 0, printed
+    success(call("merge", plan, "-o", plan.parent / "report"))
     found = counted(plan)
     assert set(found) >= expected()
     assert len(found) == len(set(found))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from laboratory import call, refusal
+from laboratory import call, refusal, success
 
 import heaplab
 from heaplab.cluster import Plan, merged_figures, merging
@@ -122,8 +122,7 @@ def refused(plan: Plan, message: str) -> None:
 
 
 def test_the_mean_over_hosts_has_the_truth_and_the_page_opens(plan: Plan) -> None:
-    status, printed = merge(plan)
-    assert status == 0, printed
+    printed = success(merge(plan))
     found = mean_of(plan, "jemalloc")
     estimate, low, high = found["ratio"]
     assert low < 0.7025 < high
@@ -139,8 +138,7 @@ def test_hosts_that_differ_in_direction_have_no_mean_also_on_the_page(tmp_path: 
     plan = planned(tmp_path / "plan", hosts=3)
     for index, true in enumerate((0.7, 0.72, 1.4), 1):
         come_back(plan, index, f"n{index}", true)
-    status, printed = merge(plan)
-    assert status == 0
+    printed = success(merge(plan))
     found = mean_of(plan, "jemalloc")
     assert (found["ratio"], found["hosts_differ"]) == ([None, None, None], True)
     assert (found["lower_on"], found["higher_on"]) == (2, 1)
@@ -178,8 +176,7 @@ def test_what_ran_twice_counts_once(plan: Plan) -> None:
     # The second of two complete files began later.
     later = plan.results_file(plan.shards[1], "n9")
     later.write_text(later.read_text().replace("2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"))
-    status, printed = merge(plan)
-    assert status == 0, printed
+    printed = success(merge(plan))
     after = plain(plan)
     assert (after["ratios"], after["runs"]) == (before["ratios"], before["runs"])
     assert "shard 2 counts once, as measured on n2; also begun on n9" in printed
@@ -191,8 +188,7 @@ def test_a_complete_shard_counts_rather_than_one_that_was_begun(plan: Plan) -> N
         return records[:20]
 
     come_back(plan, 2, "n0", jemalloc=2.0, change=cut_off)
-    status, printed = merge(plan)
-    assert status == 0
+    printed = success(merge(plan))
     assert "shard 2 counts once, as measured on n2; also begun on n0" in printed
 
 

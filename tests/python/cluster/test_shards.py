@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import EXPERIMENT, WORKLOAD_CARD
-from laboratory import Laboratory, call, refusal
+from laboratory import Laboratory, call, refusal, success
 
 import heaplab
 from heaplab.campaign import plan as order, store
@@ -30,8 +30,7 @@ def plan(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> Plan:
 def planned(lab: Laboratory, *words: object) -> Plan:
     folder = lab.out.parent / "plan"
     divided = ("--blocks-per-shard", BLOCKS)
-    status, printed = lab.heaplab("plan", "-o", folder, "--suite", "fake", *lab.own, *divided, *words)
-    assert status == 0, printed
+    success(lab.heaplab("plan", "-o", folder, "--suite", "fake", *lab.own, *divided, *words))
     return read_plan(folder)
 
 
@@ -79,8 +78,7 @@ def test_what_was_begun_goes_on_where_its_file_ends(lab: Laboratory, plan: Plan)
     kept = [line for line in lines if b'"kind":"end"' not in line][:-5]
     path.write_bytes(b"".join(kept) + lines[-1][:40])  # the last line is cut off
     assert states(plan)[0] is Completion.BEGUN
-    status, printed = carried_out(lab, plan, 1)
-    assert status == 0, printed
+    success(carried_out(lab, plan, 1))
     assert states(plan)[0] is Completion.COMPLETE
     assert path.read_bytes().startswith(b"".join(kept))
     settled = [run for run in store.load(path).runs if order.settles(run)]
@@ -226,10 +224,8 @@ def test_threads_are_those_of_the_node_each_on_the_cpus_of_its_place(
         "--thread-counts",
         "all",
     ]
-    status, printed = call("--catalog", catalog, "plan", *words)
-    assert status == 0, printed
-    status, printed = call("--catalog", catalog, "run-shard", folder, "--shard", "1/1", "-q")
-    assert status == 0, printed
+    success(call("--catalog", catalog, "plan", *words))
+    success(call("--catalog", catalog, "run-shard", folder, "--shard", "1/1", "-q"))
     expected = [cpu.number for cpu in topology.usable()]
     seen = {line.split()[0]: topology.listed(line.split()[-1]) for line in log.read_text().splitlines()}
     counts = topology.thread_counts(len(expected))
@@ -289,8 +285,7 @@ def test_a_file_says_what_options_say_and_an_option_comes_first(lab: Laboratory,
         f'[arms]\nslow = "{lab.own[3].partition("=")[2]}"\n'
         '[machines.epyc]\nnodes = 3\ncpus = "cores"\npartition = "large"\n'
     )
-    status, printed = lab.heaplab("plan", tmp_path / "wanted.toml", "-o", tmp_path / "plan", "--blocks", 5)
-    assert status == 0, printed
+    success(lab.heaplab("plan", tmp_path / "wanted.toml", "-o", tmp_path / "plan", "--blocks", 5))
     plan = read_plan(tmp_path / "plan")
     assert [arm.name for arm in plan.file.arms] == ["glibc", "slow"]
     assert (plan.file.seed, {shard.blocks for shard in plan.shards}) == (7, {5})

@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from laboratory import WARM, Laboratory
+from laboratory import WARM, Laboratory, success
 from subprocesses import SHARED, compiled
 
 from heaplab import stats
@@ -302,8 +302,7 @@ def test_one_idle_step_more_in_malloc_fails_a_gate_in_every_output(
 def test_the_same_malloc_twice_passes_a_gate_and_json_has_the_counts(
     gate: Callable[..., tuple[int, str]],
 ) -> None:
-    status, printed = gate("10", "10", "--json")
-    assert status == 0, printed
+    printed = success(gate("10", "10", "--json"))
     (cell,) = json.loads(printed.splitlines()[-1])["cells"]
     assert (cell["metric"], cell["verdict"], cell["pairs"]) == ("instructions", "not worse", 3)
     assert cell["ratio"] == pytest.approx(1, abs=0.001)

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from laboratory import Laboratory
+from laboratory import Laboratory, success
 from subprocesses import SHARED, compiled
 
 from heaplab.machine import deep_binding
@@ -69,8 +69,7 @@ def test_a_program_that_does_not_end_is_looked_at_for_a_time(tmp_path: Path) -> 
 
 
 def test_doctor_tells(lab: Laboratory, program: list[str]) -> None:
-    status, printed = lab.heaplab("doctor", "--", *program, "deep")
-    assert status == 0
+    printed = success(lab.heaplab("doctor", "--", *program, "deep"))
     assert "RTLD_DEEPBIND, so it frees" in " ".join(printed.split())
     _, printed = lab.heaplab("doctor", "--json", "--", *program)
     assert "opens no library with RTLD_DEEPBIND" in printed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from laboratory import Laboratory, refusal
+from laboratory import Laboratory, refusal, success
 
 import heaplab
 from heaplab.analysis import CELL_COLUMNS, RUN_COLUMNS, Analysis
@@ -66,8 +66,7 @@ def test_every_run_is_there_also_without_a_figure(analysis: Analysis) -> None:
 
 
 def test_csv_has_a_header_and_a_line_for_each_row(lab: Laboratory, results: Path) -> None:
-    status, printed = lab.heaplab("export", results)
-    assert status == 0
+    printed = success(lab.heaplab("export", results))
     read = list(csv.DictReader(io.StringIO(printed)))
     assert list(read[0]) == list(CELL_COLUMNS)
     assert {row["unit"] for row in read} >= {"s", "B"}

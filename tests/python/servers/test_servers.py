@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from laboratory import WARM, Laboratory, refusal
+from laboratory import WARM, Laboratory, refusal, success
 from subprocesses import compiled
 
 from heaplab.analysis import Analysis
@@ -272,8 +272,7 @@ def test_commands_run_apart_and_the_server_under_the_library(
     lab: Laboratory, server: Path, tmp_path: Path
 ) -> None:
     seen = tmp_path / "seen"
-    status, printed = compare(lab, server, "--load", f"echo $LD_PRELOAD >>{seen}; {load(server)}")
-    assert status == 0, printed
+    printed = success(compare(lab, server, "--load", f"echo $LD_PRELOAD >>{seen}; {load(server)}"))
     assert set(seen.read_text().split()) == set()
     assert len(lab.good("glibc")) == len(lab.good("same")) == 2
     paths = {run.sample.served_by["malloc"].path for run in lab.good("same")}

@@ -59,6 +59,13 @@ def called(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
+def success(done: tuple[int, str]) -> str:
+    """Everything that heaplab printed, with exit status 0."""
+    status, printed = done
+    assert status == 0, printed
+    return printed
+
+
 def refusal(done: tuple[int, str]) -> str:
     """The line in which heaplab refuses what it was called for, with exit status 2."""
     status, printed = done
