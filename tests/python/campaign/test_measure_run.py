@@ -1,28 +1,17 @@
 """One run: what its end is called, its options, and when it is repeated."""
 
 import pytest
+from bare_records import bare_process
 
 from heaplab.campaign.command_line import options_of
 from heaplab.campaign.run_outcome import RunOutcome, judge_disturbance
 from heaplab.machine.execute import Execution, failure
 from heaplab.machine.watch import Limits
-from heaplab.records import Process, Status
+from heaplab.records import Status
 
 
 def execution(status: int = 0, killed_for: str = "", peak: int = 0, wall: float = 1.0) -> Execution:
-    counts = dict.fromkeys(
-        (
-            "user_time",
-            "system_time",
-            "minor_faults",
-            "major_faults",
-            "voluntary_switches",
-            "involuntary_switches",
-        ),
-        0,
-    )
-    process = Process(wall_time=wall, peak_memory=peak, mean_memory=peak, **counts)
-    return Execution(status, killed_for, process)
+    return Execution(status, killed_for, bare_process(wall, peak_memory=peak, mean_memory=peak))
 
 
 @pytest.mark.parametrize(

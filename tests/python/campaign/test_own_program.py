@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
+from bare_records import bare_process, bare_run
 from laboratory import WARM, Laboratory, success
 
 from heaplab.analysis import Analysis
@@ -49,16 +50,14 @@ def campaign(budget: float | None = 100.0, **changes: object) -> Campaign:
 
 
 def process(wall: float = 1.0, peak: int | None = None, faults: int = 0) -> Process:
-    counts = dict.fromkeys(("major_faults", "voluntary_switches", "involuntary_switches"), 0)
-    return Process(
-        wall_time=wall,
+    return bare_process(
+        wall,
         user_time=wall / 2,
         system_time=wall / 4,
         minor_faults=faults,
         peak_memory=peak,
         mean_memory=peak,
         memory=[(0.1, peak, 0)] if peak else [],
-        **counts,
     )
 
 
@@ -86,19 +85,9 @@ class Planned:
         wall = self.walls[min(self.count, len(self.walls) - 1)]
         self.count += 1
         limit = self.limits[-1]
-        return Run(
-            experiment=candidate.cell.experiment.id,
-            cell={},
-            allocator=candidate.allocator,
-            block=block.number,
-            order=order,
-            seed=0,
-            attempt=attempt,
-            status=Status.TIMEOUT if limit and wall > limit else self.status,
-            environment_bytes=0,
-            foreign_cpu=0,
-            process=process(wall, None if wall < self.unseen_below else 5),
-        )
+        status = Status.TIMEOUT if limit and wall > limit else self.status
+        seen = process(wall, None if wall < self.unseen_below else 5)
+        return bare_run(block, candidate, order, attempt, status, seen)
 
 
 def tried(monkeypatch: pytest.MonkeyPatch, given: Campaign, *walls: float) -> tuple[Campaign, str]:

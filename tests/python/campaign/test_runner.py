@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from bare_records import bare_process, bare_run
 from rich.console import Console
 from test_plan import campaign
 
@@ -16,7 +17,7 @@ from heaplab.campaign.runner import OVER, Progress, Runner
 from heaplab.campaign.store import Store
 from heaplab.cli.screen.progress_bar import ProgressBar
 from heaplab.errors import HeaplabError
-from heaplab.records import Process, Run, Status
+from heaplab.records import Run, Status
 
 RUNS_A_BLOCK = 4
 
@@ -36,30 +37,8 @@ class Fake:
             raise KeyboardInterrupt
         self.now += 1
         self.asked.append((cell.key, block.number, allocator, attempt))
-        process = Process(
-            wall_time=1,
-            user_time=0,
-            system_time=0,
-            minor_faults=0,
-            major_faults=0,
-            voluntary_switches=0,
-            involuntary_switches=0,
-            peak_memory=0,
-            mean_memory=0,
-        )
-        return Run(
-            experiment=cell.experiment.id,
-            cell=dict(cell.swept),
-            allocator=allocator,
-            block=block.number,
-            order=order,
-            seed=block.seed,
-            attempt=attempt,
-            status=self.outcome.get((allocator, attempt), Status.OK),
-            environment_bytes=0,
-            foreign_cpu=0,
-            process=process,
-        )
+        status = self.outcome.get((allocator, attempt), Status.OK)
+        return bare_run(block, candidate, order, attempt, status, bare_process())
 
     def clock(self) -> float:
         return self.now

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from bare_records import bare_process
 from laboratory import Laboratory
 
 from heaplab.campaign import plan, warming
@@ -11,7 +12,7 @@ from heaplab.campaign.plan import Candidate
 from heaplab.campaign.warming import TRIES, UNSEEN, Warmer
 from heaplab.machine import host
 from heaplab.machine.execute import Execution
-from heaplab.records import Process, Status
+from heaplab.records import Status
 
 MIB = 1 << 20
 CARD_LEAST = 128 * MIB  # memory_mib of the card unless it says otherwise
@@ -19,10 +20,7 @@ PACE = 1e-9  # s for each byte of warm memory
 
 
 def execution(peak: int) -> Execution:
-    counts = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
-    times = ("user_time", "system_time")
-    used = dict.fromkeys((*counts, *times), 0)
-    return Execution(0, "", Process(wall_time=1.0, peak_memory=peak, mean_memory=peak, **used))
+    return Execution(0, "", bare_process(peak_memory=peak, mean_memory=peak))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from bare_records import bare_arm
 from laboratory import WARM, Laboratory, success
 from subprocesses import SHARED, compiled
 
@@ -233,16 +234,7 @@ def test_a_command_is_asked_by_its_own_file(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n# _rjem_malloc_conf\n")
     program.chmod(0o755)
-    arm = Arm(
-        allocator="new",
-        title="",
-        version="",
-        preload=[],
-        environment={},
-        sha256={},
-        build_id={},
-        command=[str(program)],
-    )
+    arm = bare_arm("new", command=[str(program)])
     assert list(without_timers(arm).environment) == ["_RJEM_MALLOC_CONF"]
     program.write_text("#!/bin/sh\n")
     assert without_timers(arm) == arm

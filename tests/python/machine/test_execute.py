@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from bare_records import bare_arm
 
 from heaplab.machine.execute import CannotStartError, Execution, environment_for, execute
 from heaplab.machine.watch import CURVE_POINTS, FEWEST_SAMPLES, Limits, Watcher, thin_curve
-from heaplab.records import Arm
 
 MIB = 1 << 20
 LIMITS = Limits(time=20)
@@ -86,15 +86,8 @@ def test_the_users_own_preloads_and_settings_do_not_reach_the_program(
     for name in ("LD_PRELOAD", "MALLOC_CONF", "GLIBC_TUNABLES"):
         monkeypatch.setenv(name, "mine")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/mine")
-    library = Arm(
-        allocator="x",
-        title="x",
-        version="",
-        preload=["/lib/x.so"],
-        environment={"LD_LIBRARY_PATH": "/x", "X_CACHE": "0"},
-        sha256={},
-        build_id={},
-    )
+    environment = {"LD_LIBRARY_PATH": "/x", "X_CACHE": "0"}
+    library = bare_arm("x", preload=["/lib/x.so"], environment=environment)
     found = environment_for(library)
     assert found["LD_PRELOAD"] == "/lib/x.so"
     assert found["LD_LIBRARY_PATH"] == "/x:/mine"

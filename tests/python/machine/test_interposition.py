@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from bare_records import bare_arm
 from laboratory import Laboratory, refusal
 from subprocesses import compiled
 
@@ -20,15 +21,7 @@ from heaplab.records import Arm, Sample
 
 def library_of(path: Path | None) -> Arm:
     preload = [str(path.resolve())] if path else []
-    return Arm(
-        allocator="x",
-        title="x",
-        version="",
-        preload=preload,
-        environment={},
-        sha256={},
-        build_id={name: elf.build_id(Path(name)) for name in preload},
-    )
+    return bare_arm("x", preload=preload, build_id={name: elf.build_id(Path(name)) for name in preload})
 
 
 def fault(program: str | Path, path: Path | None) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from bare_records import bare_arm
 from laboratory import WARM, Laboratory
 from subprocesses import SHARED, compiled
 
@@ -21,7 +22,7 @@ from heaplab.machine import interposition
 from heaplab.machine.execute import alone, environment_for, plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.programs import INPUTS, CheckedExecution, PreparedProgram
-from heaplab.records import Arm, Status
+from heaplab.records import Status
 
 LIMITS = Limits(time=20)
 PROGRAMS = [work for work in catalogs.load().workloads.values() if work.kind == "program" and not work.server]
@@ -227,7 +228,7 @@ def test_the_c_library_serves_a_program_linked_with_another_malloc(
     lab: Laboratory, libraries: dict[str, Path], tmp_path: Path
 ) -> None:
     linked = compiled(tmp_path / "linked", GROWS, "-fno-builtin", str(libraries["slow"]))
-    plain = Arm(allocator="glibc", title="", version="", preload=[], environment={}, sha256={}, build_id={})
+    plain = bare_arm("glibc")
     fault = interposition.fault_of_program(linked, environment_for(plain), plain)
     assert fault == f"malloc of linked would be served by {libraries['slow']}, not by the C library"
     plant(lab, str(linked))
