@@ -185,7 +185,7 @@ class Catalog:
 
 
 def joined(environment: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """The variables of both, those of the second first; the lists in GLIBC_TUNABLES are joined."""
+    """The variables of both. Those of the second take precedence, but lists in GLIBC_TUNABLES are joined."""
     both = {**environment, **more}
     if TUNABLES in environment and TUNABLES in more:
         both[TUNABLES] = f"{environment[TUNABLES]}:{more[TUNABLES]}"
