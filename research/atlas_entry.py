@@ -2,8 +2,8 @@
 """Keep of a campaign what an atlas shows, in a file that is small enough to be checked in.
 
 What runs were over time, what the processor counted, what was warmed and watched, and the options of every
-run are left out; so is the prefix that heaplab is installed under. Figures of runs keep six digits. The atlas
-of the entry is that of the campaign. Example:
+run are left out; so are the prefix that heaplab is installed under and the home directory. Figures of runs
+keep six digits. The atlas of the entry is that of the campaign. Example:
     research/atlas_entry.py out/compare docs/atlas/2026-11-25-two-processors.jsonl
 """
 
@@ -43,7 +43,7 @@ def lines(results: Path) -> Iterator[str]:
         if record["kind"] == "run":
             record = small(record, declared)
         text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
-        yield text.replace(str(native.root()), PREFIX)
+        yield text.replace(str(native.root()), PREFIX).replace(str(Path.home()), "~")
 
 
 def small(run: dict[str, Any], declared: dict[str, set[str]]) -> dict[str, Any]:
