@@ -15,19 +15,23 @@ EXPERIMENTS = Path(__file__).parents[1] / "catalog/experiments"
 QUICK_THREADS = re.compile(r"(\[quick\]\n(?:[^\[].*\n)*?sweep = \{ threads = )\[[^]]*\]")
 
 
+def numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("experiments", nargs="+", metavar="EXPERIMENT")
-    parser.add_argument("--threads", required=True, metavar="N,N,...")
+    parser.add_argument("--threads", required=True, type=numbers, metavar="N,N,...")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIRECTORY")
     given = parser.parse_args()
-    threads = ", ".join(str(int(number)) for number in given.threads.split(","))
     for experiment in given.experiments:
-        text, replaced = QUICK_THREADS.subn(
-            rf"\g<1>[{threads}]", (EXPERIMENTS / f"{experiment}.toml").read_text()
-        )
+        file = EXPERIMENTS / f"{experiment}.toml"
+        if not file.is_file():
+            parser.error(f"no experiment {experiment}: `heaplab list experiments` names them")
+        text, replaced = QUICK_THREADS.subn(rf"\g<1>{given.threads}", file.read_text())
         if not replaced:
             parser.error(f"{experiment}: the quick scale sweeps no threads")
         path = given.output / "experiments" / f"{experiment}.toml"

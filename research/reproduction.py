@@ -25,7 +25,8 @@ HOW = """\
 on other days, in words: [ACDC](acdc-assessment.md), [llheap](llheap-assessment.md),
 [local allocators](local-allocators-published.md), [scalloc](scalloc-performance.md).
 The catalog `more` of some commands has the quick scale with other numbers of threads: see
-`research/more_threads.py`."""
+`research/more_threads.py`. For more threads than processors the [coherence simulator](scalloc-coherence.md)
+counts what they cost each other, up to 256."""
 
 
 def catalog_here() -> Catalog:
